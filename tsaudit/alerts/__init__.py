@@ -1,0 +1,1 @@
+"""Slack messages and their delivery."""

@@ -1,0 +1,79 @@
+"""The pure stage: a profile, the days before and the limits in; verdicts out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+import tsaudit
+from tsaudit.facts import sources_of
+from tsaudit.finding import AuditResult, Finding, Outcome, RuleResult
+from tsaudit.profile import Gap, Profile, utc_now
+from tsaudit.rule import Case, LimitPolicy, Rule
+from tsaudit.rules import all_rules
+from tsaudit.timeline import Timeline
+
+
+def audit(
+    profile: Profile,
+    timeline: Timeline | None = None,
+    policy: LimitPolicy | None = None,
+    rules: Iterable[Rule] | None = None,
+    now: datetime | None = None,
+) -> AuditResult:
+    """Judge the profile by every rule. A rule that breaks is an `error` result; the others go on."""
+    chosen = all_rules() if rules is None else tuple(rules)
+    results = [_apply(rule, profile, timeline or Timeline(), policy or LimitPolicy()) for rule in chosen]
+    return AuditResult(
+        target=profile.target,
+        engine=profile.engine,
+        server_version=profile.server_version,
+        day=profile.day,
+        audited_at=now or utc_now(),
+        tsaudit_version=tsaudit.__version__,
+        results=tuple(results),
+    )
+
+
+def required_facts(engine: str, rules: Iterable[Rule] | None = None) -> frozenset[str]:
+    """The facts that the rules applying to the engine need."""
+    chosen = all_rules() if rules is None else tuple(rules)
+    return frozenset().union(*(r.requires for r in chosen if engine in r.engines))
+
+
+def _apply(rule: Rule, profile: Profile, timeline: Timeline, policy: LimitPolicy) -> RuleResult:
+    case = Case(rule, profile, timeline, policy)
+    limits = tuple(case.limit(t.name) for t in rule.thresholds)
+
+    def result(
+        outcome: Outcome, findings: tuple[Finding, ...] = (), gaps: tuple[Gap, ...] = (), reason: str = ""
+    ) -> RuleResult:
+        return RuleResult(
+            code=rule.code,
+            name=rule.name,
+            title=rule.title,
+            family=rule.family,
+            guidelines=rule.guidelines,
+            outcome=outcome,
+            findings=findings,
+            gaps=gaps,
+            reason=reason,
+            limits=limits,
+            why=rule.section("Why it matters"),
+        )
+
+    if profile.engine not in rule.engines:
+        return result(Outcome.NOT_APPLICABLE, reason=f"does not apply to {profile.engine}")
+    missing = rule.requires - set(profile.facts)
+    if missing:
+        return result(Outcome.NOT_APPLICABLE, reason=f"{profile.engine} does not offer {', '.join(sorted(missing))}")
+    needed = frozenset().union(*(sources_of(fact) for fact in rule.requires))
+    gaps = tuple(gap for gap in profile.gaps if gap.fact in needed)
+    try:
+        findings = tuple(sorted(rule.check(case), key=lambda f: (-f.severity.rank, f.subject)))
+    except Exception as error:
+        return result(Outcome.ERROR, gaps=gaps, reason=f"{type(error).__name__}: {error}")
+    reason = f"{len(gaps)} gap(s), the first: {gaps[0].detail}" if gaps else ""
+    if findings:
+        return result(Outcome.FAIL, findings, gaps, reason)
+    return result(Outcome.OPEN if gaps else Outcome.PASS, (), gaps, reason)

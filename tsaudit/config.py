@@ -1,0 +1,225 @@
+"""`tsaudit.yaml`: the one file that the command line and the Dagster code location read.
+
+Unknown keys are refused. Secrets appear as `${NAME}` only and stay out of every message and file. Loading, with
+file, line and the nearest right word in each error, is in `tsaudit.config_file`.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    field_validator,
+    model_validator,
+)
+
+ENGINES: Final = (
+    "duckdb",
+    "sqlite",
+    "postgresql",
+    "influxdb1",
+    "influxdb2",
+    "influxdb3",
+    "greptimedb",
+    "timestream",
+    "mongodb",
+)
+"""Every engine tsaudit names; which of them this version can audit, `tsaudit.connectors.AVAILABLE` says."""
+
+_UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+
+
+def _duration(value: Any) -> Any:
+    """`30d`, `12h`, `15m`, `90s`, `2w` as a timedelta; anything else is left to pydantic."""
+    if isinstance(value, str) and (match := re.fullmatch(r"(\d+)\s*([smhdw])", value)):
+        return timedelta(seconds=int(match[1]) * _UNITS[match[2]])
+    return value
+
+
+Duration = Annotated[timedelta, BeforeValidator(_duration)]
+"""A length of time, written as `30d`, `12h`, `15m`, `90s` or `2w`."""
+
+
+class Model(BaseModel):
+    """Base of all configuration: frozen, unknown keys refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class Budget(Model):
+    """How much of the audited database one audit may use. What does not fit is a gap, never a guess."""
+
+    statement_timeout_s: float = Field(60, gt=0)
+    """Seconds one statement may take before it is cancelled, on the server too where the engine can."""
+    deadline_s: float = Field(1800, gt=0)
+    """Seconds the whole audit of the target may take."""
+    concurrency: int = Field(1, ge=1, le=16)
+    """Statements at once."""
+    max_measurements: int = Field(10_000, ge=1)
+    """Measurements looked at; the rest is a gap."""
+    max_series: int = Field(2_000_000, ge=1)
+    """Tag sets one listing may return before it is broken off."""
+    max_rows: int = Field(10_000, ge=100)
+    """Rows one row sample may return."""
+
+
+class Columns(Model):
+    """Which columns of a table are what, where tsaudit should not infer it (SQL engines)."""
+
+    time: str | None = None
+    """The time column."""
+    tags: tuple[str, ...] = ()
+    """Columns that identify the source of a row."""
+    fields: tuple[str, ...] = ()
+    """Columns that hold what was measured."""
+
+
+Limits = dict[str, float]
+"""`<rule name>.<threshold>` to its value, e.g. `high-series-cardinality.max_series: 100000`."""
+
+
+class MeasurementOverride(Model):
+    """Settings for the measurements that a pattern matches."""
+
+    limits: Limits = {}
+    owner: str | None = None
+
+
+class Target(Model):
+    """One database server, account or file to audit."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=100)
+    """Short and stable: history, incidents and Dagster assets are kept under it."""
+    engine: Literal[ENGINES]  # type: ignore[valid-type]
+    url: SecretStr
+    """Where it is: a SQLAlchemy URL, or http(s)://host:port. Put credentials in as `${NAME}`."""
+    username: str | None = None
+    password: SecretStr | None = None
+    databases: tuple[str, ...] = ()
+    """Databases, buckets or schemas to audit; empty for all that are not the engine's own."""
+    include: tuple[str, ...] = ("*",)
+    """Patterns of measurement names to audit."""
+    exclude: tuple[str, ...] = ()
+    """Patterns of measurement names to leave out; wins over `include`."""
+    window: Duration = timedelta(days=30)
+    """How far back facts about rows look."""
+    max_age: Duration = timedelta(days=7)
+    """How old expensive facts of a measurement that has not moved may become before they are measured anew."""
+    budget: Budget = Budget()
+    columns: dict[str, Columns] = {}
+    """Measurement name to the roles of its columns (SQL engines)."""
+    plan: str | None = None
+    """A named set of limits, e.g. `influxdb-cloud-free`; `tsaudit rules --plans` lists them."""
+    limits: Limits = {}
+    measurements: dict[str, MeasurementOverride] = {}
+    """Pattern of measurement names to settings; the first that matches applies."""
+    owner: str | None = None
+    """Who is told, unless a route or a measurement says otherwise."""
+    schedule: str = "0 6 * * *"
+    """When Dagster audits it: a cron line, UTC."""
+    group: str | None = None
+    """Targets of one group share a Dagster asset when granularity is `group`."""
+    asset_key: tuple[str, ...] | None = None
+    """Key of the owner's own Dagster asset; audits are recorded as observations on it."""
+
+
+class Slack(Model):
+    """Where alerts go. With neither token nor webhook they are shown in the terminal and kept as "not sent"."""
+
+    token: SecretStr | None = None
+    """Bot token with `chat:write` (and `channels:history`, to look up what a crash left in doubt)."""
+    webhook: SecretStr | None = None
+    """Incoming webhook: cannot edit, thread or be read back, so a crash may double a message."""
+    base_url: str = "https://slack.com/api/"
+    """Of Slack's web API; change it for a proxy or a test."""
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Slack:
+        if self.token and self.webhook:
+            raise ValueError("give a token or a webhook, not both")
+        return self
+
+
+class Owner(Model):
+    """A team that can be told."""
+
+    channel: str | None = None
+    """Slack channel, `#name` or id; ignored with a webhook, which is bound to one."""
+    mention: str | None = None
+    """Slack user or user group id to mention when something becomes critical: `U...` or `S...`."""
+    email: str | None = None
+    """Shown as the owner in Dagster."""
+
+
+class Route(Model):
+    """Sends findings to an owner. All given patterns must match; the first route that matches wins."""
+
+    owner: str
+    targets: tuple[str, ...] = ("*",)
+    measurements: tuple[str, ...] = ("*",)
+    rules: tuple[str, ...] = ("*",)
+    """Patterns of rule codes or names."""
+
+
+class Incidents(Model):
+    """When a finding becomes an incident, and when one ends."""
+
+    open_after: int = Field(1, ge=1)
+    """Audits in a row that must be bad."""
+    resolve_after: int = Field(2, ge=1)
+    """Audits in a row that must be good."""
+
+
+class Report(Model):
+    """Where reports are written and how they are reached."""
+
+    folder: str = ".tsaudit/reports"
+    """A folder, or any fsspec URL such as `s3://bucket/tsaudit`."""
+    base_url: str | None = None
+    """Under which address people reach the folder; without it links are file paths."""
+    values: Literal["redacted", "full"] = "redacted"
+    """How values read from a database are shown in reports and messages."""
+
+    @field_validator("base_url")
+    @classmethod
+    def _http(cls, value: str | None) -> str | None:
+        if value is not None and not re.match(r"https?://", value):
+            raise ValueError("must start with http:// or https://")
+        return value.rstrip("/") if value else value
+
+
+class Settings(Model):
+    """The whole of `tsaudit.yaml`."""
+
+    history: SecretStr = SecretStr("sqlite:///.tsaudit/history.db")
+    """SQLAlchemy URL of tsaudit's own store (SQLite or PostgreSQL); never inside an audited database."""
+    report: Report = Report()
+    slack: Slack = Slack()
+    owners: dict[str, Owner] = {"default": Owner()}
+    """Name to owner; `default` is told when nobody else is."""
+    routes: tuple[Route, ...] = ()
+    incidents: Incidents = Incidents()
+    limits: Limits = {}
+    """For all targets."""
+    targets: tuple[Target, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Settings:
+        if "default" not in self.owners:
+            raise ValueError("owners needs an entry `default`: somebody has to be told")
+        names = [t.name for t in self.targets]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"two targets are named `{name}`; history is kept under the name")
+        used = {r.owner for r in self.routes} | {t.owner for t in self.targets if t.owner}
+        used |= {m.owner for t in self.targets for m in t.measurements.values() if m.owner}
+        for owner in sorted(used - set(self.owners)):
+            raise ValueError(f"owner `{owner}` is used but not defined under `owners`")
+        return self

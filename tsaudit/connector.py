@@ -1,0 +1,81 @@
+"""What an engine has to provide so that tsaudit can audit it, and how it says that something cannot be had."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, Protocol
+
+from tsaudit.profile import Reason
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class ConnectorError(Exception):
+    """The target cannot be audited at all: no driver, no server, no access. One line, with what to do."""
+
+
+class FactError(Exception):
+    """One statement failed; the rest of the audit goes on. Becomes a gap."""
+
+    def __init__(self, reason: Reason, detail: str) -> None:
+        super().__init__(f"{reason}: {detail}")
+        self.reason = reason
+        self.detail = detail
+
+
+class Rows:
+    """The answer to one statement, read as it arrives.
+
+    Iterate once, over Arrow record batches; leaving the iteration early cancels the statement on the server.
+    A statement that breaks off raises FactError from the iteration: what came before is not the answer.
+    """
+
+    def __init__(self, statement: str, batches: Iterator[pa.RecordBatch]) -> None:
+        self.statement = statement
+        """As sent, without parameters left to fill in."""
+        self.bytes: int | None = None
+        """Received so far; None where the driver does not tell."""
+        self._batches = batches
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        return self._batches
+
+    def close(self) -> None:
+        """Give the statement up."""
+        close = getattr(self._batches, "close", None)
+        if close is not None:
+            close()
+
+
+class Connection(Protocol):
+    """An open connection to one target. Not for use by two threads at once."""
+
+    server_version: str
+
+    def query(self, fact: str, timeout_s: float, **parameters: Any) -> Rows:
+        """Run `sql/<engine>/<fact>.*` with the given parameters filled in.
+
+        Each batch has the columns that `facts.FACTS[fact]` names. Raises FactError, here or while the rows are read.
+        The statement is cancelled, on the server where the engine can, `timeout_s` seconds after the call.
+        """
+        ...
+
+    def reconnect(self) -> Connection:
+        """A further connection to the same target, for use by another thread."""
+        ...
+
+    def close(self) -> None:
+        """Release it."""
+        ...
+
+
+class Connector(Protocol):
+    """What a module in `tsaudit.connectors` defines: the way to open a connection."""
+
+    def connect(
+        self, url: str, *, username: str | None, password: str | None, options: Mapping[str, Any]
+    ) -> AbstractContextManager[Connection]:
+        """Raises ConnectorError."""
+        ...

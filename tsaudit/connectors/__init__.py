@@ -1,0 +1,1 @@
+"""The connectors, one module per engine."""

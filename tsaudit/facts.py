@@ -1,0 +1,165 @@
+"""The facts: what a connector can be asked, and what its answer looks like.
+
+A fact is the contract between a rule and a connector. A rule names the facts it `requires`; a connector
+offers those for which `sql/<engine>/` holds a query file; a fact nobody asks for is not collected.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Final
+
+
+class Scope(enum.StrEnum):
+    """What one query for the fact is about."""
+
+    TARGET = "target"
+    DATABASE = "database"
+    MEASUREMENT = "measurement"
+
+
+class Step(enum.IntEnum):
+    """The rung of the ladder: how dear a fact is. A higher step is climbed only where a lower one gave cause."""
+
+    METADATA = 1
+    """Catalogue look-ups; no data and no index is read."""
+    INDEX = 2
+    """Answered from an index or from statistics."""
+    LISTING = 3
+    """One listing of a measurement's tag sets."""
+    SCAN = 4
+    """Reads rows, within the window and the budget."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One thing that can be asked of a database."""
+
+    name: str
+    """Also the stem of its query files, and the word in a rule's `requires`."""
+    scope: Scope
+    step: Step
+    columns: tuple[str, ...]
+    """What each row of the answer holds; empty where the columns are the measurement's own."""
+    meaning: str
+    derived_from: tuple[str, ...] = ()
+    """Facts any one of which lets tsaudit work this one out; empty: it has to be asked."""
+
+
+_ALL: Final = (
+    Fact("databases", Scope.TARGET, Step.METADATA, ("database",), "databases, buckets or schemas to audit"),
+    Fact("measurements", Scope.DATABASE, Step.METADATA, ("measurement",), "measurements, tables or collections"),
+    Fact(
+        "columns",
+        Scope.DATABASE,
+        Step.METADATA,
+        ("measurement", "column", "data_type", "key_position"),
+        "columns in the order of the table; key_position counts from 1 in the primary key, None outside it",
+    ),
+    Fact(
+        "tag_keys",
+        Scope.DATABASE,
+        Step.METADATA,
+        ("measurement", "tag"),
+        "tags of each measurement",
+        derived_from=("columns",),
+    ),
+    Fact(
+        "field_types",
+        Scope.DATABASE,
+        Step.METADATA,
+        ("measurement", "field", "data_type"),
+        "fields with their types; two rows for one field are a type conflict",
+        derived_from=("columns",),
+    ),
+    Fact(
+        "retention",
+        Scope.DATABASE,
+        Step.METADATA,
+        ("policy", "duration_s", "partition_s", "default"),
+        "retention policies; duration_s 0 means forever",
+    ),
+    Fact("database_series", Scope.DATABASE, Step.INDEX, ("series",), "series in the database, exact"),
+    Fact(
+        "row_estimate",
+        Scope.DATABASE,
+        Step.INDEX,
+        ("measurement", "rows"),
+        "rows by the engine's own statistics; rows None where it keeps none",
+    ),
+    Fact(
+        "series_listing",
+        Scope.MEASUREMENT,
+        Step.LISTING,
+        (),
+        "every distinct tag set, streamed; a column per tag, null where the tag is absent",
+    ),
+    Fact(
+        "tag_values",
+        Scope.MEASUREMENT,
+        Step.LISTING,
+        (),
+        "distinct values, a sample of them and the share of series without the tag, per tag",
+        derived_from=("series_listing",),
+    ),
+    Fact("row_count", Scope.MEASUREMENT, Step.SCAN, ("rows",), "rows within the window"),
+    Fact(
+        "row_sample",
+        Scope.MEASUREMENT,
+        Step.SCAN,
+        (),
+        "whole rows from within the window, newest first, at most a given number; columns as in the table",
+    ),
+    Fact(
+        "null_counts",
+        Scope.MEASUREMENT,
+        Step.SCAN,
+        ("rows", "first_time", "last_time", "*"),
+        "rows within the window, their first and last time, then for each field how many of them are not null",
+    ),
+    Fact(
+        "null_ratios",
+        Scope.MEASUREMENT,
+        Step.SCAN,
+        (),
+        "share of nulls per field",
+        derived_from=("null_counts", "row_sample"),
+    ),
+    Fact(
+        "field_values",
+        Scope.MEASUREMENT,
+        Step.SCAN,
+        (),
+        "values of the fields as read: samples, distinct, constant per series, whole numbers",
+        derived_from=("row_sample",),
+    ),
+    Fact(
+        "row_share",
+        Scope.MEASUREMENT,
+        Step.SCAN,
+        (),
+        "rows per measurement, from which each one's share follows",
+        derived_from=("null_counts", "row_count"),
+    ),
+)
+
+FACTS: Final = {fact.name: fact for fact in _ALL}
+
+
+def offered(query_files: frozenset[str]) -> frozenset[str]:
+    """The facts that can be had from the given ones: themselves, and all that can be worked out of them."""
+    derived = {f.name for f in _ALL if any(source in query_files for source in f.derived_from)}
+    return query_files | derived
+
+
+def asked_for(wanted: frozenset[str], query_files: frozenset[str]) -> frozenset[str]:
+    """Which of the query files have to be run so that all of `wanted` that can be had is had."""
+    direct = wanted & query_files
+    sources = {s for name in wanted - query_files for s in FACTS[name].derived_from if s in query_files}
+    return direct | sources
+
+
+def sources_of(name: str) -> frozenset[str]:
+    """The fact itself and those it can be worked out of: a gap in any of them is a gap in it."""
+    return frozenset((name, *FACTS[name].derived_from))

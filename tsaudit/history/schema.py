@@ -1,0 +1,120 @@
+"""The tables of the history. A change here needs a migration in `migrations/versions/`; a test compares the two.
+
+Days are logical days. Instants are stored as UTC without a zone, because SQLite keeps none.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlalchemy import (
+    Column,
+    Date,
+    DateTime,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+metadata: Final = MetaData(
+    naming_convention={
+        "pk": "pk_%(table_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    }
+)
+
+snapshot: Final = Table(
+    "snapshot",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("target", String(100), nullable=False),
+    Column("day", Date, nullable=False),
+    Column("engine", String(30), nullable=False),
+    Column("audited_at", DateTime, nullable=False),
+    Column("tsaudit_version", String(30), nullable=False),
+    Column("verdict", String(10), nullable=False),
+    Column("schema_complete", Integer, nullable=False, comment="1: databases, measurements, keys all measured"),
+    Column("report_url", Text),
+    Column("profile", LargeBinary, comment="zlib-compressed JSON; null when the target could not be audited"),
+    Column("result", LargeBinary, nullable=False, comment="zlib-compressed JSON"),
+    UniqueConstraint("target", "day"),
+    comment="one audit of one target; the newest of a day replaces the earlier ones",
+)
+
+figure: Final = Table(
+    "figure",
+    metadata,
+    Column("snapshot_id", ForeignKey("snapshot.id", ondelete="CASCADE"), primary_key=True),
+    Column("name", String(30), primary_key=True),
+    Column("subject", Text, primary_key=True, comment="Subject.key"),
+    Column("value", Float, nullable=False),
+    Column("how", String(10), nullable=False),
+    Column("standard_error", Float),
+    Index(None, "name", "subject"),
+    comment="every number of a snapshot as a row of its own",
+)
+
+incident_day: Final = Table(
+    "incident_day",
+    metadata,
+    Column("target", String(100), primary_key=True),
+    Column("fingerprint", String(16), primary_key=True),
+    Column("day", Date, primary_key=True),
+    Column("code", String(6), nullable=False),
+    Column("rule", String(100), nullable=False),
+    Column("subject", Text, nullable=False),
+    Column("state", String(12), nullable=False, comment="watching, open, resolved"),
+    Column("severity", String(10), nullable=False),
+    Column("owner", String(100), nullable=False),
+    Column("bad_runs", Integer, nullable=False),
+    Column("good_runs", Integer, nullable=False),
+    Column("first_seen", Date, nullable=False),
+    Column("opened", Date),
+    Column("resolved", Date),
+    Column("finding", Text, nullable=False, comment="JSON of the newest finding"),
+    Index(None, "target", "day"),
+    comment="state of each incident after each audited day; auditing a day again starts from the day before",
+)
+
+decision: Final = Table(
+    "decision",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("fingerprint", String(16), nullable=False, index=True),
+    Column("kind", String(10), nullable=False, comment="ack, snooze, accept"),
+    Column("owner", String(100), nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("made_at", DateTime, nullable=False),
+    Column("until", Date, comment="last day it holds; null only for ack: until resolved"),
+    comment="what a person said of an incident; the newest that has not expired holds",
+)
+
+delivery: Final = Table(
+    "delivery",
+    metadata,
+    Column("id", String(36), primary_key=True, comment="UUID; travels in the Slack message's metadata"),
+    Column("queued_at", DateTime, nullable=False),
+    Column("position", Integer, nullable=False, comment="order of sending"),
+    Column("kind", String(10), nullable=False, comment="alert, edit, reply, digest"),
+    Column("thread", Text, nullable=False, comment="what the message is about: owner and target; edits share it"),
+    Column("channel", String(100), nullable=False),
+    Column("payload", Text, nullable=False, comment="JSON: text, blocks"),
+    Column("state", String(10), nullable=False, comment="queued, sending, sent, failed, not_sent, superseded"),
+    Column("parent_id", String(36), comment="the delivery that this one edits or replies to"),
+    Column("slack_channel", String(30)),
+    Column("slack_ts", String(30)),
+    Column("attempts", Integer, nullable=False, default=0),
+    Column("last_error", Text),
+    Column("done_at", DateTime),
+    Index(None, "state", "position"),
+    comment="every message, written before it is sent",
+)

@@ -1,0 +1,29 @@
+"""Profiles and results to JSON and back. The two files are the seams of the pipeline: save, diff, replay."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+T = TypeVar("T")
+
+
+@functools.cache
+def _adapter(cls: Any) -> TypeAdapter[Any]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(cls)
+
+
+def to_json(value: object, *, indent: int | None = None) -> bytes:
+    """The dataclass as UTF-8 JSON; the same value always gives the same bytes."""
+    return _adapter(type(value)).dump_json(value, indent=indent)
+
+
+def from_json(cls: type[T], data: bytes | str) -> T:
+    """What `to_json` wrote. Raises ValueError, with the place in the document, when it is something else."""
+    found: T = _adapter(cls).validate_json(data)
+    return found

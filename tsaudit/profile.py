@@ -1,0 +1,297 @@
+"""What a database's schema is on one day: the profile, and where each of its figures came from.
+
+`None` always means "not measured" and has a `Gap` that says why; "kept forever" is `FOREVER`.
+Timestamps are aware and in UTC. Ratios run from 0 to 1. Lists are sorted by name.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from typing import Final, Literal
+
+SCHEMA_VERSION: Final = 1
+"""Raised when a stored profile of the version before cannot be read as one of this version."""
+
+SAMPLE_SIZE: Final = 64
+"""How many distinct values of a column a profile keeps."""
+
+Forever = Literal["forever"]
+FOREVER: Final[Forever] = "forever"
+"""The duration of a retention that never drops data."""
+
+
+class How(enum.StrEnum):
+    """How a figure was had."""
+
+    EXACT = "exact"
+    ESTIMATE = "estimate"
+    """Computed by the engine or by us from statistics; has a standard error where one is known."""
+    SAMPLED = "sampled"
+    """Exact for a part of the data; `Source.scope` names the part."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a figure came from."""
+
+    query: str
+    """The query file below `sql/`, e.g. `duckdb/row_count.sql`."""
+    how: How
+    as_of: datetime
+    """When it was measured; older than the profile when the figure was reused."""
+    scope: str = ""
+    """Which part of the data it covers, in words; empty for all of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """A number of things."""
+
+    value: int
+    source: Source
+    standard_error: float | None = None
+    """In the same unit as `value`; None when exact or unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """A share, 0 to 1."""
+
+    value: float
+    source: Source
+    standard_error: float | None = None
+
+
+class Role(enum.StrEnum):
+    """What a column is for. InfluxDB says so itself; in SQL it is inferred or configured."""
+
+    TIME = "time"
+    TAG = "tag"
+    FIELD = "field"
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """A column that identifies the source of a row; the tags together make the series."""
+
+    key: str
+    data_type: str
+    values: Count | None = None
+    """Distinct values, absence not counted."""
+    sample: tuple[str, ...] = ()
+    """Up to SAMPLE_SIZE distinct values, spread over all of them, sorted."""
+    absent: Ratio | None = None
+    """Share of the series that lack this tag."""
+    role_reason: str = ""
+    """Why the column counts as a tag; empty where the engine itself says so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A column that holds what was measured."""
+
+    key: str
+    types: tuple[str, ...]
+    """The engine's own names; more than one is a type conflict."""
+    null_ratio: Ratio | None = None
+    distinct: Count | None = None
+    """Distinct values among the rows read."""
+    sample: tuple[str, ...] = ()
+    """Up to SAMPLE_SIZE distinct values, as text, sorted."""
+    constant_ratio: Ratio | None = None
+    """Share of the series read, with at least two rows, in which the field has only one value."""
+    whole_ratio: Ratio | None = None
+    """Share of the values read that are whole numbers; None for fields that are not floats."""
+    role_reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Dependency:
+    """Every value of `determinant` occurs with one value of `dependent` only."""
+
+    determinant: str
+    dependent: str
+
+
+@dataclass(frozen=True, slots=True)
+class Contribution:
+    """What is left if `tag`, and with it every tag that determines it, were no tag any more."""
+
+    tag: str
+    together_with: tuple[str, ...]
+    """Tags that determine `tag`: without dropping them too, nothing is gained."""
+    series_left: int
+
+
+@dataclass(frozen=True, slots=True)
+class TagSets:
+    """What one listing of a measurement's tag sets tells. Figures share the listing's source."""
+
+    series: int
+    """Distinct tag sets."""
+    worst_case: int
+    """Product of the distinct values of all tags (an absent tag counts as one value more)."""
+    independent_bound: int
+    """The same product without the tags that another tag determines."""
+    dependencies: tuple[Dependency, ...]
+    minimal_key: tuple[str, ...]
+    """Tags that alone tell all series apart; irreducible, not proven smallest."""
+    contributions: tuple[Contribution, ...]
+    """One per tag, fewest series left first."""
+    drop_curve: tuple[Contribution, ...]
+    """Greedy: the tag to drop first, then next, with the series left after each."""
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """A measurement, table or collection."""
+
+    database: str
+    name: str
+    time_column: str | None
+    tags: tuple[Tag, ...]
+    fields: tuple[Field, ...]
+    series: Count | None = None
+    """Distinct tag sets; fields are not counted in (InfluxDB OSS's definition)."""
+    rows: Count | None = None
+    """Rows (points) within the profile's window."""
+    tag_sets: TagSets | None = None
+    first_time: datetime | None = None
+    last_time: datetime | None = None
+    """Oldest and newest row among those read; None where there were none or nothing was read."""
+    fingerprint: str = ""
+    """Cheap state (keys, types, counts) by which the next audit sees whether anything moved."""
+    statements: Mapping[str, str] = field(default_factory=dict)
+    """Fact name to the statement that was sent, so that a reader can run it by hand."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All column names, the time column first."""
+        time = (self.time_column,) if self.time_column else ()
+        return (*time, *(t.key for t in self.tags), *(f.key for f in self.fields))
+
+    def tag(self, key: str) -> Tag | None:
+        return next((t for t in self.tags if t.key == key), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """How long a database keeps its rows."""
+
+    policy: str
+    duration_s: int | Forever
+    partition_s: int | None
+    """Length of a shard group, chunk or partition."""
+    default: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """A database, bucket or schema within the target."""
+
+    name: str
+    series: Count | None = None
+    retention: tuple[Retention, ...] | None = None
+    """None: not measured, or the engine has no such thing (then without a gap)."""
+
+
+class Reason(enum.StrEnum):
+    """Why something was not measured."""
+
+    DENIED = "denied"
+    TIMED_OUT = "timed out"
+    OVER_BUDGET = "over budget"
+    UNREACHABLE = "unreachable"
+    UNSUPPORTED = "unsupported"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Something that was asked for and not measured."""
+
+    fact: str
+    reason: Reason
+    detail: str
+    """One line: what happened and what would help."""
+    database: str | None = None
+    measurement: str | None = None
+    """None: the whole database, or the whole target."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one fact cost the audited database."""
+
+    fact: str
+    statements: int
+    seconds: float
+    rows: int
+    bytes: int | None
+    """Received; None where the driver does not tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The rows a data fact looks at: from `start` (included) to `end` (excluded)."""
+
+    start: datetime
+    end: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """All that was learnt about one target on one day."""
+
+    target: str
+    engine: str
+    server_version: str
+    day: date
+    """The logical day: a second audit of the same day replaces the first."""
+    collected_at: datetime
+    window: Window
+    facts: tuple[str, ...]
+    """Facts the engine offers, asked for or not."""
+    databases: tuple[Database, ...]
+    measurements: tuple[Measurement, ...]
+    gaps: tuple[Gap, ...]
+    costs: tuple[Cost, ...]
+    statements: Mapping[str, str] = field(default_factory=dict)
+    """Fact name to statement, for facts about a database or the whole target."""
+    reused: int = 0
+    """Measurements whose expensive facts were taken over from the snapshot before."""
+    schema_version: int = SCHEMA_VERSION
+
+    def gaps_for(self, fact: str, measurement: Measurement | None = None) -> Iterator[Gap]:
+        """Gaps that leave `fact` unmeasured, for one measurement or anywhere."""
+        for gap in self.gaps:
+            if gap.fact != fact:
+                continue
+            if measurement is None or (
+                gap.database in (None, measurement.database) and gap.measurement in (None, measurement.name)
+            ):
+                yield gap
+
+    @property
+    def series(self) -> int | None:
+        """Series of the whole target: each database's own count, else its measurements' sum."""
+        total = 0
+        for database in self.databases:
+            if database.series is not None:
+                total += database.series.value
+                continue
+            counts = [m.series for m in self.measurements if m.database == database.name]
+            known = [c.value for c in counts if c is not None]
+            if len(known) != len(counts):
+                return None
+            total += sum(known)
+        return total
+
+
+def utc_now() -> datetime:
+    """The present instant, aware, in UTC."""
+    return datetime.now(UTC)

@@ -1,0 +1,210 @@
+"""What a rule is, how its limits are resolved, and what it gets to see."""
+
+from __future__ import annotations
+
+import enum
+import fnmatch
+import inspect
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from tsaudit.dialect import INFLUXQL_ENGINES, SQL_ENGINES, quote_identifier
+from tsaudit.finding import Finding, Limit, Severity, Subject
+from tsaudit.profile import Measurement, Profile
+from tsaudit.timeline import Timeline
+
+SECTIONS = ("Why it matters", "Example", "Fix", "References")
+"""The sections of a rule's docstring, in this order."""
+
+
+class Family(enum.StrEnum):
+    """Groups of rules; each is one check in Dagster. The code's letters in the comment."""
+
+    CARDINALITY = "cardinality"  # CAR
+    TAGS = "tags"  # TAG
+    FIELDS = "fields"  # FLD
+    NAMES = "names"  # NAM
+    LAYOUT = "layout"  # LAY
+    RETENTION = "retention"  # RET
+    DRIFT = "drift"  # DRF
+
+
+LETTERS: Mapping[str, Family] = {
+    "CAR": Family.CARDINALITY,
+    "TAG": Family.TAGS,
+    "FLD": Family.FIELDS,
+    "NAM": Family.NAMES,
+    "LAY": Family.LAYOUT,
+    "RET": Family.RETENTION,
+    "DRF": Family.DRIFT,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """A number a rule compares with."""
+
+    name: str
+    default: float
+    unit: str
+    source: str
+    """A vendor's page, or `house judgement: ...` with the reasoning."""
+    engines: Mapping[str, tuple[float, str]] = field(default_factory=dict)
+    """Engine to (default there, its source)."""
+
+
+@dataclass(frozen=True, slots=True)
+class LimitPolicy:
+    """What the configuration says about limits; most general first.
+
+    `<rule name>.<threshold>` to value, for all targets, by plan, for the target, and by pattern of measurement names.
+    """
+
+    everywhere: Mapping[str, float] = field(default_factory=dict)
+    plan_name: str = ""
+    plan: Mapping[str, tuple[float, str]] = field(default_factory=dict)
+    """Value and its source."""
+    target: Mapping[str, float] = field(default_factory=dict)
+    measurements: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+
+def resolve_limit(
+    rule_name: str, threshold: Threshold, engine: str, policy: LimitPolicy, measurement: str | None = None
+) -> Limit:
+    """The limit that applies, and who set it: measurement, target, plan, everywhere, engine, default."""
+    name = f"{rule_name}.{threshold.name}"
+
+    def limit(value: float, origin: str, source: str = threshold.source) -> Limit:
+        return Limit(name, value, threshold.unit, source, origin)
+
+    if measurement is not None:
+        for pattern, values in policy.measurements.items():
+            if name in values and fnmatch.fnmatchcase(measurement, pattern):
+                return limit(values[name], f"measurement {pattern}", "set in tsaudit.yaml")
+    if name in policy.target:
+        return limit(policy.target[name], "target", "set in tsaudit.yaml")
+    if name in policy.plan:
+        value, source = policy.plan[name]
+        return limit(value, f"plan {policy.plan_name}", source)
+    if name in policy.everywhere:
+        return limit(policy.everywhere[name], "all targets", "set in tsaudit.yaml")
+    if engine in threshold.engines:
+        value, source = threshold.engines[engine]
+        return limit(value, f"engine {engine}", source)
+    return limit(threshold.default, "default")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One target as a rule sees it: today's profile, the days before, and the limits."""
+
+    rule: Rule
+    profile: Profile
+    timeline: Timeline
+    policy: LimitPolicy
+
+    @property
+    def measurements(self) -> tuple[Measurement, ...]:
+        return self.profile.measurements
+
+    def limit(self, threshold: str, measurement: Measurement | None = None) -> Limit:
+        """The named threshold as it applies to the measurement, or to the target."""
+        found = next(t for t in self.rule.thresholds if t.name == threshold)
+        name = measurement.name if measurement else None
+        return resolve_limit(self.rule.name, found, self.profile.engine, self.policy, name)
+
+    def fix(self, **names: object) -> str:
+        """The fix text for the engine at hand with `{placeholders}` filled in.
+
+        A value given as `x` is available as `{x}`, for prose, and as `{x:q}`, quoted as an identifier of the engine.
+        """
+        engine = self.profile.engine
+        family = "sql" if engine in SQL_ENGINES else "influxql" if engine in INFLUXQL_ENGINES else ""
+        text = next(self.rule.fixes[k] for k in (engine, family, "any") if k in self.rule.fixes)
+        return text.format_map({k: _Quotable(engine, v) for k, v in names.items()})
+
+
+class _Quotable:
+    """Lets a fix text say `{tag}` for prose and `{tag:q}` for a quoted identifier."""
+
+    def __init__(self, engine: str, value: object) -> None:
+        self._engine = engine
+        self._value = value
+
+    def __format__(self, spec: str) -> str:
+        if spec == "q":
+            return quote_identifier(self._engine, str(self._value))
+        return format(self._value, spec)
+
+
+Check = Callable[[Case], Iterator[Finding]]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule: its texts, what it needs, and the function that finds."""
+
+    code: str
+    name: str
+    title: str
+    severity: Severity
+    """Of most of its findings; a finding may be milder or worse."""
+    guidelines: tuple[str, ...]
+    engines: frozenset[str]
+    """Where it applies, and where a test breaks and keeps it."""
+    requires: frozenset[str]
+    thresholds: tuple[Threshold, ...]
+    fixes: Mapping[str, str]
+    doc: str
+    check: Check
+
+    @property
+    def family(self) -> Family:
+        return LETTERS[self.code[:3]]
+
+    @property
+    def summary(self) -> str:
+        """The docstring's first paragraph."""
+        return self.doc.split("\n\n", 1)[0].replace("\n", " ")
+
+    def section(self, heading: str) -> str:
+        """The text below `## heading` in the docstring; empty when there is no such section."""
+        match = re.search(rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", self.doc, re.DOTALL | re.MULTILINE)
+        return match[1].strip() if match else ""
+
+
+def rule(
+    *,
+    code: str,
+    title: str,
+    severity: Severity,
+    guidelines: tuple[str, ...],
+    engines: set[str],
+    requires: set[str],
+    fixes: Mapping[str, str],
+    thresholds: tuple[Threshold, ...] = (),
+) -> Callable[[Check], Rule]:
+    """Turn a function into the Rule of its name (`_` becomes `-`); its docstring is the rule's page."""
+
+    def decorate(check: Check) -> Rule:
+        return Rule(
+            code=code,
+            name=check.__name__.replace("_", "-"),
+            title=title,
+            severity=severity,
+            guidelines=guidelines,
+            engines=frozenset(engines),
+            requires=frozenset(requires),
+            thresholds=thresholds,
+            fixes=fixes,
+            doc=inspect.getdoc(check) or "",
+            check=check,
+        )
+
+    return decorate
+
+
+def subject_of(measurement: Measurement, column: str = "") -> Subject:
+    """The subject that is a measurement, or one of its columns."""
+    return Subject(measurement.database, measurement.name, column)

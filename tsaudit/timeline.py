@@ -1,0 +1,77 @@
+"""The figures of a profile as tidy rows, and their values over the days: what rules know of the past."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+
+from tsaudit.finding import Subject
+from tsaudit.profile import Count, How, Profile, Ratio
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One number of one snapshot."""
+
+    name: str
+    """`series`, `rows`, `tag_values`, `null_ratio`, `measurements`, `tags`, `fields`."""
+    subject: Subject
+    value: float
+    how: How
+    standard_error: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """The value of a figure on a day."""
+
+    day: date
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """The days before the audited one. Days on which a figure was not measured are simply not there."""
+
+    previous: Profile | None = None
+    """The newest snapshot before the audited day."""
+    points: Mapping[tuple[str, Subject], tuple[Point, ...]] = field(default_factory=dict)
+    """(figure name, subject) to its values, oldest first."""
+
+    def of(self, name: str, subject: Subject) -> tuple[Point, ...]:
+        """The values of one figure, oldest first; empty when it was never measured."""
+        return self.points.get((name, subject), ())
+
+
+def figures(profile: Profile) -> Iterator[Figure]:
+    """Every figure of the profile whose growth is worth following."""
+
+    def row(name: str, subject: Subject, figure: Count | Ratio) -> Figure:
+        return Figure(name, subject, float(figure.value), figure.source.how, figure.standard_error)
+
+    if profile.series is not None:
+        yield Figure("series", Subject(), float(profile.series), How.EXACT)
+    yield Figure("measurements", Subject(), float(len(profile.measurements)), How.EXACT)
+    for database in profile.databases:
+        subject = Subject(database.name)
+        if database.series is not None:
+            yield row("series", subject, database.series)
+        names = [m for m in profile.measurements if m.database == database.name]
+        yield Figure("measurements", subject, float(len(names)), How.EXACT)
+    for measurement in profile.measurements:
+        subject = Subject(measurement.database, measurement.name)
+        if measurement.series is not None:
+            yield row("series", subject, measurement.series)
+        if measurement.rows is not None:
+            yield row("rows", subject, measurement.rows)
+        yield Figure("tags", subject, float(len(measurement.tags)), How.EXACT)
+        yield Figure("fields", subject, float(len(measurement.fields)), How.EXACT)
+        for tag in measurement.tags:
+            column = Subject(measurement.database, measurement.name, tag.key)
+            if tag.values is not None:
+                yield row("tag_values", column, tag.values)
+        for item in measurement.fields:
+            column = Subject(measurement.database, measurement.name, item.key)
+            if item.null_ratio is not None:
+                yield row("null_ratio", column, item.null_ratio)
