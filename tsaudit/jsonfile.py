@@ -20,10 +20,12 @@ def _adapter(cls: Any) -> TypeAdapter[Any]:
 
 def to_json(value: object, *, indent: int | None = None) -> bytes:
     """The dataclass as UTF-8 JSON; the same value always gives the same bytes."""
-    return _adapter(type(value)).dump_json(value, indent=indent)
+    cls: Any = type(value)
+    return _adapter(cls).dump_json(value, indent=indent)
 
 
 def from_json(cls: type[T], data: bytes | str) -> T:
     """What `to_json` wrote. Raises ValueError, with the place in the document, when it is something else."""
-    found: T = _adapter(cls).validate_json(data)
+    hashable: Any = cls
+    found: T = _adapter(hashable).validate_json(data)
     return found
