@@ -1,0 +1,50 @@
+# Everything a fresh machine needs is Python 3.11+ and make; the rest is installed here.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+export DO_NOT_TRACK := 1
+export DAGSTER_HOME := $(CURDIR)/.dagster_home
+
+.PHONY: audit test dev lint types contracts unit golden bench servers clean
+
+audit: $(VENV)/.audit $(DAGSTER_HOME)/dagster.yaml ## run the main job on the embedded demo and say where the report is
+	@$(BIN)/python -m dagster_project.demo
+
+test: lint servers ## lint, types, import contracts and all tests
+	$(BIN)/pytest -q -n 2 --cov --cov-report=term
+
+dev: $(VENV)/.dev $(DAGSTER_HOME)/dagster.yaml ## the Dagster UI with the code location, on loopback
+	$(BIN)/dg dev
+
+lint: $(VENV)/.dev ## ruff, mypy --strict and the import contracts
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+golden: $(VENV)/.dev ## write the golden files and generated documents anew; review the diff
+	TSAUDIT_REBASELINE=1 $(BIN)/pytest -q -m golden
+
+bench: $(VENV)/.dev ## print the ratios that are promised; fails where one is not reached
+	@for script in bench/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+servers: ## real servers and a browser for the tests, from Debian's packages, where we may install them
+	@.ci/servers
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install -q --upgrade 'pip>=25.1'
+
+$(VENV)/.audit: $(VENV)/bin/python pyproject.toml
+	$(BIN)/pip install -q -e '.[duckdb,ui]'
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.audit pyproject.toml
+	$(BIN)/pip install -q -e '.[duckdb,postgresql,ui]' --group dev
+	@touch $@
+
+$(DAGSTER_HOME)/dagster.yaml: dagster.yaml
+	@mkdir -p $(DAGSTER_HOME) && cp dagster.yaml $@
+
+clean: ## all that was built, the demo's history included
+	rm -rf $(VENV) .tsaudit .dagster_home build dist

@@ -1,0 +1,230 @@
+"""The whole path for one target on one day: collect, audit, remember, report, queue the alerts.
+
+The command line and Dagster both come through here, so that neither knows more than the other.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import Final
+
+import tsaudit
+from tsaudit import alerts, report
+from tsaudit.audit import audit, required_facts
+from tsaudit.collect import collect
+from tsaudit.config import Settings, Target
+from tsaudit.connector import ConnectorError
+from tsaudit.connectors import open_connection
+from tsaudit.finding import UNREACHABLE_CODE, AuditResult, Finding, Outcome, RuleResult, Severity, Subject, Verdict
+from tsaudit.history import incidents
+from tsaudit.history.store import Store
+from tsaudit.plans import limit_policy
+from tsaudit.profile import Profile, Reason, utc_now
+from tsaudit.timeline import Timeline
+
+Progress = Callable[[str], None]
+
+_UNREACHABLE_NAME: Final = "target-not-audited"
+_UNREACHABLE_WHY: Final = (
+    "While a target cannot be audited nobody sees its schema change. "
+    "Nothing is concluded from the silence: no finding is closed and nothing is read as deleted."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRun:
+    """What became of one target."""
+
+    target: str
+    day: date
+    result: AuditResult | None
+    """None only when tsaudit itself failed (`error` says how); nothing was saved then."""
+    profile: Profile | None
+    """None when the target could not be audited at all."""
+    changes: tuple[incidents.Change, ...]
+    report: report.ReportLocation | None
+    """None when it could not be written."""
+    seconds: float
+    error: str | None
+    """One line when anything went wrong that must turn the run red; None otherwise."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """Of the audit; `unknown` where there is none."""
+        return self.result.verdict if self.result else Verdict.UNKNOWN
+
+
+def audit_target(
+    target: Target,
+    settings: Settings,
+    store: Store,
+    *,
+    day: date,
+    run_url: str | None = None,
+    progress: Progress | None = None,
+) -> AuditRun:
+    """Audit one target for the logical `day` (in UTC) and remember all of it. Queues alerts, sends none.
+
+    A past day is audited as of its end: rows written later do not count. A target that cannot be audited is a
+    result too, with verdict `unknown`. Raises nothing for what a database, a report folder or a rule does;
+    HistoryError when the history cannot be written.
+    """
+    began = time.monotonic()
+    say = progress or (lambda _line: None)
+    timeline = store.timeline(target.name, before=day)
+    profile, failure = _collect(target, timeline.previous, day, say)
+    result = _judge(target, settings, timeline, profile, failure, day)
+    before = _result_before(store, target.name, day)
+    store.save(profile, result, None)
+    changes = incidents.update(store, result, settings.incidents, alerts.owner_of(settings, target))
+    location, report_error = _report(store, settings, target, result, profile, timeline, before, run_url)
+    if location:
+        store.save(profile, result, location.url)
+    context = alerts.RunContext(
+        target=target.name,
+        engine=target.engine,
+        day=day,
+        verdict=result.verdict,
+        report_url=location.url if location else None,
+        run_url=run_url,
+    )
+    alerts.queue(store, settings, changes, context)
+    say(f"verdict {result.verdict}")
+    return AuditRun(
+        target=target.name,
+        day=day,
+        result=result,
+        profile=profile,
+        changes=tuple(changes),
+        report=location,
+        seconds=time.monotonic() - began,
+        error=failure or report_error,
+    )
+
+
+def audit_targets(
+    targets: Iterable[Target],
+    settings: Settings,
+    store: Store,
+    *,
+    day: date,
+    workers: int = 4,
+    run_url: str | None = None,
+    progress: Callable[[str, str], None] | None = None,
+) -> Iterator[AuditRun]:
+    """Audit many targets, `workers` at a time, and yield each as it is done.
+
+    One that fails neither stops nor hides the others. `progress` gets the target's name and a line.
+    """
+
+    def one(target: Target) -> AuditRun:
+        say = (lambda line: progress(target.name, line)) if progress else None
+        return audit_target(target, settings, store, day=day, run_url=run_url, progress=say)
+
+    with ThreadPoolExecutor(max_workers=max(1, workers), thread_name_prefix="tsaudit") as pool:
+        futures = {pool.submit(one, target): target for target in targets}
+        for future in as_completed(futures):
+            try:
+                yield future.result()
+            except Exception as error:
+                # Whatever broke for one target must be seen as its failure, and must not take the others along.
+                text = f"{type(error).__name__}: {error}"
+                yield AuditRun(futures[future].name, day, None, None, (), None, 0.0, text)
+
+
+def tell(settings: Settings, store: Store, out: Progress = print) -> alerts.SendReport:
+    """Send what is queued. Messages that could not be sent stay queued; the report says so."""
+    return alerts.send(store, settings, out)
+
+
+def as_of(day: date, now: datetime | None = None) -> datetime:
+    """The instant up to which rows count for a logical day: its end, or now while it lasts."""
+    end = datetime.combine(day + timedelta(days=1), datetime.min.time(), UTC)
+    return min(end, now or utc_now())
+
+
+def _collect(
+    target: Target, previous: Profile | None, day: date, say: Progress
+) -> tuple[Profile | None, str | None]:
+    """The profile, and the line that says why the target could not be audited, wholly or from some point on."""
+    try:
+        with open_connection(target) as connection:
+            say(f"connected to {target.engine} {connection.server_version}")
+            profile = collect(
+                target,
+                connection,
+                day=day,
+                previous=previous,
+                wanted=required_facts(target.engine),
+                now=as_of(day),
+            )
+    except ConnectorError as error:
+        say(str(error))
+        return None, str(error)
+    gone = next((gap for gap in profile.gaps if gap.reason is Reason.UNREACHABLE), None)
+    say(f"{len(profile.measurements)} measurements, {sum(c.statements for c in profile.costs)} statements")
+    return profile, gone.detail if gone else None
+
+
+def _judge(
+    target: Target, settings: Settings, timeline: Timeline, profile: Profile | None, failure: str | None, day: date
+) -> AuditResult:
+    if profile is None:
+        result = AuditResult(target.name, target.engine, "", day, utc_now(), tsaudit.__version__, ())
+    else:
+        result = audit(profile, timeline, limit_policy(settings, target))
+    if failure is None:
+        return result
+    return dataclasses.replace(result, results=(*result.results, _not_audited(failure, whole=profile is None)))
+
+
+def _not_audited(failure: str, *, whole: bool) -> RuleResult:
+    what = "could not be audited" if whole else "became unreachable during the audit"
+    finding = Finding(
+        subject=Subject(),
+        severity=Severity.WARN,
+        message=f"The target {what}: {failure}",
+        fix="Run `tsaudit check` from where the audit runs; it says which right, address or driver is missing.",
+    )
+    return RuleResult(
+        code=UNREACHABLE_CODE,
+        name=_UNREACHABLE_NAME,
+        title="The target could not be audited",
+        family="coverage",
+        guidelines=(),
+        outcome=Outcome.ERROR,
+        findings=(finding,),
+        reason=failure,
+        why=_UNREACHABLE_WHY,
+    )
+
+
+def _result_before(store: Store, target: str, day: date) -> AuditResult | None:
+    earlier = [d for d in store.days(target) if d < day]
+    return store.result(target, earlier[-1]) if earlier else None
+
+
+def _report(
+    store: Store,
+    settings: Settings,
+    target: Target,
+    result: AuditResult,
+    profile: Profile | None,
+    timeline: Timeline,
+    previous: AuditResult | None,
+    run_url: str | None,
+) -> tuple[report.ReportLocation | None, str | None]:
+    """A report that cannot be written loses no alert: the audit goes on and the run turns red."""
+    known = incidents.current(store, target.name, day=result.day)
+    try:
+        location = report.write(
+            result, profile, timeline, known, settings.report, run_url=run_url, previous=previous
+        )
+    except report.ReportError as error:
+        return None, str(error)
+    return location, None
