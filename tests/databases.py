@@ -1,0 +1,255 @@
+"""Data sets said once and written to any engine that tests can run: what the end-to-end tests audit.
+
+dataset = Dataset([Table("http", tags=("host",), fields={"ms": "float"},
+                         rows=[Row(at, {"host": "a"}, {"ms": 1.0})], key=("time", "host"))])
+target = write(dataset, "duckdb", tmp_path / "shop.duckdb")
+target = write(dataset, "influxdb1", influxd.url)          # the fixture of tests.servers
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final, Literal
+from urllib.parse import urlencode
+
+import urllib3
+
+from tests.builders import NOW
+from tsaudit.config import Target
+from tsaudit.dialect import quote_identifier
+
+Value = float | int | str | bool | datetime | None
+TimeAs = Literal["text", "seconds", "milliseconds"]
+
+DUCKDB_TYPES: Final = {
+    "float": "DOUBLE",
+    "integer": "BIGINT",
+    "string": "VARCHAR",
+    "boolean": "BOOLEAN",
+    "time": "TIMESTAMP",
+    "uuid": "UUID",
+}
+SQLITE_TYPES: Final = {
+    "float": "REAL",
+    "integer": "INTEGER",
+    "string": "TEXT",
+    "boolean": "BOOLEAN",
+    "time": "TIMESTAMP",
+    "uuid": "TEXT",
+}
+_BATCH: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row, or point. What is left out, or None, is null; in InfluxDB it is not written."""
+
+    time: datetime
+    tags: Mapping[str, str | None] = field(default_factory=dict)
+    fields: Mapping[str, Value] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A measurement. Rows may be any iterable that can be walked more than once."""
+
+    name: str
+    tags: Sequence[str] = ()
+    fields: Mapping[str, str] = field(default_factory=dict)
+    """Name to `float`, `integer`, `string`, `boolean`, `time`, `uuid` (SQL only), or `any`: as each value is."""
+    rows: Sequence[Row] = ()
+    key: Sequence[str] | None = None
+    """Primary key (a unique constraint where a member is null in some row); SQL only. None: no key."""
+    time: str = "time"
+    """Name of the time column; SQL only."""
+    time_as: TimeAs = "text"
+    """How SQLite keeps the time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """What one database holds."""
+
+    tables: Sequence[Table]
+    retention: timedelta | None = None
+    """Of InfluxDB's default policy; None keeps forever. Rows older than this cannot be written."""
+    partition: timedelta | None = None
+    """InfluxDB's shard group duration; None leaves it to the server."""
+    database: str | None = None
+    """InfluxDB only; None makes up a new name, so that tests do not meet."""
+
+
+_numbers = itertools.count()
+
+
+def write(dataset: Dataset, engine: str, where: str | Path, **settings: Any) -> Target:
+    """Write the data set and return a target for it.
+
+    `where`: a file for DuckDB and SQLite, a server's URL for InfluxDB.
+    `settings`: further settings of the target, such as `budget` or `window`.
+    """
+    databases: tuple[str, ...] = ()
+    if engine == "influxdb1":
+        url = str(where)
+        databases = (_write_influxdb(dataset, url),)
+    elif engine == "duckdb":
+        url = f"duckdb:///{where}"
+        _write_duckdb(dataset, where)
+    elif engine == "sqlite":
+        url = f"sqlite:///{where}"
+        _write_sqlite(dataset, where)
+    else:
+        raise ValueError(f"no writer for {engine}")
+    return Target(**{"name": "test", "engine": engine, "url": url, "databases": databases} | settings)
+
+
+def times(count: int, step: timedelta = timedelta(minutes=1), end: datetime = NOW) -> list[datetime]:
+    """`count` instants, oldest first, the last one `step` before `end`."""
+    return [end - step * (count - i) for i in range(count)]
+
+
+# --- SQL ---------------------------------------------------------------------------------------------------------
+
+
+def _create(table: Table, types: Mapping[str, str], time_type: str) -> str:
+    def quoted(name: str) -> str:
+        return quote_identifier("duckdb", name)
+
+    columns = [f"{quoted(table.time)} {time_type}"]
+    columns += [f"{quoted(tag)} {types['string']}" for tag in table.tags]
+    columns += [f"{quoted(key)} {types.get(kind, '')}" for key, kind in table.fields.items()]
+    if table.key is not None:
+        nullable = any(row.tags.get(tag) is None for tag in table.key if tag in table.tags for row in table.rows)
+        members = ", ".join(map(quoted, table.key))
+        columns.append(f"{'UNIQUE' if nullable else 'PRIMARY KEY'} ({members})")
+    return f"CREATE TABLE {quoted(table.name)} ({', '.join(columns)})"
+
+
+def _columns(table: Table, rows: Sequence[Row]) -> dict[str, list[Value]]:
+    columns: dict[str, list[Value]] = {table.time: [row.time for row in rows]}
+    columns |= {tag: [row.tags.get(tag) for row in rows] for tag in table.tags}
+    return columns | {key: [row.fields.get(key) for row in rows] for key in table.fields}
+
+
+def _write_duckdb(dataset: Dataset, where: str | Path) -> None:
+    import duckdb
+    import pyarrow as pa
+
+    arrow = {"float": pa.float64(), "integer": pa.int64(), "boolean": pa.bool_(), "time": pa.timestamp("us")}
+    with duckdb.connect(str(where)) as connection:
+        for table in dataset.tables:
+            connection.execute(_create(table, DUCKDB_TYPES, "TIMESTAMP"))
+            types = {table.time: pa.timestamp("us")} | {k: arrow.get(v, pa.string()) for k, v in table.fields.items()}
+            arrays = {
+                f"c{i}": pa.array([_naive(v) for v in values], types.get(name, pa.string()))
+                for i, (name, values) in enumerate(_columns(table, table.rows).items())
+            }
+            connection.register("written", pa.table(arrays))
+            connection.execute(f"INSERT INTO {quote_identifier('duckdb', table.name)} SELECT * FROM written")
+            connection.unregister("written")
+
+
+def _write_sqlite(dataset: Dataset, where: str | Path) -> None:
+    import sqlite3
+
+    connection = sqlite3.connect(str(where))
+    with connection:
+        for table in dataset.tables:
+            time_type = SQLITE_TYPES["time"] if table.time_as == "text" else "INTEGER"
+            connection.execute(_create(table, SQLITE_TYPES, time_type))
+            columns = _columns(table, table.rows)
+            columns[table.time] = [_sqlite_time(row.time, table.time_as) for row in table.rows]
+            places = ", ".join("?" * len(columns))
+            rows = zip(*([_sqlite_value(v) for v in values] for values in columns.values()), strict=True)
+            connection.executemany(f"INSERT INTO {quote_identifier('sqlite', table.name)} VALUES ({places})", rows)
+    connection.close()
+
+
+def _naive(value: Value) -> Value:
+    return value.astimezone(UTC).replace(tzinfo=None) if isinstance(value, datetime) else value
+
+
+def _sqlite_value(value: Value) -> Any:
+    return _sqlite_time(value, "text") if isinstance(value, datetime) else value
+
+
+def _sqlite_time(time: datetime, time_as: TimeAs) -> str | int:
+    if time_as == "text":
+        return time.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S.%f")
+    return round(time.timestamp() * (1 if time_as == "seconds" else 1000))
+
+
+# --- InfluxDB 1.x ------------------------------------------------------------------------------------------------
+
+
+def influxql(url: str, statement: str, **parameters: str) -> Any:
+    """Run a statement; the decoded answer. AssertionError when the server refuses it.
+
+    `parameters` are InfluxDB's own: `db`, `u` and `p` (a login), `rp`.
+    """
+    body = urlencode({"q": statement} | parameters)
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+    answer = urllib3.request("POST", f"{url}/query", body=body, headers=headers, timeout=120).json()
+    errors = [answer, *answer.get("results", [])]
+    assert not any("error" in e for e in errors), answer
+    return answer
+
+
+def write_lines(url: str, database: str, lines: Iterator[str], policy: str = "", **parameters: str) -> None:
+    """Write line protocol with times in nanoseconds, in batches."""
+    query = {"db": database, "precision": "ns", "rp": policy} | parameters
+    address = f"{url}/write?" + urlencode({k: v for k, v in query.items() if v})
+    while batch := list(itertools.islice(lines, _BATCH)):
+        response = urllib3.request("POST", address, body="\n".join(batch).encode(), timeout=120)
+        assert response.status == 204, response.data
+
+
+def line(table: Table, row: Row) -> str | None:
+    """The row as line protocol; None when it has no field, as InfluxDB keeps no such points."""
+    tags = "".join(f",{_escape(k)}={_escape(tag)}" for k in table.tags if (tag := row.tags.get(k)) is not None)
+    values = [
+        f"{_escape(k)}={_influx_value(value, kind)}"
+        for k, kind in table.fields.items()
+        if (value := row.fields.get(k)) is not None
+    ]
+    if not values:
+        return None
+    nanoseconds = round(row.time.timestamp() * 1_000_000) * 1000
+    return f"{_escape(table.name, ', ')}{tags} {','.join(values)} {nanoseconds}"
+
+
+def _write_influxdb(dataset: Dataset, url: str) -> str:
+    database = dataset.database or f"test_{next(_numbers)}"
+    policy = ""
+    if dataset.retention:
+        policy += f" DURATION {_seconds(dataset.retention)}"
+    if dataset.partition:
+        policy += f" SHARD DURATION {_seconds(dataset.partition)}"
+    name = quote_identifier("influxdb1", database)
+    influxql(url, f"CREATE DATABASE {name}" + (f" WITH{policy} NAME kept" if policy else ""))
+    for table in dataset.tables:
+        write_lines(url, database, (text for row in table.rows if (text := line(table, row)) is not None))
+    return database
+
+
+def _seconds(duration: timedelta) -> str:
+    return f"{round(duration.total_seconds())}s"
+
+
+def _escape(text: str, special: str = ", =") -> str:
+    return "".join("\\" + c if c in special else c for c in text)
+
+
+def _influx_value(value: Value, kind: str) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return f"{value}" if kind == "float" else f"{value}i"
+    if isinstance(value, float):
+        return repr(value)
+    text = value.isoformat() if isinstance(value, datetime) else str(value)
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
