@@ -7,15 +7,19 @@ file, line and the nearest right word in each error, is in `tsaudit.config_file`
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
 from datetime import timedelta
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
     SecretStr,
+    WithJsonSchema,
     field_validator,
     model_validator,
 )
@@ -36,15 +40,42 @@ ENGINES: Final = (
 _UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
 
+_LONGEST: Final = timedelta(days=36_500)
+
+
 def _duration(value: Any) -> Any:
-    """`30d`, `12h`, `15m`, `90s`, `2w` as a timedelta; anything else is left to pydantic."""
-    if isinstance(value, str) and (match := re.fullmatch(r"(\d+)\s*([smhdw])", value)):
-        return timedelta(seconds=int(match[1]) * _UNITS[match[2]])
+    """`30d`, `12h`, `15m`, `90s`, `2w` as a timedelta; what is no text is left to pydantic."""
+    if not isinstance(value, str):
+        return value
+    match = re.fullmatch(r"([0-9]{1,10})\s*([smhdw])", value)
+    if match is None:
+        raise ValueError("expected a duration such as 30d, 12h, 15m, 90s or 2w")
+    return timedelta(seconds=int(match[1]) * _UNITS[match[2]])
+
+
+def _at_most_longest(value: timedelta) -> timedelta:
+    if not timedelta(0) <= value <= _LONGEST:
+        raise ValueError(f"must be between 0s and {_LONGEST.days}d")
     return value
 
 
-Duration = Annotated[timedelta, BeforeValidator(_duration)]
+Duration = Annotated[
+    timedelta,
+    BeforeValidator(_duration),
+    AfterValidator(_at_most_longest),
+    WithJsonSchema({"type": "string", "pattern": r"^[0-9]{1,10}\s*[smhdw]$", "examples": ["30d", "12h"]}),
+]
 """A length of time, written as `30d`, `12h`, `15m`, `90s` or `2w`."""
+
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+"""A number to compare with: `nan` would never be exceeded and look like a pass."""
+
+Secret = Annotated[SecretStr, Field(min_length=1)]
+"""Text that stays out of every message and file. Never empty: an empty variable is a mistake, not a password."""
+
+
+Path = tuple[int | str, ...]
+"""Keys and list positions from the top of the file to one value."""
 
 
 class Model(BaseModel):
@@ -52,13 +83,21 @@ class Model(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _empty_is_absent(cls, data: Any) -> Any:
+        """A key with nothing behind it, all its lines commented out say, is a key that is not there."""
+        if data is None:
+            return {}
+        return {k: v for k, v in data.items() if v is not None} if isinstance(data, dict) else data
+
 
 class Budget(Model):
     """How much of the audited database one audit may use. What does not fit is a gap, never a guess."""
 
-    statement_timeout_s: float = Field(60, gt=0)
+    statement_timeout_s: Finite = Field(60, gt=0)
     """Seconds one statement may take before it is cancelled, on the server too where the engine can."""
-    deadline_s: float = Field(1800, gt=0)
+    deadline_s: Finite = Field(1800, gt=0)
     """Seconds the whole audit of the target may take."""
     concurrency: int = Field(1, ge=1, le=16)
     """Statements at once."""
@@ -81,7 +120,7 @@ class Columns(Model):
     """Columns that hold what was measured."""
 
 
-Limits = dict[str, float]
+Limits = dict[str, Finite]
 """`<rule name>.<threshold>` to its value, e.g. `high-series-cardinality.max_series: 100000`."""
 
 
@@ -98,10 +137,10 @@ class Target(Model):
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=100)
     """Short and stable: history, incidents and Dagster assets are kept under it."""
     engine: Literal[ENGINES]  # type: ignore[valid-type]
-    url: SecretStr
+    url: Secret
     """Where it is: a SQLAlchemy URL, or http(s)://host:port. Put credentials in as `${NAME}`."""
     username: str | None = None
-    password: SecretStr | None = None
+    password: Secret | None = None
     databases: tuple[str, ...] = ()
     """Databases, buckets or schemas to audit; empty for all that are not the engine's own."""
     include: tuple[str, ...] = ("*",)
@@ -133,9 +172,9 @@ class Target(Model):
 class Slack(Model):
     """Where alerts go. With neither token nor webhook they are shown in the terminal and kept as "not sent"."""
 
-    token: SecretStr | None = None
+    token: Secret | None = None
     """Bot token with `chat:write` (and `channels:history`, to look up what a crash left in doubt)."""
-    webhook: SecretStr | None = None
+    webhook: Secret | None = None
     """Incoming webhook: cannot edit, thread or be read back, so a crash may double a message."""
     base_url: str = "https://slack.com/api/"
     """Of Slack's web API; change it for a proxy or a test."""
@@ -198,7 +237,7 @@ class Report(Model):
 class Settings(Model):
     """The whole of `tsaudit.yaml`."""
 
-    history: SecretStr = SecretStr("sqlite:///.tsaudit/history.db")
+    history: Secret = SecretStr("sqlite:///.tsaudit/history.db")
     """SQLAlchemy URL of tsaudit's own store (SQLite or PostgreSQL); never inside an audited database."""
     report: Report = Report()
     slack: Slack = Slack()
@@ -212,14 +251,32 @@ class Settings(Model):
 
     @model_validator(mode="after")
     def _consistent(self) -> Settings:
-        if "default" not in self.owners:
-            raise ValueError("owners needs an entry `default`: somebody has to be told")
-        names = [t.name for t in self.targets]
-        for name in names:
-            if names.count(name) > 1:
-                raise ValueError(f"two targets are named `{name}`; history is kept under the name")
-        used = {r.owner for r in self.routes} | {t.owner for t in self.targets if t.owner}
-        used |= {m.owner for t in self.targets for m in t.measurements.values() if m.owner}
-        for owner in sorted(used - set(self.owners)):
-            raise ValueError(f"owner `{owner}` is used but not defined under `owners`")
+        used: list[tuple[Path, str | None]] = [(("targets", i, "owner"), t.owner) for i, t in enumerate(self.targets)]
+        used += [(("routes", i, "owner"), r.owner) for i, r in enumerate(self.routes)]
+        used += [
+            (("targets", i, "measurements", pattern, "owner"), m.owner)
+            for i, t in enumerate(self.targets)
+            for pattern, m in t.measurements.items()
+        ]
+        for _, problem in inconsistencies(self.owners, [t.name for t in self.targets], used):
+            raise ValueError(problem)
         return self
+
+
+def inconsistencies(
+    owners: Collection[str], target_names: Iterable[str], used: Iterable[tuple[Path, str | None]]
+) -> Iterator[tuple[Path, str]]:
+    """Where parts of a file contradict each other, each with what is wrong.
+
+    `used` are the owners named outside `owners`, with their places.
+    """
+    if "default" not in owners:
+        yield ("owners",), "needs an entry `default`: somebody has to be told"
+    seen: Counter[str] = Counter()
+    for position, name in enumerate(target_names):
+        seen[name] += 1
+        if seen[name] == 2:
+            yield ("targets", position, "name"), f"two targets are named `{name}`; history is kept under the name"
+    for place, owner in used:
+        if owner is not None and owner not in owners:
+            yield place, f"owner `{owner}` is not defined under `owners`"

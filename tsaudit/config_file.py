@@ -1,0 +1,281 @@
+"""Reads `tsaudit.yaml`: finds it, checks it, fills in `${NAME}`, and says all that is wrong with it at once."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from pydantic import SecretStr, ValidationError
+
+from tsaudit import config_words as words
+from tsaudit.config import ENGINES, Settings, inconsistencies
+from tsaudit.config import Path as Place
+from tsaudit.yaml_document import Document, DocumentError, Node, parse
+
+DEFAULT_NAME: Final = "tsaudit.yaml"
+VARIABLE: Final = "TSAUDIT_CONFIG"
+
+_REFERENCE: Final = re.compile(r"\$\$\{|\$\{([^}]*)\}?")
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_FILE_URL: Final = re.compile(r"((?:sqlite|duckdb)(?:\+\w+)?:///)([^?]+)(\?.*)?", re.DOTALL)
+
+
+class ConfigError(Exception):
+    """The file cannot be used. One line per problem, each with file and line, sorted by line."""
+
+    def __init__(self, *problems: str) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = problems
+
+
+def find(path: str | Path | None = None) -> Path:
+    """The file to read: `path`, else what TSAUDIT_CONFIG names, else `./tsaudit.yaml`.
+
+    Raises ConfigError when it is not there.
+    """
+    chosen = Path(path or os.environ.get(VARIABLE) or DEFAULT_NAME)
+    if not chosen.exists():
+        raise ConfigError(f"{words.printable(str(chosen))}: no such file; `tsaudit init` writes one")
+    return chosen
+
+
+def load(path: str | Path, *, resolve_env: bool = True) -> Settings:
+    """The settings in the file. Paths in it are relative to its folder. Raises ConfigError with every problem.
+
+    With `resolve_env` off no environment variable has to be set: secrets keep their `${NAME}` as it stands, and so
+    does other text whose variable is not set. That is enough to list targets, owners and schedules, not to connect.
+    """
+    file = Path(path)
+    document = _read(file)
+    reader = _Reader(file, document, resolve_env)
+    data = reader.value(document.root, ())
+    settings = reader.validate(data)
+    if reader.problems or settings is None:
+        raise ConfigError(*reader.lines())
+    return _anchored(settings, file.absolute().parent)
+
+
+def advice(path: str | Path) -> tuple[str, ...]:
+    """One line for every secret that stands in the file as plain text instead of as `${NAME}`. Raises ConfigError."""
+    file = Path(path)
+    document = _read(file)
+    found = [
+        (document.line(place), f"{words.place(place)}: a secret in plain text; write ${{NAME}} and export NAME")
+        for place, text in _texts(document)
+        if _is_secret(place) and "${" not in text and _reveals(place, text)
+    ]
+    return tuple(f"{words.printable(str(file))}:{line}: {text}" for line, text in sorted(found))
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON schema of the file, for editors that complete and check YAML."""
+    schema = Settings.model_json_schema()
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "tsaudit.yaml"}
+
+
+def _read(file: Path) -> Document:
+    label = words.printable(str(file))
+    try:
+        text = file.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise ConfigError(f"{label}: cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise ConfigError(f"{label}:{line}: is not UTF-8 text; save the file as UTF-8") from error
+    try:
+        document = parse(text)
+    except DocumentError as error:
+        raise ConfigError(f"{label}:{error.line}: {words.printable(error.problem, 300)}") from error
+    if document.root.value is not None and not isinstance(document.root.value, dict):
+        raise ConfigError(f"{label}:{document.root.line}: expected `key: value` lines, such as `targets:`")
+    return document
+
+
+class _Reader:
+    """Turns the document into settings and gathers what is wrong on the way."""
+
+    def __init__(self, file: Path, document: Document, resolve_env: bool) -> None:
+        self._label = words.printable(str(file))
+        self._document = document
+        self._resolve_env = resolve_env
+        self._unset: dict[Place, str] = {}
+        """Where a reference stays because its variable is not set, and the variable."""
+        self._built: dict[int, Any] = {}
+        self.problems = set(document.problems)
+
+    def lines(self) -> list[str]:
+        return [f"{self._label}:{line}: {words.printable(text, 400)}" for line, text in sorted(self.problems)]
+
+    def _add(self, place: Place, problem: str) -> None:
+        name = words.place(place)
+        self.problems.add((self._document.line(place), f"{name}: {problem}" if name else problem))
+
+    def value(self, node: Node, place: Place) -> Any:
+        """Plain Python of a node, references filled in. What several aliases share is built once."""
+        if node.value is None:
+            return None
+        if isinstance(node.value, str):
+            return self._filled(node.value, place)
+        if id(node) not in self._built:
+            entries = node.value.items() if isinstance(node.value, dict) else enumerate(node.value)
+            built = {key: self.value(child, (*place, key)) for key, child in entries}
+            self._built[id(node)] = built if isinstance(node.value, dict) else list(built.values())
+        return self._built[id(node)]
+
+    def _filled(self, text: str, place: Place) -> str:
+        def one(match: re.Match[str]) -> str:
+            if match[0] == "$${":
+                return "${"
+            name = match[1]
+            if not match[0].endswith("}") or not _NAME.fullmatch(name):
+                self._add(place, "a reference is written ${NAME}, with letters, digits and _; for a plain ${ write $${")
+                return match[0]
+            if not self._resolve_env and _is_secret(place):
+                return match[0]
+            if (value := os.environ.get(name)) is not None:
+                return value
+            self._unset[place] = name
+            if self._resolve_env:
+                self._add(place, words.unset(name))
+            return match[0]
+
+        return _REFERENCE.sub(one, text)
+
+    def validate(self, data: Any) -> Settings | None:
+        """The settings; None when something is wrong, which is then in `problems`."""
+        crossed = [*_engines(data), *_contradictions(data)]
+        for place, problem in crossed:
+            self._add(place, problem)
+        try:
+            settings = Settings.model_validate(data)
+        except ValidationError as error:
+            for item in error.errors(include_url=False):
+                self._explain(item, known={place for place, _ in crossed})
+            return None
+        if not self.problems:
+            try:
+                _check_limits(settings)
+            except ValueError as error:
+                for problem in str(error).splitlines():
+                    self.problems.add((self._line_of_words_in(problem), problem))
+        return settings
+
+    def _explain(self, item: Mapping[str, Any], known: set[Place]) -> None:
+        place = tuple(part for part in item["loc"] if part != "[key]")
+        if place in self._unset:
+            self._add(place, words.unset(self._unset[place]))
+        elif item["type"] == "too_short" and item["input"]:
+            return  # its entries are wrong, and pydantic counts only right ones
+        elif not (known and place == ()) and place not in known:
+            written = None if _is_secret(place) else self._document.text(place)
+            self._add(place, words.problem(item, place, written))
+
+    def _line_of_words_in(self, problem: str) -> int:
+        """The first line that holds a key or text quoted in the problem."""
+        quoted = set(re.findall(r"`([^`]+)`", problem))
+        keyed = [
+            self._document.line(place)
+            for place, text in _texts(self._document)
+            if text in quoted or quoted & {str(part) for part in place}
+        ]
+        return min(keyed, default=1)
+
+
+def _is_secret(place: Place) -> bool:
+    """Whether the value there is kept out of messages; `limits` and the like have numbers only."""
+    return bool(place) and place[-1] in ("url", "password", "token", "webhook", "history")
+
+
+def _texts(document: Document) -> Iterator[tuple[Place, str]]:
+    """Every text in the file with its place; what several aliases share comes once."""
+    seen: set[int] = set()
+    waiting: list[tuple[Place, Node]] = [((), document.root)]
+    while waiting:
+        place, node = waiting.pop()
+        if isinstance(node.value, str):
+            yield place, node.value
+        elif node.value is not None and id(node) not in seen:
+            seen.add(id(node))
+            entries = node.value.items() if isinstance(node.value, dict) else enumerate(node.value)
+            waiting += [((*place, key), child) for key, child in entries]
+
+
+def _reveals(place: Place, text: str) -> bool:
+    """Whether the text itself is secret: an address is only when it holds a password."""
+    if place[-1] not in ("url", "history"):
+        return True
+    try:
+        return bool(urlsplit(text).password)
+    except ValueError:
+        return "@" in text
+
+
+def _engines(data: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
+    """Targets whose engine is known by name but cannot be audited by this version."""
+    available = _available()
+    for i, target in enumerate(_list(data.get("targets"))):
+        engine = target.get("engine") if isinstance(target, dict) else None
+        if isinstance(engine, str) and engine in ENGINES and engine not in available:
+            yield (
+                ("targets", i, "engine"),
+                f"{engine} is not in this version of tsaudit; it audits {', '.join(available)}",
+            )
+
+
+def _contradictions(data: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
+    """`inconsistencies` of a file that may still have other mistakes in it."""
+    owners = data.get("owners")
+    targets = [t if isinstance(t, dict) else {} for t in _list(data.get("targets"))]
+    routes = [r if isinstance(r, dict) else {} for r in _list(data.get("routes"))]
+    used: list[tuple[Place, Any]] = [(("targets", i, "owner"), t.get("owner")) for i, t in enumerate(targets)]
+    used += [(("routes", i, "owner"), r.get("owner")) for i, r in enumerate(routes)]
+    for i, target in enumerate(targets):
+        patterns = target.get("measurements")
+        for pattern, settings in patterns.items() if isinstance(patterns, dict) else ():
+            owner = settings.get("owner") if isinstance(settings, dict) else None
+            used.append((("targets", i, "measurements", pattern, "owner"), owner))
+    names = [str(t.get("name", i)) for i, t in enumerate(targets)]
+    known = owners if isinstance(owners, dict) else {"default": None}
+    yield from inconsistencies(known, names, [(p, o) for p, o in used if o is None or isinstance(o, str)])
+
+
+def _available() -> tuple[str, ...]:
+    connectors = importlib.import_module("tsaudit.connectors")
+    return tuple(getattr(connectors, "AVAILABLE", ("duckdb", "sqlite", "influxdb1")))
+
+
+def _check_limits(settings: Settings) -> None:
+    if importlib.util.find_spec("tsaudit.plans"):
+        importlib.import_module("tsaudit.plans").check_limits(settings)
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _anchored(settings: Settings, folder: Path) -> Settings:
+    """The same settings with every relative file path made absolute from `folder`."""
+    report = settings.report.folder
+    if "://" not in report:
+        report = str(folder / Path(report).expanduser())
+    targets = tuple(t.model_copy(update={"url": _anchored_url(t.url, folder)}) for t in settings.targets)
+    return settings.model_copy(
+        update={
+            "history": _anchored_url(settings.history, folder),
+            "report": settings.report.model_copy(update={"folder": report}),
+            "targets": targets,
+        }
+    )
+
+
+def _anchored_url(url: SecretStr, folder: Path) -> SecretStr:
+    """SQLite and DuckDB name a file in their URL; other URLs stay as they are."""
+    match = _FILE_URL.fullmatch(url.get_secret_value())
+    if match is None or match[2].startswith((":", "file:", "md:", "${")):
+        return url
+    return SecretStr(f"{match[1]}{folder / Path(match[2]).expanduser()}{match[3] or ''}")
