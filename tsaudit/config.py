@@ -47,7 +47,7 @@ def _duration(value: Any) -> Any:
     """`30d`, `12h`, `15m`, `90s`, `2w` as a timedelta; what is no text is left to pydantic."""
     if not isinstance(value, str):
         return value
-    match = re.fullmatch(r"([0-9]{1,10})\s*([smhdw])", value)
+    match = re.fullmatch(r"([0-9]{1,8})\s*([smhdw])", value)
     if match is None:
         raise ValueError("expected a duration such as 30d, 12h, 15m, 90s or 2w")
     return timedelta(seconds=int(match[1]) * _UNITS[match[2]])
@@ -63,7 +63,7 @@ Duration = Annotated[
     timedelta,
     BeforeValidator(_duration),
     AfterValidator(_at_most_longest),
-    WithJsonSchema({"type": "string", "pattern": r"^[0-9]{1,10}\s*[smhdw]$", "examples": ["30d", "12h"]}),
+    WithJsonSchema({"type": "string", "pattern": r"^[0-9]{1,8}\s*[smhdw]$", "examples": ["30d", "12h"]}),
 ]
 """A length of time, written as `30d`, `12h`, `15m`, `90s` or `2w`."""
 
@@ -128,7 +128,9 @@ class MeasurementOverride(Model):
     """Settings for the measurements that a pattern matches."""
 
     limits: Limits = {}
+    """Limits for these measurements."""
     owner: str | None = None
+    """Who is told of findings in them."""
 
 
 class Target(Model):
@@ -137,10 +139,13 @@ class Target(Model):
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=100)
     """Short and stable: history, incidents and Dagster assets are kept under it."""
     engine: Literal[ENGINES]  # type: ignore[valid-type]
+    """What kind of database it is."""
     url: Secret
     """Where it is: a SQLAlchemy URL, or http(s)://host:port. Put credentials in as `${NAME}`."""
     username: str | None = None
+    """Where the engine takes it apart from the address."""
     password: Secret | None = None
+    """As `${NAME}`."""
     databases: tuple[str, ...] = ()
     """Databases, buckets or schemas to audit; empty for all that are not the engine's own."""
     include: tuple[str, ...] = ("*",)
@@ -152,11 +157,13 @@ class Target(Model):
     max_age: Duration = timedelta(days=7)
     """How old expensive facts of a measurement that has not moved may become before they are measured anew."""
     budget: Budget = Budget()
+    """How much of the database one audit may use."""
     columns: dict[str, Columns] = {}
     """Measurement name to the roles of its columns (SQL engines)."""
     plan: str | None = None
     """A named set of limits, e.g. `influxdb-cloud-free`; `tsaudit rules --plans` lists them."""
     limits: Limits = {}
+    """Limits for this target."""
     measurements: dict[str, MeasurementOverride] = {}
     """Pattern of measurement names to settings; the first that matches applies."""
     owner: str | None = None
@@ -201,8 +208,11 @@ class Route(Model):
     """Sends findings to an owner. All given patterns must match; the first route that matches wins."""
 
     owner: str
+    """A name under `owners`."""
     targets: tuple[str, ...] = ("*",)
+    """Patterns of target names."""
     measurements: tuple[str, ...] = ("*",)
+    """Patterns of measurement names."""
     rules: tuple[str, ...] = ("*",)
     """Patterns of rule codes or names."""
 
@@ -240,14 +250,19 @@ class Settings(Model):
     history: Secret = SecretStr("sqlite:///.tsaudit/history.db")
     """SQLAlchemy URL of tsaudit's own store (SQLite or PostgreSQL); never inside an audited database."""
     report: Report = Report()
+    """Where reports are written and how they are reached."""
     slack: Slack = Slack()
+    """How alerts are sent."""
     owners: dict[str, Owner] = {"default": Owner()}
     """Name to owner; `default` is told when nobody else is."""
     routes: tuple[Route, ...] = ()
+    """Which owner is told of what; the first that matches wins."""
     incidents: Incidents = Incidents()
+    """When a finding becomes an incident, and when one ends."""
     limits: Limits = {}
     """For all targets."""
     targets: tuple[Target, ...] = Field(min_length=1)
+    """What to audit."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Settings:

@@ -1,0 +1,399 @@
+"""`tsaudit.yaml`: what is read from it, and what is said about what is wrong with it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tsaudit import config_file
+from tsaudit.config import Settings
+from tsaudit.config_file import ConfigError, advice, find, load
+from tsaudit.config_words import printable
+
+TARGET = "targets:\n  - name: a\n    engine: duckdb\n    url: duckdb:///a.db\n"
+
+
+def write(folder: Path, text: str | bytes) -> Path:
+    file = folder / "tsaudit.yaml"
+    file.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return file
+
+
+def problems(folder: Path, text: str | bytes, *, resolve_env: bool = True) -> list[str]:
+    """The problems, file name left out: `line: what`."""
+    file = write(folder, text)
+    with pytest.raises(ConfigError) as caught:
+        load(file, resolve_env=resolve_env)
+    assert str(caught.value).splitlines() == list(caught.value.problems)
+    return [line.removeprefix(f"{file}:") for line in caught.value.problems]
+
+
+def test_load_when_file_is_minimal(tmp_path: Path) -> None:
+    found = load(write(tmp_path, TARGET))
+    assert [t.name for t in found.targets] == ["a"]
+    assert found.targets[0].window == timedelta(days=30)
+    assert found.owners.keys() == {"default"}
+
+
+def test_paths_when_relative(tmp_path: Path) -> None:
+    text = TARGET + "  - {name: b, engine: sqlite, url: 'sqlite:///data/b.db?mode=ro'}\n"
+    found = load(write(tmp_path, text))
+    assert [t.url.get_secret_value() for t in found.targets] == [
+        f"duckdb:///{tmp_path}/a.db",
+        f"sqlite:///{tmp_path}/data/b.db?mode=ro",
+    ]
+    assert found.history.get_secret_value() == f"sqlite:///{tmp_path}/.tsaudit/history.db"
+    assert found.report.folder == f"{tmp_path}/.tsaudit/reports"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "sqlite:////abs/x.db",
+        "sqlite:///:memory:",
+        "duckdb:///md:cloud",
+        "http://host:8086",
+        "sqlite:///file:x?uri=true",
+    ],
+)
+def test_urls_when_not_a_relative_file(tmp_path: Path, url: str) -> None:
+    text = f"report: {{folder: 's3://bucket/x'}}\ntargets:\n  - {{name: a, engine: sqlite, url: '{url}'}}\n"
+    found = load(write(tmp_path, text))
+    assert found.targets[0].url.get_secret_value() == url
+    assert found.report.folder == "s3://bucket/x"
+
+
+def test_paths_when_file_itself_is_given_relatively(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, TARGET)
+    monkeypatch.chdir(tmp_path)
+    assert load("tsaudit.yaml").targets[0].url.get_secret_value() == f"duckdb:///{tmp_path}/a.db"
+
+
+def test_scalars_when_yaml_would_guess_their_type(tmp_path: Path) -> None:
+    text = TARGET + "    username: no\n    password: 0123\n    limits: {r.x: 1e6}\n    max_age: 2w\n"
+    target = load(write(tmp_path, text)).targets[0]
+    assert target.username == "no"
+    assert target.password is not None
+    assert target.password.get_secret_value() == "0123"
+    assert target.max_age == timedelta(weeks=2)
+
+
+def test_keys_when_nothing_stands_behind_them(tmp_path: Path) -> None:
+    text = "slack:\nowners:\n  default:\n" + TARGET + "    databases:\n    password: ~\n"
+    found = load(write(tmp_path, text))
+    assert found.targets[0].password is None
+    assert found.owners["default"].channel is None
+
+
+def test_merge_when_targets_share_settings(tmp_path: Path) -> None:
+    text = (
+        "targets:\n  - &a\n    name: a\n    engine: duckdb\n    url: duckdb:////a\n    window: 1d\n"
+        "  - <<: *a\n    name: b\n"
+        "  - {<<: [{window: 3d}, *a], name: c}\n"
+    )
+    found = load(write(tmp_path, text)).targets
+    assert [(t.name, t.window.days) for t in found] == [("a", 1), ("b", 1), ("c", 3)]
+
+
+CASES = {
+    "unknown key": (TARGET + "    engin: x\n", "5: targets[0].engin: unknown key, did you mean engine?"),
+    "unknown key, nothing near": (
+        TARGET + "slack: {zzz: 1}\n",
+        "5: slack.zzz: unknown key; known here: token, webhook, base_url",
+    ),
+    "unknown top key": (TARGET + "histroy: x\n", "5: histroy: unknown key, did you mean history?"),
+    "missing": ("targets:\n  - name: a\n    engine: duckdb\n", "2: targets[0].url: is missing"),
+    "no targets": ("slack: {}\n", "1: targets: is missing"),
+    "empty file": ("", "1: targets: is missing"),
+    "empty targets": ("targets: []\n", "1: targets: is empty"),
+    "unknown engine": (
+        TARGET.replace("duckdb\n", "postgres\n"),
+        "3: targets[0].engine: unknown engine `postgres`, did you mean postgresql?",
+    ),
+    "engines alike": (
+        TARGET.replace("duckdb\n", "influx\n"),
+        "3: targets[0].engine: unknown engine `influx`, did you mean influxdb1 or influxdb2 or influxdb3?",
+    ),
+    "text for a list": (
+        TARGET + "    include: x\n",
+        "5: targets[0].include: expected a list: lines that start with `- `, or [a, b], got `x`",
+    ),
+    "list for text": (TARGET + "    owner: [x]\n", "5: targets[0].owner: expected text, got a list"),
+    "text for a mapping": (TARGET + "slack: x\n", "5: slack: expected `key: value` lines, got `x`"),
+    "text for limits": (TARGET + "limits: x\n", "5: limits: expected `key: value` lines, got `x`"),
+    "text for a number": (
+        TARGET + "    budget: {max_rows: many}\n",
+        "5: targets[0].budget.max_rows: expected a whole number, got `many`",
+    ),
+    "number out of bounds": (
+        TARGET + "    budget:\n      concurrency: 99\n",
+        "6: targets[0].budget.concurrency: must be at most 16, got `99`",
+    ),
+    "zero seconds": (
+        TARGET + "    budget: {deadline_s: 0}\n",
+        "5: targets[0].budget.deadline_s: must be more than 0, got `0`",
+    ),
+    "not a number": (
+        TARGET + "limits: {a.b: nan}\n",
+        "5: limits.a.b: expected a number, not infinity, got `nan`",
+    ),
+    "duration without unit": (
+        TARGET + "    window: 30\n",
+        "5: targets[0].window: expected a duration such as 30d, 12h, 15m, 90s or 2w",
+    ),
+    "endless duration": (
+        TARGET + "    window: 99999999w\n",
+        "5: targets[0].window: must be between 0s and 36500d",
+    ),
+    "name with a space": (
+        TARGET.replace("name: a", "name: a b"),
+        "2: targets[0].name: expected letters, digits, `_`, `.` and `-`, with a letter or digit first, got `a b`",
+    ),
+    "endless name": (
+        TARGET.replace("name: a", "name: " + "a" * 101),
+        "2: targets[0].name: is longer than 100 characters",
+    ),
+    "empty secret": (TARGET + "    password: ''\n", "5: targets[0].password: is empty"),
+    "name twice": (
+        TARGET + "  - {name: a, engine: duckdb, url: x}\n",
+        "5: targets[1].name: two targets are named `a`; history is kept under the name",
+    ),
+    "no default owner": (
+        TARGET + "owners:\n  b: {}\n",
+        "5: owners: needs an entry `default`: somebody has to be told",
+    ),
+    "unknown owner of a target": (
+        TARGET + "    owner: zoe\n",
+        "5: targets[0].owner: owner `zoe` is not defined under `owners`",
+    ),
+    "unknown owner of a route": (
+        TARGET + "routes:\n  - owner: zoe\n",
+        "6: routes[0].owner: owner `zoe` is not defined under `owners`",
+    ),
+    "unknown owner of a measurement": (
+        TARGET + "    measurements:\n      cpu_*:\n        owner: zoe\n",
+        "7: targets[0].measurements.cpu_*.owner: owner `zoe` is not defined under `owners`",
+    ),
+    "token and webhook": (
+        TARGET + "slack:\n  token: x\n  webhook: y\n",
+        "5: slack: give a token or a webhook, not both",
+    ),
+    "not a web address": (
+        TARGET + "report: {base_url: ftp://x}\n",
+        "5: report.base_url: must start with http:// or https://",
+    ),
+    "key twice": (TARGET + "    name: b\n", "5: `name` is given twice, first on line 2"),
+    "tag": (
+        TARGET + "    username: !!python/name:os.system x\n",
+        "5: the tag `tag:yaml.org,2002:python/name:os.system`",
+    ),
+    "key that is a list": (TARGET + "? [a]\n: b\n", "5: a key must be a single text"),
+    "merge of a text": (TARGET + "    <<: x\n", "2: `<<` takes a mapping, or a list of mappings"),
+    "list at the top": ("- a\n", "1: expected `key: value` lines"),
+    "text at the top": ("a\n", "1: expected `key: value` lines"),
+    "syntax": ("targets: [1\nb: 2\n", "2: not YAML: did not find expected ',' or ']'"),
+    "tab": ("targets:\n\t- a\n", "2: not YAML: found character that cannot start any token"),
+    "control character": (TARGET + "    owner: \x01\n", "5: holds a character that no text file should hold"),
+    "not UTF-8": (TARGET.encode() + b"    owner: \xff\n", "5: is not UTF-8 text; save the file as UTF-8"),
+    "two documents": (TARGET + "---\na: 1\n", "5: holds a second document (`---`); only one is read"),
+    "unknown anchor": ("targets: *x\n", "1: `*x` is used before `&x` is set"),
+    "value that holds itself": ("targets: &x\n  - *x\n", "2: `*x` stands inside `&x`: it would hold itself"),
+    "deep nesting": ("targets: " + "[" * 200_000, "1: nested more than 40 levels deep"),
+    "reference left open": (TARGET + "    username: ${A\n", "5: targets[0].username: a reference is written ${NAME}"),
+    "reference with default": (TARGET + "    username: ${A:-x}\n", "5: targets[0].username: a reference is written"),
+    "escape codes in a key": (TARGET + '"\\e[2J": x\n', "5: \\x1b[2J: unknown key"),
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), CASES.values(), ids=CASES.keys())
+def test_problem_when(tmp_path: Path, text: str | bytes, expected: str) -> None:
+    found = problems(tmp_path, text)
+    assert len(found) == 1
+    assert found[0].startswith(expected)
+
+
+def test_problems_when_many_are_sorted_by_line(tmp_path: Path) -> None:
+    text = (
+        "histroy: x\ntargets:\n"
+        "  - name: a\n    engin: duckdb\n    url: ${TSAUDIT_TEST_UNSET}\n"
+        "  - name: a\n    engine: duckdb\n    url: x\n    owner: zoe\n    window: 3\n"
+    )
+    assert [line.split(":")[0] for line in problems(tmp_path, text)] == ["1", "3", "4", "5", "6", "9", "10"]
+
+
+def test_engine_when_this_version_cannot_audit_it(tmp_path: Path) -> None:
+    (found,) = problems(tmp_path, TARGET.replace("duckdb\n", "timestream\n"))
+    assert found.startswith("3: targets[0].engine: timestream is not in this version of tsaudit; it audits ")
+    assert "duckdb" in found
+
+
+def test_reference_when_variable_is_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TSAUDIT_TEST_PW", "p:a/s s")
+    monkeypatch.setenv("TSAUDIT_TEST_N", "7")
+    text = TARGET + (
+        "    password: ${TSAUDIT_TEST_PW}\n    username: 'u-${TSAUDIT_TEST_N}-$${X}'\n"
+        "    budget: {concurrency: '${TSAUDIT_TEST_N}'}\n"
+    )
+    target = load(write(tmp_path, text)).targets[0]
+    assert target.password is not None
+    assert target.password.get_secret_value() == "p:a/s s"
+    assert target.username == "u-7-${X}"
+    assert target.budget.concurrency == 7
+
+
+def test_reference_when_variable_is_not_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TSAUDIT_TEST_PW", raising=False)
+    assert problems(tmp_path, TARGET + "    password: ${TSAUDIT_TEST_PW}\n") == [
+        "5: targets[0].password: the environment variable TSAUDIT_TEST_PW is not set; export it or write the value here"
+    ]
+
+
+def test_reference_when_variable_is_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TSAUDIT_TEST_PW", "")
+    assert problems(tmp_path, TARGET + "    password: ${TSAUDIT_TEST_PW}\n") == ["5: targets[0].password: is empty"]
+
+
+def test_value_of_a_variable_when_wrong_stays_out_of_the_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TSAUDIT_TEST_PW", "hunter2")
+    (found,) = problems(tmp_path, TARGET + "    budget: {max_rows: '${TSAUDIT_TEST_PW}'}\n")
+    assert "hunter2" not in found
+    assert "${TSAUDIT_TEST_PW}" in found
+
+
+def test_secret_when_of_the_wrong_type_stays_out_of_the_message(tmp_path: Path) -> None:
+    found = problems(tmp_path, TARGET + "    password: [hunter2]\nhistory: {hunter2: x}\n")
+    assert len(found) == 2
+    assert not any("hunter2" in line for line in found)
+
+
+def test_secrets_when_references_are_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TSAUDIT_TEST_SET", "7 * * * *")
+    monkeypatch.delenv("TSAUDIT_TEST_UNSET", raising=False)
+    text = (
+        "history: ${TSAUDIT_TEST_UNSET}\ntargets:\n  - name: a\n    engine: sqlite\n    url: ${TSAUDIT_TEST_SET}\n"
+        "    username: ${TSAUDIT_TEST_UNSET}\n    schedule: ${TSAUDIT_TEST_SET}\n"
+    )
+    found = load(write(tmp_path, text), resolve_env=False)
+    assert found.history.get_secret_value() == "${TSAUDIT_TEST_UNSET}"
+    assert found.targets[0].url.get_secret_value() == "${TSAUDIT_TEST_SET}"
+    assert found.targets[0].username == "${TSAUDIT_TEST_UNSET}"
+    assert found.targets[0].schedule == "7 * * * *"
+
+
+def test_number_when_its_reference_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TSAUDIT_TEST_UNSET", raising=False)
+    (found,) = problems(tmp_path, TARGET + "    budget: {max_rows: '${TSAUDIT_TEST_UNSET}'}\n", resolve_env=False)
+    assert "TSAUDIT_TEST_UNSET is not set" in found
+
+
+def test_advice_when_secrets_are_plain_text(tmp_path: Path) -> None:
+    text = (
+        "slack:\n  token: xoxb\ntargets:\n"
+        "  - {name: a, engine: influxdb1, url: 'http://h', password: p}\n"
+        "  - {name: b, engine: influxdb1, url: 'http://u:p@h', password: '${P}'}\n"
+        "  - {name: c, engine: influxdb1, url: 'http://u:${P}@h'}\n"
+        "  - {name: d, engine: influxdb1, url: 'http://[u:p@h'}\n"
+    )
+    file = write(tmp_path, text)
+    found = [line.removeprefix(f"{file}:").split(": ")[:2] for line in advice(file)]
+    assert found == [
+        ["2", "slack.token"],
+        ["4", "targets[0].password"],
+        ["5", "targets[1].url"],
+        ["7", "targets[3].url"],
+    ]
+
+
+def test_find_when_given_named_or_neither(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv(config_file.VARIABLE, raising=False)
+    with pytest.raises(ConfigError, match=r"^tsaudit\.yaml: no such file; `tsaudit init` writes one$"):
+        find()
+    file = write(tmp_path, TARGET)
+    assert find() == Path("tsaudit.yaml")
+    monkeypatch.setenv(config_file.VARIABLE, str(file))
+    assert find() == file
+    with pytest.raises(ConfigError, match="no such file"):
+        find("elsewhere.yaml")
+
+
+def test_load_when_the_file_is_a_folder(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot be read: Is a directory"):
+        load(tmp_path)
+
+
+def test_aliases_when_they_multiply_take_no_time(tmp_path: Path) -> None:
+    levels = "".join(f"  - &l{i} [{', '.join([f'*l{i - 1}'] * 9)}]\n" for i in range(1, 30))
+    found = problems(tmp_path, f"targets:\n  - &l0 [x]\n{levels}")
+    assert found[0] == "2: targets[0]: expected `key: value` lines, got a list"
+
+
+def test_schema_when_published_describes_every_key() -> None:
+    schema = config_file.json_schema()
+    assert set(schema["properties"]) == set(Settings.model_fields)
+    undescribed = [
+        f"{name}.{key}"
+        for name, part in schema["$defs"].items()
+        for key, value in part["properties"].items()
+        if not value.get("description")
+    ]
+    assert undescribed == []
+    assert schema["$defs"]["Target"]["properties"]["window"]["type"] == "string"
+
+
+def test_printable_when_text_is_hostile() -> None:
+    assert printable("a\x1b[31m\u202eb\nc") == "a\\x1b[31m\\u202eb\\nc"
+    assert len(printable("x" * 1000, 50)) == 50
+
+
+SCALARS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(),
+    st.text(max_size=8),
+    st.sampled_from(["${A}", "$${", "duckdb", "influxdb1", "30d", "*", "<<", "default"]),
+)
+KEYS = st.one_of(
+    st.sampled_from(
+        [*Settings.model_fields, "name", "engine", "url", "default", "owner", "window", "budget", "max_rows", "columns"]
+    ),
+    st.text(max_size=5),
+)
+TREES = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=4),
+    max_leaves=12,
+)
+LIMITED = settings(
+    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
+
+
+@LIMITED
+@given(
+    top=st.dictionaries(KEYS, TREES, max_size=5), targets=st.lists(st.dictionaries(KEYS, TREES, max_size=5), max_size=2)
+)
+def test_load_when_the_tree_is_random_never_breaks(tmp_path: Path, top: dict[str, object], targets: object) -> None:
+    file = write(tmp_path, yaml.safe_dump(top | {"targets": targets}, allow_unicode=True))
+    lines: tuple[str, ...] = (f"{file}: no problem",)
+    try:
+        load(file)
+    except ConfigError as error:
+        lines = error.problems
+    assert lines
+    assert all(line.startswith(f"{file}:") and line.isprintable() for line in lines)
+
+
+@LIMITED
+@given(text=st.text(alphabet=st.sampled_from("ab:-[]{}&*!|>'\"%@`,? \n\t#~<$\\0\x00\u2028"), max_size=40))
+def test_load_when_the_text_is_random_never_breaks(tmp_path: Path, text: str) -> None:
+    with pytest.raises(ConfigError):
+        load(write(tmp_path, text))
