@@ -109,6 +109,7 @@ CASES = {
     "unknown top key": (TARGET + "histroy: x\n", "5: histroy: unknown key, did you mean history?"),
     "missing": ("targets:\n  - name: a\n    engine: duckdb\n", "2: targets[0].url: is missing"),
     "no targets": ("slack: {}\n", "1: targets: is missing"),
+    "null file": ("~", "1: targets: is missing"),
     "empty file": ("", "1: targets: is missing"),
     "empty targets": ("targets: []\n", "1: targets: is empty"),
     "unknown engine": (

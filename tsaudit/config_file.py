@@ -91,7 +91,9 @@ def _read(file: Path) -> Document:
         document = parse(text)
     except DocumentError as error:
         raise ConfigError(f"{label}:{error.line}: {words.printable(error.problem, 300)}") from error
-    if document.root.value is not None and not isinstance(document.root.value, dict):
+    if document.root.value is None:
+        document.root.value = {}
+    if not isinstance(document.root.value, dict):
         raise ConfigError(f"{label}:{document.root.line}: expected `key: value` lines, such as `targets:`")
     return document
 
