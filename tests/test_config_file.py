@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tsaudit import config_file
 from tsaudit.config import Settings
 from tsaudit.config_file import ConfigError, advice, find, load
-from tsaudit.config_words import printable
+from tsaudit.terminal import printable
 
 TARGET = "targets:\n  - name: a\n    engine: duckdb\n    url: duckdb:///a.db\n"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -15,6 +16,7 @@ from pydantic import SecretStr, ValidationError
 from tsaudit import config_words as words
 from tsaudit.config import ENGINES, Settings, inconsistencies
 from tsaudit.config import Path as Place
+from tsaudit.terminal import printable
 from tsaudit.yaml_document import Document, DocumentError, Node, parse
 
 DEFAULT_NAME: Final = "tsaudit.yaml"
@@ -40,7 +42,7 @@ def find(path: str | Path | None = None) -> Path:
     """
     chosen = Path(path or os.environ.get(VARIABLE) or DEFAULT_NAME)
     if not chosen.exists():
-        raise ConfigError(f"{words.printable(str(chosen))}: no such file; `tsaudit init` writes one")
+        raise ConfigError(f"{printable(str(chosen))}: no such file; `tsaudit init` writes one")
     return chosen
 
 
@@ -51,13 +53,20 @@ def load(path: str | Path, *, resolve_env: bool = True) -> Settings:
     does other text whose variable is not set. That is enough to list targets, owners and schedules, not to connect.
     """
     file = Path(path)
-    document = _read(file)
-    reader = _Reader(file, document, resolve_env)
-    data = reader.value(document.root, ())
-    settings = reader.validate(data)
+    reader = _Reader(file, _read(file), resolve_env)
+    settings = reader.settings()
     if reader.problems or settings is None:
         raise ConfigError(*reader.lines())
     return _anchored(settings, file.absolute().parent)
+
+
+def load_mapping(data: Mapping[str, Any], *, label: str, folder: Path, resolve_env: bool = True) -> Settings:
+    """What `load` makes of a file with this content in `folder`. Problems name `label` and the key, but no line."""
+    reader = _Reader(Path(label), parse(json.dumps(data, default=str)), resolve_env)
+    settings = reader.settings()
+    if reader.problems or settings is None:
+        raise ConfigError(*reader.texts())
+    return _anchored(settings, folder.absolute())
 
 
 def advice(path: str | Path) -> tuple[str, ...]:
@@ -69,7 +78,7 @@ def advice(path: str | Path) -> tuple[str, ...]:
         for place, text in _texts(document)
         if _is_secret(place) and "${" not in text and _reveals(place, text)
     ]
-    return tuple(f"{words.printable(str(file))}:{line}: {text}" for line, text in sorted(found))
+    return tuple(f"{printable(str(file))}:{line}: {text}" for line, text in sorted(found))
 
 
 def json_schema() -> dict[str, Any]:
@@ -79,7 +88,7 @@ def json_schema() -> dict[str, Any]:
 
 
 def _read(file: Path) -> Document:
-    label = words.printable(str(file))
+    label = printable(str(file))
     try:
         text = file.read_bytes().decode("utf-8-sig")
     except OSError as error:
@@ -90,7 +99,7 @@ def _read(file: Path) -> Document:
     try:
         document = parse(text)
     except DocumentError as error:
-        raise ConfigError(f"{label}:{error.line}: {words.printable(error.problem, 300)}") from error
+        raise ConfigError(f"{label}:{error.line}: {printable(error.problem, 300)}") from error
     if document.root.value is None:
         document.root.value = {}
     if not isinstance(document.root.value, dict):
@@ -102,7 +111,7 @@ class _Reader:
     """Turns the document into settings and gathers what is wrong on the way."""
 
     def __init__(self, file: Path, document: Document, resolve_env: bool) -> None:
-        self._label = words.printable(str(file))
+        self._label = printable(str(file))
         self._document = document
         self._resolve_env = resolve_env
         self._unset: dict[Place, str] = {}
@@ -110,8 +119,15 @@ class _Reader:
         self._built: dict[int, Any] = {}
         self.problems = set(document.problems)
 
+    def settings(self) -> Settings | None:
+        """The document as settings; None, or `problems` not empty, when something is wrong."""
+        return self.validate(self.value(self._document.root, ()))
+
+    def texts(self) -> list[str]:
+        return [f"{self._label}: {printable(text, 400)}" for text in sorted({text for _, text in self.problems})]
+
     def lines(self) -> list[str]:
-        return [f"{self._label}:{line}: {words.printable(text, 400)}" for line, text in sorted(self.problems)]
+        return [f"{self._label}:{line}: {printable(text, 400)}" for line, text in sorted(self.problems)]
 
     def _add(self, place: Place, problem: str) -> None:
         name = words.place(place)

@@ -10,6 +10,7 @@ from typing import Any, Final, Union, get_args, get_origin
 from pydantic import BaseModel
 
 from tsaudit.config import Path, Settings
+from tsaudit.terminal import printable
 
 _EXPECTED: Final = {
     "string_type": "expected text",
@@ -27,12 +28,6 @@ _EXPECTED: Final = {
     "time_delta_type": "expected a duration such as 30d, 12h, 15m, 90s or 2w",
     "string_pattern_mismatch": "expected letters, digits, `_`, `.` and `-`, with a letter or digit first",
 }
-
-
-def printable(text: str, longest: int = 200) -> str:
-    """Foreign text made harmless for a terminal: nothing but printable characters, on one line, not endless."""
-    short = text if len(text) <= longest else text[: longest - 1] + "…"
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in short)
 
 
 def place(path: Path) -> str:

@@ -1,0 +1,153 @@
+"""`tsaudit audit`: the daily thing."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tsaudit.cli import options, results, show
+from tsaudit.cli.errors import Exit, say
+
+if TYPE_CHECKING:
+    from tsaudit.finding import AuditResult, Verdict
+    from tsaudit.run import AuditRun
+
+FAIL_ON = ("warn", "critical", "unknown", "never")
+
+
+@click.command()
+@options.targets_argument
+@options.config_option
+@options.day_option("The day that is audited, as of its end; default: today, in UTC.")
+@options.format_option("text", "json")
+@click.option(
+    "--fail-on",
+    type=click.Choice(FAIL_ON),
+    default="warn",
+    show_default=True,
+    help="Which verdict ends in exit code 1 (3 for unknown); each includes the worse ones.",
+)
+@click.option("--no-tell", is_flag=True, help="Queue the messages, send none; the next audit does.")
+@click.option("--all", "everything", is_flag=True, help="Print every finding, not only the worst 20 of a target.")
+@click.option("--workers", type=click.IntRange(1, 64), default=4, show_default=True, help="Targets at once.")
+@click.option(
+    "--profile",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Judge a collected profile instead; nothing is connected to, kept or sent.",
+)
+def audit(
+    targets: tuple[str, ...],
+    config: str | None,
+    day: date | None,
+    form: str,
+    fail_on: str,
+    no_tell: bool,
+    everything: bool,
+    workers: int,
+    profile: Path | None,
+) -> int:
+    """Audit targets: measure, judge, remember, report, tell the owners.
+
+    Without names all targets of the configuration are audited.
+    """
+    if profile is not None:
+        if targets or day:
+            raise click.UsageError("`--profile` says itself which target and day it is of; leave them out")
+        result = _replayed(profile, config)
+        _print([results.of_result(result)], form, everything)
+        return _exit_code([result.verdict], fail_on)
+
+    from tsaudit import run
+
+    settings = options.load_settings(config)
+    chosen = options.chosen(settings, targets)
+    store = options.open_store(settings)
+    progress = _progress if sys.stderr.isatty() else None
+    runs: list[AuditRun] = []
+    for one in run.audit_targets(
+        chosen, settings, store, day=day or options.today(), workers=workers, progress=progress
+    ):
+        runs.append(one)
+        if form == "text":
+            results.print_text(results.of_run(one), everything)
+    runs.sort(key=lambda r: [t.name for t in chosen].index(r.target))
+    if form == "json":
+        show.as_json([results.of_run(one) for one in runs])
+    elif len(runs) > 1:
+        show.line(_summary(one.verdict for one in runs))
+    code = max(_exit_code([one.verdict for one in runs], fail_on), _broken(runs))
+    return code if no_tell else max(code, _told(run.tell(settings, store, _terminal(form))))
+
+
+def _print(found: list[dict[str, Any]], form: str, everything: bool) -> None:
+    if form == "json":
+        show.as_json(found)
+        return
+    for one in found:
+        results.print_text(one, everything)
+
+
+def _replayed(file: Path, config: str | None) -> AuditResult:
+    """The verdicts on a stored profile, by the limits of its target where the configuration has it."""
+    from tsaudit import config_file
+    from tsaudit.audit import audit as judge
+    from tsaudit.jsonfile import from_json
+    from tsaudit.plans import limit_policy
+    from tsaudit.profile import Profile
+
+    try:
+        profile = from_json(Profile, file.read_bytes())
+    except ValueError as error:
+        first = str(error).splitlines()
+        raise click.BadParameter(f"{file} is no profile: {' '.join(first[:2])}", param_hint="--profile") from error
+    try:
+        settings = config_file.load(config_file.find(config), resolve_env=False)
+    except config_file.ConfigError:
+        if config is not None:
+            raise
+        return judge(profile)
+    target = next((t for t in settings.targets if t.name == profile.target), None)
+    return judge(profile, policy=limit_policy(settings, target) if target else None)
+
+
+def _progress(target: str, text: str) -> None:
+    click.echo(click.style(f"{target}: {text}", dim=True), err=True)
+
+
+def _terminal(form: str) -> Any:
+    """Where messages go that have no Slack to go to; stdout stays JSON when JSON is asked for."""
+    return lambda text: click.echo(text, err=form == "json")
+
+
+def _summary(verdicts: Iterable[Verdict]) -> str:
+    counts = Counter(verdicts)
+    worst_first = sorted(counts, key=lambda v: -v.rank)
+    return f"{show.plural(counts.total(), 'target')}: {', '.join(f'{counts[v]} {v}' for v in worst_first)}"
+
+
+def _exit_code(verdicts: Iterable[Verdict], fail_on: str) -> int:
+    """FINDINGS for warn and critical, NOT_AUDITED for unknown, as far as `fail_on` asks for them."""
+    found = set(verdicts)
+    bad = {"warn": {"warn", "critical"}, "critical": {"critical"}, "unknown": {"warn", "critical"}, "never": set()}
+    code = Exit.FINDINGS if found & bad[fail_on] else Exit.OK
+    return max(code, Exit.NOT_AUDITED) if fail_on == "unknown" and "unknown" in found else code
+
+
+def _broken(runs: Iterable[AuditRun]) -> int:
+    """NOT_AUDITED when a run says that something went wrong, each with its line; whatever `--fail-on` says."""
+    broken = [one for one in runs if one.error]
+    for one in broken:
+        say(f"{one.target}: {one.error}")
+    return Exit.NOT_AUDITED if broken else Exit.OK
+
+
+def _told(report: Any) -> int:
+    for error in report.errors:
+        say(f"delivery: {error}")
+    return Exit.NOT_DELIVERED if report.failed or report.errors else Exit.OK

@@ -1,0 +1,147 @@
+"""`tsaudit check`: will the audit work from here, and what will it not be able to see."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+import click
+
+from tsaudit.cli import options, show
+from tsaudit.cli.errors import Exit
+
+if TYPE_CHECKING:
+    from tsaudit.config import Settings, Slack, Target
+    from tsaudit.profile import Gap
+
+
+@click.command()
+@options.targets_argument
+@options.config_option
+def check(targets: tuple[str, ...], config: str | None) -> int:
+    """Try everything an audit needs: configuration, history, report folder, Slack, and every target.
+
+    Says for each target what the given rights do not let it measure, and which rules will be unknown for it.
+    Nothing is audited and nothing is sent.
+    """
+    from tsaudit import config_file
+
+    file = config_file.find(config)
+    settings = config_file.load(file)
+    chosen = options.chosen(settings, targets)
+    _line("configuration", "ok", f"{file}: {show.plural(len(settings.targets), 'target')}")
+    for advice in config_file.advice(file):
+        _line("", "warn", advice)
+    surroundings = [_history(settings), _report(settings), _slack(settings.slack)]
+    audited = [_target(target) for target in chosen]
+    if not all(surroundings):
+        return Exit.USAGE
+    return Exit.OK if all(audited) else Exit.NOT_AUDITED
+
+
+def _line(what: str, word: str, text: str) -> None:
+    click.echo(f"{what.ljust(14)} {show.word(word, 7)}  ", nl=False)
+    show.line(text)
+
+
+def _history(settings: Settings) -> bool:
+    from tsaudit.history.store import HistoryError
+
+    try:
+        known = options.open_store(settings).targets()
+    except HistoryError as error:
+        _line("history", "failed", str(error))
+        return False
+    _line("history", "ok", f"{show.plural(len(known), 'target')} known")
+    return True
+
+
+def _report(settings: Settings) -> bool:
+    """Whether a file can be written to the report folder, and taken away again."""
+    import fsspec
+
+    folder = settings.report.folder
+    name = f"{folder.rstrip('/')}/.tsaudit-check-{uuid4().hex}"
+    try:
+        filesystem, path = fsspec.core.url_to_fs(name)
+        filesystem.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
+        with filesystem.open(path, "wb") as file:
+            file.write(b"tsaudit check\n")
+        filesystem.rm(path)
+    except Exception as error:
+        # Every fsspec backend raises its own kind of errors.
+        _line("reports", "failed", f"{folder} cannot be written to: {error}")
+        return False
+    _line("reports", "ok", f"{folder} can be written to")
+    if settings.report.base_url is None:
+        _line("", "warn", "report.base_url is not set: links in messages will be paths on this machine")
+    return True
+
+
+def _slack(slack: Slack) -> bool:
+    if slack.webhook:
+        _line("slack", "ok", "a webhook is set; only a message would show whether it works")
+        return True
+    if not slack.token:
+        _line("slack", "ok", "no token and no webhook: messages are shown here")
+        return True
+    from slack_sdk import WebClient
+    from slack_sdk.errors import SlackApiError
+
+    client = WebClient(slack.token.get_secret_value(), base_url=slack.base_url, timeout=10)
+    try:
+        answer = client.auth_test()
+    except SlackApiError as error:
+        _line("slack", "failed", f"Slack refuses the token: {error.response.get('error', error)}")
+        return False
+    except OSError as error:
+        _line("slack", "failed", f"{slack.base_url} cannot be reached: {error}")
+        return False
+    _line("slack", "ok", f"{answer.get('user')} in {answer.get('team')}")
+    return True
+
+
+def _target(target: Target) -> bool:
+    """Whether the target can be audited; facts that will be missing are said, and do not count against it."""
+    from tsaudit.collect import probe
+    from tsaudit.connector import ConnectorError
+    from tsaudit.connectors import open_connection
+
+    try:
+        with open_connection(target) as connection:
+            version = connection.server_version
+            gaps = probe(target, connection)
+    except ConnectorError as error:
+        _line(target.name, "failed", str(error))
+        return False
+    lost = {rule for gap in gaps for rule in _rules_without(target.engine, gap.fact)}
+    judged = _judged(target.engine) - lost
+    _line(target.name, "ok", f"{target.engine} {version}: {show.plural(len(judged), 'rule')} can be judged")
+    for gap in gaps:
+        _line("", "unknown", _missing(target.engine, gap))
+    return True
+
+
+def _missing(engine: str, gap: Gap) -> str:
+    where = "/".join(part for part in (gap.database, gap.measurement) if part)
+    codes = ", ".join(sorted(_rules_without(engine, gap.fact))) or "no rule"
+    return f"{gap.fact}{f' of {where}' if where else ''} {gap.reason}: {gap.detail} ({codes})"
+
+
+def _judged(engine: str) -> set[str]:
+    """Codes of the rules for the engine whose facts it offers."""
+    from tsaudit.facts import offered
+    from tsaudit.queries import query_files
+    from tsaudit.rules import all_rules
+
+    facts = offered(frozenset(query_files(engine)))
+    return {r.code for r in all_rules() if engine in r.engines and r.requires <= facts}
+
+
+def _rules_without(engine: str, fact: str) -> set[str]:
+    """Codes of the rules that are unknown when the fact is missing."""
+    from tsaudit.facts import sources_of
+    from tsaudit.rules import all_rules
+
+    judged = _judged(engine)
+    return {r.code for r in all_rules() if r.code in judged and any(fact in sources_of(need) for need in r.requires)}

@@ -1,0 +1,51 @@
+"""`tsaudit collect`: measure now, judge later."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import click
+
+from tsaudit.cli import options
+
+
+@click.command()
+@options.targets_argument
+@options.config_option
+@options.day_option("The day the profile is of; default: today, in UTC.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    help="A file, or an existing folder that gets <target>.json; default: stdout.",
+)
+def collect(targets: tuple[str, ...], config: str | None, day: date | None, output: Path | None) -> None:
+    """Measure targets and write their profiles as JSON; nothing is judged, kept or sent.
+
+    `tsaudit audit --profile FILE` judges a profile, any number of times.
+    """
+    chosen = options.chosen(options.load_settings(config), targets)
+    if len(chosen) > 1 and not (output and output.is_dir()):
+        raise click.UsageError("several targets need `--output` with an existing folder; or name one target")
+
+    from tsaudit.audit import required_facts
+    from tsaudit.collect import collect as measure
+    from tsaudit.connectors import open_connection
+    from tsaudit.jsonfile import to_json
+    from tsaudit.run import as_of
+
+    logical = day or options.today()
+    for target in chosen:
+        with open_connection(target) as connection:
+            profile = measure(target, connection, day=logical, wanted=required_facts(target.engine), now=as_of(logical))
+        document = to_json(profile, indent=2) + b"\n"
+        if output is None:
+            click.get_binary_stream("stdout").write(document)
+            continue
+        file = output / f"{target.name}.json" if output.is_dir() else output
+        try:
+            file.write_bytes(document)
+        except OSError as error:
+            raise click.FileError(str(file), error.strerror) from error
+        click.echo(f"{target.name}: {file}", err=True)

@@ -1,0 +1,20 @@
+"""`tsaudit config`: about the configuration file itself."""
+
+from __future__ import annotations
+
+import click
+
+from tsaudit.cli import show
+
+
+@click.group()
+def config() -> None:
+    """About tsaudit.yaml itself."""
+
+
+@config.command()
+def schema() -> None:
+    """Print the JSON schema of tsaudit.yaml, for editors that complete and check it."""
+    from tsaudit.config_file import json_schema
+
+    show.as_json(json_schema())

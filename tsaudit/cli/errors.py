@@ -1,0 +1,102 @@
+"""What the command exits with, and the one line it says when something goes wrong."""
+
+from __future__ import annotations
+
+import enum
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import click
+
+from tsaudit.terminal import printable
+
+
+class Exit(enum.IntEnum):
+    """Exit codes; of FINDINGS, NOT_AUDITED and NOT_DELIVERED the largest that applies is given."""
+
+    OK = 0
+    FINDINGS = 1
+    USAGE = 2
+    NOT_AUDITED = 3
+    NOT_DELIVERED = 4
+    INTERNAL = 70
+    INTERRUPTED = 130
+    BROKEN_PIPE = 141
+
+
+@dataclass(slots=True)
+class State:
+    """What holds for one call of the command."""
+
+    debug: bool = False
+
+
+_EXPECTED: Final = {
+    "ConfigError": Exit.USAGE,
+    "ConnectorError": Exit.NOT_AUDITED,
+    "HistoryError": Exit.USAGE,
+    "ReportError": Exit.NOT_AUDITED,
+}
+"""tsaudit's own errors, whose text is meant for people, by name: their modules need not be imported to tell."""
+
+
+def guarded(state: State, call: Callable[[], Any]) -> int:
+    """The exit code of `call`, which may return one. Errors become lines on stderr."""
+    for stream in (sys.stdout, sys.stderr):
+        if reconfigure := getattr(stream, "reconfigure", None):
+            reconfigure(errors="backslashreplace")
+    try:
+        code = call()
+        sys.stdout.flush()
+        return int(code) if isinstance(code, int) else Exit.OK
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("interrupted", err=True)
+        return Exit.INTERRUPTED
+    except BrokenPipeError:
+        _silence_stdout()
+        return Exit.BROKEN_PIPE
+    except click.ClickException as error:
+        return _usage(error)
+    except Exception as error:
+        return _other(error, state)
+
+
+def say(text: str, hint: str = "") -> None:
+    """`error: text` on stderr, and below it what to do."""
+    for line in text.splitlines() or [""]:
+        click.echo(f"{click.style('error:', fg='red', bold=True)} {printable(line, 1000)}", err=True)
+    if hint:
+        click.echo(f"hint: {hint}", err=True)
+
+
+def _usage(error: click.ClickException) -> int:
+    context = getattr(error, "ctx", None)
+    say(error.format_message(), f"see `{context.command_path} --help`" if context else "")
+    return Exit.USAGE
+
+
+def _other(error: Exception, state: State) -> int:
+    names = {c.__name__ for c in type(error).__mro__ if c.__module__.split(".")[0] == "tsaudit"}
+    if expected := names & _EXPECTED.keys():
+        say(str(error))
+        return _EXPECTED[expected.pop()]
+    if state.debug:
+        import traceback
+
+        click.echo(traceback.format_exc(), err=True)
+    lines = str(error).splitlines()
+    say(f"internal error: {type(error).__name__}{': ' + lines[0] if lines else ''}")
+    if not state.debug:
+        click.echo("hint: `tsaudit --debug ...` shows where; please report it", err=True)
+    return Exit.INTERNAL
+
+
+def _silence_stdout() -> None:
+    """Nobody reads on: send the rest nowhere, so that Python's own flush at exit stays quiet too."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 -- lives until exit

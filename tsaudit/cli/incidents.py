@@ -1,0 +1,85 @@
+"""`tsaudit incidents`: what is wrong at the moment, who owns it, and what was decided."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tsaudit.cli import options, show
+
+if TYPE_CHECKING:
+    from tsaudit.history.incidents import Incident
+
+
+@click.command()
+@options.targets_argument
+@options.config_option
+@options.format_option("text", "json")
+@click.option("--all", "everything", is_flag=True, help="Resolved ones too.")
+def incidents(targets: tuple[str, ...], config: str | None, form: str, everything: bool) -> None:
+    """List incidents: open ones, and those that are watched but did not last long enough to open.
+
+    The fingerprint in the first column, or any unique start of it, is what `ack`, `snooze` and `accept` take.
+    """
+    from tsaudit.history.incidents import current
+
+    store = options.open_store(options.load_settings(config))
+    found = [i for i in current(store) if not targets or i.target in targets]
+    if unknown := sorted(set(targets) - set(store.targets())):
+        known = ", ".join(store.targets()) or "nothing yet"
+        raise click.BadParameter(f"`{unknown[0]}` was never audited; the history has {known}", param_hint="TARGET")
+    rows = [i for i in found if everything or i.state != "resolved"]
+    rows.sort(key=lambda i: (i.state != "open", -i.severity.rank, i.target, i.code, i.subject))
+    if form == "json":
+        show.as_json([as_dict(i) for i in rows])
+    elif rows:
+        show.table(
+            [_row(i) for i in rows],
+            ("fingerprint", "state", "severity", "target", "rule", "subject", "owner", "since", ""),
+        )
+    else:
+        show.line("no incidents")
+
+
+def as_dict(incident: Incident) -> dict[str, Any]:
+    """An incident for JSON; `decision` is None where nobody decided anything."""
+    decision = incident.decision
+    return {
+        "fingerprint": incident.fingerprint,
+        "state": str(incident.state),
+        "severity": str(incident.severity),
+        "target": incident.target,
+        "code": incident.code,
+        "rule": incident.rule,
+        "subject": str(incident.subject),
+        "owner": incident.owner,
+        "first_seen": incident.first_seen.isoformat(),
+        "opened": incident.opened and incident.opened.isoformat(),
+        "resolved": incident.resolved and incident.resolved.isoformat(),
+        "message": incident.finding.message,
+        "decision": decision
+        and {
+            "kind": str(decision.kind),
+            "owner": decision.owner,
+            "reason": decision.reason,
+            "made_at": decision.made_at.isoformat(),
+            "until": decision.until and decision.until.isoformat(),
+        },
+    }
+
+
+def _row(incident: Incident) -> tuple[str, ...]:
+    decision = incident.decision
+    until = f" until {decision.until}" if decision and decision.until else ""
+    return (
+        incident.fingerprint,
+        str(incident.state),
+        str(incident.severity),
+        incident.target,
+        incident.code,
+        str(incident.subject),
+        incident.owner,
+        str(incident.first_seen),
+        f"{decision.kind} by {decision.owner}{until}: {decision.reason}" if decision else "",
+    )

@@ -1,0 +1,189 @@
+"""`tsaudit init`: a first tsaudit.yaml, filled in with what can be found out."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit, urlunsplit
+
+import click
+
+from tsaudit.cli import show
+from tsaudit.terminal import printable
+
+_LOCAL_INFLUXDB: Final = "http://127.0.0.1:8086"
+_MAGIC: Final = {"sqlite": (0, b"SQLite format 3\0"), "duckdb": (8, b"DUCK")}
+"""Engine to (position, bytes) by which its files are known, whatever they are called."""
+_LARGEST_FOLDER: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A database that can be audited."""
+
+    name: str
+    engine: str
+    url: str
+    variable: str = ""
+    """The environment variable that stands for the password in `url`; empty for none."""
+
+
+@click.command()
+@click.option("--engine", help="What to audit, e.g. influxdb1; default: what is found here.")
+@click.option("--url", help="Where it is, e.g. http://127.0.0.1:8086 or sqlite:///metrics.db.")
+@click.option("--name", help="What to call it; default: made from the address.")
+@click.option("-c", "--config", type=click.Path(), metavar="FILE", help="The file to write; default: ./tsaudit.yaml.")
+@click.option("--force", is_flag=True, help="Overwrite the file.")
+def init(engine: str | None, url: str | None, name: str | None, config: str | None, force: bool) -> None:
+    """Write a commented tsaudit.yaml.
+
+    Without options it looks for DuckDB and SQLite files in this folder and for an InfluxDB on this machine;
+    where it finds none, it writes examples to fill in.
+    """
+    if bool(engine) != bool(url):
+        raise click.UsageError("`--engine` and `--url` go together")
+    if name and not url:
+        raise click.UsageError("`--name` needs `--engine` and `--url`")
+    file = Path(config or os.environ.get("TSAUDIT_CONFIG") or "tsaudit.yaml")
+    if file.exists() and not force:
+        raise click.UsageError(f"{printable(str(file))} is already there; `--force` overwrites it")
+    found = [_given(engine, url, name)] if engine and url else _unique([*_files(file.parent), *_influxdb()])
+    try:
+        file.write_text(_text(found), encoding="utf-8")
+    except OSError as error:
+        raise click.FileError(str(file), error.strerror) from error
+    _say(file, found)
+
+
+def _say(file: Path, found: list[Found]) -> None:
+    show.line(f"wrote {file}: {show.plural(len(found), 'target')}")
+    for one in found:
+        show.line(f"  {one.name}: {one.engine} at {one.url}")
+        if one.variable:
+            show.line(f"  export {one.variable}=...   # the password; it is not in the file")
+    if not found:
+        show.line("  nothing to audit was found here; fill in the example under `targets`")
+    show.line("next: `tsaudit check`")
+
+
+def _given(engine: str, url: str, name: str | None) -> Found:
+    """The target that the options describe, its password moved out of the address."""
+    from tsaudit.config_words import nearest
+    from tsaudit.connectors import AVAILABLE
+
+    if engine not in AVAILABLE:
+        hint = nearest(engine, AVAILABLE) or f"; one of {', '.join(AVAILABLE)}"
+        raise click.BadParameter(f"`{engine}` cannot be audited{hint}", param_hint="--engine")
+    parts = urlsplit(url)
+    chosen = name or _name(Path(parts.path).stem if parts.scheme.startswith(engine) else parts.hostname or engine)
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}", chosen):
+        raise click.BadParameter(f"`{chosen}`: letters, digits, `_`, `.` and `-` only", param_hint="--name")
+    if not parts.password or "${" in parts.password:
+        return Found(chosen, engine, url)
+    variable = f"TSAUDIT_{re.sub(r'[^A-Z0-9]', '_', chosen.upper())}_PASSWORD"
+    host = parts.netloc.rpartition("@")[2]
+    return Found(
+        chosen, engine, urlunsplit(parts._replace(netloc=f"{parts.username}:${{{variable}}}@{host}")), variable
+    )
+
+
+def _name(text: str) -> str:
+    """`text` as a target's name."""
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-._")[:100] or "database"
+
+
+def _files(folder: Path) -> Iterator[Found]:
+    """Database files in the folder, by their first bytes."""
+    for path in sorted(folder.iterdir())[:_LARGEST_FOLDER]:
+        try:
+            if not path.is_file():
+                continue
+            with path.open("rb") as file:
+                head = file.read(16)
+        except OSError:
+            continue
+        for engine, (position, magic) in _MAGIC.items():
+            if head[position:].startswith(magic) and path.name.isprintable():
+                yield Found(_name(path.stem), engine, f"{engine}:///{path.name}")
+
+
+def _influxdb() -> Iterator[Found]:
+    """An InfluxDB 1.x on this machine."""
+    import urllib.error
+    import urllib.request
+
+    local = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with local.open(f"{_LOCAL_INFLUXDB}/ping", timeout=1) as answer:
+            version = answer.headers.get("X-Influxdb-Version", "")
+    except (OSError, ValueError):
+        return
+    if version.lstrip("v").startswith("1."):
+        yield Found("influxdb", "influxdb1", _LOCAL_INFLUXDB)
+
+
+def _unique(found: list[Found]) -> list[Found]:
+    """Names made different, in the order found."""
+    names: list[str] = []
+    for one in found:
+        name, number = one.name, 2
+        while name in names:
+            name, number = f"{one.name}-{number}", number + 1
+        names.append(name)
+    return [Found(name, one.engine, one.url, one.variable) for name, one in zip(names, found, strict=True)]
+
+
+_TEMPLATE: Final = """\
+# What tsaudit audits, and whom it tells. All keys: docs/configuration.md
+# Secrets are written ${NAME} and read from the environment. Paths are relative to this file.
+
+targets:
+%(targets)s
+    # databases: [metrics]          # default: all that are not the engine's own
+    # exclude: ["tmp_*"]            # patterns of measurement names
+    # window: 30d                   # how far back rows are looked at
+    # plan: influxdb-cloud-free     # limits of a product; `tsaudit rules --plans` lists them
+    # limits:
+    #   high-series-cardinality.max_series: 500000
+    # owner: team-metrics
+    # schedule: "0 6 * * *"         # when Dagster audits it, in UTC
+
+# Whom to tell. `default` hears what nobody else does.
+# owners:
+#   default:
+#     channel: "#data-platform"
+#   team-metrics:
+#     channel: "#metrics"
+#     mention: U024BE7LH            # when something becomes critical
+
+# Without a token, messages are shown in the terminal.
+# slack:
+#   token: ${SLACK_TOKEN}
+
+# report:
+#   folder: .tsaudit/reports        # or s3://bucket/tsaudit
+#   base_url: https://reports.example.com
+
+# history: sqlite:///.tsaudit/history.db
+"""
+
+_EXAMPLE: Final = """\
+  - name: metrics
+    engine: influxdb1
+    url: http://127.0.0.1:8086
+    # username: tsaudit
+    # password: ${METRICS_PASSWORD}"""
+
+
+def _text(found: list[Found]) -> str:
+    targets = "\n".join(f"  - name: {one.name}\n    engine: {one.engine}\n    url: {_quoted(one.url)}" for one in found)
+    return _TEMPLATE % {"targets": targets or _EXAMPLE}
+
+
+def _quoted(text: str) -> str:
+    """A YAML text that means exactly `text`; single quotes need nothing but doubling."""
+    return "'" + text.replace("'", "''") + "'"

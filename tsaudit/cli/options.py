@@ -1,0 +1,114 @@
+"""Options and arguments that several commands share, and what they stand for."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Sequence
+from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from tsaudit.config import Settings, Target
+    from tsaudit.history.store import Store
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+DAY_FORMAT = "YYYY-MM-DD"
+
+
+class Day(click.ParamType[date]):
+    """A day, written 2026-03-31, or `today` or `yesterday` (in UTC)."""
+
+    name = "day"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> date:
+        if isinstance(value, date):
+            return value
+        today = datetime.now(UTC).date()
+        if value in ("today", "yesterday"):
+            return today if value == "today" else today - timedelta(days=1)
+        try:
+            return date.fromisoformat(value)
+        except ValueError:
+            self.fail(f"`{value}` is no day; write {DAY_FORMAT}, today or yesterday", param, ctx)
+
+
+class Until(click.ParamType[date]):
+    """A day to come, written as a date or as a number of days or weeks from today: `7d`, `2w`."""
+
+    name = "until"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> date:
+        if isinstance(value, date):
+            return value
+        today = datetime.now(UTC).date()
+        number, unit = value[:-1], value[-1:]
+        try:
+            if unit in ("d", "w") and number.isascii() and number.isdigit():
+                until = today + timedelta(days=int(number) * (7 if unit == "w" else 1))
+            else:
+                until = date.fromisoformat(value)
+        except (ValueError, OverflowError):
+            self.fail(f"`{value}` is no day; write {DAY_FORMAT}, 7d or 2w", param, ctx)
+        if until < today:
+            self.fail(f"{until} is past", param, ctx)
+        return until
+
+
+def config_option(command: F) -> F:
+    """--config: which file to read."""
+    return click.option(
+        "-c",
+        "--config",
+        type=click.Path(),
+        metavar="FILE",
+        help="The configuration; default: $TSAUDIT_CONFIG, else ./tsaudit.yaml.",
+    )(command)
+
+
+def targets_argument(command: F) -> F:
+    """Names of targets; none stands for all."""
+    return click.argument("targets", nargs=-1, metavar="[TARGET]...")(command)
+
+
+def day_option(help_text: str) -> Callable[[F], F]:
+    """--day, by default today."""
+    return click.option("--day", type=Day(), metavar="DAY", default=None, help=help_text)
+
+
+def format_option(*formats: str) -> Callable[[F], F]:
+    """--format; the first is the default."""
+    choice = click.Choice(formats)
+    return click.option("--format", "form", type=choice, default=formats[0], show_default=True, help="How to print.")
+
+
+def today() -> date:
+    """The logical day it is now: in UTC, like every other instant in tsaudit."""
+    return datetime.now(UTC).date()
+
+
+def load_settings(config: str | None) -> Settings:
+    """The configuration. Raises ConfigError."""
+    from tsaudit import config_file
+
+    return config_file.load(config_file.find(config))
+
+
+def chosen(settings: Settings, names: Sequence[str]) -> list[Target]:
+    """The named targets in the order of the file; all for no names. A name that is not there is a usage error."""
+    known = [t.name for t in settings.targets]
+    for name in names:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"the configuration has {', '.join(known[:10])}"
+            raise click.BadParameter(f"no target is named `{name}`; {hint}", param_hint="TARGET")
+    return [t for t in settings.targets if not names or t.name in names]
+
+
+def open_store(settings: Settings) -> Store:
+    """The history. Raises HistoryError."""
+    from tsaudit.history.store import Store
+
+    return Store.open(settings.history.get_secret_value())

@@ -1,0 +1,95 @@
+"""Audit results as plain dictionaries, for JSON, and as lines for people; both say the same."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from tsaudit.cli import show
+
+if TYPE_CHECKING:
+    from tsaudit.finding import AuditResult, Finding, RuleResult
+    from tsaudit.run import AuditRun
+
+_WORST: Final = 20
+"""Findings of a target that are printed unless all are asked for; the report has the rest."""
+
+
+def of_run(run: AuditRun) -> dict[str, Any]:
+    """One audited target, in the keys that `docs/cli.md` lists."""
+    nothing = _empty(run.target, run.day.isoformat(), str(run.verdict))
+    found = of_result(run.result) if run.result else nothing
+    return found | {"error": run.error, "report": run.report.url if run.report else None, "seconds": run.seconds}
+
+
+def of_result(result: AuditResult) -> dict[str, Any]:
+    """The same for a result alone: no report, no error."""
+    return _empty(result.target, result.day.isoformat(), str(result.verdict)) | {
+        "engine": result.engine,
+        "server_version": result.server_version,
+        "findings": [_finding(result, rule, finding) for rule, finding in result.findings()],
+        "not_judged": [
+            {"code": r.code, "name": r.name, "outcome": str(r.outcome), "reason": r.reason}
+            for r in result.results
+            if r.verdict == "unknown" or (r.gaps and r.findings)
+        ],
+        "rules": [{"code": r.code, "name": r.name, "outcome": str(r.outcome)} for r in result.results],
+    }
+
+
+def _empty(target: str, day: str, verdict: str) -> dict[str, Any]:
+    return {
+        "target": target,
+        "day": day,
+        "verdict": verdict,
+        "engine": "",
+        "server_version": "",
+        "findings": [],
+        "not_judged": [],
+        "rules": [],
+        "error": None,
+        "report": None,
+        "seconds": None,
+    }
+
+
+def _finding(result: AuditResult, rule: RuleResult, finding: Finding) -> dict[str, Any]:
+    from tsaudit.finding import fingerprint
+
+    limit = finding.limit
+    return {
+        "fingerprint": fingerprint(result.target, rule.code, finding.subject),
+        "severity": str(finding.severity),
+        "code": rule.code,
+        "name": rule.name,
+        "subject": str(finding.subject),
+        "message": finding.message,
+        "fix": finding.fix,
+        "observed": finding.observed,
+        "unit": finding.unit,
+        "limit": limit and {"name": limit.name, "value": limit.value, "unit": limit.unit, "origin": limit.origin},
+        "since": finding.since and finding.since.isoformat(),
+        "days_to_limit": finding.forecast and finding.forecast.days,
+    }
+
+
+def print_text(found: dict[str, Any], everything: bool) -> None:
+    """The target's verdict, its findings with their fixes, what was not judged and why, and where the report is."""
+    engine = f"{found['engine']} {found['server_version']}".strip()
+    heading = "  ".join(part for part in (engine, found["day"]) if part)
+    click.echo(f"{click.style(found['target'], bold=True)}  {show.word(found['verdict'])}  {heading}")
+    findings = found["findings"]
+    for one in findings if everything else findings[:_WORST]:
+        where = f"{one['code']}  {one['subject']}"
+        click.echo(f"  {show.word(one['severity'], 8)}  ", nl=False)
+        show.line(where)
+        show.line(f"    {one['message']}")
+        show.line(f"    Fix: {one['fix']}")
+    if not everything and len(findings) > _WORST:
+        show.line(f"  ... and {show.plural(len(findings) - _WORST, 'finding')} more; --all prints them")
+    for one in found["not_judged"]:
+        click.echo(f"  {show.word('unknown', 8)}  ", nl=False)
+        show.line(f"{one['code']}  {one['reason'] or one['outcome']}")
+    if found["report"]:
+        show.line(f"  report  {found['report']}")

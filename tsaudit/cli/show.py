@@ -1,0 +1,59 @@
+"""How the command prints: aligned columns, colour by verdict, JSON. Foreign text is made harmless on its way."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import click
+
+from tsaudit.terminal import printable
+
+_COLOURS: Final = {
+    "ok": "green",
+    "pass": "green",
+    "unknown": "cyan",
+    "watching": "cyan",
+    "warn": "yellow",
+    "open": "yellow",
+    "critical": "red",
+    "failed": "red",
+}
+_LONGEST: Final = 400
+
+
+def word(text: str, width: int = 0) -> str:
+    """A verdict, severity or state in its colour, padded to `width`."""
+    return click.style(text.ljust(width), fg=_COLOURS.get(text), bold=text == "critical")
+
+
+def line(text: str = "") -> None:
+    """One line of text, whatever it holds."""
+    click.echo(printable(text, _LONGEST))
+
+
+def table(rows: Iterable[Sequence[str]], heads: Sequence[str] = (), indent: str = "", gap: str = "  ") -> None:
+    """Rows in aligned columns, the first word of a state or verdict coloured; nothing at all for no rows."""
+    body = [[printable(cell, _LONGEST) for cell in row] for row in rows]
+    if not body:
+        return
+    everything = [list(heads), *body] if heads else body
+    widths = [max(len(row[i]) for row in everything) for i in range(len(body[0]))]
+    if heads:
+        padded = gap.join(h.ljust(w) for h, w in zip(heads, widths, strict=True))
+        click.echo(indent + click.style(padded.rstrip(), bold=True))
+    for row in body:
+        cells = [word(c, w) if c in _COLOURS else c.ljust(w) for c, w in zip(row, widths, strict=True)]
+        cells[-1] = word(row[-1]) if row[-1] in _COLOURS else row[-1]
+        click.echo((indent + gap.join(cells)).rstrip())
+
+
+def as_json(value: Any) -> None:
+    """Indented JSON, ASCII only: names that reverse or redraw a terminal stay escaped."""
+    click.echo(json.dumps(value, indent=2, ensure_ascii=True))
+
+
+def plural(number: int, noun: str) -> str:
+    """`1 target`, `2 targets`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
