@@ -1,0 +1,233 @@
+"""Opening the database of the history: addresses, drivers, migrations, locks, and errors people can read."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+
+HEAD: Final = "0001"
+"""The newest revision under `migrations/versions`; a history that has it is opened without loading Alembic."""
+
+VERSION_TABLE: Final = "tsaudit_history"
+"""Where Alembic notes the revision. Not its usual name, which Dagster uses in its own databases."""
+
+_DRIVERS: Final = {
+    "sqlite": "sqlite",
+    "sqlite+pysqlite": "sqlite",
+    "postgresql": "postgresql+psycopg",
+    "postgresql+psycopg": "postgresql+psycopg",
+}
+_BUSY_S: Final = 60
+"""How long a writer waits for another one."""
+_READING: Final = "tsaudit_reading"
+
+
+class HistoryError(Exception):
+    """The history cannot be opened, read or written. One line, with what to do; never holds a password."""
+
+
+def open_engine(address: str) -> Engine:
+    """An engine for the address, its folder made and its schema brought up to date. Raises HistoryError.
+
+    Any number of processes may open the same fresh history at once.
+    """
+    url = _checked(address)
+    with readable_errors(url):
+        engine = _sqlite(url) if url.get_backend_name() == "sqlite" else _postgresql(url)
+    try:
+        with readable_errors(url):
+            migrate(engine)
+    except BaseException:
+        engine.dispose()
+        raise
+    return engine
+
+
+def migrate(engine: Engine) -> None:
+    """Bring the schema to `HEAD`, whoever else tries the same at the same time."""
+    with engine.connect() as connection:
+        connection.execution_options(**{_READING: True})
+        if _revision(connection) == HEAD:
+            return
+    with engine.begin() as connection:
+        lock(connection, "migrate")
+        found = _revision(connection)
+        if found == HEAD:
+            return
+        if found is None:
+            _refuse_foreign_tables(connection)
+        _upgrade(connection, found)
+
+
+def lock(connection: Connection, name: str) -> None:
+    """Wait until no other transaction holds the lock of that name; held until this one ends.
+
+    SQLite needs none: its transactions begin IMMEDIATE, so there is one writer at a time anyway.
+    """
+    if connection.dialect.name == "postgresql":
+        digest = hashlib.sha256(f"tsaudit {name}".encode()).digest()
+        key = int.from_bytes(digest[:8], signed=True)
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": key})
+
+
+@contextmanager
+def reading(engine: Engine) -> Iterator[Connection]:
+    """A connection that reads one state of the history and, on SQLite, keeps no writer waiting."""
+    with readable_errors(engine.url), engine.connect() as connection:
+        connection.execution_options(**{_READING: True})
+        if connection.dialect.name == "postgresql":
+            connection.execution_options(isolation_level="REPEATABLE READ")
+        yield connection
+
+
+@contextmanager
+def writing(engine: Engine, name: str) -> Iterator[Connection]:
+    """One transaction: all of it or nothing, and only one at a time for each name."""
+    with readable_errors(engine.url), engine.begin() as connection:
+        lock(connection, name)
+        yield connection
+
+
+@contextmanager
+def readable_errors(url: URL) -> Iterator[None]:
+    """Turns what SQLAlchemy and the driver raise into a HistoryError of one line."""
+    try:
+        yield
+    except (SQLAlchemyError, sqlite3.Error) as error:
+        cause = getattr(error, "orig", None) or error
+        lines = str(cause).strip().splitlines() or [type(cause).__name__]
+        raise HistoryError(f"history {_label(url)}: {_without_secrets(url, lines[0])}") from None
+
+
+def _checked(address: str) -> URL:
+    try:
+        url = make_url(address)
+    except (ArgumentError, ValueError):
+        raise HistoryError(
+            "history: not an address; expected sqlite:///path/to/history.db or postgresql://user@host/database"
+        ) from None
+    driver = _DRIVERS.get(url.drivername)
+    if driver is None:
+        raise HistoryError(f"history: cannot be kept in `{url.drivername}`; expected sqlite:/// or postgresql://")
+    if driver == "sqlite" and (not url.database or url.database == ":memory:" or "mode=memory" in address):
+        raise HistoryError("history: needs a file, it would be forgotten in memory; expected sqlite:///path/to/file")
+    return url.set(drivername=driver)
+
+
+def _sqlite(url: URL) -> Engine:
+    folder = Path(url.database or "").parent
+    if not (url.database or "").startswith("file:"):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise HistoryError(f"history {_label(url)}: cannot make the folder {folder}: {error.strerror}") from None
+    engine = create_engine(url, connect_args={"timeout": _BUSY_S})
+
+    def connected(connection: Any, _record: object) -> None:
+        # Python's driver would begin and commit behind our back; the handler below begins instead.
+        connection.isolation_level = None
+        connection.execute("PRAGMA foreign_keys = ON")
+
+    def begun(connection: Connection) -> None:
+        # A transaction that reads first and writes later cannot wait for another writer: it fails. So
+        # whoever has not said that it only reads takes its turn at once.
+        only_reads = connection.get_execution_options().get(_READING, False)
+        connection.exec_driver_sql("BEGIN" if only_reads else "BEGIN IMMEDIATE")
+
+    event.listen(engine, "connect", connected)
+    event.listen(engine, "begin", begun)
+    _write_ahead(engine)
+    return engine
+
+
+def _write_ahead(engine: Engine) -> None:
+    """Switch the file to a write-ahead log, so that readers and the writer do not wait for each other.
+
+    The switch does not honour the busy timeout, so a second process making it is waited for here.
+    """
+    deadline = time.monotonic() + _BUSY_S
+    while True:
+        pooled = engine.raw_connection()
+        try:
+            pooled.cursor().execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+        finally:
+            pooled.close()
+        time.sleep(0.02)
+
+
+def _postgresql(url: URL) -> Engine:
+    try:
+        return create_engine(
+            url,
+            pool_pre_ping=True,
+            connect_args={} if "connect_timeout" in url.query else {"connect_timeout": 10},
+        )
+    except ModuleNotFoundError:
+        raise HistoryError(
+            f"history {_label(url)}: the PostgreSQL driver is not installed; run pip install 'tsaudit[postgresql]'"
+        ) from None
+
+
+def _revision(connection: Connection) -> str | None:
+    """The revision the database is at; None when it never was a history."""
+    if not inspect(connection).has_table(VERSION_TABLE):
+        return None
+    found = connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar()  # noqa: S608 -- our constant
+    return str(found) if found else None
+
+
+def _refuse_foreign_tables(connection: Connection) -> None:
+    """A mistyped address must not put the history into somebody's database, least of all an audited one."""
+    tables = sorted(inspect(connection).get_table_names())
+    if tables:
+        named = ", ".join(tables[:3]) + (", ..." if len(tables) > 3 else "")
+        raise HistoryError(
+            f"history {_label(connection.engine.url)}: holds tables that are not tsaudit's ({named}); "
+            "give the history a database of its own"
+        )
+
+
+def _upgrade(connection: Connection, found: str | None) -> None:
+    from alembic import command
+    from alembic.config import Config
+    from alembic.script import ScriptDirectory
+
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
+    config.attributes["connection"] = connection
+    known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
+    if found is not None and found not in known:
+        raise HistoryError(
+            f"history {_label(connection.engine.url)}: was written by a newer tsaudit (its revision is {found}, "
+            f"this one knows up to {HEAD}); upgrade tsaudit"
+        )
+    command.upgrade(config, "head")
+
+
+def _label(url: URL) -> str:
+    """The address for people, without user, password and options."""
+    if url.get_backend_name() == "sqlite":
+        return str(url.database)
+    port = f":{url.port}" if url.port else ""
+    return f"{url.get_backend_name()}://{url.host or 'localhost'}{port}/{url.database or ''}"
+
+
+def _without_secrets(url: URL, line: str) -> str:
+    options = [v for k, v in url.query.items() if "pass" in k and isinstance(v, str)]
+    for secret in (url.password, *options):
+        if secret:
+            line = line.replace(str(secret), "***")
+    return line

@@ -1,0 +1,250 @@
+"""Incidents in the history: what is wrong, since when, who was told, and what a person decided about it.
+
+The state after each audited day is kept, so auditing the newest day again starts from the day before and changes
+nothing that has not changed. Days older than the newest are closed: auditing one changes no incident.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from datetime import UTC, date
+from typing import Any
+
+from sqlalchemy import Connection, Row, and_, delete, func, insert, select
+
+from tsaudit.config import Incidents
+from tsaudit.finding import AuditResult, Finding, RuleResult, Severity
+from tsaudit.history.lifecycle import (
+    Bad,
+    Change,
+    ChangeKind,
+    Decision,
+    DecisionKind,
+    Incident,
+    State,
+    Track,
+    after_bad,
+    after_good,
+    after_unknown,
+    bad_findings,
+    change_between,
+    is_good,
+)
+from tsaudit.history.schema import decision, incident_day, snapshot
+from tsaudit.history.store import Store, naive, stored_subject, subject_from
+from tsaudit.jsonfile import from_json, to_json
+from tsaudit.profile import utc_now
+
+__all__ = [
+    "Change",
+    "ChangeKind",
+    "Decision",
+    "DecisionKind",
+    "Incident",
+    "State",
+    "current",
+    "decide",
+    "update",
+]
+
+
+def update(
+    store: Store, result: AuditResult, policy: Incidents, owner_of: Callable[[Finding, RuleResult], str]
+) -> list[Change]:
+    """Carry the day's result into the incidents of its target and say what it did to each that is or was open.
+
+    In one transaction. The same result again gives the same changes. For a day older than the newest audited one
+    nothing is changed and the list is empty. Worst first. Decisions are attached, not acted upon.
+    """
+    day, target = result.day, result.target
+    rules = {r.code: r for r in result.results}
+    found = bad_findings(result)
+    with store.writing(target) as connection:
+        if _newest_day(connection, target) > day:
+            return []
+        before = _by_fingerprint(_tracks(connection, target, incident_day.c.day < day))
+        earlier = _by_fingerprint(_tracks(connection, target, incident_day.c.day == day))
+
+        def after(mark: str) -> Track | None:
+            old, same_day = before.get(mark), earlier.get(mark)
+            if mark in found:
+                rule, finding = found[mark]
+                return after_bad(old, target, mark, Bad(rule, finding, owner_of(finding, rule)), day, policy)
+            known = (same_day or before[mark]).incident
+            if is_good(known.code, known.subject, rules):
+                return after_good(old, same_day, day, policy)
+            return after_unknown(old, same_day, day)
+
+        tracks = [track for mark in sorted({*before, *earlier, *found}) if (track := after(mark)) is not None]
+        _replace_day(connection, target, day, tracks)
+        decided = _with_decisions(connection, [t.incident for t in tracks], day)
+    kinds = [change_between(before.get(t.incident.fingerprint), t) for t in tracks]
+    changes = [Change(kind, incident) for kind, incident in zip(kinds, decided, strict=True) if kind is not None]
+    return sorted(changes, key=lambda c: (-c.incident.severity.rank, c.incident.code, c.incident.subject))
+
+
+def current(store: Store, target: str | None = None, day: date | None = None) -> list[Incident]:
+    """Every incident as it stands, or stood after `day`, resolved ones included; worst first.
+
+    `target` None: of all targets.
+    """
+    with store.reading() as connection:
+        tracks = _tracks(connection, target, incident_day.c.day <= day if day else None)
+        incidents = [t.incident for t in tracks if t.incident.opened or not t.gone]
+        decided = _with_decisions(connection, incidents, day)
+    return sorted(decided, key=lambda i: (-i.severity.rank, i.target, i.code, i.subject))
+
+
+def decide(store: Store, fingerprint: str, kind: str, owner: str, reason: str, until: date | None = None) -> Incident:
+    """Note what a person says of an incident (`ack`, `snooze` or `accept`) and return it with that decision.
+
+    A snooze or an acceptance needs the last day it holds, an ack takes none. Each covers the severity of now: an
+    incident that gets worse is heard again. Raises LookupError for an unknown fingerprint, ValueError for a
+    decision that says too little or could never hold.
+    """
+    chosen = _checked(kind, owner, reason, until)
+    with store.writing(f"decide {fingerprint}") as connection:
+        known = _tracks(connection, None, incident_day.c.fingerprint == fingerprint)
+        if not known or not (known[0].incident.opened or not known[0].gone):
+            raise LookupError(f"no incident has the fingerprint {fingerprint}")
+        incident = known[0].incident
+        if chosen is DecisionKind.ACK and incident.state is not State.OPEN:
+            raise ValueError(f"incident {fingerprint} is {incident.state}; only an open one can be acknowledged")
+        if until is not None and until < incident.day:
+            raise ValueError(f"{until} is over: incident {fingerprint} was last seen to on {incident.day}")
+        row = {
+            "fingerprint": fingerprint,
+            "kind": str(chosen),
+            "owner": owner.strip(),
+            "reason": reason.strip(),
+            "made_at": naive(utc_now()),
+            "until": until,
+            "severity": str(incident.severity),
+            "opened": incident.opened,
+        }
+        connection.execute(insert(decision).values(row))
+        return _with_decisions(connection, [incident], None)[0]
+
+
+def _checked(kind: str, owner: str, reason: str, until: date | None) -> DecisionKind:
+    if kind not in list(DecisionKind):
+        raise ValueError(f"`{kind}` is no decision; expected {', '.join(DecisionKind)}")
+    if not owner.strip():
+        raise ValueError("say who decides")
+    if not reason.strip():
+        raise ValueError("say why; it is shown wherever the incident is")
+    chosen = DecisionKind(kind)
+    if chosen is DecisionKind.ACK and until is not None:
+        raise ValueError("an ack holds until the incident is resolved; it takes no day")
+    if chosen is not DecisionKind.ACK and until is None:
+        raise ValueError(f"say until when: {'an acceptance' if chosen is DecisionKind.ACCEPT else 'a snooze'} expires")
+    return chosen
+
+
+def _newest_day(connection: Connection, target: str) -> date:
+    days = [
+        connection.execute(select(func.max(table.c.day)).where(table.c.target == target)).scalar()
+        for table in (snapshot, incident_day)
+    ]
+    return max((d for d in days if d is not None), default=date.min)
+
+
+def _tracks(connection: Connection, target: str | None, where: Any) -> list[Track]:
+    """The newest state of each incident among the rows that `where` lets through."""
+    conditions = [] if where is None else [where]
+    if target is not None:
+        conditions.append(incident_day.c.target == target)
+    newest = (
+        select(incident_day.c.target, incident_day.c.fingerprint, func.max(incident_day.c.day).label("day"))
+        .where(*conditions)
+        .group_by(incident_day.c.target, incident_day.c.fingerprint)
+        .subquery()
+    )
+    same = and_(
+        incident_day.c.target == newest.c.target,
+        incident_day.c.fingerprint == newest.c.fingerprint,
+        incident_day.c.day == newest.c.day,
+    )
+    return [_track(row) for row in connection.execute(select(incident_day).join(newest, same))]
+
+
+def _by_fingerprint(tracks: Iterable[Track]) -> dict[str, Track]:
+    return {t.incident.fingerprint: t for t in tracks}
+
+
+def _track(row: Row[Any]) -> Track:
+    incident = Incident(
+        target=row.target,
+        fingerprint=row.fingerprint,
+        code=row.code,
+        rule=row.rule,
+        subject=subject_from(row.subject),
+        state=State(row.state),
+        severity=Severity(row.severity),
+        owner=row.owner,
+        first_seen=row.first_seen,
+        opened=row.opened,
+        resolved=row.resolved,
+        day=row.day,
+        finding=_finding(row),
+    )
+    return Track(incident, row.bad_runs, row.good_runs)
+
+
+def _finding(row: Row[Any]) -> Finding:
+    try:
+        return from_json(Finding, row.finding)
+    except ValueError:
+        message = "Found by another version of tsaudit, whose details this one cannot read."
+        return Finding(subject_from(row.subject), Severity(row.severity), message, fix="Audit the target again.")
+
+
+def _replace_day(connection: Connection, target: str, day: date, tracks: Sequence[Track]) -> None:
+    connection.execute(delete(incident_day).where(incident_day.c.target == target, incident_day.c.day == day))
+    if tracks:
+        connection.execute(insert(incident_day), [_row(track) for track in tracks])
+
+
+def _row(track: Track) -> dict[str, Any]:
+    incident = track.incident
+    return {
+        "target": incident.target,
+        "fingerprint": incident.fingerprint,
+        "day": incident.day,
+        "code": incident.code,
+        "rule": incident.rule,
+        "subject": stored_subject(incident.subject),
+        "state": str(incident.state),
+        "severity": str(incident.severity),
+        "owner": incident.owner,
+        "bad_runs": track.bad_runs,
+        "good_runs": track.good_runs,
+        "first_seen": incident.first_seen,
+        "opened": incident.opened,
+        "resolved": incident.resolved,
+        "finding": to_json(incident.finding).decode(),
+    }
+
+
+def _with_decisions(connection: Connection, incidents: Sequence[Incident], day: date | None) -> list[Incident]:
+    """The incidents, each with the decision that holds on the day; None: on the day each was last audited."""
+    made: dict[str, list[Row[Any]]] = {}
+    for row in connection.execute(select(decision).order_by(decision.c.made_at.desc(), decision.c.id.desc())):
+        made.setdefault(row.fingerprint, []).append(row)
+
+    def holding(incident: Incident) -> Decision | None:
+        rows = made.get(incident.fingerprint, ())
+        found = next((row for row in rows if _holds(row, incident, day or incident.day)), None)
+        if found is None:
+            return None
+        made_at = found.made_at.replace(tzinfo=UTC)
+        return Decision(DecisionKind(found.kind), found.owner, found.reason, made_at, found.until)
+
+    return [replace(incident, decision=holding(incident)) for incident in incidents]
+
+
+def _holds(row: Row[Any], incident: Incident, day: date) -> bool:
+    if row.kind == DecisionKind.ACK:
+        return incident.state is State.OPEN and row.opened == incident.opened
+    return row.until >= day and incident.severity.rank <= Severity(row.severity).rank

@@ -1,0 +1,1 @@
+"""One module per revision; the names count for people only, Alembic goes by `revision`."""

@@ -1,0 +1,123 @@
+"""The first history: snapshots with their figures, incidents, decisions, deliveries."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0001"
+down_revision = None
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    """Make all tables."""
+    op.create_table(
+        "decision",
+        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("fingerprint", sa.String(length=16), nullable=False),
+        sa.Column("kind", sa.String(length=10), nullable=False, comment="ack, snooze, accept"),
+        sa.Column("owner", sa.Text(), nullable=False),
+        sa.Column("reason", sa.Text(), nullable=False),
+        sa.Column("made_at", sa.DateTime(), nullable=False),
+        sa.Column("until", sa.Date(), comment="last day it holds; null only for ack: until resolved"),
+        sa.Column(
+            "severity",
+            sa.String(length=10),
+            nullable=False,
+            comment="of the incident when it was made; it covers no worse",
+        ),
+        sa.Column("opened", sa.Date(), comment="when the incident had opened; an ack ends with that opening"),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_decision")),
+        comment="what a person said of an incident; the newest that holds counts",
+    )
+    op.create_index(op.f("ix_decision_fingerprint"), "decision", ["fingerprint"], unique=False)
+    op.create_table(
+        "delivery",
+        sa.Column("id", sa.String(length=36), nullable=False, comment="UUID; travels in the Slack message's metadata"),
+        sa.Column("queued_at", sa.DateTime(), nullable=False),
+        sa.Column("position", sa.Integer(), nullable=False, comment="order of sending"),
+        sa.Column("kind", sa.String(length=10), nullable=False, comment="alert, edit, reply, resolve, digest"),
+        sa.Column("day", sa.Date(), nullable=False, comment="the logical day it speaks of"),
+        sa.Column(
+            "thread", sa.Text(), nullable=False, comment="what the message is about: owner and target; edits share it"
+        ),
+        sa.Column("channel", sa.Text(), nullable=False, comment="as configured; empty with a webhook or without Slack"),
+        sa.Column("payload", sa.Text(), nullable=False, comment="JSON: text, blocks, and what it tells of"),
+        sa.Column(
+            "state", sa.String(length=10), nullable=False, comment="queued, sending, sent, failed, not_sent, superseded"
+        ),
+        sa.Column("parent_id", sa.String(length=36), comment="the delivery that this one edits or replies to"),
+        sa.Column("slack_channel", sa.String(length=30)),
+        sa.Column("slack_ts", sa.String(length=30)),
+        sa.Column("attempts", sa.Integer(), nullable=False),
+        sa.Column("last_error", sa.Text()),
+        sa.Column("claimed_at", sa.DateTime(), comment="when the newest call for it began; null before the first"),
+        sa.Column("done_at", sa.DateTime()),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_delivery")),
+        comment="every message, written before it is sent",
+    )
+    op.create_index(op.f("ix_delivery_state_position"), "delivery", ["state", "position"], unique=False)
+    op.create_table(
+        "incident_day",
+        sa.Column("target", sa.String(length=100), nullable=False),
+        sa.Column("fingerprint", sa.String(length=16), nullable=False),
+        sa.Column("day", sa.Date(), nullable=False),
+        sa.Column("code", sa.String(length=6), nullable=False),
+        sa.Column("rule", sa.Text(), nullable=False),
+        sa.Column("subject", sa.Text(), nullable=False),
+        sa.Column(
+            "state",
+            sa.String(length=12),
+            nullable=False,
+            comment="watching, open, resolved; resolved without opened: it never opened",
+        ),
+        sa.Column("severity", sa.String(length=10), nullable=False),
+        sa.Column("owner", sa.Text(), nullable=False),
+        sa.Column("bad_runs", sa.Integer(), nullable=False),
+        sa.Column("good_runs", sa.Integer(), nullable=False),
+        sa.Column("first_seen", sa.Date(), nullable=False),
+        sa.Column("opened", sa.Date()),
+        sa.Column("resolved", sa.Date()),
+        sa.Column("finding", sa.Text(), nullable=False, comment="JSON of the newest finding"),
+        sa.PrimaryKeyConstraint("target", "fingerprint", "day", name=op.f("pk_incident_day")),
+        comment="state of each incident after each audited day; auditing a day again starts from the day before",
+    )
+    op.create_index(op.f("ix_incident_day_target_day"), "incident_day", ["target", "day"], unique=False)
+    op.create_table(
+        "snapshot",
+        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("target", sa.String(length=100), nullable=False),
+        sa.Column("day", sa.Date(), nullable=False),
+        sa.Column("engine", sa.String(length=30), nullable=False),
+        sa.Column("audited_at", sa.DateTime(), nullable=False),
+        sa.Column("tsaudit_version", sa.Text(), nullable=False),
+        sa.Column("verdict", sa.String(length=10), nullable=False),
+        sa.Column(
+            "schema_complete", sa.Integer(), nullable=False, comment="1: databases, measurements, keys all measured"
+        ),
+        sa.Column("report_url", sa.Text()),
+        sa.Column(
+            "profile", sa.LargeBinary(), comment="zlib-compressed JSON; null when the target could not be audited"
+        ),
+        sa.Column("result", sa.LargeBinary(), nullable=False, comment="zlib-compressed JSON"),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_snapshot")),
+        sa.UniqueConstraint("target", "day", name=op.f("uq_snapshot_target_day")),
+        comment="one audit of one target; the newest of a day replaces the earlier ones",
+    )
+    op.create_table(
+        "figure",
+        sa.Column("snapshot_id", sa.Integer(), nullable=False),
+        sa.Column("name", sa.String(length=30), nullable=False),
+        sa.Column("subject", sa.Text(), nullable=False, comment="Subject.key"),
+        sa.Column("value", sa.Float(), nullable=False),
+        sa.Column("how", sa.String(length=10), nullable=False),
+        sa.Column("standard_error", sa.Float()),
+        sa.ForeignKeyConstraint(
+            ["snapshot_id"], ["snapshot.id"], name=op.f("fk_figure_snapshot_id"), ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("snapshot_id", "name", "subject", name=op.f("pk_figure")),
+        comment="every number of a snapshot as a row of its own",
+        sqlite_with_rowid=False,
+    )

@@ -1,0 +1,212 @@
+"""What tsaudit remembers of each target and day: profile, result, and every figure as a row."""
+
+from __future__ import annotations
+
+import math
+import zlib
+from contextlib import AbstractContextManager
+from datetime import UTC, date, datetime, timedelta
+from typing import Any, Final, TypeVar
+
+from sqlalchemy import Connection, Engine, delete, insert, select, update
+
+from tsaudit.finding import AuditResult, Subject
+from tsaudit.history import database
+from tsaudit.history.database import HistoryError
+from tsaudit.history.schema import figure, snapshot
+from tsaudit.jsonfile import from_json, to_json
+from tsaudit.profile import SCHEMA_VERSION, Profile
+from tsaudit.timeline import Point, Timeline, figures
+
+__all__ = ["HistoryError", "Store"]
+
+T = TypeVar("T")
+
+SCHEMA_FACTS: Final = frozenset({"databases", "measurements", "columns", "tag_keys", "field_types"})
+"""Without a gap in these, what a profile does not show does not exist."""
+
+
+class Store:
+    """The history, open. Any number of threads and processes may use it at once. Methods raise HistoryError."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+
+    @classmethod
+    def open(cls, url: str) -> Store:
+        """The history at a SQLAlchemy URL, made when it is not there, its schema brought up to date."""
+        return cls(database.open_engine(url))
+
+    def close(self) -> None:
+        """Let go of all connections."""
+        self.engine.dispose()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def reading(self) -> AbstractContextManager[Connection]:
+        """A connection that sees one state of the history throughout."""
+        return database.reading(self.engine)
+
+    def writing(self, name: str) -> AbstractContextManager[Connection]:
+        """One transaction, all or nothing; of those with the same name only one runs at a time."""
+        return database.writing(self.engine, name)
+
+    def save(self, profile: Profile | None, result: AuditResult, report_url: str | None) -> None:
+        """Remember one audit; it replaces an earlier one of the same target and day, in one transaction.
+
+        `profile` is None when the target could not be audited. What an earlier run of that day had measured then
+        stays, because it is still what is known of the day; the result, and with it the verdict, is the new one.
+        """
+        row = _row(profile, result, report_url)
+        key = (snapshot.c.target == result.target, snapshot.c.day == result.day)
+        with self.writing(result.target) as connection:
+            known = connection.execute(select(snapshot.c.id, snapshot.c.profile).where(*key)).one_or_none()
+            if known is not None and (profile is None or known.profile == row["profile"]):
+                kept = {k: v for k, v in row.items() if k not in ("profile", "schema_complete")}
+                connection.execute(update(snapshot).where(snapshot.c.id == known.id).values(kept))
+                return
+            connection.execute(delete(snapshot).where(*key))
+            new_id = connection.execute(insert(snapshot).values(row)).inserted_primary_key
+            numbers = _figure_rows(profile, new_id[0]) if profile and new_id else []
+            if numbers:
+                connection.execute(insert(figure), numbers)
+
+    def profile(self, target: str, day: date) -> Profile | None:
+        """What was measured on the day; None when nothing was, or not in a form this version reads."""
+        with self.reading() as connection:
+            return _profile(connection.execute(_of_day(snapshot.c.profile, target, day)).scalar())
+
+    def result(self, target: str, day: date) -> AuditResult | None:
+        """What the day's audit came to; None without one, or when this version cannot read it."""
+        with self.reading() as connection:
+            return _unpack(AuditResult, connection.execute(_of_day(snapshot.c.result, target, day)).scalar())
+
+    def days(self, target: str) -> list[date]:
+        """The audited days, those without a profile included, oldest first."""
+        with self.reading() as connection:
+            query = select(snapshot.c.day).where(snapshot.c.target == target).order_by(snapshot.c.day)
+            return list(connection.execute(query).scalars())
+
+    def targets(self) -> list[str]:
+        """All targets ever audited, by name."""
+        with self.reading() as connection:
+            return list(connection.execute(select(snapshot.c.target).distinct().order_by("target")).scalars())
+
+    def timeline(self, target: str, before: date, days: int = 90) -> Timeline:
+        """All figures of the `days` days before the day, and the newest snapshot before it that is whole.
+
+        Whole is one that lists everything there is: from a partial one, what is missing would look deleted.
+        """
+        with self.reading() as connection:
+            return Timeline(
+                previous=_previous(connection, target, before),
+                points=_points(connection, target, before - timedelta(days=days), before - timedelta(days=1)),
+            )
+
+    def trend(self, target: str, name: str, subject: Subject, days: int, until: date) -> tuple[Point, ...]:
+        """One figure on the `days` days up to and including `until`, oldest first."""
+        query = (
+            select(snapshot.c.day, figure.c.value)
+            .join(figure, figure.c.snapshot_id == snapshot.c.id)
+            .where(snapshot.c.target == target, snapshot.c.day > until - timedelta(days=days), snapshot.c.day <= until)
+            .where(figure.c.name == name, figure.c.subject == stored_subject(subject))
+            .order_by(snapshot.c.day)
+        )
+        with self.reading() as connection:
+            return tuple(Point(day, value) for day, value in connection.execute(query))
+
+
+def stored_subject(subject: Subject) -> str:
+    """The subject as the history keeps it; PostgreSQL takes no NUL in a text."""
+    return subject.key.replace("\x00", "%00")
+
+
+def subject_from(stored: str) -> Subject:
+    """The subject that `stored_subject` was given."""
+    return Subject.from_key(stored.replace("%00", "\x00"))
+
+
+def naive(instant: datetime) -> datetime:
+    """The instant as the history keeps it: UTC, without a zone."""
+    return instant.astimezone(UTC).replace(tzinfo=None)
+
+
+def _row(profile: Profile | None, result: AuditResult, report_url: str | None) -> dict[str, Any]:
+    return {
+        "target": result.target,
+        "day": result.day,
+        "engine": result.engine,
+        "audited_at": naive(result.audited_at),
+        "tsaudit_version": result.tsaudit_version,
+        "verdict": str(result.verdict),
+        "schema_complete": int(profile is not None and not any(g.fact in SCHEMA_FACTS for g in profile.gaps)),
+        "report_url": report_url,
+        "profile": zlib.compress(to_json(profile)) if profile else None,
+        "result": zlib.compress(to_json(result)),
+    }
+
+
+def _figure_rows(profile: Profile, snapshot_id: int) -> list[dict[str, Any]]:
+    return [
+        {
+            "snapshot_id": snapshot_id,
+            "name": f.name,
+            "subject": stored_subject(f.subject),
+            "value": f.value,
+            "how": str(f.how),
+            "standard_error": f.standard_error,
+        }
+        for f in figures(profile)
+        if math.isfinite(f.value)
+    ]
+
+
+def _of_day(column: Any, target: str, day: date) -> Any:
+    return select(column).where(snapshot.c.target == target, snapshot.c.day == day)
+
+
+def _previous(connection: Connection, target: str, before: date) -> Profile | None:
+    candidates = (
+        select(snapshot.c.id)
+        .where(snapshot.c.target == target, snapshot.c.day < before)
+        .where(snapshot.c.profile.is_not(None), snapshot.c.schema_complete == 1)
+        .order_by(snapshot.c.day.desc())
+    )
+    for snapshot_id in connection.execute(candidates).scalars().all():
+        blob = connection.execute(select(snapshot.c.profile).where(snapshot.c.id == snapshot_id)).scalar()
+        if (found := _profile(blob)) is not None:
+            return found
+    return None
+
+
+def _points(
+    connection: Connection, target: str, first: date, last: date
+) -> dict[tuple[str, Subject], tuple[Point, ...]]:
+    query = (
+        select(figure.c.name, figure.c.subject, snapshot.c.day, figure.c.value)
+        .join(figure, figure.c.snapshot_id == snapshot.c.id)
+        .where(snapshot.c.target == target, snapshot.c.day.between(first, last))
+        .order_by(snapshot.c.day)
+    )
+    found: dict[tuple[str, str], list[Point]] = {}
+    for name, subject, day, value in connection.execute(query):
+        found.setdefault((name, subject), []).append(Point(day, value))
+    return {(name, subject_from(subject)): tuple(points) for (name, subject), points in found.items()}
+
+
+def _profile(blob: bytes | None) -> Profile | None:
+    found = _unpack(Profile, blob)
+    return found if found is not None and found.schema_version == SCHEMA_VERSION else None
+
+
+def _unpack(cls: type[T], blob: bytes | None) -> T | None:
+    if blob is None:
+        return None
+    try:
+        return from_json(cls, zlib.decompress(blob))
+    except (ValueError, zlib.error):
+        return None
