@@ -1,0 +1,178 @@
+"""Reads InfluxDB series keys (`cpu,host=a,region=eu\\ west`) into a column per tag, whole arrays at a time.
+
+InfluxDB puts a backslash before each comma, equals sign and space of a tag key or value, and never before a backslash.
+So a value that ends in a backslash cannot be told from one that goes on with a comma: `a=x\\,b=1` is either `a` = `x\\`
+and `b` = `1`, or `a` = `x,b=1`. The second would have been written `a=x\\,b\\=1`; an equals sign without a backslash
+therefore proves that a new tag began before it, at the last comma. In the same way a tag without any plain equals sign
+is cut at its first escaped one. A measurement whose name ends in a backslash cannot be recognised: its first tag is
+read as part of the name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+_ROWS_AT_ONCE: Final = 1 << 15
+"""Keys parsed in one go: the working arrays stay within the processor's cache."""
+
+_COMMA, _EQUALS, _BACKSLASH = b",=\\"
+_ESCAPED: Final = r"\\([,= ])"
+
+_Positions = npt.NDArray[np.int64]
+
+
+def parse(keys: pa.StringArray) -> pa.RecordBatch:
+    """One string column per tag, sorted by tag key; null where a series lacks the tag.
+
+    All keys must be of one measurement. A key without tags is a row of nulls. Raises ValueError for a text that is no
+    series key, or is null.
+    """
+    if keys.null_count:
+        raise ValueError("a series key is null")
+    parts = [_parse_some(keys.slice(at, _ROWS_AT_ONCE)) for at in range(0, len(keys), _ROWS_AT_ONCE)]
+    names = sorted({name for part in parts for name in part})
+    columns = [
+        pa.concat_arrays(
+            [part[name] if name in part else pa.nulls(_rows_in(keys, i), pa.string()) for i, part in enumerate(parts)]
+        )
+        for name in names
+    ]
+    rows = pa.array([{}] * len(keys), pa.struct([])) if not names else pa.StructArray.from_arrays(columns, names)
+    return pa.RecordBatch.from_struct_array(rows)
+
+
+def _rows_in(keys: pa.StringArray, part: int) -> int:
+    return min(_ROWS_AT_ONCE, len(keys) - part * _ROWS_AT_ONCE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tokens:
+    """The measurements and tags of some keys, in order: token i is `text[start[i]:end[i]]`."""
+
+    start: _Positions
+    end: _Positions
+    is_tag: npt.NDArray[np.bool_]
+    """False for the first token of a key, which is the measurement."""
+
+
+def _parse_some(keys: pa.StringArray) -> dict[str, pa.StringArray]:
+    text, bounds = _buffers(keys)
+    escapes = bool((text == _BACKSLASH).any())
+    commas, escaped_commas = _plain_and_escaped(text, _COMMA, escapes)
+    equals, escaped_equals = _plain_and_escaped(text, _EQUALS, escapes)
+    tokens = _tokens(bounds, commas)
+    if len(escaped_commas):
+        commas = _with_commas_after_backslash(tokens, commas, escaped_commas, equals)
+        tokens = _tokens(bounds, commas)
+    cuts = _cuts(tokens, equals, escaped_equals)
+    bad = np.flatnonzero(tokens.is_tag & (cuts < 0))
+    if len(bad):
+        line = int(np.searchsorted(bounds, tokens.start[bad[0]], side="right")) - 1
+        raise ValueError(f"not a series key, a tag without '=': {keys[line].as_py()!r}")
+    return _columns(text, tokens, cuts, escapes)
+
+
+def _buffers(keys: pa.StringArray) -> tuple[npt.NDArray[np.uint8], _Positions]:
+    """The bytes of all keys in a row, and where each key begins in them, the end last."""
+    _, offsets, data = keys.buffers()
+    bounds = np.frombuffer(offsets, np.int32)[keys.offset : keys.offset + len(keys) + 1].astype(np.int64)
+    everything = np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8)
+    return everything[bounds[0] : bounds[-1]], bounds - bounds[0]
+
+
+def _plain_and_escaped(text: npt.NDArray[np.uint8], byte: int, escapes: bool) -> tuple[_Positions, _Positions]:
+    found = np.flatnonzero(text == byte)
+    if not escapes:
+        return found, found[:0]
+    escaped = (found > 0) & (text[found - 1] == _BACKSLASH)
+    return found[~escaped], found[escaped]
+
+
+def _tokens(bounds: _Positions, commas: _Positions) -> _Tokens:
+    key_ends = bounds[1:]
+    # A stable sort keeps the end of a key ahead of a comma that opens the next one.
+    ends = np.concatenate((key_ends, commas))
+    order = np.argsort(ends, kind="stable")
+    at_key_end = order < len(key_ends)
+    end = ends[order]
+    follows_comma = np.concatenate(([False], ~at_key_end[:-1]))
+    start = np.concatenate((bounds[:1], end[:-1])) + follows_comma
+    return _Tokens(start, end, follows_comma)
+
+
+def _with_commas_after_backslash(
+    tokens: _Tokens, commas: _Positions, escaped_commas: _Positions, equals: _Positions
+) -> _Positions:
+    """The commas that separate, together with those that do so after a value ending in a backslash."""
+    token_of = np.searchsorted(tokens.end, equals, side="right")
+    in_same_tag = (token_of[1:] == token_of[:-1]) & tokens.is_tag[token_of[1:]]
+    last_before = np.searchsorted(escaped_commas, equals[1:]) - 1
+    candidates = escaped_commas[np.maximum(last_before, 0)]
+    separating = in_same_tag & (last_before >= 0) & (candidates > equals[:-1])
+    if not separating.any():
+        return commas
+    return np.sort(np.concatenate((commas, candidates[separating])))
+
+
+def _cuts(tokens: _Tokens, equals: _Positions, escaped_equals: _Positions) -> _Positions:
+    """Where the equals sign of each token is; -1 for none."""
+    tags = np.flatnonzero(tokens.is_tag)
+    if len(equals) == len(tags) and ((tokens.start[tags] <= equals) & (equals < tokens.end[tags])).all():
+        cuts = np.full(len(tokens.start), -1, np.int64)
+        cuts[tags] = equals
+        return cuts
+    cuts = _first_within(tokens, equals)
+    missing = tokens.is_tag & (cuts < 0)
+    return np.where(missing, _first_within(tokens, escaped_equals), cuts) if missing.any() else cuts
+
+
+def _first_within(tokens: _Tokens, positions: _Positions) -> _Positions:
+    if not len(positions):
+        return np.full(len(tokens.start), -1, np.int64)
+    index = np.searchsorted(positions, tokens.start)
+    found = positions[np.minimum(index, len(positions) - 1)]
+    return np.where((index < len(positions)) & (found < tokens.end), found, -1)
+
+
+def _columns(
+    text: npt.NDArray[np.uint8], tokens: _Tokens, cuts: _Positions, escapes: bool
+) -> dict[str, pa.StringArray]:
+    tags = np.flatnonzero(tokens.is_tag)
+    if not len(tags):
+        return {}
+    row = np.cumsum(~tokens.is_tag) - 1
+    # Slices of the text itself, nothing is copied: what lies before each key, the key with '=', the value.
+    edges = np.empty(3 * len(tags) + 1, np.int32)
+    edges[0] = 0
+    edges[1::3], edges[2::3], edges[3::3] = tokens.start[tags], cuts[tags] + 1, tokens.end[tags]
+    slices = pa.StringArray.from_buffers(3 * len(tags), pa.py_buffer(edges), pa.py_buffer(text))
+    encoded = slices.take(pa.array(np.arange(1, len(slices), 3))).dictionary_encode()
+    names = encoded.dictionary.to_pylist()
+    code = encoded.indices.to_numpy().astype(np.min_scalar_type(len(names)))
+    by_name = np.split(np.argsort(code, kind="stable"), np.cumsum(np.bincount(code, minlength=len(names)))[:-1])
+    columns = {}
+    for name, mine in zip(names, by_name, strict=True):
+        column = _scattered(slices, 3 * mine + 2, row[tags[mine]], int(row[-1]) + 1)
+        plain = name.removesuffix("=")
+        if escapes:
+            plain = pc.replace_substring_regex(pa.scalar(plain), _ESCAPED, r"\1").as_py()
+            column = pc.replace_substring_regex(column, _ESCAPED, r"\1")
+        columns[plain] = column
+    return columns
+
+
+def _scattered(slices: pa.StringArray, which: _Positions, rows: _Positions, length: int) -> Any:
+    """An array of `length` values: the slices `which` at `rows`, null elsewhere."""
+    if len(which) == length:
+        return slices.take(pa.array(which))
+    index = np.zeros(length, np.int64)
+    index[rows] = which
+    absent = np.ones(length, np.bool_)
+    absent[rows] = False
+    return slices.take(pa.array(index, mask=absent))
