@@ -1,0 +1,112 @@
+"""The assets: each audited database as an external asset, and the audits that look at it."""
+
+import re
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any, Final
+
+import dagster as dg
+
+from dagster_project.checks import check_specs
+from dagster_project.names import encode
+from dagster_project.plan import AuditConfig, Plan, Shard, Unit
+from dagster_project.step import audit_shard
+from tsaudit.config import Settings, Target
+
+_GRACE: Final = timedelta(hours=2)
+"""How long after its schedule an audit may be missing before Dagster says so."""
+
+_KINDS: Final = {
+    "timestream": "aws",
+    "influxdb1": "influxdb",
+    "influxdb2": "influxdb",
+    "influxdb3": "influxdb",
+}
+"""Engines that Dagster, or people, know by another name."""
+
+
+def database_specs(plan: Plan) -> list[dg.AssetSpec]:
+    """The audited databases that are no assets yet. None with one asset per group: they would be thousands."""
+    if plan.granularity == "group":
+        return []
+    return [
+        dg.AssetSpec(
+            key=database_key(target),
+            group_name=encode(unit.group),
+            description=f"The {target.engine} database that tsaudit knows as `{target.name}`.",
+            kinds={kind(target.engine)},
+            owners=owners(plan.settings, target),
+            metadata={"target": target.name, "engine": target.engine},
+        )
+        for shard in plan.shards
+        for unit in shard.units
+        for target in unit.targets
+        if target.asset_key is None
+    ]
+
+
+def audit_assets(plan: Plan) -> list[dg.AssetsDefinition]:
+    """One step per shard, each with the audit assets of its units."""
+    return [_step(plan, shard) for shard in plan.shards]
+
+
+def database_key(target: Target) -> dg.AssetKey:
+    """The audited database: the owner's own asset where they name one."""
+    return dg.AssetKey(list(target.asset_key) if target.asset_key else [encode(target.name)])
+
+
+def owners(settings: Settings, target: Target) -> list[str]:
+    """The target's owner as Dagster takes it: an e-mail address, or `team:<name>`."""
+    name = target.owner or "default"
+    email = settings.owners[name].email
+    return [email if email and re.fullmatch(r"[^@\s]+@[^@\s]+\.[^@\s]+", email) else f"team:{encode(name)}"]
+
+
+def kind(engine: str) -> str:
+    """The engine's kind in Dagster, which has an icon for most."""
+    return _KINDS.get(engine, engine)
+
+
+def freshness(schedule: str) -> dg.FreshnessPolicy | None:
+    """`audited within two hours of its schedule`; None for schedules that are not at one time of the day."""
+    match = re.fullmatch(r"(\d+) (\d+) (\S+ \S+ \S+)", schedule)
+    if match is None:
+        return None
+    hour = int(match[2]) + int(_GRACE.total_seconds() // 3600)
+    if hour > 23 and match[3] != "* * *":
+        return None
+    return dg.FreshnessPolicy.cron(deadline_cron=f"{match[1]} {hour % 24} {match[3]}", lower_bound_delta=_GRACE)
+
+
+def _step(plan: Plan, shard: Shard) -> dg.AssetsDefinition:
+    @dg.multi_asset(
+        name=shard.name,
+        specs=[_audit_spec(plan, unit) for unit in shard.units],
+        check_specs=[spec for unit in shard.units for spec in check_specs(unit.key)],
+        can_subset=True,
+        pool=shard.name,
+        description="Audits the schemas of its targets.",
+    )
+    def audit(context: dg.AssetExecutionContext, config: AuditConfig) -> Iterator[Any]:
+        yield from audit_shard(context, config, plan, shard)
+
+    return audit
+
+
+def _audit_spec(plan: Plan, unit: Unit) -> dg.AssetSpec:
+    """In target granularity it looks at its database; a group looks at those of its owners' own assets."""
+    whole = plan.granularity == "group"
+    deps = {database_key(target) for target in unit.targets if target.asset_key or not whole}
+    holders = sorted({owner for target in unit.targets for owner in owners(plan.settings, target)})
+    engines = sorted({kind(target.engine) for target in unit.targets})
+    what = f"of the {len(unit.targets)} targets of group" if whole else f"of the {unit.targets[0].engine} target"
+    return dg.AssetSpec(
+        key=unit.key,
+        deps=sorted(deps),
+        group_name=encode(unit.group),
+        description=f"Schema audit {what} `{unit.name}`.",
+        kinds={*engines[:2], "report"},
+        owners=holders,
+        metadata={"group" if whole else "target": unit.name, "schedule": f"{unit.schedule} UTC"},
+        freshness_policy=freshness(unit.schedule),
+    )

@@ -1,0 +1,108 @@
+"""From a plan to definitions: the assets, when their audits run, and what happens after a run."""
+
+from collections.abc import Callable
+from datetime import UTC
+from typing import Final
+
+import dagster as dg
+
+from dagster_project.assets import audit_assets, database_specs
+from dagster_project.names import encode
+from dagster_project.plan import KEY_PREFIX, Plan, Shard
+from dagster_project.step import history
+
+JOB_TAG: Final = "tsaudit/component"
+"""On every run of a component's job: the component's name."""
+
+DAY_TAG: Final = "tsaudit/day"
+
+
+def definitions_of(plan: Plan) -> dg.Definitions:
+    """Everything that Dagster needs to audit by the plan."""
+    single = len(plan.shards) == 1
+    job = dg.define_asset_job(
+        name=plan.job_name,
+        selection=dg.AssetSelection.assets(*sorted(plan.keys)),
+        # A single step runs in the run's own process, which saves starting another.
+        executor_def=dg.in_process_executor if single else dg.multiprocess_executor,
+        tags={JOB_TAG: plan.name},
+        description="Audits the schemas of all targets of the component.",
+    )
+    return dg.Definitions(
+        assets=[*database_specs(plan), *audit_assets(plan)],
+        jobs=[job],
+        schedules=_schedules(plan),
+        sensors=_tell_sensors(plan),
+    )
+
+
+def _schedules(plan: Plan) -> list[dg.ScheduleDefinition]:
+    """One schedule per cron line in use, running from the start, in UTC."""
+    found = list(plan.by_schedule())
+    return [_schedule(plan, cron, shards, alone=len(found) == 1) for cron, shards in found]
+
+
+def _tell_sensors(plan: Plan) -> list[dg.SensorDefinition]:
+    """After each run, good or bad: send what the run could not, for example because it was killed or Slack was away."""
+    statuses = (dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE)
+    return [_tell_sensor(plan, status) for status in statuses]
+
+
+def _schedule(plan: Plan, cron: str, shards: tuple[Shard, ...], *, alone: bool) -> dg.ScheduleDefinition:
+    keys = [unit.key for shard in shards for unit in shard.units]
+
+    @dg.schedule(
+        name=plan.job_name if alone else f"{plan.job_name}_{encode(cron)}",
+        cron_schedule=cron,
+        execution_timezone="UTC",
+        job_name=plan.job_name,
+        default_status=dg.DefaultScheduleStatus.RUNNING,
+        description="Audits the day on which it runs.",
+    )
+    def tick(context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
+        moment = context.scheduled_execution_time.astimezone(UTC)
+        return dg.RunRequest(
+            run_key=moment.isoformat(),
+            run_config=plan.run_config(moment.date(), shards),
+            asset_selection=None if alone else keys,
+            tags={DAY_TAG: moment.date().isoformat()},
+        )
+
+    return tick
+
+
+def _tell_sensor(plan: Plan, status: dg.DagsterRunStatus) -> dg.SensorDefinition:
+    @dg.run_status_sensor(
+        run_status=status,
+        name=f"tell_{plan.name}_{status.value.lower()}",
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description="Sends alerts that are still queued.",
+    )
+    def tell(context: dg.RunStatusSensorContext) -> dg.SkipReason | None:
+        if not is_audit(plan, context.dagster_run):
+            return dg.SkipReason("not an audit of this component")
+        send_queued(plan, context.log.info, context.log.error)
+        return None
+
+    return tell
+
+
+def is_audit(plan: Plan, run: dg.DagsterRun) -> bool:
+    """Whether the run audited targets of the plan; by the Materialize button it has another job's name."""
+    if run.tags.get(JOB_TAG) == plan.name:
+        return True
+    touched = {*(run.asset_selection or ()), *(check.asset_key for check in run.asset_check_selection or ())}
+    return any(key.path[0] == KEY_PREFIX and key in plan.keys for key in touched)
+
+
+def send_queued(plan: Plan, say: Callable[[str], None], complain: Callable[[str], None]) -> None:
+    """Send what is queued. Raises nothing: a failing sensor alerts nobody, and the messages stay queued."""
+    from tsaudit import run
+
+    try:
+        settings = plan.load()
+        with history(settings) as store:
+            for problem in run.tell(settings, store, say).errors:
+                complain(f"alert not delivered: {problem}")
+    except Exception as error:
+        complain(f"alerts could not be sent: {error}")

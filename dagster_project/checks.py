@@ -1,0 +1,145 @@
+"""What an audit says, as Dagster's checks: one per family of rules, and one for what was not measured."""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+import dagster as dg
+
+from dagster_project.words import findings_table, table
+from tsaudit.finding import Finding, Limit, RuleResult, Severity, Verdict
+from tsaudit.rule import Family
+from tsaudit.rules import all_rules
+from tsaudit.timeline import Point
+
+if TYPE_CHECKING:
+    from tsaudit.run import AuditRun
+
+COVERAGE: Final = "coverage"
+CHECK_NAMES: Final = (*(family.value for family in Family), COVERAGE)
+
+_SERIES_LIMIT: Final = "high-series-cardinality.max_series"
+
+Metadata = dict[str, dg.MetadataValue]
+
+
+def check_specs(key: dg.AssetKey) -> list[dg.AssetCheckSpec]:
+    """The checks of one audit asset."""
+    specs = [dg.AssetCheckSpec(name=family.value, asset=key, description=_rules_of(family)) for family in Family]
+    what = "Everything that was asked for was measured, the target could be reached, and no rule broke."
+    return [*specs, dg.AssetCheckSpec(name=COVERAGE, asset=key, description=what)]
+
+
+def check_results(key: dg.AssetKey, run: "AuditRun", series: Sequence[Point]) -> Iterator[dg.AssetCheckResult]:
+    """The checks' results for one target. A family none of whose rules applies has none.
+
+    `series` is the target's series over the days up to the audited one. Only `ok` passes; only `critical` is an
+    ERROR. What is not known does not pass, and says why.
+    """
+    for family in Family:
+        found = [r for r in run.result.results if r.family == family.value] if run.result else []
+        if run.result is None or run.profile is None:
+            yield _result(key, family.value, Verdict.UNKNOWN, {"reason": _text(f"not audited: {run.error}")})
+            continue
+        verdicts = [v for r in found if (v := r.verdict) is not None]
+        if verdicts:
+            yield _result(key, family.value, Verdict.worst(verdicts), _family_metadata(family, found, run, series))
+    yield _coverage(key, run)
+
+
+def worst_with_figure(findings: Iterable[Finding]) -> Finding | None:
+    """The first of the worst findings that has a figure; None when none has."""
+    return max((f for f in findings if f.observed is not None), key=lambda f: f.severity.rank, default=None)
+
+
+def number(value: float) -> dg.MetadataValue | None:
+    """As a number that Dagster plots: whole where it is whole. None for what is not finite."""
+    if not math.isfinite(value):
+        return None
+    return dg.MetadataValue.int(int(value)) if float(value).is_integer() else dg.MetadataValue.float(float(value))
+
+
+def numbers(**values: float | None) -> Metadata:
+    """The given figures without those that are not known."""
+    found = {name: number(value) for name, value in values.items() if value is not None}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _result(key: dg.AssetKey, name: str, verdict: Verdict, metadata: Metadata) -> dg.AssetCheckResult:
+    severity = dg.AssetCheckSeverity.ERROR if verdict is Verdict.CRITICAL else dg.AssetCheckSeverity.WARN
+    return dg.AssetCheckResult(
+        asset_key=key,
+        check_name=name,
+        passed=verdict is Verdict.OK,
+        severity=severity,
+        metadata={"verdict": _text(verdict.value), **metadata},
+    )
+
+
+def _family_metadata(family: Family, found: list[RuleResult], run: "AuditRun", series: Sequence[Point]) -> Metadata:
+    findings = [f for r in found for f in r.findings]
+    metadata = _figures(family, found, findings, run, series)
+    for severity in Severity:
+        metadata[f"findings_{severity}"] = dg.MetadataValue.int(sum(f.severity is severity for f in findings))
+    reasons = [f"{r.code}: {r.reason}" for r in found if r.verdict is Verdict.UNKNOWN or (r.findings and r.gaps)]
+    if reasons:
+        metadata["reason"] = _text("\n".join(reasons))
+    if findings:
+        pairs = [(r, f) for r in found for f in r.findings]
+        pairs.sort(key=lambda pair: -pair[1].severity.rank)
+        metadata["findings"] = dg.MetadataValue.md(findings_table(pairs))
+    return metadata
+
+
+def _figures(
+    family: Family, found: list[RuleResult], findings: list[Finding], run: "AuditRun", series: Sequence[Point]
+) -> Metadata:
+    """`value`, `threshold` and `baseline`, plotted over time by Dagster, and what they are of.
+
+    Cardinality always shows the target's series, so that the plot is of one thing; the others their worst finding.
+    """
+    if family is Family.CARDINALITY and run.profile and run.profile.series is not None:
+        before = [point.value for point in series if point.day < run.day]
+        limit = series_limit(found)
+        figures = numbers(
+            value=run.profile.series,
+            threshold=limit.value if limit else None,
+            baseline=before[-1] if before else None,
+        )
+        return {**figures, "value_of": _text("series of the whole target")}
+    worst = worst_with_figure(findings)
+    if worst is None or worst.observed is None:
+        return numbers(value=0, threshold=0) | {"value_of": _text("findings")} if not findings else {}
+    threshold = worst.limit.value if worst.limit else None
+    figures = numbers(value=worst.observed, threshold=threshold, baseline=worst.baseline)
+    return {**figures, "value_of": _text(f"{worst.subject}: {worst.limit.name if worst.limit else worst.unit}")}
+
+
+def series_limit(results: Iterable[RuleResult]) -> Limit | None:
+    """The target's limit of series; None where no rule has one."""
+    return next((limit for r in results for limit in r.limits if limit.name == _SERIES_LIMIT), None)
+
+
+def _coverage(key: dg.AssetKey, run: "AuditRun") -> dg.AssetCheckResult:
+    if run.result is None or run.profile is None:
+        return _result(key, COVERAGE, Verdict.UNKNOWN, {"reason": _text(run.error or "not audited")})
+    gaps = run.profile.gaps
+    broken = [r for r in run.result.results if r.reason and r.outcome == "error"]
+    metadata = numbers(value=len(gaps), threshold=0)
+    metadata["value_of"] = _text("things asked for and not measured")
+    if run.error or broken:
+        metadata["reason"] = _text("\n".join(filter(None, [run.error, *(f"{r.code}: {r.reason}" for r in broken)])))
+    if gaps:
+        rows = (("/".join(filter(None, (g.database, g.measurement))), g.fact, g.reason, g.detail) for g in gaps)
+        metadata["not_measured"] = dg.MetadataValue.md(table(("where", "fact", "reason", "detail"), rows))
+    complete = not gaps and not broken and run.error is None
+    return _result(key, COVERAGE, Verdict.OK if complete else Verdict.UNKNOWN, metadata)
+
+
+def _text(text: str) -> dg.MetadataValue:
+    return dg.MetadataValue.text(text)
+
+
+def _rules_of(family: Family) -> str:
+    lines = [f"- {rule.code} {rule.title}" for rule in all_rules() if rule.family is family]
+    return "\n".join([f"Rules about {family.value}:", *lines])

@@ -1,0 +1,56 @@
+"""The component by which a `tsaudit.yaml` becomes assets, checks, a job, schedules and sensors."""
+
+from pathlib import Path
+from typing import Any, Literal
+
+import dagster as dg
+from pydantic import Field
+
+from dagster_project.automation import definitions_of
+from dagster_project.components.scaffold import AuditScaffolder
+from dagster_project.components.source import SettingsSource
+from dagster_project.plan import PlanError, make_plan
+from tsaudit.config_file import ConfigError
+
+
+@dg.scaffold_with(AuditScaffolder)
+class AuditComponent(dg.Component, dg.Resolvable, dg.Model):
+    """Schema audits of time-series databases.
+
+    Give `config`, the path of a tsaudit.yaml, or `target`, one target with the same keys as there.
+    """
+
+    config: str | None = Field(None, description="A tsaudit.yaml; relative to this file, else to the project's root.")
+    target: dict[str, Any] | None = Field(None, description="One target inline, with the keys it has in tsaudit.yaml.")
+    name: str | None = Field(None, description="Part of the names of job, schedules and sensors; else the folder's.")
+    granularity: Literal["auto", "target", "group"] = Field(
+        "auto", description="One audit asset per target or per group; auto: per group above 500 targets."
+    )
+    schedule: str | None = Field(None, description="A cron line, UTC, for all targets; else each target's own.")
+    shard_size: int = Field(100, ge=1, description="Assets that one step audits.")
+    workers: int = Field(4, ge=1, description="Targets that one step audits at once.")
+    dagster_url: str | None = Field(None, description="Address of the Dagster UI, for links in alerts and reports.")
+
+    def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
+        """Opens no database and needs no environment variable: a `${NAME}` not set fails the run, not the load."""
+        source = self._source(context)
+        try:
+            plan = make_plan(
+                self.name or Path(context.path).name,
+                source.known(),
+                source.load,
+                granularity=self.granularity,
+                schedule=self.schedule,
+                shard_size=self.shard_size,
+                workers=self.workers,
+                dagster_url=self.dagster_url.rstrip("/") if self.dagster_url else None,
+            )
+        except (ConfigError, PlanError) as error:
+            raise dg.DagsterInvalidDefinitionError(str(error)) from None
+        return definitions_of(plan)
+
+    def _source(self, context: dg.ComponentLoadContext) -> SettingsSource:
+        if (self.config is None) == (self.target is None):
+            raise dg.DagsterInvalidDefinitionError(f"{context.path}/defs.yaml: give either `config` or `target`")
+        folder = Path(context.path)
+        return SettingsSource(folder, Path(context.project_root), self.config, self.target)

@@ -1,0 +1,62 @@
+"""What `dg scaffold defs` writes: a component that loads, with a tsaudit.yaml to fill in."""
+
+from pathlib import Path
+from typing import Final, Literal
+
+import dagster as dg
+from dagster.components.component_scaffolding import scaffold_component
+from pydantic import BaseModel, Field
+
+_CONFIG: Final = """\
+# What tsaudit audits; the command line reads the same file: tsaudit --help.
+# Secrets are written ${{NAME}} and read from the environment when an audit runs.
+owners:
+  default:
+    # channel: "#data-platform"
+    # email: data-platform@example.com
+  # <team>: ...
+
+# slack:
+#   token: ${{SLACK_BOT_TOKEN}}
+
+targets:
+  - name: {name}
+    engine: {engine}
+    url: {url}
+    schedule: "0 6 * * *"  # daily at 06:00 UTC
+"""
+
+_URLS: Final = {
+    "duckdb": "duckdb:///{name}.duckdb",
+    "sqlite": "sqlite:///{name}.db",
+    "influxdb1": "http://localhost:8086",
+    "postgresql": "postgresql+psycopg://tsaudit:${{TSAUDIT_PASSWORD}}@localhost/{name}",
+}
+
+
+class AuditScaffoldParams(BaseModel):
+    """Options of `dg scaffold defs dagster_project.components.AuditComponent <path>`."""
+
+    engine: Literal["duckdb", "sqlite", "influxdb1", "postgresql"] = Field("duckdb", description="Database engine.")
+    url: str | None = Field(None, description="Where it is; put credentials in as ${NAME}.")
+
+
+class AuditScaffolder(dg.Scaffolder[AuditScaffoldParams]):
+    """Writes defs.yaml and, beside it, a tsaudit.yaml with one target named like the folder."""
+
+    @classmethod
+    def get_scaffold_params(cls) -> type[AuditScaffoldParams]:
+        return AuditScaffoldParams
+
+    def scaffold(self, request: dg.ScaffoldRequest[AuditScaffoldParams]) -> None:
+        scaffold_component(request, {"config": "tsaudit.yaml"})
+        folder = request.target_path.parent if request.append else request.target_path
+        _write_config(folder / "tsaudit.yaml", request.params)
+
+
+def _write_config(file: Path, params: AuditScaffoldParams) -> None:
+    if file.exists():
+        return
+    name = file.parent.name
+    url = params.url or _URLS[params.engine].format(name=name)
+    file.write_text(_CONFIG.format(name=name, engine=params.engine, url=url), encoding="utf-8")

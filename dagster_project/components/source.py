@@ -1,0 +1,46 @@
+"""Where a component's settings come from: a file, or one target written in defs.yaml."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tsaudit import config_file
+from tsaudit.config import Settings
+from tsaudit.config_file import ConfigError
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsSource:
+    """Reads the settings: once to know what is there, and again at each run."""
+
+    folder: Path
+    """Of the component's defs.yaml."""
+    root: Path
+    """Of the Dagster project."""
+    config: str | None
+    target: Mapping[str, Any] | None
+
+    def known(self) -> Settings:
+        """The settings with `${NAME}` left as it is. Raises ConfigError."""
+        return self._read(resolve_env=False)
+
+    def load(self) -> Settings:
+        """The settings to run with. Raises ConfigError, also for a `${NAME}` that is not set."""
+        return self._read(resolve_env=True)
+
+    def _read(self, *, resolve_env: bool) -> Settings:
+        if self.config is not None:
+            return config_file.load(self._file(self.config), resolve_env=resolve_env)
+        data = {"targets": [dict(self.target or {})]}
+        return config_file.load_mapping(
+            data, label=str(self.folder / "defs.yaml"), folder=self.root, resolve_env=resolve_env
+        )
+
+    def _file(self, config: str) -> Path:
+        places = (self.folder / config, self.root / config)
+        for place in places:
+            if place.is_file():
+                return place
+        tried = " nor ".join(dict.fromkeys(str(place) for place in places))
+        raise ConfigError(f"{self.folder / 'defs.yaml'}: config `{config}`: there is neither {tried}")

@@ -1,0 +1,148 @@
+"""A month of an invented company's database, audited day by day through Dagster.
+
+Every day is written as the applications would have written it and then audited by the same job that the schedule
+runs, so history, incidents, forecasts and reports are real. What is there already is not done again.
+"""
+
+import os
+import shutil
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+import dagster as dg
+
+from dagster_project.automation import DAY_TAG, definitions_of
+from dagster_project.plan import Plan, make_plan
+from dagster_project.step import history
+from tsaudit import config_file
+from tsaudit.config import Settings
+from tsaudit.demo import DAYS, DemoError, World
+from tsaudit.demo.story import day_line, ending
+
+if TYPE_CHECKING:
+    from tsaudit.history.store import Store
+
+_PACKAGE: Final = Path(__file__).parent
+CONFIG: Final = _PACKAGE / "defs" / "demo" / "audit" / "tsaudit.yaml"
+
+TARGET: Final = "demo"
+
+_QUIET: Final = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+"""The run's log goes to Dagster's event log; the terminal shows a line per day."""
+
+
+@click.command(help=__doc__)
+@click.option("--end", type=click.DateTime(["%Y-%m-%d"]), help="Last day of the story; today (UTC) when left out.")
+@click.option("--days", type=click.IntRange(1), default=DAYS, show_default=True, help="Days it takes, when it begins.")
+@click.option("--config", type=click.Path(path_type=Path), default=CONFIG, help="A tsaudit.yaml with a target `demo`.")
+def main(end: datetime | None, days: int, config: Path) -> None:
+    try:
+        with _instance() as instance:
+            done = run(config, instance, end.date() if end else datetime.now(UTC).date(), days)
+    except (DemoError, config_file.ConfigError) as error:
+        raise click.ClickException(str(error)) from None
+    sys.exit(0 if done else 1)
+
+
+def run(config: Path, instance: dg.DagsterInstance, end: date, days: int = DAYS) -> bool:
+    """Tell the story up to `end` and audit each day not audited yet. False when an audit failed."""
+    began = time.monotonic()
+    settings = config_file.load(config)
+    plan = make_plan(TARGET, settings, lambda: config_file.load(config))
+    job = definitions_of(plan).resolve_job_def(plan.job_name)
+    report = None
+    with history(settings) as store:
+        world = _world(settings, store)
+        for day in _to_do(world, store, end, days):
+            for missing in world.missing(day) or [day]:
+                world.advance(missing)
+            outcome = _audit(job, plan, instance, day)
+            if not _show_day(store, day) or not outcome.success:
+                click.echo(f"error: the audit of {day} failed: {_why(outcome)}", err=True)
+                return False
+            report = _report(outcome)
+        _show_end(store, report, time.monotonic() - began)
+    return True
+
+
+def _world(settings: Settings, store: "Store") -> World:
+    """The demo's database; begun anew when days were written and not audited, for the past cannot be seen again."""
+    world = World.of(settings)
+    first, last = world.first_day(), world.last_day()
+    if first and last and not set(_days(first, last)[:-1]) <= set(store.days(TARGET)):
+        click.echo("The demo's database is ahead of its history: it is begun anew.")
+        world.path.unlink()
+    return world
+
+
+def _to_do(world: World, store: "Store", end: date, days: int) -> list[date]:
+    """The days not audited yet, or the last one again."""
+    first = world.first_day() or end - timedelta(days=days - 1)
+    every = _days(first, max(end, world.last_day() or end))
+    audited = set(store.days(TARGET))
+    return [day for day in every if day not in audited] or every[-1:]
+
+
+def _days(first: date, last: date) -> list[date]:
+    return [first + timedelta(days=n) for n in range((last - first).days + 1)]
+
+
+def _audit(job: dg.JobDefinition, plan: Plan, instance: dg.DagsterInstance, day: date) -> dg.ExecuteInProcessResult:
+    ops = {shard.name: {"config": {"day": day.isoformat()}} for shard in plan.shards}
+    return job.execute_in_process(
+        instance=instance, run_config={"ops": ops, **_QUIET}, raise_on_error=False, tags={DAY_TAG: day.isoformat()}
+    )
+
+
+def _show_day(store: "Store", day: date) -> bool:
+    """Print the day's line; False when nothing was remembered of it."""
+    result = store.result(TARGET, day)
+    if result is None:
+        return False
+    profile = store.profile(TARGET, day)
+    click.echo(day_line(day, result, profile.series if profile else None))
+    return True
+
+
+def _show_end(store: "Store", report: str | None, seconds: float) -> None:
+    result = store.result(TARGET, store.days(TARGET)[-1])
+    if result is not None:
+        click.echo("\n" + "\n".join(ending(result, report)))
+    click.echo(f"Took         {seconds:.0f} s; the same in Dagster: make dev")
+
+
+def _report(outcome: dg.ExecuteInProcessResult) -> str | None:
+    """Where the report is, from what the audit's materialization says."""
+    for event in outcome.get_asset_materialization_events():
+        if (found := event.materialization.metadata.get("report")) is not None:
+            return str(found.value)
+    return None
+
+
+def _why(outcome: dg.ExecuteInProcessResult) -> str:
+    """What the failed step said, in one line."""
+    failures = [event.step_failure_data for event in outcome.all_events if event.is_step_failure]
+    said = [f.user_failure_data.description if f.user_failure_data else f.error and f.error.message for f in failures]
+    return "; ".join(" ".join(text.split()) for text in said if text)
+
+
+@contextmanager
+def _instance() -> Iterator[dg.DagsterInstance]:
+    """The instance of DAGSTER_HOME, else of `.dagster_home` here, set up like the project's own."""
+    home = Path(os.environ.setdefault("DAGSTER_HOME", str(Path.cwd() / ".dagster_home")))
+    home.mkdir(parents=True, exist_ok=True)
+    own = _PACKAGE.parent / "dagster.yaml"
+    if own.is_file() and not (home / "dagster.yaml").exists():
+        shutil.copy(own, home / "dagster.yaml")
+    with dg.DagsterInstance.get() as instance:
+        yield instance
+
+
+if __name__ == "__main__":
+    main()

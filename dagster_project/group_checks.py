@@ -1,0 +1,52 @@
+"""The checks of an asset that stands for a group of targets: how many of them are not well."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import dagster as dg
+
+from dagster_project.checks import CHECK_NAMES, COVERAGE, numbers
+from dagster_project.words import table
+from tsaudit.finding import AuditResult, Verdict
+
+if TYPE_CHECKING:
+    from tsaudit.run import AuditRun
+
+
+def group_check_results(key: dg.AssetKey, runs: Sequence["AuditRun"]) -> Iterator[dg.AssetCheckResult]:
+    """One result per family that applies to at least one target, and one for what was not measured."""
+    for name in CHECK_NAMES:
+        verdicts = {run.target: verdict for run in runs if (verdict := _verdict(run, name)) is not None}
+        if not verdicts:
+            continue
+        worst = Verdict.worst(verdicts.values())
+        bad = sorted((v.rank, t) for t, v in verdicts.items() if v is not Verdict.OK)
+        rows = [(target, verdicts[target]) for _, target in reversed(bad)]
+        yield dg.AssetCheckResult(
+            asset_key=key,
+            check_name=name,
+            passed=worst is Verdict.OK,
+            severity=dg.AssetCheckSeverity.ERROR if worst is Verdict.CRITICAL else dg.AssetCheckSeverity.WARN,
+            metadata={
+                "verdict": dg.MetadataValue.text(worst.value),
+                **numbers(value=len(bad), threshold=0, targets=len(verdicts)),
+                "value_of": dg.MetadataValue.text("targets that are not ok"),
+                **({"not_ok": dg.MetadataValue.md(table(("target", "verdict"), rows))} if rows else {}),
+            },
+        )
+
+
+def _verdict(run: "AuditRun", name: str) -> Verdict | None:
+    """Of one check for one target; None where no rule of the family applies."""
+    if run.result is None or run.profile is None:
+        return Verdict.UNKNOWN
+    if name == COVERAGE:
+        return Verdict.OK if is_complete(run, run.result) else Verdict.UNKNOWN
+    verdicts = [v for r in run.result.results if r.family == name and (v := r.verdict) is not None]
+    return Verdict.worst(verdicts) if verdicts else None
+
+
+def is_complete(run: "AuditRun", result: AuditResult) -> bool:
+    """Whether all that was asked for was measured and every rule could judge."""
+    broken = any(r.outcome == "error" for r in result.results)
+    return run.profile is not None and not run.profile.gaps and not broken and run.error is None

@@ -1,0 +1,102 @@
+"""How targets become assets and steps."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from dagster_project.assets import freshness
+from dagster_project.automation import definitions_of
+from dagster_project.plan import AUTO_LIMIT, Plan, PlanError, make_plan
+from tests.dagster_project.runs import a_plan, write_config
+from tsaudit.config import Settings
+
+
+def many(count: int, **options: object) -> Plan:
+    targets = [
+        {"name": f"t-{n}", "engine": "duckdb", "url": "duckdb:///x", "group": f"group {n % 3}"} for n in range(count)
+    ]
+    settings = Settings.model_validate({"targets": targets})
+    return make_plan("shop", settings, lambda: settings, **options)  # type: ignore[arg-type]  # options vary by test
+
+
+def test_each_target_is_an_asset_and_shards_hold_a_hundred() -> None:
+    plan = many(250)
+    assert plan.granularity == "target"
+    assert [len(shard.units) for shard in plan.shards] == [100, 100, 50]
+    assert len(plan.keys) == 250
+
+
+def test_auto_makes_one_asset_per_group_just_over_the_limit() -> None:
+    assert many(AUTO_LIMIT).granularity == "target"
+    plan = many(AUTO_LIMIT + 1)
+    assert plan.granularity == "group"
+    assert len(plan.keys) == 3
+    assert sum(len(unit.targets) for shard in plan.shards for unit in shard.units) == AUTO_LIMIT + 1
+
+
+def test_a_shard_never_mixes_schedules(tmp_path: Path) -> None:
+    config = write_config(tmp_path, "a", "b", "c")
+    text = config.read_text().replace("url: duckdb:///b.duckdb", "url: duckdb:///b.duckdb\n    schedule: 0 7 * * *")
+    config.write_text(text)
+    plan = a_plan(config)
+    assert [(shard.schedule, [u.name for u in shard.units]) for shard in plan.shards] == [
+        ("0 6 * * *", ["a", "c"]),
+        ("0 7 * * *", ["b"]),
+    ]
+    assert len(list(definitions_of(plan).schedules or ())) == 2
+
+
+def test_a_group_with_two_schedules_is_refused(tmp_path: Path) -> None:
+    config = write_config(tmp_path, "a", "b")
+    config.write_text(config.read_text() + "    schedule: 0 7 * * *\n")
+    with pytest.raises(PlanError, match="different schedules"):
+        a_plan(config, granularity="group")
+    assert len(a_plan(config, granularity="group", schedule="0 5 * * *").shards) == 1
+
+
+def test_a_schedule_that_is_no_cron_line_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(PlanError, match=r"`a`: schedule `daily at 6` is not a cron line"):
+        a_plan(write_config(tmp_path, "a"), schedule="daily at 6")
+
+
+def test_a_thousand_targets_become_loadable_definitions() -> None:
+    plan = many(1000, granularity="target")
+    definitions = definitions_of(plan)
+    dg.Definitions.validate_loadable(definitions)
+    assert len(definitions.resolve_asset_graph().executable_asset_keys) == 1000
+
+
+@pytest.mark.parametrize(
+    ("schedule", "deadline"),
+    [
+        ("0 6 * * *", "0 8 * * *"),
+        ("30 23 * * *", "30 1 * * *"),
+        ("0 6 * * 1", "0 8 * * 1"),
+        ("0 23 * * 1", None),
+        ("*/5 * * * *", None),
+        ("@daily", None),
+    ],
+)
+def test_an_audit_may_be_two_hours_late(schedule: str, deadline: str | None) -> None:
+    policy = freshness(schedule)
+    expected = dg.FreshnessPolicy.cron(deadline_cron=deadline, lower_bound_delta=timedelta(hours=2)) if deadline else None
+    assert policy == expected
+
+
+def test_specs_carry_owner_kind_group_and_the_real_name(tmp_path: Path) -> None:
+    extra = "owners:\n  default: {}\n  web:\n    email: web@example.com"
+    config = write_config(tmp_path, "a.b", "c", extra=extra, target_extra="group: shop one")
+    config.write_text(config.read_text() + "    owner: web\n")
+    graph = definitions_of(a_plan(config)).resolve_asset_graph()
+    (encoded,) = [k for k in graph.executable_asset_keys if k.path[1].startswith("a_b")]
+    audit, mail = graph.get(encoded), graph.get(dg.AssetKey(["tsaudit", "c"]))
+    assert audit.metadata["target"] == "a.b"
+    assert (audit.owners, mail.owners) == (["team:default"], ["web@example.com"])
+    assert audit.kinds == {"duckdb", "report"}
+    assert audit.group_name.startswith("shop_one")
+    assert audit.parent_keys == {dg.AssetKey(encoded.path[1])}
+    assert graph.get(dg.AssetKey("c")).is_external

@@ -1,0 +1,54 @@
+"""What the demo tells at its end: the verdict, who is guilty since when, and how many days are left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from datetime import date
+
+    from tsaudit.finding import AuditResult, Finding, Forecast
+
+
+def day_line(day: date, result: AuditResult, series: int | None) -> str:
+    """One line on one audited day."""
+    worst = next((f"{r.code} {f.message}" for r, f in result.findings()), "nothing found")
+    count = "? series" if series is None else f"{series:,} series"
+    return f"{day}  {result.verdict:<8}  {count:>14}  {_cut(worst, 90)}"
+
+
+def ending(result: AuditResult, report: str | None) -> Iterator[str]:
+    """The lines that sum the last day up."""
+    yield f"Verdict      {result.verdict}"
+    found = _guilty(result)
+    if found is not None:
+        share = f", {found.share:.0%} of the damage" if found.share is not None else ""
+        yield f"Guilty tag   {found.guilty} of {found.subject.measurement or found.subject}{share}"
+        if found.since:
+            yield f"Since        {found.since}"
+    forecast = _soonest(result)
+    if forecast is not None:
+        yield f"Days left    {_days(forecast)} until {forecast.limit:,.0f}"
+    yield f"Report       {report or 'could not be written'}"
+
+
+def _guilty(result: AuditResult) -> Finding | None:
+    """The worst finding that blames a tag for series; one that knows since when comes first."""
+    blaming = [f for r, f in result.findings() if f.guilty and r.family in ("cardinality", "drift")]
+    return max(blaming, key=lambda f: (f.since is not None, f.severity.rank, f.observed or 0.0), default=None)
+
+
+def _soonest(result: AuditResult) -> Forecast | None:
+    dated = [f.forecast for _, f in result.findings() if f.forecast and f.forecast.days is not None]
+    return min(dated, key=lambda forecast: forecast.days or 0.0, default=None)
+
+
+def _days(forecast: Forecast) -> str:
+    low, high = forecast.days_low, forecast.days_high
+    interval = f" ({low:.0f} to {high:.0f})" if low is not None and high is not None else ""
+    return f"{forecast.days:.0f}{interval}"
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else text[: longest - 1] + "…"

@@ -1,0 +1,115 @@
+"""Lets the demo's applications write, one day after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from tsaudit.demo import tables
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from tsaudit.config import Settings
+
+DAYS: Final = 35
+"""Days that the story takes."""
+
+
+class DemoError(Exception):
+    """The demo cannot go on. One line, with what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """The demo's database in a DuckDB file."""
+
+    path: Path
+
+    @classmethod
+    def of(cls, settings: Settings) -> World:
+        """The database that the first target of the settings names."""
+        return cls(Path(settings.targets[0].url.get_secret_value().removeprefix("duckdb:///")))
+
+    def first_day(self) -> date | None:
+        """The day the story began; None when nothing was written yet. Raises DemoError."""
+        return self._day("SELECT CAST(min(time) AS DATE) FROM http_requests")
+
+    def last_day(self) -> date | None:
+        """The newest day that was written; None when there is none. Raises DemoError."""
+        return self._day("SELECT CAST(max(time) AS DATE) FROM http_requests")
+
+    def missing(self, until: date) -> list[date]:
+        """The days still to be written, oldest first, so that `until` is there. Raises DemoError."""
+        last = self.last_day()
+        start = last + timedelta(days=1) if last else until - timedelta(days=DAYS - 1)
+        return [start + timedelta(days=n) for n in range((until - start).days + 1)]
+
+    def advance(self, day: date) -> None:
+        """Write what the applications write on `day`; the first call ever begins the story.
+
+        Each day is one transaction, so a day is there whole or not at all. A day that is there already is left as it
+        is. Raises DemoError, also for a day before the newest one that is missing.
+        """
+        first, last = self.first_day(), self.last_day()
+        if last is not None and day <= last:
+            if first is not None and day < first:
+                raise DemoError(f"the demo's story began on {first}; {day} cannot be written any more")
+            return
+        if last is not None and day != last + timedelta(days=1):
+            raise DemoError(f"the demo's newest day is {last}; write {last + timedelta(days=1)} before {day}")
+        with _open(self.path) as connection:
+            _write(connection, first or day, day)
+
+    def _day(self, query: str) -> date | None:
+        from sqlalchemy import text
+
+        if not self.path.exists():
+            return None
+        with _open(self.path) as connection:
+            there = connection.execute(
+                text("SELECT count(*) FROM duckdb_tables() WHERE table_name = 'http_requests'")
+            ).scalar_one()
+            if not there:
+                return None
+            found = connection.execute(text(query)).scalar_one()
+        return found if isinstance(found, date) else None
+
+
+def _write(connection: Connection, first: date, day: date) -> None:
+    from sqlalchemy import text
+
+    age = (day - first).days
+    deployed = age - tables.DEPLOYMENT
+    connection.execute(text(tables.NOISE))
+    for statement in tables.CREATE if age == 0 else ():
+        connection.execute(text(statement))
+    if deployed == 0:
+        connection.execute(text(tables.ADD_REQUEST_ID))
+    values = {"day": day.isoformat(), "first_day": deployed == 0, "old_firmware": age < tables.FIRMWARE}
+    http = tables.HTTP if deployed < 0 else tables.HTTP_WITH_ID
+    for statement in (http, *tables.EVERY_DAY):
+        connection.execute(text(statement), {k: v for k, v in values.items() if f":{k}" in statement})
+
+
+@contextmanager
+def _open(path: Path) -> Iterator[Connection]:
+    """A transaction on the file, which no one else has open then: DuckDB locks it."""
+    from sqlalchemy import create_engine
+    from sqlalchemy.exc import SQLAlchemyError
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        engine = create_engine(f"duckdb:///{path}")
+        try:
+            with engine.begin() as connection:
+                yield connection
+        finally:
+            engine.dispose()
+    except SQLAlchemyError as error:
+        first_line = str(getattr(error, "orig", error)).splitlines()[0]
+        raise DemoError(f"{path}: {first_line}; remove the file to begin the demo anew") from error
