@@ -8,7 +8,7 @@ themselves are refused; anchors and merge keys (`<<`) work.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -27,7 +27,7 @@ class Node:
     """One value of the document."""
 
     line: int
-    """Counted from 1."""
+    """Counted from 1; 0 where there are no lines."""
     value: str | list[Node] | dict[str, Node] | None
     key_lines: dict[str, int] = field(default_factory=dict)
     """Of a mapping: where each key stands."""
@@ -86,6 +86,19 @@ def parse(text: str) -> Document:
         raise DocumentError(line, "holds a character that no text file should hold") from error
     except yaml.MarkedYAMLError as error:
         raise _unreadable(error) from error
+
+
+def of(data: object) -> Document:
+    """What was read elsewhere, as a document without lines: every line is 0."""
+    return Document(_node_of(data), [])
+
+
+def _node_of(data: object) -> Node:
+    if isinstance(data, Mapping):
+        return Node(0, {str(key): _node_of(value) for key, value in data.items()}, dict.fromkeys(map(str, data), 0))
+    if isinstance(data, list | tuple):
+        return Node(0, [_node_of(item) for item in data])
+    return Node(0, None if data is None else str(data))
 
 
 def _unreadable(error: yaml.MarkedYAMLError) -> DocumentError:
