@@ -36,9 +36,9 @@ def audit(
 
 
 def required_facts(engine: str, rules: Iterable[Rule] | None = None) -> frozenset[str]:
-    """The facts that the rules applying to the engine need."""
+    """The facts that the rules applying to the engine look at."""
     chosen = all_rules() if rules is None else tuple(rules)
-    return frozenset().union(*(r.requires for r in chosen if engine in r.engines))
+    return frozenset().union(*(r.requires | r.uses for r in chosen if engine in r.engines))
 
 
 def _apply(rule: Rule, profile: Profile, timeline: Timeline, policy: LimitPolicy) -> RuleResult:
@@ -67,7 +67,7 @@ def _apply(rule: Rule, profile: Profile, timeline: Timeline, policy: LimitPolicy
     missing = rule.requires - set(profile.facts)
     if missing:
         return result(Outcome.NOT_APPLICABLE, reason=f"{profile.engine} does not offer {', '.join(sorted(missing))}")
-    needed = frozenset().union(*(sources_of(fact) for fact in rule.requires))
+    needed = frozenset().union(*(sources_of(fact) for fact in rule.requires | rule.uses))
     gaps = tuple(gap for gap in profile.gaps if gap.fact in needed)
     try:
         findings = tuple(sorted(rule.check(case), key=lambda f: (-f.severity.rank, f.subject)))

@@ -6,7 +6,7 @@ import enum
 import fnmatch
 import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from tsaudit.dialect import INFLUXQL_ENGINES, SQL_ENGINES, quote_identifier
@@ -114,6 +114,10 @@ class Case:
         name = measurement.name if measurement else None
         return resolve_limit(self.rule.name, found, self.profile.engine, self.policy, name)
 
+    def quoted(self, names: Iterable[str]) -> str:
+        """The names as identifiers of the engine, with commas between."""
+        return ", ".join(quote_identifier(self.profile.engine, name) for name in names)
+
     def fix(self, **names: object) -> str:
         """The fix text for the engine at hand with `{placeholders}` filled in.
 
@@ -154,10 +158,13 @@ class Rule:
     engines: frozenset[str]
     """Where it applies, and where a test breaks and keeps it."""
     requires: frozenset[str]
+    """Facts without which it cannot judge."""
     thresholds: tuple[Threshold, ...]
     fixes: Mapping[str, str]
     doc: str
     check: Check
+    uses: frozenset[str] = frozenset()
+    """Facts it looks at where the engine offers them."""
 
     @property
     def family(self) -> Family:
@@ -184,6 +191,7 @@ def rule(
     requires: set[str],
     fixes: Mapping[str, str],
     thresholds: tuple[Threshold, ...] = (),
+    uses: Iterable[str] = (),
 ) -> Callable[[Check], Rule]:
     """Turn a function into the Rule of its name (`_` becomes `-`); its docstring is the rule's page."""
 
@@ -200,6 +208,7 @@ def rule(
             fixes=fixes,
             doc=inspect.getdoc(check) or "",
             check=check,
+            uses=frozenset(uses),
         )
 
     return decorate

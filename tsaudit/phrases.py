@@ -1,0 +1,47 @@
+"""Figures and lists as words: how every rule writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tsaudit.profile import Count, How
+
+
+def number(value: float) -> str:
+    """`1,234,567`; what is no whole number has three digits that count: `0.125`, `12.3`."""
+    if value == round(value):
+        return f"{round(value):,}"
+    return f"{value:,.3g}" if abs(value) < 1000 else f"{value:,.0f}"
+
+
+def count(figure: Count) -> str:
+    """The number, with how it was had where it is not exact: `1,200 (estimate)`."""
+    suffix = "" if figure.source.how is How.EXACT else f" ({figure.source.how})"
+    return number(figure.value) + suffix
+
+
+def percent(ratio: float) -> str:
+    """`42 %`; what is close to none or all, but not it, is never rounded to it: `99.9 %`, `< 0.1 %`, `> 100 %`."""
+    if ratio in (0, 1):
+        return f"{round(ratio * 100)} %"
+    if ratio < 0.001:
+        return "< 0.1 %"
+    if 0.999 < ratio < 1.001:
+        return "> 99.9 %" if ratio < 1 else "> 100 %"
+    digits = 1 if ratio < 0.01 or 0.99 <= ratio < 1.1 else 0
+    return f"{ratio * 100:,.{digits}f} %"
+
+
+def many(value: float, noun: str) -> str:
+    """`1 tag`, `3 tags`."""
+    plural = noun[:-1] + "ies" if noun.endswith("y") and noun[-2] not in "aeiou" else noun + "s"
+    return f"{number(value)} {noun if value == 1 or noun.endswith('s') else plural}"
+
+
+def listed(words: Sequence[str], most: int = 8) -> str:
+    """`a, b and c`; beyond `most` the rest is counted: `a, b and 7 more`."""
+    if not words:
+        return "none"
+    if len(words) > most:
+        return f"{', '.join(words[: most - 1])} and {number(len(words) - most + 1)} more"
+    return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]

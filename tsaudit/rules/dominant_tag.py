@@ -1,0 +1,108 @@
+"""CAR006."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tsaudit.finding import Finding, Severity
+from tsaudit.phrases import listed, number, percent
+from tsaudit.profile import Contribution, Measurement
+from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.series_estimate import contribution_evidence, guilty_tag, share_of
+
+
+@rule(
+    code="CAR006",
+    title="One tag makes nearly all series",
+    severity=Severity.WARN,
+    guidelines=("A8",),
+    engines={"duckdb", "sqlite", "influxdb1"},
+    requires={"series_listing"},
+    thresholds=(
+        Threshold("max_left_ratio", 0.1, "share of the series left without it", "house judgement: a tenfold reduction"),
+        Threshold("min_series", 1_000, "series", "house judgement: below it no engine notices"),
+        Threshold(
+            "warn_series",
+            100_000,
+            "series",
+            "InfluxDB's sizing guide ends its lowest load class here: "
+            "https://docs.influxdata.com/influxdb/v1/guides/hardware_sizing/",
+        ),
+    ),
+    fixes={
+        "influxql": (
+            "If queries do not filter by {tag}, write it as a field. Convert what is stored in slices of time: "
+            "SELECT * INTO {new:q} FROM {measurement:q} WHERE time >= now() - 1d GROUP BY {keep} "
+            "(points that then share tags and time overwrite each other). If they do, bound its values."
+        ),
+        "sql": (
+            "If queries do not filter by {tag}, take it out of the key and the indexes of {measurement}, and tell "
+            "tsaudit that it is a field: columns: {{{measurement}: {{fields: [{tag}]}}}}. If they do, bound its values."
+        ),
+    },
+)
+def dominant_tag(case: Case) -> Iterator[Finding]:
+    """Measurements in which at most `max_left_ratio` of the series would be left without one tag.
+
+    The tags that determine it are taken away with it, as nothing is gained otherwise. Of interest from `min_series`
+    on, a warning from `warn_series` on.
+
+    ## Why it matters
+
+    When a measurement has too many series, one tag is nearly always to blame, and it is not always the one with most
+    values: a tag that follows from another adds none. What would be left without each tag says where to start and what
+    it brings.
+
+    ## Example
+
+    100,000 series with tags `user_id`, `host` and `region`: without `user_id` 50 are left, without `host` 100,000.
+
+    ## Fix
+
+    Turn the tag into a field if queries do not filter by it; bound its values if they do.
+
+    ## References
+
+    - Resolve high cardinality: https://docs.influxdata.com/influxdb/v2/write-data/best-practices/resolve-high-cardinality/
+    - Common causes, InfluxData's guide: https://awesome.influxdata.com/docs/part-2/designing-your-schema/
+    """
+    for measurement in case.measurements:
+        guilty, sets = guilty_tag(measurement), measurement.tag_sets
+        if guilty is None or sets is None or sets.series < case.limit("min_series", measurement).value:
+            continue
+        limit = case.limit("max_left_ratio", measurement)
+        if guilty.series_left <= limit.value * sets.series:
+            yield _finding(case, measurement, guilty)
+
+
+def _finding(case: Case, measurement: Measurement, guilty: Contribution) -> Finding:
+    sets = measurement.tag_sets
+    if sets is None:
+        raise ValueError("a contribution without tag sets")
+    warned = sets.series >= case.limit("warn_series", measurement).value
+    together = f" (with {listed(guilty.together_with)}, which determine it)" if guilty.together_with else ""
+    tag = measurement.tag(guilty.tag)
+    dropped = {guilty.tag, *guilty.together_with}
+    return Finding(
+        subject=subject_of(measurement, guilty.tag),
+        severity=Severity.WARN if warned else Severity.INFO,
+        message=(
+            f"Without tag {guilty.tag}{together} {number(guilty.series_left)} of {number(sets.series)} series would be "
+            f"left ({percent(guilty.series_left / sets.series)})."
+        ),
+        fix=case.fix(
+            tag=guilty.tag,
+            measurement=measurement.name,
+            new=f"{measurement.name}_new",
+            keep=case.quoted(t.key for t in measurement.tags if t.key not in dropped) or "no tag",
+        ),
+        observed=guilty.series_left / sets.series,
+        limit=case.limit("max_left_ratio", measurement),
+        unit="share of the series left",
+        guilty=guilty.tag,
+        share=share_of(guilty, sets),
+        samples=tag.sample[:3] if tag else (),
+        evidence=contribution_evidence(sets),
+        facts=("series_listing",),
+        source=sets.source,
+    )

@@ -1,0 +1,118 @@
+"""LAY003."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tsaudit.finding import Evidence, Finding, Severity
+from tsaudit.phrases import listed, many, percent
+from tsaudit.profile import Measurement, Ratio
+from tsaudit.rule import Case, Threshold, rule, subject_of
+
+
+@rule(
+    code="LAY003",
+    title="A table is mostly empty cells",
+    severity=Severity.WARN,
+    guidelines=("D3",),
+    engines={"duckdb", "sqlite"},
+    requires={"null_ratios", "field_types"},
+    uses={"row_count"},
+    thresholds=(
+        Threshold("max_null_ratio", 0.5, "share of null cells", "house judgement: more nulls than values"),
+        Threshold(
+            "max_column_null_ratio", 0.95, "share of null rows", "house judgement: rarely set columns are common"
+        ),
+        Threshold("min_rows", 100, "rows", "house judgement: fewer say nothing about the habit"),
+        Threshold("min_fields", 3, "fields", "house judgement: with fewer there is little to split"),
+    ),
+    fixes={
+        "any": (
+            "Give rows that fill different columns tables of their own, e.g. "
+            "CREATE TABLE {part:q} AS SELECT {key}, {sparse} FROM {table:q} WHERE {condition}; then "
+            "ALTER TABLE {table:q} DROP COLUMN {first}; for each of them. If the fields belong to one source, write "
+            "them with one timestamp."
+        )
+    },
+)
+def sparse_table(case: Case) -> Iterator[Finding]:
+    """Tables in which more than `max_null_ratio` of the field cells are null, and columns that are hardly ever set.
+
+    The first is a warning; a single column above `max_column_null_ratio` in an otherwise filled table is information.
+
+    ## Why it matters
+
+    Nulls have to be stored, skipped and explained. A table full of them is mostly two tables in one (sources with
+    different columns), or one reading spread over several rows because its fields were written with different
+    timestamps. Both make queries longer and aggregates wrong in ways that are hard to see.
+
+    ## Example
+
+    Prices from two exchanges in one table, one filling `price`, the other `cost` and `volume`: in every row at least
+    one of the three is null.
+
+    ## Fix
+
+    One table per kind of source, with the same column names for the same things; and one timestamp for the fields
+    that one source reports together.
+
+    ## References
+
+    - Sparse schemas: https://docs.influxdata.com/influxdb3/cloud-serverless/write-data/best-practices/schema-design/#avoid-sparse-schemas
+    """
+    for measurement in case.measurements:
+        nulls = {f.key: f.null_ratio for f in measurement.fields if f.null_ratio is not None}
+        rows = measurement.rows
+        if not nulls or rows is None or rows.value < case.limit("min_rows", measurement).value:
+            continue
+        yield from _judge(case, measurement, nulls)
+
+
+def _judge(case: Case, measurement: Measurement, nulls: dict[str, Ratio]) -> Iterator[Finding]:
+    table_limit = case.limit("max_null_ratio", measurement)
+    column_limit = case.limit("max_column_null_ratio", measurement)
+    mean = sum(r.value for r in nulls.values()) / len(nulls)
+    worst = sorted(nulls, key=lambda key: (-nulls[key].value, key))
+    empty = [key for key in worst if nulls[key].value > column_limit.value]
+    if mean > table_limit.value and len(nulls) >= case.limit("min_fields", measurement).value:
+        message = f"{percent(mean)} of the cells in its {many(len(nulls), 'field')} are null."
+        yield _finding(case, measurement, nulls, worst, Severity.WARN, message, mean)
+    elif empty:
+        share = nulls[empty[0]].value
+        message = f"{listed(empty)} hardly ever hold a value; {empty[0]} is null in {percent(share)} of the rows."
+        yield _finding(case, measurement, nulls, empty, Severity.INFO, message, share)
+
+
+def _finding(
+    case: Case,
+    measurement: Measurement,
+    nulls: dict[str, Ratio],
+    columns: list[str],
+    severity: Severity,
+    message: str,
+    observed: float,
+) -> Finding:
+    sparse = columns[:3]
+    keys = [c for c in measurement.columns if c not in nulls]
+    whole = severity is Severity.WARN
+    return Finding(
+        subject=subject_of(measurement),
+        severity=severity,
+        message=message,
+        fix=case.fix(
+            table=measurement.name,
+            part=f"{measurement.name}_{sparse[0]}",
+            key=case.quoted(keys) or "its key",
+            sparse=case.quoted(sparse),
+            condition=" OR ".join(f"{case.quoted([c])} IS NOT NULL" for c in sparse),
+            first=case.quoted(sparse[:1]),
+        ),
+        observed=observed,
+        limit=case.limit("max_null_ratio" if whole else "max_column_null_ratio", measurement),
+        unit="share of null cells",
+        guilty=columns[0],
+        share=nulls[columns[0]].value / sum(r.value for r in nulls.values()),
+        evidence=tuple(Evidence(f"nulls in {key}", percent(nulls[key].value)) for key in columns[:20]),
+        facts=("null_ratios", "row_count"),
+        source=nulls[columns[0]].source,
+    )

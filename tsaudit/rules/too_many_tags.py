@@ -1,0 +1,97 @@
+"""LAY002."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tsaudit.finding import Evidence, Finding, Severity
+from tsaudit.phrases import listed, number
+from tsaudit.profile import Measurement
+from tsaudit.rule import Case, Threshold, rule, subject_of
+
+
+@rule(
+    code="LAY002",
+    title="A measurement has too many tags",
+    severity=Severity.WARN,
+    guidelines=("D2",),
+    engines={"duckdb", "sqlite", "influxdb1"},
+    requires={"tag_keys"},
+    uses={"series_listing", "tag_values"},
+    thresholds=(
+        Threshold(
+            "max_tags",
+            15,
+            "tags",
+            "house judgement: twice what common collectors such as Telegraf's write",
+        ),
+    ),
+    fixes={
+        "influxql": (
+            "Write the tags that no query filters by as fields, first those that add nothing: {drop}. "
+            "Stored data: SELECT * INTO {new:q} FROM {measurement:q} WHERE time >= now() - 1d GROUP BY {keep}"
+        ),
+        "sql": (
+            "Keep in the key only what tells the sources apart: {keep}. Move the rest to a table of sources: "
+            "CREATE TABLE {new:q} AS SELECT DISTINCT {all} FROM {measurement:q}; then drop {drop} from {measurement}."
+        ),
+    },
+)
+def too_many_tags(case: Case) -> Iterator[Finding]:
+    """Measurements with more than `max_tags` tags.
+
+    In SQL engines tags are the columns that identify the source of a row.
+
+    ## Why it matters
+
+    The tags and the time are the key of every row: each further tag lengthens the key, slows down sorting and
+    compaction, and multiplies the series when its values are independent of the others.
+
+    ## Example
+
+    A measurement `pods` with 30 labels copied from the orchestrator as tags, of which 3 tell the pods apart.
+
+    ## Fix
+
+    Keep as tags what queries filter and group by. Tags that follow from another tag, or have a single value, go first.
+
+    ## References
+
+    - Too many tags: https://docs.influxdata.com/influxdb3/cloud-serverless/write-data/best-practices/schema-design/#avoid-too-many-tags
+    - Tags against fields: https://docs.influxdata.com/influxdb/v1/concepts/schema_and_data_layout/
+    """
+    for measurement in case.measurements:
+        limit, tags = case.limit("max_tags", measurement), [t.key for t in measurement.tags]
+        if len(tags) <= limit.value:
+            continue
+        keep = _enough(measurement)
+        drop = [key for key in tags if key not in keep]
+        yield Finding(
+            subject=subject_of(measurement),
+            severity=Severity.WARN,
+            message=f"{number(len(tags))} tags, more than {number(limit.value)}"
+            + (f"; {listed(keep, 4)} alone tell its series apart." if drop else "."),
+            fix=case.fix(
+                measurement=measurement.name,
+                new=f"{measurement.name}_sources" if case.profile.engine != "influxdb1" else f"{measurement.name}_new",
+                keep=case.quoted(keep),
+                all=case.quoted(tags),
+                drop=listed(drop) if drop else "whichever queries do not need",
+            ),
+            observed=len(tags),
+            limit=limit,
+            unit="tags",
+            evidence=(
+                Evidence("tags", listed(tags, 30)),
+                Evidence("enough to tell all series apart", listed(keep, 30)),
+            ),
+            facts=("tag_keys", "series_listing"),
+            source=measurement.tag_sets.source if measurement.tag_sets else None,
+        )
+
+
+def _enough(measurement: Measurement) -> tuple[str, ...]:
+    """Tags that alone tell all series apart; all of them where the tag sets were not listed."""
+    if measurement.tag_sets is not None and measurement.tag_sets.minimal_key:
+        return measurement.tag_sets.minimal_key
+    return tuple(t.key for t in measurement.tags)

@@ -1,0 +1,94 @@
+"""LAY001."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tsaudit.finding import Evidence, Finding, Severity
+from tsaudit.phrases import number, percent
+from tsaudit.rule import Case, Threshold, rule, subject_of
+
+
+@rule(
+    code="LAY001",
+    title="A table has too many columns",
+    severity=Severity.WARN,
+    guidelines=("D1",),
+    engines={"duckdb", "sqlite"},
+    requires={"tag_keys", "field_types"},
+    thresholds=(
+        Threshold(
+            "max_columns",
+            200,
+            "columns",
+            "InfluxDB Cloud Serverless allows as many per measurement: "
+            "https://docs.influxdata.com/influxdb3/cloud-serverless/admin/buckets/#column-limit; "
+            "house judgement that it suits other engines",
+        ),
+        Threshold(
+            "engine_columns",
+            0,
+            "columns",
+            "house judgement: 0 stands for an engine that documents no limit",
+            {"sqlite": (2_000, "https://www.sqlite.org/limits.html#max_column")},
+        ),
+        Threshold("critical_ratio", 0.9, "share of the engine's limit", "house judgement: the next release may fail"),
+    ),
+    fixes={
+        "any": (
+            "Split {table} by what is written and read together, each part with the time and the same tags: "
+            "CREATE TABLE {part:q} AS SELECT {key}, {some} FROM {table:q}; then "
+            "ALTER TABLE {table:q} DROP COLUMN for each of the moved columns."
+        )
+    },
+)
+def wide_table(case: Case) -> Iterator[Finding]:
+    """Tables with more than `max_columns` columns; critical near the engine's own limit.
+
+    All columns count: time, tags and fields.
+
+    ## Why it matters
+
+    Every column costs at writing and compaction, makes rows and catalogues larger, and invites `SELECT *`. Wide tables
+    are mostly several tables in one, so most cells are null. At the engine's limit the next new column is refused.
+
+    ## Example
+
+    A table `machine` with one column per sensor, 400 of them, of which each machine has 20.
+
+    ## Fix
+
+    Segment the fields into several tables by what is written and read together, or store one row per sensor and time.
+
+    ## References
+
+    - Wide schemas: https://docs.influxdata.com/influxdb3/cloud-serverless/write-data/best-practices/schema-design/#avoid-wide-schemas
+    - SQLite's limits: https://www.sqlite.org/limits.html
+    """
+    for measurement in case.measurements:
+        limit, engine = case.limit("max_columns", measurement), case.limit("engine_columns", measurement)
+        columns = len(measurement.columns)
+        near = bool(engine.value) and columns >= engine.value * case.limit("critical_ratio", measurement).value
+        if columns <= limit.value and not near:
+            continue
+        fields = [f.key for f in measurement.fields]
+        reached = f", {percent(columns / engine.value)} of what {case.profile.engine} allows" if engine.value else ""
+        yield Finding(
+            subject=subject_of(measurement),
+            severity=Severity.CRITICAL if near else Severity.WARN,
+            message=f"{number(columns)} columns, where {number(limit.value)} should do{reached}.",
+            fix=case.fix(
+                table=measurement.name,
+                part=f"{measurement.name}_part",
+                key=case.quoted(c for c in measurement.columns if c not in fields) or "its key",
+                some=case.quoted(fields[:3]),
+            ),
+            observed=columns,
+            limit=engine if near else limit,
+            unit="columns",
+            evidence=(
+                Evidence("tags", number(len(measurement.tags))),
+                Evidence("fields", number(len(measurement.fields))),
+            ),
+            facts=("columns",),
+        )

@@ -1,0 +1,69 @@
+"""Series of a measurement in worst case and in fact, and which tag they are due to: what several rules need."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tsaudit.finding import Evidence
+from tsaudit.phrases import number, percent
+from tsaudit.profile import Contribution, Measurement, TagSets
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Series of one measurement, counted as tag set x field."""
+
+    worst_case: int
+    """As if all tags were independent."""
+    independent: int
+    """Without the tags that another one determines."""
+    actual: int
+
+    @property
+    def evidence(self) -> tuple[Evidence, ...]:
+        return (
+            Evidence("worst case (tag values x fields)", number(self.worst_case)),
+            Evidence("without dependent tags", number(self.independent)),
+            Evidence("actual (tag sets x fields)", number(self.actual)),
+        )
+
+
+def estimate(measurement: Measurement) -> Estimate | None:
+    """None when the tag sets were not listed."""
+    sets, fields = measurement.tag_sets, max(len(measurement.fields), 1)
+    if sets is None:
+        return None
+    return Estimate(sets.worst_case * fields, sets.independent_bound * fields, sets.series * fields)
+
+
+def guilty_tag(measurement: Measurement) -> Contribution | None:
+    """The tag without which fewest series are left; None when not listed, or when none would go."""
+    sets = measurement.tag_sets
+    if sets is None or not sets.contributions:
+        return None
+    first = sets.contributions[0]
+    return first if first.series_left < sets.series else None
+
+
+def share_of(contribution: Contribution, sets: TagSets) -> float:
+    """The share of the series that goes with the tag, 0 to 1."""
+    return 1 - contribution.series_left / sets.series if sets.series else 0.0
+
+
+def contribution_evidence(sets: TagSets) -> tuple[Evidence, ...]:
+    """One line per tag: what would be left without it; then the greedy order of dropping."""
+    each = tuple(
+        Evidence(
+            f"without {_names(c)}",
+            f"{number(c.series_left)} series left ({percent(share_of(c, sets))} fewer)",
+        )
+        for c in sets.contributions
+    )
+    curve = " → ".join(
+        [number(sets.series), *(f"{number(c.series_left)} without {_names(c)}" for c in sets.drop_curve)]
+    )
+    return (*each, Evidence("dropping one after the other", curve)) if sets.drop_curve else each
+
+
+def _names(contribution: Contribution) -> str:
+    return " + ".join((contribution.tag, *contribution.together_with))
