@@ -1,1 +1,11 @@
-"""Slack messages and their delivery."""
+"""Tells owners what changed: who is told (routing), what (message), when (outbox), and how (sending)."""
+
+from __future__ import annotations
+
+from tsaudit.alerts.digest import queue_digest
+from tsaudit.alerts.message import RunContext
+from tsaudit.alerts.outbox import queue
+from tsaudit.alerts.routing import owner_of
+from tsaudit.alerts.sending import Pace, SendReport, send
+
+__all__ = ["Pace", "RunContext", "SendReport", "owner_of", "queue", "queue_digest", "send"]

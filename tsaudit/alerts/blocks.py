@@ -1,0 +1,81 @@
+"""Slack's blocks and their limits, and the message made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from tsaudit.alerts.escape import size
+
+Block = dict[str, Any]
+
+MAX_BLOCKS: Final = 50
+"""https://docs.slack.dev/reference/block-kit/blocks"""
+MAX_SECTION: Final = 3_000
+MAX_HEADER: Final = 150
+MAX_TEXT: Final = 1_500
+"""Of the notification text. Slack takes more (4,000 in an edit), but counts it in with the blocks."""
+MAX_TOTAL: Final = 10_000
+"""All blocks together. Undocumented: Slack refuses about 13,200 (github.com/slackapi/bolt-js/issues/2509)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message as it goes to Slack, and what it tells of."""
+
+    text: str
+    """For notifications, for readers without blocks, and the whole message when Slack refuses the blocks."""
+    blocks: tuple[Block, ...]
+    about: Mapping[str, str] = field(default_factory=dict)
+    """Fingerprint of each incident told of to its severity; not sent, but stored beside the message."""
+
+    def to_payload(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {"text": self.text, "blocks": list(self.blocks), "about": dict(self.about)}
+
+    @classmethod
+    def from_payload(cls, payload: Mapping[str, Any]) -> Message:
+        """What `to_payload` gave."""
+        return cls(payload["text"], tuple(payload["blocks"]), payload.get("about", {}))
+
+
+def header(text: str) -> Block:
+    """A heading. `text` is escaped and within MAX_HEADER."""
+    return {"type": "header", "text": {"type": "plain_text", "text": text, "emoji": False}}
+
+
+def markup(text: str) -> Block:
+    """A paragraph in Slack's markup. `verbatim`: plain addresses, #names and @names stay plain."""
+    return {"type": "section", "text": {"type": "mrkdwn", "text": text, "verbatim": True}}
+
+
+def prose(lines: Iterable[str]) -> Block:
+    """A paragraph without any markup."""
+    return {"type": "section", "text": {"type": "plain_text", "text": "\n".join(lines), "emoji": False}}
+
+
+def small(text: str) -> Block:
+    """A line in small type, in Slack's markup."""
+    return {"type": "context", "elements": [{"type": "mrkdwn", "text": text, "verbatim": True}]}
+
+
+def texts(block: Block) -> list[str]:
+    """All texts of a block that count against the limits."""
+    objects = [block["text"]] if "text" in block else block.get("elements", [])
+    return [o["text"] for o in objects]
+
+
+def characters(blocks: Iterable[Block]) -> int:
+    """The sum that Slack compares with its undocumented limit."""
+    return sum(size(text) for block in blocks for text in texts(block))
+
+
+def fit(groups: Sequence[Sequence[Block]], blocks_left: int, characters_left: int) -> int:
+    """How many of the groups, taken from the start and each whole, fit."""
+    for position, group in enumerate(groups):
+        blocks_left -= len(group)
+        characters_left -= characters(group)
+        if blocks_left < 0 or characters_left < 0:
+            return position
+    return len(groups)

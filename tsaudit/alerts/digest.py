@@ -1,0 +1,112 @@
+"""The daily digest: what is open, new and resolved over all targets of an owner; nothing when there is nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import date
+from typing import TYPE_CHECKING, Final
+
+import sqlalchemy as sa
+from sqlalchemy import Connection
+
+from tsaudit.alerts.blocks import (
+    MAX_BLOCKS,
+    MAX_HEADER,
+    MAX_TEXT,
+    MAX_TOTAL,
+    Message,
+    fit,
+    header,
+    markup,
+    prose,
+    small,
+)
+from tsaudit.alerts.escape import code, link, plain
+from tsaudit.alerts.figures import by_badness
+from tsaudit.alerts.message import SIGNS, counted, is_told_of, notification
+from tsaudit.alerts.routing import channel_of
+from tsaudit.config import Settings
+from tsaudit.finding import Severity
+from tsaudit.history import deliveries, incidents
+from tsaudit.history.deliveries import Draft, Kind, State, thread_of
+from tsaudit.history.incidents import Incident
+from tsaudit.history.schema import snapshot
+
+if TYPE_CHECKING:
+    from tsaudit.history.store import Store
+
+_SHOWN: Final = 5
+"""Open incidents named per target."""
+
+
+def queue_digest(store: Store, settings: Settings, day: date) -> list[str]:
+    """Write down the day's digest for every owner with open incidents, or with some resolved that day; the ids.
+
+    Called again for the same day it brings the digests up to date, and sends none twice.
+    """
+    by_owner: dict[str, list[Incident]] = {}
+    for incident in incidents.current(store, day=day):
+        if is_told_of(incident) or incident.resolved == day:
+            by_owner.setdefault(incident.owner, []).append(incident)
+    queued: list[str] = []
+    with deliveries.writing(store.engine) as connection:
+        reports = _report_urls(connection, day)
+        for owner, found in sorted(by_owner.items()):
+            message = digest(day, found, reports)
+            queued += _queue_one(connection, owner, channel_of(settings, owner), day, message)
+    return queued
+
+
+def digest(day: date, found: Sequence[Incident], reports: dict[str, str]) -> Message:
+    """The message for one owner. `reports`: target to the address of its newest report."""
+    still = [i for i in found if is_told_of(i)]
+    targets = sorted({i.target for i in found}, key=lambda t: _target_badness(t, still))
+    title = f"tsaudit {day}: {counted(len(still), 'open incident')} on {counted(len(targets), 'target')}"
+    groups = [_target_blocks(day, t, [i for i in found if i.target == t], reports.get(t)) for t in targets]
+    shown = fit(groups, MAX_BLOCKS - 2, MAX_TOTAL - MAX_TEXT - MAX_HEADER - 100)
+    blocks = [header(plain(title, MAX_HEADER)), *(block for group in groups[:shown] for block in group)]
+    if shown < len(groups):
+        blocks.append(small(f"and {counted(len(groups) - shown, 'more target')}"))
+    lines = (f"{i.severity} {i.target} {i.subject}: {i.finding.message}" for i in sorted(still, key=by_badness))
+    return Message(notification(title, lines), tuple(blocks))
+
+
+def _target_badness(target: str, still: Sequence[Incident]) -> tuple[int, int, str]:
+    own = [i for i in still if i.target == target]
+    return (-max((i.severity.rank for i in own), default=-1), -len(own), target)
+
+
+def _target_blocks(day: date, target: str, found: Sequence[Incident], report: str | None) -> list[dict[str, object]]:
+    still = sorted((i for i in found if is_told_of(i)), key=by_badness)
+    counts = Counter(i.severity for i in still)
+    parts = [f"{counts[s]} {s}" for s in reversed(Severity) if counts[s]]
+    parts += [f"{n} new" for n in [sum(i.opened == day for i in still)] if n]
+    parts += [f"{n} resolved" for n in [sum(i.resolved == day for i in found)] if n]
+    if report:
+        parts.append(link(report, "report"))
+    sign = SIGNS[still[0].severity] if still else SIGNS["ok"]
+    blocks = [markup(f"{sign} *{code(target, 120)}* {' · '.join(parts)}")]
+    lines = [plain(f"{i.severity} {i.subject}: {i.finding.message}", 200) for i in still[:_SHOWN]]
+    if len(still) > _SHOWN:
+        lines.append(f"and {len(still) - _SHOWN} more")
+    return [*blocks, prose(lines)] if lines else blocks
+
+
+def _queue_one(connection: Connection, owner: str, channel: str, day: date, message: Message) -> list[str]:
+    thread, payload = thread_of(owner), message.to_payload()
+    before = deliveries.newest(connection, thread, Kind.DIGEST)
+    if before is None or before.day != day or before.state is State.FAILED:
+        return [deliveries.add(connection, Draft(Kind.DIGEST, thread, day, channel, payload))]
+    if deliveries.family(connection, before.id)[-1].payload == payload:
+        return []
+    if deliveries.rewrite(connection, before, payload):
+        return [before.id]
+    return [deliveries.add(connection, Draft(Kind.EDIT, thread, day, channel, payload, before.id))]
+
+
+def _report_urls(connection: Connection, day: date) -> dict[str, str]:
+    """Target to the address of its newest report up to the day."""
+    query = sa.select(snapshot.c.target, snapshot.c.report_url).where(snapshot.c.day <= day)
+    rows = connection.execute(query.order_by(snapshot.c.day))
+    return {target: url for target, url in rows if url}

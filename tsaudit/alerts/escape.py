@@ -1,0 +1,86 @@
+"""Makes foreign text inert: whatever a database holds, it rings no bell, makes no link and formats nothing.
+
+Names and values are shown as inline code or in `plain_text` objects, where Slack knows no markup; only the
+notification text is always markup, so there the control characters are replaced by look-alikes.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Final
+from urllib.parse import quote
+
+ELLIPSIS: Final = "…"
+
+_ENTITIES: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+_LOOK_ALIKES: Final = str.maketrans({"*": "\u2217", "~": "\u223c", "`": "\u02cb"})
+_WORD_JOINER: Final = "\u2060"
+"""Invisible and without width; between `@` and a word, or inside `://`, it keeps Slack from seeing either."""
+
+# Slack reads `_` as markup only at the edge of a word, so names such as user_id stay as they are.
+_EDGE_UNDERSCORE: Final = re.compile(r"(?<![^\W_])_|_(?![^\W_])")
+
+
+def size(text: str) -> int:
+    """Length as Slack may count it: in UTF-16 units, the larger of the usual counts."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def clean(text: str) -> str:
+    """`text` on one line, without control, format (bidi, zero width), private and surrogate characters."""
+    kept = []
+    for character in text:
+        category = unicodedata.category(character)
+        if category in ("Cc", "Zl", "Zp"):
+            kept.append(" ")
+        elif not category.startswith("C"):
+            kept.append(character)
+    return " ".join("".join(kept).split())
+
+
+def plain(text: str, limit: int) -> str:
+    """For `plain_text` objects: cleaned, entities escaped, at most `limit` long."""
+    return _escaped(clean(text), limit)
+
+
+def code(text: str, limit: int) -> str:
+    """For `mrkdwn` objects: as inline code, in which only the back quote has a meaning."""
+    inner = _escaped(clean(text).replace("`", "\u02cb"), limit - 2)
+    return f"`{inner or ' '}`"
+
+
+def inert(text: str, limit: int) -> str:
+    """For the text of a notification, which Slack always reads as markup. At most `limit` long."""
+    harmless = clean(text).translate(_LOOK_ALIKES)
+    harmless = _EDGE_UNDERSCORE.sub("\uff3f", harmless)
+    harmless = harmless.replace("@", "@" + _WORD_JOINER).replace("://", f":{_WORD_JOINER}//")
+    return _escaped(harmless, limit)
+
+
+def link(url: str, label: str) -> str:
+    """A link with a label of ours; an address people cannot open, a file path say, is shown as code."""
+    if re.match(r"https?://", url, re.IGNORECASE):
+        # Escaped for the address first: `|` and `>` would end it early.
+        address = quote(clean(url), safe="/:?#[]@!$&'()*+,;=%~-._")
+        return f"<{address.replace('&', '&amp;')}|{label}>"
+    return f"{label}: {code(url, 300)}"
+
+
+def _escaped(text: str, limit: int) -> str:
+    """Entities escaped; cut between characters, never within an entity."""
+    pieces: list[str] = []
+    used = 0
+    for character in text:
+        piece = _ENTITIES.get(character, character)
+        used += size(piece)
+        if used > limit:
+            return _shortened(pieces, limit)
+        pieces.append(piece)
+    return "".join(pieces)
+
+
+def _shortened(pieces: list[str], limit: int) -> str:
+    while pieces and sum(map(size, pieces)) > limit - size(ELLIPSIS):
+        pieces.pop()
+    return "".join(pieces).rstrip() + ELLIPSIS

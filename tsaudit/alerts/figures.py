@@ -1,0 +1,90 @@
+"""The lines of one incident: what, how much, who is guilty, since when, how long still, and the fix."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from datetime import date
+from typing import Final
+
+from tsaudit.alerts.escape import plain
+from tsaudit.finding import Finding, Forecast, Limit
+from tsaudit.history.incidents import Incident
+
+_SAMPLES: Final = 3
+_LINE: Final = 400
+_SHORT: Final = 120
+
+
+def by_badness(incident: Incident) -> tuple[object, ...]:
+    """Sort key: worst first, then furthest over its limit, then by rule and subject."""
+    finding = incident.finding
+    excess = 0.0
+    if finding.observed is not None and finding.limit is not None and finding.limit.value > 0:
+        excess = finding.observed / finding.limit.value
+    return (-incident.severity.rank, -excess, incident.code, incident.subject)
+
+
+def details(incident: Incident, day: date, *, full_values: bool) -> list[str]:
+    """The lines, escaped, for a `plain_text` object. At most 3,000 characters in all."""
+    return [plain(line, limit) for line, limit in _lines(incident, day, full_values=full_values)]
+
+
+def _lines(incident: Incident, day: date, *, full_values: bool) -> Iterator[tuple[str, int]]:
+    finding = incident.finding
+    yield finding.message, _LINE
+    if finding.observed is not None and finding.limit is not None:
+        yield _measured(finding.observed, finding.limit, finding.unit), _LINE
+    if finding.guilty is not None:
+        share = f", {finding.share:.0%} of it" if finding.share is not None else ""
+        yield f"Guilty: {finding.guilty[:_SHORT]}{share}", _LINE
+    if finding.samples:
+        from tsaudit.analysis.shapes import redact
+
+        show = str if full_values else redact
+        yield "Samples: " + ", ".join(show(s)[:60] for s in finding.samples[:_SAMPLES]), _LINE
+    yield _since(finding, incident, day), _SHORT
+    if finding.forecast is not None and finding.forecast.days is not None:
+        yield _ahead(finding.forecast, finding.unit), _LINE
+    if incident.decision is not None:
+        decision = incident.decision
+        yield f"{decision.kind} by {decision.owner}: {decision.reason}", _LINE
+    yield f"Fix: {finding.fix}", _LINE
+
+
+def _measured(observed: float, limit: Limit, unit: str) -> str:
+    text = f"Measured {number(observed, unit)}, limit {number(limit.value, limit.unit)} ({limit.origin})"
+    if limit.value > 0 and observed >= 2 * limit.value:
+        text += f", {observed / limit.value:,.1f} times as much"
+    return text
+
+
+def _since(finding: Finding, incident: Incident, day: date) -> str:
+    since = finding.since or incident.first_seen
+    days = (day - since).days
+    if days <= 0:
+        return f"Since {since}"
+    return f"Since {since} ({days} day{'' if days == 1 else 's'})"
+
+
+def _ahead(forecast: Forecast, unit: str) -> str:
+    """Days to the limit, with the interval that holds 80 % of the outcomes."""
+    limit = number(forecast.limit, unit)
+    low, high = forecast.days_low, forecast.days_high
+    interval = ""
+    if low is not None:
+        interval = f" ({low:.0f} to {high:.0f})" if high is not None else f" ({low:.0f} or more)"
+    text = f"Reaches {limit} in about {forecast.days:.0f} days{interval}, growing {forecast.growth_per_day:.1%} a day"
+    if forecast.onset is not None:
+        text += f" since {forecast.onset}"
+    return text + (" (provisional: little history)" if forecast.provisional else "")
+
+
+def number(value: float, unit: str) -> str:
+    """For people: thousands separated, no more than three digits behind the point; a ratio as per cent."""
+    if not math.isfinite(value):
+        return f"{value} {unit}".strip()
+    if unit == "ratio":
+        return f"{value:.1%}"
+    text = f"{value:,.0f}" if value == int(value) or abs(value) >= 1000 else f"{value:,.3g}"
+    return f"{text} {unit}".strip()

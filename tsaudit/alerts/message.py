@@ -1,0 +1,197 @@
+"""What owners read: the alert, its replies, the notice that it is over. Pure: incidents in, messages out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Final
+
+from tsaudit.alerts.blocks import (
+    MAX_BLOCKS,
+    MAX_HEADER,
+    MAX_TEXT,
+    MAX_TOTAL,
+    Block,
+    Message,
+    characters,
+    fit,
+    header,
+    markup,
+    prose,
+    small,
+)
+from tsaudit.alerts.escape import code, inert, link, plain, size
+from tsaudit.alerts.figures import by_badness, details
+from tsaudit.finding import Severity, Verdict
+from tsaudit.history.incidents import Incident, State
+
+SIGNS: Final = {"critical": "🔴", "warn": "🟠", "unknown": "⚪", "ok": "🟢", "info": "🔵"}
+_FOOTER_CHARACTERS: Final = 1_200
+"""Kept free for what follows the incidents."""
+_FOOTER_BLOCKS: Final = 3
+_CLOSED_SHOWN: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class RunContext:
+    """The audit that the messages are about."""
+
+    target: str
+    engine: str
+    day: date
+    verdict: Verdict
+    report_url: str | None
+    run_url: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """An incident that is no longer told of, and why."""
+
+    incident: Incident
+    how: str
+    """`resolved`, `accepted by <owner>`, `snoozed until <day>`, `now with <owner>`."""
+
+
+def alert(
+    context: RunContext,
+    incidents: Sequence[Incident],
+    closed: Sequence[Closed] = (),
+    *,
+    full_values: bool = False,
+    mention: str | None = None,
+) -> Message:
+    """The present state of a target for one owner: the open incidents, worst first, and what is over.
+
+    With no incident left it says so. `mention` is a configured Slack id; everything else is foreign text.
+    """
+    ranked = sorted(incidents, key=by_badness)
+    if ranked:
+        worst = ranked[0].severity
+        title = f"{SIGNS[worst]} {worst}: {context.target}, {counted(len(ranked), 'open incident')}"
+    else:
+        title = f"{SIGNS['ok']} {context.target}: all clear"
+    return _message(context, title, ranked, closed, full_values=full_values, mention=mention)
+
+
+def news(
+    context: RunContext,
+    incidents: Sequence[Incident],
+    raised: frozenset[str] = frozenset(),
+    *,
+    full_values: bool = False,
+    mention: str | None = None,
+) -> Message:
+    """The reply that rings again: incidents that are new or have become worse (`raised`: their fingerprints).
+
+    Complete in itself, because a webhook can post it only as a message of its own.
+    """
+    ranked = sorted(incidents, key=by_badness)
+    worse = sum(i.fingerprint in raised for i in ranked)
+    parts = [f"{n} {word}" for n, word in ((len(ranked) - worse, "new"), (worse, "worse")) if n]
+    title = f"{SIGNS[ranked[0].severity]} {context.target}: {', '.join(parts)}"
+    return _message(context, title, ranked, (), full_values=full_values, mention=mention)
+
+
+def over(context: RunContext, closed: Sequence[Closed]) -> Message:
+    """The notice that nothing of an alert is open any more."""
+    resolved = all(c.how == "resolved" for c in closed)
+    words = "all resolved" if resolved else "nothing open any more"
+    title = f"{SIGNS['ok']} {context.target}: {words}"
+    return _message(context, title, (), closed)
+
+
+def moved(context: RunContext, channel: str) -> Message:
+    """What is left of an alert whose owner is now told in another channel."""
+    title = f"{context.target}: continued in {channel}"
+    return Message(notification(title, ()), (header(plain(title, MAX_HEADER)),))
+
+
+def _message(
+    context: RunContext,
+    title: str,
+    ranked: Sequence[Incident],
+    closed: Sequence[Closed],
+    *,
+    full_values: bool = False,
+    mention: str | None = None,
+) -> Message:
+    blocks = [header(plain(title, MAX_HEADER))]
+    if mention:
+        blocks.append(markup(f"{address(mention)} this is critical."))
+    blocks.append(small(_circumstances(context)))
+    groups = [_incident_blocks(i, context, full_values=full_values) for i in ranked]
+    text_room = MAX_TOTAL - MAX_TEXT - _FOOTER_CHARACTERS - characters(blocks)
+    shown = fit(groups, MAX_BLOCKS - _FOOTER_BLOCKS - len(blocks), text_room)
+    blocks += [block for group in groups[:shown] for block in group]
+    blocks += _footer(context, ranked[shown:], closed)
+    text = notification(title, (f"{i.severity} {i.subject}: {i.finding.message}" for i in ranked), mention)
+    return Message(text, tuple(blocks), {i.fingerprint: str(i.severity) for i in ranked})
+
+
+def notification(title: str, lines: Iterable[str], mention: str | None = None) -> str:
+    """The text of a message: the title, then as many of the lines as fit, each on one line."""
+    text = inert(title, 200)
+    if mention:
+        text = f"{address(mention)} {text}"
+    left = list(lines)
+    while left:
+        line = "\n" + inert(left[0], 300)
+        if size(text) + size(line) > MAX_TEXT - 40:
+            return f"{text}\n(and {len(left)} more)"
+        text += line
+        left.pop(0)
+    return text
+
+
+def address(mention: str) -> str:
+    """The configured Slack id as a mention: `S...` is a user group, all else a user."""
+    kept = "".join(c for c in mention if c.isascii() and c.isalnum())
+    return f"<!subteam^{kept}>" if kept.startswith("S") else f"<@{kept}>"
+
+
+def _circumstances(context: RunContext) -> str:
+    parts = [context.engine, f"audited day {context.day}", f"verdict of the target: {context.verdict}"]
+    if context.report_url:
+        parts.append(link(context.report_url, "report"))
+    if context.run_url:
+        parts.append(link(context.run_url, "Dagster run"))
+    return " · ".join(parts)
+
+
+def _incident_blocks(incident: Incident, context: RunContext, *, full_values: bool) -> list[Block]:
+    parts = [
+        f"{SIGNS[incident.severity]} *{incident.severity}* {code(str(incident.subject), 300)}",
+        f"{incident.code} {code(incident.rule, 100)}",
+    ]
+    if context.report_url and context.report_url.lower().startswith("http"):
+        parts.append(link(f"{context.report_url}#f-{incident.fingerprint}", "details"))
+    lines = details(incident, context.day, full_values=full_values)
+    return [markup(" · ".join(parts)), prose(lines)]
+
+
+def _footer(context: RunContext, hidden: Sequence[Incident], closed: Sequence[Closed]) -> list[Block]:
+    blocks = []
+    if hidden:
+        where = "the report lists them all" if context.report_url else "`tsaudit incidents` lists them all"
+        counts = Counter(i.severity for i in hidden)
+        kinds = ", ".join(f"{counts[s]} {s}" for s in reversed(Severity) if counts[s])
+        blocks.append(small(f"and {len(hidden)} more ({kinds}): {where}"))
+    if closed:
+        named = [f"{code(str(c.incident.subject), 60)} {plain(c.how, 30)}" for c in closed[:_CLOSED_SHOWN]]
+        more = f" and {len(closed) - len(named)} more" if len(closed) > len(named) else ""
+        blocks.append(small(f"No longer open: {', '.join(named)}{more}"))
+    return blocks
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 target`, `2 targets`."""
+    return f"{number} {noun}" + ("" if number == 1 else "s")
+
+
+def is_told_of(incident: Incident) -> bool:
+    """Open, and nobody has said to keep quiet about it."""
+    quiet = incident.decision is not None and incident.decision.kind in ("snooze", "accept")
+    return incident.state == State.OPEN and not quiet

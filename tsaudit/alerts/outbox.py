@@ -1,0 +1,173 @@
+"""Decides what has to be said, and writes it down before anything is sent.
+
+It compares the incidents open now with what an owner was told before, not only with the changes of this run: so a
+second audit of the same day repeats nothing, and what was snoozed, or belonged to somebody else, is told in time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlalchemy import Connection
+
+from tsaudit.alerts import message
+from tsaudit.alerts.blocks import Message
+from tsaudit.alerts.message import Closed, RunContext, is_told_of
+from tsaudit.alerts.routing import channel_of, settings_of
+from tsaudit.config import Settings
+from tsaudit.finding import Severity
+from tsaudit.history import deliveries, incidents
+from tsaudit.history.deliveries import Delivery, Draft, Kind, State, thread_of
+from tsaudit.history.incidents import Change, ChangeKind, Incident
+
+if TYPE_CHECKING:
+    from tsaudit.history.store import Store
+
+
+def queue(store: Store, settings: Settings, changes: Sequence[Change], context: RunContext) -> list[str]:
+    """Write down what the owners of a target have to be told after an audit; the ids of the messages.
+
+    One message per owner, edited while any of its incidents is open. New and worse incidents ring by a reply in its
+    thread, the end of the last one closes it. For a day before the newest audited one nothing is queued: it is no news.
+    """
+    if any(day > context.day for day in store.days(context.target)):
+        return []
+    known = {i.fingerprint: i for i in incidents.current(store, context.target, day=context.day)}
+    for change in changes:
+        if change.kind is ChangeKind.RESOLVED:
+            known.setdefault(change.incident.fingerprint, change.incident)
+    queued: list[str] = []
+    with deliveries.writing(store.engine) as connection:
+        threads = set(deliveries.threads_about(connection, context.target))
+        threads |= {thread_of(i.owner, context.target) for i in known.values() if is_told_of(i)}
+        for thread in sorted(threads):
+            queued += _Thread(connection, settings, context, thread, known).queue()
+    return queued
+
+
+@dataclass
+class _Thread:
+    """What one owner is told of one target."""
+
+    connection: Connection
+    settings: Settings
+    context: RunContext
+    thread: str
+    known: dict[str, Incident]
+
+    def __post_init__(self) -> None:
+        self.owner, _ = deliveries.split_thread(self.thread)
+        self.open = [i for i in self.known.values() if i.owner == self.owner and is_told_of(i)]
+        self.channel = channel_of(self.settings, self.owner)
+        self.full_values = self.settings.report.values == "full"
+
+    def queue(self) -> list[str]:
+        alert = self._live_alert()
+        if alert is None:
+            return self._start()
+        if self.channel and alert.state is State.SENT and alert.channel != self.channel:
+            return self._move(alert)
+        return self._go_on(alert)
+
+    def _move(self, alert: Delivery) -> list[str]:
+        """The owner's channel was changed in the configuration: start anew there, and say so in the old one."""
+        started = self._start()
+        if not started:
+            return []
+        moved = message.moved(self.context, self.channel)
+        return [self._add(Kind.EDIT, moved, alert.id, alert.channel), *started]
+
+    def _live_alert(self) -> Delivery | None:
+        """The thread's alert that has not been closed, as far as its owner can have seen it."""
+        alert = deliveries.newest(self.connection, self.thread, Kind.ALERT)
+        if alert is None or not self._was_told(alert):
+            return None
+        closing = deliveries.newest(self.connection, self.thread, Kind.RESOLVE)
+        return None if closing is not None and closing.parent_id == alert.id else alert
+
+    def _was_told(self, delivery: Delivery) -> bool:
+        """Sent or still to be sent; shown in a terminal counts only as long as there is no Slack."""
+        slack = self.settings.slack.token or self.settings.slack.webhook
+        return delivery.state is not State.FAILED and not (delivery.state is State.NOT_SENT and slack)
+
+    def _start(self) -> list[str]:
+        fresh = self._news({})
+        if not fresh:
+            return []
+        mention = self._mention(fresh)
+        text = message.alert(self.context, self.open, full_values=self.full_values, mention=mention)
+        return [self._add(Kind.ALERT, text)]
+
+    def _go_on(self, alert: Delivery) -> list[str]:
+        rows = deliveries.family(self.connection, alert.id)
+        shown = [row for row in rows if row.kind in (Kind.ALERT, Kind.EDIT)]
+        told = told_by(row for row in rows if row.kind in (Kind.ALERT, Kind.EDIT) or self._was_told(row))
+        closed = self._closed(shown)
+        queued = []
+        edit = message.alert(self.context, self.open, closed, full_values=self.full_values)
+        if edit.to_payload() != shown[-1].payload:
+            queued.append(self._add(Kind.EDIT, edit, alert.id))
+        fresh = self._news(told)
+        if not self.open:
+            queued.append(self._add(Kind.RESOLVE, message.over(self.context, closed), alert.id))
+        elif fresh:
+            raised = frozenset(i.fingerprint for i in fresh if i.fingerprint in told)
+            mention = self._mention(fresh)
+            reply = message.news(self.context, fresh, raised, full_values=self.full_values, mention=mention)
+            queued.append(self._add(Kind.REPLY, reply, alert.id))
+        return queued
+
+    def _news(self, told: dict[str, Severity]) -> list[Incident]:
+        """What has to ring: not told of, or worse than told. An acknowledged incident rings only when it is worse."""
+        fresh = []
+        for incident in self.open:
+            before = told.get(incident.fingerprint)
+            if before is None:
+                if incident.decision is None:
+                    fresh.append(incident)
+            elif incident.severity.rank > before.rank:
+                fresh.append(incident)
+        return fresh
+
+    def _closed(self, shown: Sequence[Delivery]) -> list[Closed]:
+        """What the message told of before this day and is no longer open; the same however often a day is audited."""
+        base = [row for row in shown if row.day < self.context.day] or shown[:1]
+        still = {i.fingerprint for i in self.open}
+        gone = [self.known[f] for f in base[-1].payload["about"] if f not in still and f in self.known]
+        return [Closed(i, _how(i, self.owner)) for i in sorted(gone, key=lambda i: (i.code, i.subject))]
+
+    def _mention(self, fresh: Iterable[Incident]) -> str | None:
+        critical = any(i.severity is Severity.CRITICAL for i in fresh)
+        return settings_of(self.settings, self.owner).mention if critical else None
+
+    def _add(self, kind: Kind, text: Message, parent: str | None = None, channel: str | None = None) -> str:
+        where = self.channel if channel is None else channel
+        draft = Draft(kind, self.thread, self.context.day, where, text.to_payload(), parent)
+        return deliveries.add(self.connection, draft)
+
+
+def told_by(rows: Iterable[Delivery]) -> dict[str, Severity]:
+    """Of which incidents, at which severity, a message and its replies have rung, in the order they were queued.
+
+    An edit rings nobody; but what it shows as milder or no longer open may ring again.
+    """
+    told: dict[str, Severity] = {}
+    for row in rows:
+        about = {f: Severity(s) for f, s in row.payload["about"].items()}
+        if row.kind is Kind.EDIT:
+            told = {f: min(s, about[f], key=lambda x: x.rank) for f, s in told.items() if f in about}
+        else:
+            told |= about
+    return told
+
+
+def _how(incident: Incident, owner: str) -> str:
+    if incident.state != incidents.State.OPEN:
+        return "resolved"
+    if incident.owner != owner:
+        return f"now with {incident.owner}"
+    if incident.decision is not None and incident.decision.kind == "accept":
+        return f"accepted by {incident.decision.owner}"
+    return f"snoozed until {incident.decision.until}" if incident.decision else "resolved"

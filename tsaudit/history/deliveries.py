@@ -1,0 +1,277 @@
+"""Messages as rows, written before anything is sent, so that a crash loses none and doubles none.
+
+A row is `queued`, then `sending` from just before the call until its outcome is known, then `sent` or `failed`.
+Only one sender works at a time (`sole_sender`), so a row found `sending` was left by one that died: in doubt.
+`superseded` rows were overtaken by a newer edit; `not_sent` ones were shown in the terminal, for want of Slack.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import enum
+import json
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Any, Final
+
+import sqlalchemy as sa
+from sqlalchemy import Connection, Engine
+
+from tsaudit.history import database
+from tsaudit.history.schema import delivery as table
+
+
+class Kind(enum.StrEnum):
+    """What a message is."""
+
+    ALERT = "alert"
+    """Opens a thread about one owner and target."""
+    EDIT = "edit"
+    """The new text of an alert; rings nobody."""
+    REPLY = "reply"
+    """News in an alert's thread; rings."""
+    RESOLVE = "resolve"
+    """The last reply: nothing is open any more, and the next incident starts a new alert."""
+    DIGEST = "digest"
+
+
+class State(enum.StrEnum):
+    """How far a message has come."""
+
+    QUEUED = "queued"
+    SENDING = "sending"
+    SENT = "sent"
+    FAILED = "failed"
+    """Slack refused it, as plain text too."""
+    NOT_SENT = "not_sent"
+    """Shown in the terminal; for good."""
+    SUPERSEDED = "superseded"
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One row."""
+
+    id: str
+    position: int
+    kind: Kind
+    thread: str
+    day: date
+    channel: str
+    payload: Mapping[str, Any]
+    state: State
+    parent_id: str | None
+    slack_channel: str | None
+    slack_ts: str | None
+    attempts: int
+    last_error: str | None
+    queued_at: datetime
+    claimed_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A message to queue."""
+
+    kind: Kind
+    thread: str
+    day: date
+    channel: str
+    payload: Mapping[str, Any]
+    parent_id: str | None = None
+
+
+_COLUMNS: Final = [table.c[name] for name in Delivery.__dataclass_fields__]
+_OPEN: Final = (State.QUEUED, State.SENDING)
+
+
+def thread_of(owner: str, target: str = "") -> str:
+    """What messages to the owner about the target share; without a target, the owner's digests."""
+    return f"{owner}/{target}"
+
+
+def split_thread(thread: str) -> tuple[str, str]:
+    """(owner, target); no target's name holds a slash."""
+    owner, _, target = thread.rpartition("/")
+    return owner, target
+
+
+def writing(engine: Engine) -> contextlib.AbstractContextManager[Connection]:
+    """A transaction in which no one else queues: what is read at its start still holds at its end."""
+    return database.writing(engine, "deliveries")
+
+
+def add(connection: Connection, draft: Draft) -> str:
+    """Queue the message and return its id. An edit supersedes older edits of its message that still wait."""
+    if draft.kind is Kind.EDIT:
+        older = (table.c.parent_id == draft.parent_id, table.c.kind == Kind.EDIT, table.c.state == State.QUEUED)
+        connection.execute(sa.update(table).where(*older).values(state=State.SUPERSEDED, done_at=_now()))
+    last = connection.scalar(sa.select(sa.func.max(table.c.position))) or 0
+    identity = str(uuid.uuid4())
+    connection.execute(
+        sa.insert(table).values(
+            id=identity,
+            queued_at=_now(),
+            position=last + 1,
+            kind=draft.kind,
+            thread=draft.thread,
+            day=draft.day,
+            channel=draft.channel,
+            payload=_to_json(draft.payload),
+            state=State.QUEUED,
+            parent_id=draft.parent_id,
+            attempts=0,
+        )
+    )
+    return identity
+
+
+def newest(connection: Connection, thread: str, kind: Kind) -> Delivery | None:
+    """The newest message of the kind in the thread."""
+    query = sa.select(*_COLUMNS).where(table.c.thread == thread, table.c.kind == kind)
+    row = connection.execute(query.order_by(table.c.position.desc()).limit(1)).first()
+    return _delivery(row) if row else None
+
+
+def family(connection: Connection, parent_id: str) -> list[Delivery]:
+    """The message and all its edits and replies, oldest first."""
+    query = sa.select(*_COLUMNS).where(sa.or_(table.c.id == parent_id, table.c.parent_id == parent_id))
+    return [_delivery(row) for row in connection.execute(query.order_by(table.c.position))]
+
+
+def threads_about(connection: Connection, target: str) -> list[str]:
+    """All threads about the target, whoever their owners are."""
+    query = sa.select(table.c.thread).where(table.c.thread.endswith(f"/{target}", autoescape=True)).distinct()
+    return sorted(t for t in connection.scalars(query) if split_thread(t)[1] == target)
+
+
+def rewrite(connection: Connection, delivery: Delivery, payload: Mapping[str, Any]) -> bool:
+    """Put other content into a message; False when it no longer waits."""
+    waits = (table.c.id == delivery.id, table.c.state == State.QUEUED)
+    text = _to_json(payload)
+    return connection.execute(sa.update(table).where(*waits).values(payload=text)).rowcount == 1
+
+
+def find(engine: Engine, identity: str) -> Delivery | None:
+    """The message with the id."""
+    with database.reading(engine) as connection:
+        row = connection.execute(sa.select(*_COLUMNS).where(table.c.id == identity)).first()
+    return _delivery(row) if row else None
+
+
+def waiting(engine: Engine) -> list[Delivery]:
+    """All that is queued or in doubt, in the order of sending."""
+    query = sa.select(*_COLUMNS).where(table.c.state.in_(_OPEN)).order_by(table.c.position)
+    with database.reading(engine) as connection:
+        return [_delivery(row) for row in connection.execute(query)]
+
+
+def claim(engine: Engine, delivery: Delivery, channel: str) -> Delivery | None:
+    """The message as `sending`, committed before the call is made; None when it is no longer as it was read."""
+    same = (table.c.id == delivery.id, table.c.state == delivery.state, table.c.attempts == delivery.attempts)
+    claimed = dataclasses.replace(
+        delivery, state=State.SENDING, attempts=delivery.attempts + 1, claimed_at=_now(), channel=channel
+    )
+    changed = {name: getattr(claimed, name) for name in ("state", "attempts", "claimed_at", "channel")}
+    with writing(engine) as connection:
+        done = connection.execute(sa.update(table).where(*same).values(**changed)).rowcount == 1
+    return claimed if done else None
+
+
+def settle(
+    engine: Engine,
+    delivery: Delivery,
+    state: State,
+    *,
+    error: str | None = None,
+    slack_channel: str | None = None,
+    slack_ts: str | None = None,
+) -> None:
+    """Write down what became of the message."""
+    values: dict[str, Any] = {"state": state, "last_error": error}
+    if slack_ts is not None:
+        values |= {"slack_channel": slack_channel, "slack_ts": slack_ts}
+    if state not in _OPEN:
+        values["done_at"] = _now()
+    with writing(engine) as connection:
+        connection.execute(sa.update(table).where(table.c.id == delivery.id).values(**values))
+
+
+def known_channel_id(engine: Engine, channel: str) -> str | None:
+    """Slack's id of a channel known by name, learnt from an earlier message; None when none was sent to it."""
+    query = sa.select(table.c.slack_channel).where(table.c.channel == channel, table.c.slack_channel.is_not(None))
+    with database.reading(engine) as connection:
+        found: str | None = connection.scalar(query.order_by(table.c.position.desc()).limit(1))
+    return found
+
+
+def _delivery(row: sa.Row[Any]) -> Delivery:
+    values = dict(row._mapping)
+    values |= {"kind": Kind(row.kind), "state": State(row.state), "payload": json.loads(row.payload)}
+    return Delivery(**values)
+
+
+def _to_json(payload: Mapping[str, Any]) -> str:
+    return json.dumps(payload, ensure_ascii=False, sort_keys=True)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC).replace(tzinfo=None)
+
+
+_ADVISORY_KEY: Final = 0x7473617564697401
+"""Any number that no other program locks in the same database; "tsaudit" and 1."""
+
+
+@contextlib.contextmanager
+def sole_sender(engine: Engine, wait_s: float) -> Iterator[bool]:
+    """True while no other process or thread sends from this history; False when one still does after `wait_s`.
+
+    The lock dies with its holder, however that ends, so whoever has it knows that nobody else is at work.
+    """
+    if engine.dialect.name == "postgresql":
+        with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            query = sa.select(sa.func.pg_try_advisory_lock(_ADVISORY_KEY))
+            alone = _retry(lambda: bool(connection.scalar(query)), wait_s)
+            try:
+                yield alone
+            finally:
+                if alone:
+                    connection.execute(sa.select(sa.func.pg_advisory_unlock(_ADVISORY_KEY)))
+    else:
+        with database.reading(engine) as connection:
+            path = connection.scalar(sa.text("SELECT file FROM pragma_database_list WHERE name = 'main'"))
+        with _file_lock(f"{path}.sender", wait_s) as alone:
+            yield alone
+
+
+@contextlib.contextmanager
+def _file_lock(path: str, wait_s: float) -> Iterator[bool]:
+    """An exclusive lock on an empty SQLite file: portable, and released by the system when the process dies."""
+    import sqlite3
+
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None, timeout=0)) as connection:
+
+        def attempt() -> bool:
+            try:
+                connection.execute("BEGIN EXCLUSIVE")
+            except sqlite3.OperationalError as error:
+                if "locked" in str(error):
+                    return False
+                raise
+            return True
+
+        yield _retry(attempt, wait_s)
+
+
+def _retry(attempt: Callable[[], bool], wait_s: float) -> bool:
+    deadline = time.monotonic() + wait_s
+    while not attempt():
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(min(0.2, wait_s))
+    return True
