@@ -1,1 +1,62 @@
-"""The HTML report and its JSON twin."""
+"""The report: one self-contained HTML page per audit, its JSON twin, and an index over all targets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tsaudit import config
+from tsaudit.finding import AuditResult
+from tsaudit.profile import Profile
+from tsaudit.report.publish import Folder, ReportError, ReportLocation
+from tsaudit.timeline import Timeline
+
+if TYPE_CHECKING:
+    from tsaudit.history.incidents import Incident
+
+__all__ = ["ReportError", "ReportLocation", "write"]
+
+
+def write(
+    result: AuditResult,
+    profile: Profile | None,
+    timeline: Timeline,
+    incidents: Sequence[Incident],
+    settings: config.Report,
+    *,
+    run_url: str | None = None,
+    previous: AuditResult | None = None,
+) -> ReportLocation:
+    """Write `<target>/<day>.html` and `.json`, `<target>/latest.html` and `index.html`; returns where the page is.
+
+    `latest.html` and the index stay as they are when they already show a later day. `profile` is None for a target
+    that could not be audited, `previous` the result of the run before. Raises ReportError.
+    """
+    from tsaudit.report import html, index
+    from tsaudit.report.twin import twin
+
+    if result.target == index.PAGE:
+        raise ReportError(f"a target cannot be called {index.PAGE}: the index has that name; rename the target")
+    full_values = settings.values == "full"
+    story = html.tell(result, profile, timeline, incidents, full_values=full_values, run_url=run_url, previous=previous)
+    page = html.page(story).encode()
+    folder = Folder(settings.folder)
+    base = f"{result.target}/{result.day.isoformat()}"
+    folder.write(f"{base}.html", page)
+    folder.write(
+        f"{base}.json",
+        twin(
+            result,
+            profile,
+            incidents,
+            story.run_changes,
+            story.counts,
+            full_values=full_values,
+            run_url=story.run_url,
+        ),
+    )
+    shown = index.newest_day(folder, result.target)
+    if shown is None or shown <= result.day:
+        folder.write(f"{result.target}/latest.html", page)
+        index.update(folder, index.entry_of(story))
+    return folder.location(f"{base}.html", settings.base_url)

@@ -1,0 +1,398 @@
+"""A rich audit for the report's tests: every section has something to show, and names are hostile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+from tests.builders import (
+    DAY,
+    NOW,
+    a_count,
+    a_field,
+    a_finding,
+    a_measurement,
+    a_profile,
+    a_ratio,
+    a_result,
+    a_rule_result,
+    a_source,
+    a_tag,
+)
+from tsaudit.finding import (
+    AuditResult,
+    Evidence,
+    Finding,
+    Forecast,
+    Limit,
+    Outcome,
+    RuleResult,
+    Severity,
+    Subject,
+    fingerprint,
+)
+from tsaudit.history.incidents import Decision, Incident, State
+from tsaudit.profile import (
+    FOREVER,
+    Contribution,
+    Cost,
+    Database,
+    Dependency,
+    Gap,
+    How,
+    Measurement,
+    Profile,
+    Reason,
+    Retention,
+    TagSets,
+)
+from tsaudit.timeline import Point, Timeline
+
+HOSTILE = "<img src=x onerror=alert(1)>\u202e'\"&`{{ 7*7 }}\x07"
+TARGET = "metrics-prod"
+HTTP = Subject("telegraf", "http_requests")
+REQUEST_ID = Subject("telegraf", "http_requests", "request_id")
+FULL_KEY = "0190c2d5-4a3b-7e1f-9c0d-2b6f7a8e9d10"
+
+
+def a_limit(value: float = 100_000, **changes: Any) -> Limit:
+    return Limit(
+        **{
+            "name": "high-series-cardinality.max_series",
+            "value": value,
+            "unit": "series",
+            "source": "https://docs.influxdata.com/influxdb/cloud/account-management/limits/",
+            "origin": "plan influxdb-cloud-free",
+        }
+        | changes
+    )
+
+
+def growing(first: float, last: float, days: int = 30, quiet: int = 12) -> tuple[Point, ...]:
+    """Values of the days before DAY: level at first, then rising; two days were not measured."""
+    found = []
+    for back in range(days, 0, -1):
+        day = DAY - timedelta(days=back)
+        share = max(0, (days - back) - quiet) / (days - quiet)
+        if back not in (6, 7):
+            found.append(Point(day, round(first * (last / first) ** share)))
+    return tuple(found)
+
+
+def an_incident(code: str, subject: Subject, finding: Finding, **changes: Any) -> Incident:
+    return Incident(
+        **{
+            "target": TARGET,
+            "fingerprint": fingerprint(TARGET, code, subject),
+            "code": code,
+            "rule": "high-series-cardinality",
+            "subject": subject,
+            "state": State.OPEN,
+            "severity": finding.severity,
+            "owner": "web-platform",
+            "first_seen": date(2026, 3, 19),
+            "opened": date(2026, 3, 20),
+            "resolved": None,
+            "day": DAY,
+            "finding": finding,
+            "decision": None,
+        }
+        | changes
+    )
+
+
+def http_requests() -> Measurement:
+    source = a_source(query="influxdb1/series_listing.influxql")
+    return a_measurement(
+        "http_requests",
+        database="telegraf",
+        series=81_412,
+        tags=(
+            a_tag("request_id", 79_020, ("0190c2d5-4a3b-7e1f-9c0d-2b6f7a8e9d10",), absent=a_ratio(0.013)),
+            a_tag("host", 64, absent=a_ratio(0.0)),
+            a_tag("rack", 8),
+            replace(a_tag("path"), values=a_count(412, How.ESTIMATE, standard_error=9.0)),
+            a_tag("status", 9, absent=a_ratio(0.02, How.SAMPLED)),
+        ),
+        fields=(
+            a_field("duration_ms", ("float",), 0.0, distinct=a_count(9_812, How.SAMPLED)),
+            a_field("bytes", ("integer", "float"), 0.08),
+            a_field("error", ("string",), 0.974),
+        ),
+        rows=a_count(41_220_118),
+        tag_sets=TagSets(
+            series=81_412,
+            worst_case=79_020 * 64 * 8 * 412 * 9,
+            independent_bound=79_020 * 64 * 412 * 9,
+            dependencies=(Dependency("host", "rack"), Dependency("request_id", "path")),
+            minimal_key=("request_id", "status"),
+            contributions=(
+                Contribution("request_id", (), 1_904),
+                Contribution("status", (), 79_020),
+                Contribution("path", ("request_id",), 640),
+                Contribution("host", (), 81_412),
+                Contribution("rack", ("host",), 81_412),
+            ),
+            drop_curve=(
+                Contribution("request_id", (), 1_904),
+                Contribution("path", (), 318),
+                Contribution("status", (), 64),
+            ),
+            source=source,
+        ),
+        statements={
+            "series_listing": 'SHOW SERIES FROM "http_requests"',
+            "row_count": "SELECT COUNT(*) FROM http_requests",
+        },
+    )
+
+
+def the_measurements() -> tuple[Measurement, ...]:
+    week_old = datetime(2026, 3, 28, 6, tzinfo=UTC)
+    return (
+        http_requests(),
+        a_measurement(
+            "cpu",
+            database="telegraf",
+            series=512,
+            rows=a_count(18_400_000),
+            fields=(
+                a_field("usage", null_ratio=0.0),
+                a_field("steal", null_ratio=0.41),
+                a_field("guest", null_ratio=0.88),
+            ),
+        ),
+        a_measurement(
+            "disk",
+            database="telegraf",
+            series=1_904,
+            rows=a_count(9_120_400, How.ESTIMATE, standard_error=12_000.0),
+            fields=(
+                a_field("used", null_ratio=0.02),
+                a_field("free", null_ratio=0.02),
+                a_field("guest", null_ratio=0.05),
+            ),
+        ),
+        a_measurement(HOSTILE, database="telegraf", series=3, rows=a_count(10_000, How.SAMPLED)),
+        a_measurement("Cpu.server-5.us-west", database="telegraf", series=12, rows=a_count(1_200)),
+        a_measurement(
+            "orders",
+            database="shop",
+            series=40,
+            rows=a_count(812_000),
+            fields=(a_field("amount"), a_field("note", ("string",), 0.62)),
+        ),
+        replace(
+            a_measurement("stock", database="shop", rows=a_count(55_100), tags=(a_tag("sku", 9_000),)),
+            series=None,
+            last_time=week_old,
+        ),
+    )
+
+
+def the_profile(*measurements: Measurement, **changes: Any) -> Profile:
+    return a_profile(
+        *(measurements or the_measurements()),
+        **{
+            "target": TARGET,
+            "engine": "influxdb1",
+            "server_version": "1.8.10",
+            "databases": (
+                Database("shop", a_count(63), (Retention("autogen", FOREVER, 604_800, True),)),
+                Database(
+                    "telegraf",
+                    a_count(83_843),
+                    (Retention("thirty", 2_592_000, 86_400, True), Retention("autogen", FOREVER, 604_800, False)),
+                ),
+            ),
+            "gaps": (
+                Gap("row_sample", Reason.TIMED_OUT, "the statement was cancelled after 60 s", "telegraf", "disk"),
+                Gap("row_sample", Reason.TIMED_OUT, "the statement was cancelled after 60 s", "telegraf", "cpu"),
+                Gap("null_counts", Reason.DENIED, "the account `tsaudit` may not read database shop", "shop"),
+            ),
+            "costs": (
+                Cost("measurements", 2, 0.021, 7, 1_204),
+                Cost("series_listing", 4, 0.912, 83_906, 9_120_412),
+                Cost("null_counts", 6, 3.481, 6, 2_048),
+                Cost("row_sample", 2, 60.2, 0, None),
+            ),
+            "statements": {"measurements": "SHOW MEASUREMENTS"},
+            "reused": 3,
+        }
+        | changes,
+    )
+
+
+def the_findings() -> dict[str, Finding]:
+    forecast = Forecast(100_000, 9.2, 6.8, 13.1, 0.081, date(2026, 3, 13), "exponential", False)
+    return {
+        "CAR001": a_finding(
+            HTTP,
+            Severity.CRITICAL,
+            message="http_requests has 81,412 series, 81% of what the plan allows.",
+            fix=(
+                'Write request_id as a field.\n\n  http_requests,host=a request_id="0190c2d5" 1\n\n'
+                "Old series go when their retention (30 d) has passed."
+            ),
+            observed=81_412.0,
+            unit="series",
+            limit=a_limit(),
+            baseline=74_100.0,
+            guilty="request_id",
+            share=0.977,
+            samples=(FULL_KEY, "0190c2d5-4a3b-7e1f-9c0d-2b6f7a8e9d11", "0190c2d5-4a3b-7e1f-9c0d-2b6f7a8e9d12", "x"),
+            evidence=(
+                Evidence("Worst case", "148,000,000,000 series"),
+                Evidence("Without `request_id`", "1,904 series"),
+            ),
+            since=date(2026, 3, 13),
+            forecast=forecast,
+            facts=("series_listing", "tag_values"),
+            source=a_source(query="influxdb1/series_listing.influxql"),
+        ),
+        "TAG001": a_finding(
+            Subject("telegraf", HOSTILE, "host"),
+            message=f"Tag values of {HOSTILE} look like <script>alert(2)</script>",
+            fix='DROP "<b>" -- \u202e',
+            samples=("<script>alert(3)</script>", "a@example.com"),
+            guilty="host",
+            observed=0.31,
+            unit="ratio",
+            limit=a_limit(0.2, name="x.y", unit="ratio", source="house judgement: <i>so</i>", origin="default"),
+        ),
+        "FLD001": a_finding(
+            Subject("telegraf", "cpu", "guest"),
+            message="88% of the rows of cpu have no `guest`",
+            fix="Move guest to a measurement of its own.",
+            observed=0.88,
+            unit="ratio",
+            limit=a_limit(
+                0.5,
+                name="sparse-field.max_null_ratio",
+                unit="ratio",
+                source="house judgement: half the rows",
+                origin="target",
+            ),
+            source=a_source(How.SAMPLED, scope="newest 10,000 rows"),
+            facts=("null_ratios",),
+        ),
+        "NAM001": a_finding(
+            Subject("telegraf", "Cpu.server-5.us-west"),
+            message="The name holds data: a host and a region",
+            fix="Write measurement cpu with tags host and region.",
+        ),
+        "RET001": a_finding(
+            Subject("shop"), Severity.INFO, message="shop keeps everything forever", fix="Set a retention policy."
+        ),
+    }
+
+
+_TITLES = {
+    "CAR001": ("high-series-cardinality", "Too many series", "cardinality"),
+    "TAG001": ("identifier-tag", "A tag holds identifiers", "tags"),
+    "FLD001": ("sparse-field", "A field is mostly null", "fields"),
+    "NAM001": ("data-in-measurement-name", "A measurement name holds data", "names"),
+    "RET001": ("missing-retention", "Nothing is ever dropped", "retention"),
+}
+
+
+def the_rule_results(findings: dict[str, Finding]) -> tuple[RuleResult, ...]:
+    gap = Gap("row_sample", Reason.TIMED_OUT, "the statement was cancelled after 60 s", "telegraf", "disk")
+    found = [
+        a_rule_result(
+            f,
+            code=code,
+            name=_TITLES[code][0],
+            title=_TITLES[code][1],
+            family=_TITLES[code][2],
+            why="Each new value opens a new series, and the index keeps them all in memory.",
+            limits=(a_limit(),),
+        )
+        for code, f in findings.items()
+    ]
+    found += [
+        a_rule_result(code="CAR002", name="unbounded-tag", title="A tag has no end"),
+        a_rule_result(
+            code="LAY003",
+            name="mixed-measurement",
+            title="A measurement mixes sources",
+            outcome=Outcome.OPEN,
+            gaps=(gap,),
+            reason="1 gap(s), the first: the statement was cancelled after 60 s",
+        ),
+        a_rule_result(
+            code="LAY004",
+            name="broken",
+            title="A rule that breaks",
+            outcome=Outcome.ERROR,
+            reason="ZeroDivisionError: division by zero",
+        ),
+        a_rule_result(
+            code="NAM009",
+            name="reserved-word",
+            title="A name is a reserved word",
+            outcome=Outcome.NOT_APPLICABLE,
+            reason="does not apply to influxdb1",
+        ),
+    ]
+    return tuple(found)
+
+
+def the_result(**changes: Any) -> AuditResult:
+    return a_result(
+        *the_rule_results(the_findings()),
+        **{"target": TARGET, "engine": "influxdb1", "server_version": "1.8.10"} | changes,
+    )
+
+
+def the_previous() -> AuditResult:
+    findings = the_findings()
+    gone = a_finding(Subject("telegraf", "mem"), message="mem had too many fields", fix="-")
+    car = a_finding(HTTP, Severity.WARN, message="http_requests has 74,100 series")
+    blind = a_finding(Subject("telegraf", "disk"), message="disk mixes sources", fix="-")
+    results = (
+        a_rule_result(car, code="CAR001"),
+        a_rule_result(findings["FLD001"], code="FLD001"),
+        a_rule_result(gone, code="CAR002", title="A tag has no end"),
+        a_rule_result(blind, code="LAY003", title="A measurement mixes sources"),
+    )
+    return a_result(*results, target=TARGET, engine="influxdb1", day=DAY - timedelta(days=1))
+
+
+def the_incidents() -> Sequence[Incident]:
+    findings = the_findings()
+    accepted = Decision("accept", "dana", "billing needs <b>it</b> until the move", NOW, date(2026, 6, 30))
+    return (
+        an_incident("CAR001", HTTP, findings["CAR001"]),
+        an_incident("TAG001", findings["TAG001"].subject, findings["TAG001"], state=State.WATCHING, opened=None),
+        an_incident(
+            "FLD001",
+            findings["FLD001"].subject,
+            findings["FLD001"],
+            decision=Decision("ack", "kim", "on it", NOW, None),
+        ),
+        an_incident("NAM001", findings["NAM001"].subject, findings["NAM001"], decision=accepted),
+    )
+
+
+def the_timeline() -> Timeline:
+    measurements = [m for m in the_measurements() if m.name != "orders"]
+    before = a_measurement("legacy_orders", database="shop", rows=a_count(400))
+    cpu = a_measurement(
+        "cpu", database="telegraf", rows=a_count(17_000_000), fields=(a_field("usage", ("integer",)), a_field("idle"))
+    )
+    previous = the_profile(
+        *(cpu if m.name == "cpu" else m for m in measurements), before, day=DAY - timedelta(days=1), gaps=()
+    )
+    return Timeline(
+        previous=previous,
+        points={
+            ("series", Subject()): growing(24_000, 76_000),
+            ("series", HTTP): growing(21_000, 75_500),
+            ("null_ratio", Subject("telegraf", "cpu", "guest")): tuple(
+                Point(DAY - timedelta(days=back), 0.3 if back > 12 else 0.87) for back in range(30, 0, -1)
+            ),
+        },
+    )

@@ -1,0 +1,224 @@
+"""Inline SVG: fluid in width, text in a fixed size, every picture with a title, a description and a table beside it.
+
+The plot is an SVG stretched sideways (`preserveAspectRatio="none"`) inside one that is not: lines keep their width,
+and labels are placed in percent. Colours come from the style sheet, so that they follow light and dark.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from datetime import date, timedelta
+from itertools import pairwise
+from typing import Final
+
+from markupsafe import Markup, escape
+
+from tsaudit.report import foreign, words
+from tsaudit.report.trends import Trend
+from tsaudit.timeline import Point
+
+_WIDTH: Final = 1000
+_HEIGHT: Final = 150
+_TOP: Final = 22
+_BOTTOM: Final = 24
+_FARTHEST: Final = 6
+"""A limit more than this many times above the highest value would press the curve flat; it is named instead."""
+
+
+class _Plane:
+    """Days and values to places in the plot."""
+
+    def __init__(self, first: date, last: date, top: float) -> None:
+        self.first, self.last, self.top = first, last, top
+        self._days = max(1, (last - first).days)
+
+    def x(self, day: float) -> float:
+        """Of a number of days after the first."""
+        return round(_WIDTH * day / self._days, 1)
+
+    def percent(self, day: date) -> float:
+        return round(100 * (day - self.first).days / self._days, 2)
+
+    def y(self, value: float) -> float:
+        return round(_HEIGHT * (1 - value / self.top), 1)
+
+
+def trend(chart: Trend, number: int) -> Markup:
+    """The figure over time with its limit line, forecast band (10 to 90 %) and the day growth began."""
+    points = chart.points
+    highest = max(p.value for p in points)
+    limit = chart.limit if _fits(chart.limit, highest) else None
+    last = _last_day(chart)
+    plane = _Plane(points[0].day, last, _nice_top(max(highest, limit or 0, 0)))
+    ticks = [plane.top * share for share in (0, 0.5, 1)]
+    write = words.percent if chart.is_ratio else _short
+    lines = "".join(f'<line class="grid" x2="{_WIDTH}" y1="{plane.y(t)}" y2="{plane.y(t)}"/>' for t in ticks)
+    plot = [lines, _forecast(chart, plane), _limit_line(limit, plane), _onset_line(chart, plane), _curve(points, plane)]
+    labels = [_days(plane, points[-1].day, last), _limit_label(limit, plane, write), _onset_label(chart, plane)]
+    axis = "".join(f'<text x="100%" y="{_TOP + plane.y(t) + 4}">{escape(write(t))}</text>' for t in ticks)
+    height = _TOP + _HEIGHT + _BOTTOM
+    return Markup(  # noqa: S704 -- made of numbers; texts are escaped where they are put in
+        f'<div class="plot"><svg class="axis" height="{height}" aria-hidden="true">{axis}</svg>'
+        f'<svg class="area" width="100%" height="{height}" role="img" aria-labelledby="ct{number} cd{number}">'
+        f'<title id="ct{number}">{escape(_title(chart))}</title>'
+        f'<desc id="cd{number}">{escape(_description(chart, limit))}</desc>'
+        f'<svg y="{_TOP}" width="100%" height="{_HEIGHT}" viewBox="0 0 {_WIDTH} {_HEIGHT}"'
+        f' preserveAspectRatio="none" overflow="visible">{"".join(plot)}</svg>{"".join(labels)}</svg></div>'
+    )
+
+
+def bar(share: float) -> Markup:
+    """A bar of that share of the width; the number stands beside it, so it is hidden from screen readers."""
+    width = round(100 * min(1.0, max(0.0, share)), 1)
+    return Markup(  # noqa: S704 -- a number
+        f'<svg class="bar" aria-hidden="true"><rect class="rest" width="100%" height="8"/>'
+        f'<rect class="part" width="{width}%" height="8"/></svg>'
+    )
+
+
+def sparkline(values: Sequence[float]) -> Markup:
+    """A small line without axes, for the index; empty for fewer than two values. Hidden from screen readers."""
+    if len(values) < 2:
+        return Markup("")
+    top = max(*values, 1e-12)
+    step = 100 / (len(values) - 1)
+    path = " ".join(f"{round(i * step, 1)},{round(22 - 20 * max(0.0, v) / top, 1)}" for i, v in enumerate(values))
+    return Markup(  # noqa: S704 -- numbers
+        f'<svg class="spark" viewBox="0 0 100 24" preserveAspectRatio="none" aria-hidden="true">'
+        f'<polyline points="{path}"/></svg>'
+    )
+
+
+def _fits(limit: float | None, highest: float) -> bool:
+    return limit is not None and 0 < limit <= max(highest, 1e-12) * _FARTHEST
+
+
+def _last_day(chart: Trend) -> date:
+    """Where the chart ends: today, or as far as the forecast is worth showing."""
+    today, first = chart.points[-1].day, chart.points[0].day
+    forecast = chart.forecast
+    if forecast is None or forecast.days is None or forecast.days <= 0:
+        return today
+    seen = max(7, (today - first).days)
+    far = forecast.days_high if forecast.days_high is not None else forecast.days * 1.5
+    return today + timedelta(days=max(3, math.ceil(min(far * 1.1, seen))))
+
+
+def _nice_top(highest: float) -> float:
+    """A round number at or a little above the highest value."""
+    if highest <= 0:
+        return 1.0
+    unit = 10.0 ** math.floor(math.log10(highest * 1.05))
+    return next(unit * step for step in (1, 1.2, 1.6, 2, 2.4, 3, 4, 5, 6, 8, 10, 12) if unit * step >= highest * 1.05)
+
+
+def _short(value: float) -> str:
+    """`1.2 M`: short enough for an axis."""
+    for size, suffix in ((1e12, " T"), (1e9, " G"), (1e6, " M"), (1e4, " k")):
+        if abs(value) >= size:
+            scale = 1e3 if suffix == " k" else size
+            return f"{words.number(float(f'{value / scale:.3g}'))}{suffix}"
+    return words.number(float(f"{value:.3g}"))
+
+
+def _curve(points: Sequence[Point], plane: _Plane) -> str:
+    """The measured days; days without a measurement leave a hole, not a straight line."""
+    gaps = sorted((b.day - a.day).days for a, b in pairwise(points))
+    usual = gaps[len(gaps) // 2] if gaps else 1
+    path, before = [], None
+    for point in points:
+        joined = before is not None and (point.day - before).days <= 2 * usual
+        path.append(f"{'L' if joined else 'M'}{plane.x((point.day - plane.first).days)} {plane.y(point.value)}")
+        before = point.day
+    end = path[-1].lstrip("ML")
+    return f'<path class="curve" d="{"".join(path)}"/><path class="dot" d="M{end}h0"/>'
+
+
+def _forecast(chart: Trend, plane: _Plane) -> str:
+    forecast, now = chart.forecast, chart.points[-1]
+    if forecast is None or forecast.days is None or forecast.days <= 0 or now.value <= 0 or plane.last == now.day:
+        return ""
+    start, end = (now.day - plane.first).days, (plane.last - plane.first).days
+
+    def path(days: float | None) -> list[tuple[float, float]]:
+        """From today towards the limit, bent when growth is exponential, cut off where the plot ends."""
+        reach = min(days, end - start) if days else end - start
+        found = []
+        for step in range(13):
+            day = reach * step / 12
+            share = day / days if days else 0.0
+            grown = forecast.limit - now.value
+            value = (
+                now.value * (forecast.limit / now.value) ** share
+                if forecast.shape == "exponential"
+                else now.value + grown * share
+            )
+            found.append((plane.x(start + day), plane.y(min(value, plane.top))))
+        return found
+
+    soon, late = path(forecast.days_low or forecast.days), path(forecast.days_high)
+    corner = [(late[-1][0], soon[-1][1])] if late[-1][0] > soon[-1][0] else []
+    band = " ".join(f"{x},{y}" for x, y in [*soon, *corner, *reversed(late)])
+    middle = " ".join(f"{x},{y}" for x, y in path(forecast.days))
+    return f'<polygon class="band" points="{band}"/><polyline class="ahead" points="{middle}"/>'
+
+
+def _limit_line(limit: float | None, plane: _Plane) -> str:
+    if limit is None:
+        return ""
+    return f'<line class="limit" x2="{_WIDTH}" y1="{plane.y(limit)}" y2="{plane.y(limit)}"/>'
+
+
+def _limit_label(limit: float | None, plane: _Plane, write: object) -> str:
+    if limit is None or not callable(write):
+        return ""
+    return f'<text class="limit" x="2" y="{_TOP + plane.y(limit) - 5}">limit {escape(write(limit))}</text>'
+
+
+def _onset_line(chart: Trend, plane: _Plane) -> str:
+    if chart.onset is None or not plane.first <= chart.onset <= plane.last:
+        return ""
+    x = plane.x((chart.onset - plane.first).days)
+    return f'<line class="onset" x1="{x}" x2="{x}" y2="{_HEIGHT}"/>'
+
+
+def _onset_label(chart: Trend, plane: _Plane) -> str:
+    if chart.onset is None or not plane.first <= chart.onset <= plane.last:
+        return ""
+    x = plane.percent(chart.onset)
+    anchor = "end" if x > 70 else "start" if x < 15 else "middle"
+    label = escape(words.short_day(chart.onset))
+    return f'<text class="onset" x="{x}%" y="12" text-anchor="{anchor}">began {label}</text>'
+
+
+def _days(plane: _Plane, today: date, last: date) -> str:
+    y = _TOP + _HEIGHT + 17
+    marks = [(plane.first, "start"), (today, "end" if today == last else "middle")]
+    if plane.percent(today) < 82 and last != today:
+        marks.append((last, "end"))
+    return "".join(
+        f'<text class="day" x="{plane.percent(day)}%" y="{y}" text-anchor="{anchor}">'
+        f"{escape(words.short_day(day))}{' (today)' if day == today and last != today else ''}</text>"
+        for day, anchor in marks
+    )
+
+
+def _title(chart: Trend) -> str:
+    return f"{chart.title} of {foreign.line(foreign.cut(str(chart.subject)))} over time"
+
+
+def _description(chart: Trend, drawn_limit: float | None) -> str:
+    write = words.percent if chart.is_ratio else words.number
+    first, now = chart.points[0], chart.points[-1]
+    parts = [
+        f"From {write(first.value)} on {words.long_day(first.day)} to {write(now.value)} on {words.long_day(now.day)}."
+    ]
+    if chart.limit is not None:
+        above = "" if drawn_limit is not None else ", too far above to be drawn"
+        parts.append(f"The limit is {write(chart.limit)}{above}.")
+    if chart.onset is not None:
+        parts.append(f"Growth began on {words.long_day(chart.onset)}.")
+    if chart.forecast is not None and chart.forecast.days is not None and chart.forecast.days > 0:
+        parts.append(f"At this pace the limit is reached in about {words.number(round(chart.forecast.days))} days.")
+    return " ".join(parts)

@@ -1,0 +1,101 @@
+"""What was not audited and why, and what the audit cost the audited database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from tsaudit.finding import AuditResult, Outcome, RuleResult
+from tsaudit.profile import Cost, Gap, Profile, Reason
+
+MOST_PLACES: Final = 6
+
+_ADVICE: Final = {
+    Reason.DENIED: "The account lacks a right; the grants it needs are shipped beside the engine's queries.",
+    Reason.TIMED_OUT: "The statement took longer than `budget.statement_timeout_s` and was cancelled.",
+    Reason.OVER_BUDGET: "The budget was spent before; raise `budget` for this target or audit less.",
+    Reason.UNREACHABLE: "The server did not answer.",
+    Reason.UNSUPPORTED: "This version or product does not offer it.",
+    Reason.FAILED: "The statement failed.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class GapGroup:
+    """Gaps of one fact for one reason."""
+
+    fact: str
+    reason: Reason
+    count: int
+    places: tuple[str, ...]
+    """Where, the first MOST_PLACES of them."""
+    detail: str
+    """Of the first gap."""
+    advice: str
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What could not be judged."""
+
+    gaps: tuple[GapGroup, ...]
+    open_rules: tuple[RuleResult, ...]
+    """Needed something that was not measured."""
+    broken_rules: tuple[RuleResult, ...]
+    not_applicable: tuple[RuleResult, ...]
+
+    @property
+    def complete(self) -> bool:
+        return not (self.gaps or self.open_rules or self.broken_rules)
+
+
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """Cost per fact, dearest first, and their sum."""
+
+    costs: tuple[Cost, ...]
+    total: Cost
+    reused: int
+
+
+def coverage(result: AuditResult, profile: Profile | None) -> Coverage:
+    """The gaps, grouped, and the rules that could not be judged because of them."""
+
+    def having(outcome: Outcome) -> tuple[RuleResult, ...]:
+        return tuple(sorted((r for r in result.results if r.outcome is outcome), key=lambda r: r.code))
+
+    open_rules = tuple(r for r in result.results if r.gaps and r.outcome is not Outcome.ERROR)
+    return Coverage(
+        gaps=tuple(_grouped(profile.gaps)) if profile else (),
+        open_rules=tuple(sorted(open_rules, key=lambda r: r.code)),
+        broken_rules=having(Outcome.ERROR),
+        not_applicable=having(Outcome.NOT_APPLICABLE),
+    )
+
+
+def bill(profile: Profile) -> Bill:
+    """What the audit cost."""
+    costs = sorted(profile.costs, key=lambda c: (-c.seconds, c.fact))
+    known = [c.bytes for c in costs if c.bytes is not None]
+    total = Cost(
+        fact="all",
+        statements=sum(c.statements for c in costs),
+        seconds=sum(c.seconds for c in costs),
+        rows=sum(c.rows for c in costs),
+        bytes=sum(known) if known else None,
+    )
+    return Bill(tuple(costs), total, profile.reused)
+
+
+def _grouped(gaps: Iterable[Gap]) -> Iterable[GapGroup]:
+    groups: dict[tuple[str, Reason], list[Gap]] = {}
+    for gap in gaps:
+        groups.setdefault((gap.fact, gap.reason), []).append(gap)
+    for (fact, reason), members in sorted(groups.items(), key=lambda pair: (-len(pair[1]), pair[0])):
+        places = tuple(dict.fromkeys(_place(g) for g in members))
+        yield GapGroup(fact, reason, len(members), places[:MOST_PLACES], members[0].detail, _ADVICE[reason])
+
+
+def _place(gap: Gap) -> str:
+    return "/".join(part for part in (gap.database, gap.measurement) if part) or "(whole target)"

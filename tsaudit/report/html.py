@@ -1,0 +1,248 @@
+"""The page: from a result and all that surrounds it to one self-contained HTML document."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hashlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from markupsafe import Markup
+
+from tsaudit.finding import AuditResult, Finding, Forecast, Outcome, Severity, Verdict
+from tsaudit.profile import How, Profile
+from tsaudit.report import changes, charts, coverage, definitions, findings, foreign, tables, trends, words
+from tsaudit.timeline import Timeline
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+    from tsaudit.history.incidents import Incident
+
+_HERE: Final = Path(__file__).parent
+WORDS: Final = {"ok": "OK", "unknown": "Unknown", "info": "Note", "warn": "Warning", "critical": "Critical"}
+"""How verdicts and severities are written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """Everything one report tells, before it is put into words."""
+
+    result: AuditResult
+    profile: Profile | None
+    timeline: Timeline
+    items: Sequence[findings.Item]
+    incidents: Sequence[Incident]
+    run_changes: changes.RunChanges | None
+    schema_changes: Sequence[changes.SchemaChange]
+    run_url: str | None
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Findings by severity, worst first; accepted and snoozed ones not counted."""
+        found = Counter(i.finding.severity for i in self.items if not i.settled)
+        return {str(severity): found[severity] for severity in reversed(Severity)}
+
+    @property
+    def series_how(self) -> str:
+        """How the number of series of the whole target was had."""
+        return _weakest(self.profile) if self.profile else ""
+
+    @property
+    def rules_judged(self) -> int:
+        """Rules that applied and had all they needed."""
+        return sum(r.outcome in (Outcome.PASS, Outcome.FAIL) and not r.gaps for r in self.result.results)
+
+    @property
+    def rules_unknown(self) -> int:
+        """Rules that applied and lacked something, or broke."""
+        return sum(r.outcome is not Outcome.NOT_APPLICABLE for r in self.result.results) - self.rules_judged
+
+    @property
+    def headline(self) -> str:
+        """The verdict in one sentence."""
+        loud = [i for i in self.items if not i.settled and i.finding.severity is not Severity.INFO]
+        if loud:
+            return findings.sentence(loud[0])
+        unsure, judged = self.rules_unknown, self.rules_judged
+        if not judged and not unsure:
+            return "No rule applies to this target, so nothing could be judged."
+        rules = words.plural(judged, "rule")
+        if unsure:
+            lacking = words.plural(unsure, "rule")
+            return f"No finding in what was measured, but {lacking} could not be judged; {rules} could."
+        settled = sum(i.settled for i in self.items)
+        if settled:
+            return f"Nothing new: {words.plural(settled, 'finding')} accepted or snoozed, {rules} judged."
+        return f"Nothing wrong was found: {rules} judged on complete figures."
+
+
+def tell(
+    result: AuditResult,
+    profile: Profile | None,
+    timeline: Timeline,
+    incidents: Sequence[Incident],
+    *,
+    full_values: bool,
+    run_url: str | None,
+    previous: AuditResult | None,
+) -> Story:
+    """Gather what the page and its JSON twin are made of."""
+    schema: tuple[changes.SchemaChange, ...] = ()
+    if profile is not None and timeline.previous is not None:
+        schema = tuple(changes.schema_changes(timeline.previous, profile))
+    return Story(
+        result=result,
+        profile=profile,
+        timeline=timeline,
+        items=findings.items_of(result, profile, incidents, full_values=full_values),
+        incidents=incidents,
+        run_changes=changes.compare(previous, result) if previous else None,
+        schema_changes=schema,
+        run_url=run_url if run_url and run_url.startswith(("http://", "https://")) else None,
+    )
+
+
+def page(story: Story) -> str:
+    """The report as HTML."""
+    profile, items = story.profile, story.items
+    view: dict[str, Any] = {
+        "story": story,
+        "result": story.result,
+        "profile": profile,
+        "day": story.result.day,
+        "noun": definitions.noun(story.result.engine),
+        "findings": findings.arrange(items),
+        "trends": trends.trends(profile, story.timeline, [i for i in items if not i.settled]),
+        "coverage": coverage.coverage(story.result, profile),
+        "rules": sorted({i.rule.code: i.rule for i in items}.values(), key=lambda r: r.code),
+        "series_meaning": definitions.series(story.result.engine),
+    }
+    if profile is not None:
+        shares, shares_left_out = tables.name_shares(profile, story.timeline.previous)
+        view |= {
+            "overview": tables.overview(profile, story.timeline, items),
+            "details": tables.details(profile, items),
+            "heat": tables.heat_map(profile),
+            "shares": shares,
+            "shares_left_out": shares_left_out,
+            "bill": coverage.bill(profile),
+        }
+    return render("report.html.j2", view)
+
+
+def render(template: str, view: Mapping[str, Any]) -> str:
+    """A template of this package, filled in. Everything in `view` is escaped and made harmless."""
+    return _environment().get_template(template).render(view)
+
+
+@functools.cache
+def _environment() -> Environment:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(_HERE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_harmless,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(
+        number=words.number,
+        percent=words.percent,
+        quantity=lambda value, unit="": words.quantity(value, unit),
+        change=words.change,
+        long_day=words.long_day,
+        short_day=words.short_day,
+        instant=words.instant,
+        duration=words.duration,
+        size=words.size,
+        plural=words.plural,
+        listing=words.listing,
+        cut=foreign.cut,
+        code=foreign.with_code,
+        preformatted=lambda text: Markup.escape(foreign.cut(foreign.block(text), findings.LONGEST_TEXT)),
+        verdict_word=WORDS.__getitem__,
+        heat_level=_heat_level,
+        interval=_interval,
+        day_of=lambda moment: moment.date(),
+        plural_word=lambda things, noun: noun if len(things) == 1 else f"{noun}s",
+        trend_note=_trend_note,
+        web_address=lambda text: text.startswith(("https://", "http://")) and not set(text) & set(" \"'<>"),
+    )
+    style, script = _asset("style.css"), _asset("script.js")
+    environment.globals.update(
+        style=style,
+        script=script,
+        style_hash=_hash(style),
+        script_hash=_hash(script),
+        figure=words.figure,
+        bar=charts.bar,
+        sparkline=charts.sparkline,
+        trend_chart=charts.trend,
+        days_left=findings.days_left,
+        limit_text=_limit_text,
+        definitions=definitions,
+        Severity=Severity,
+    )
+    return environment
+
+
+def _harmless(value: object) -> object:
+    """Applied to every value put into a template: no template can forget it."""
+    if isinstance(value, Markup) or not isinstance(value, str):
+        return value
+    return foreign.line(value)
+
+
+def _asset(name: str) -> Markup:
+    # Our own files; escaping would break them.
+    return Markup(_HERE.joinpath(name).read_text(encoding="utf-8"))  # noqa: S704
+
+
+def _hash(text: str) -> str:
+    """For a Content-Security-Policy: only this very text may run, or style."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _heat_level(ratio: float) -> int:
+    """0 for none, 1 to 5 for up to all."""
+    return 0 if ratio <= 0 else min(5, 1 + int(ratio * 4.999))
+
+
+def _limit_text(finding: Finding) -> str:
+    return words.quantity(finding.limit.value, finding.limit.unit) if finding.limit else ""
+
+
+def _interval(forecast: Forecast) -> str:
+    """The interval of a forecast, in days."""
+    low = "?" if forecast.days_low is None else words.number(round(forecast.days_low))
+    high = "no end in sight" if forecast.days_high is None else words.number(round(forecast.days_high))
+    return f"8 times of 10 within {low} to {high} days"
+
+
+def _trend_note(trend: trends.Trend) -> str:
+    """What there is to see in a chart, in one line."""
+    write = words.percent if trend.is_ratio else words.number
+    first, now = trend.points[0], trend.points[-1]
+    parts = [f"{write(now.value)} on {words.long_day(now.day)}, {write(first.value)} on {words.long_day(first.day)}"]
+    if trend.limit is not None:
+        parts.append(f"limit {write(trend.limit)}")
+    if trend.forecast is not None and trend.forecast.days is not None and trend.forecast.days > 0:
+        days = words.plural(max(1, round(trend.forecast.days)), "day")
+        parts.append(f"reached in about {days} ({_interval(trend.forecast)})")
+    return "; ".join(parts) + "."
+
+
+def _weakest(profile: Profile) -> str:
+    """`exact` only when every count in the sum is."""
+    counts = [d.series for d in profile.databases if d.series is not None]
+    with_own = {d.name for d in profile.databases if d.series is not None}
+    counts += [m.series for m in profile.measurements if m.database not in with_own and m.series is not None]
+    hows = {c.source.how for c in counts}
+    return next((str(how) for how in (How.SAMPLED, How.ESTIMATE) if how in hows), str(How.EXACT))

@@ -1,0 +1,100 @@
+"""The index over all targets, made from one small JSON file per target.
+
+Each audit writes its own target's file and then the page from all files, so no history is read and no two targets
+write the same file. Two audits that end at once could each miss the other's file: whoever writes the page looks
+again afterwards and, if a file has changed meanwhile, writes it once more. The last writer always has seen them all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Final
+
+from tsaudit.finding import Verdict
+from tsaudit.jsonfile import from_json, to_json
+from tsaudit.report import html, trends
+from tsaudit.report.publish import Folder, ReportError
+
+PAGE: Final = "index.html"
+ENTRIES: Final = "_targets"
+"""No target's name begins with an underscore, so this cannot be one's folder."""
+SPARK_POINTS: Final = 30
+_ATTEMPTS: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What the index says of one target: its newest audit."""
+
+    target: str
+    engine: str
+    day: date
+    audited_at: datetime
+    verdict: Verdict
+    headline: str
+    counts: dict[str, int]
+    series: int | None
+    trend: tuple[float, ...]
+    """Series of the last days, oldest first."""
+    href: str
+    """Of the report, relative to the index."""
+
+
+def entry_of(story: html.Story) -> Entry:
+    """The target's entry."""
+    result, profile = story.result, story.profile
+    points = trends.whole(profile, story.timeline)
+    return Entry(
+        target=result.target,
+        engine=result.engine,
+        day=result.day,
+        audited_at=result.audited_at,
+        verdict=result.verdict,
+        headline=story.headline,
+        counts=story.counts,
+        series=profile.series if profile else None,
+        trend=tuple(p.value for p in points[-SPARK_POINTS:]),
+        href=f"{result.target}/latest.html",
+    )
+
+
+def newest_day(folder: Folder, target: str) -> date | None:
+    """The day of the target's entry; None when it has none that can be read."""
+    data = folder.read(_place(target))
+    entry = _parsed(data) if data is not None else None
+    return entry.day if entry else None
+
+
+def update(folder: Folder, entry: Entry) -> None:
+    """Write the target's entry and the page over all entries."""
+    folder.write(_place(entry.target), to_json(entry))
+    files = folder.read_all(ENTRIES, ".json")
+    for _ in range(_ATTEMPTS):
+        folder.write(PAGE, page(files).encode())
+        written, files = files, folder.read_all(ENTRIES, ".json")
+        if files == written:
+            return
+    raise ReportError(f"cannot settle {PAGE}: other audits changed it {_ATTEMPTS} times meanwhile; run again")
+
+
+def page(files: dict[str, bytes]) -> str:
+    """The index page, worst targets first. Files that cannot be read as entries are named on it."""
+    parsed = {name: _parsed(data) for name, data in files.items()}
+    entries = [entry for entry in parsed.values() if entry is not None]
+    entries.sort(key=lambda e: (-e.verdict.rank, e.target))
+    broken = sorted(name for name, entry in parsed.items() if entry is None)
+    counts = {verdict: sum(e.verdict is verdict for e in entries) for verdict in reversed(Verdict)}
+    newest = max((e.day for e in entries), default=None)
+    return html.render("index.html.j2", {"entries": entries, "broken": broken, "counts": counts, "newest": newest})
+
+
+def _place(target: str) -> str:
+    return f"{ENTRIES}/{target}.json"
+
+
+def _parsed(data: bytes) -> Entry | None:
+    try:
+        return from_json(Entry, data)
+    except ValueError:
+        return None

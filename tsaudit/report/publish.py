@@ -1,0 +1,115 @@
+"""Puts finished files where people find them: a folder, or any fsspec URL."""
+
+from __future__ import annotations
+
+import os
+import re
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+class ReportError(Exception):
+    """A report could not be written; the message is one line that says where, why and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportLocation:
+    """Where a report went."""
+
+    url: str
+    """How people reach it: below `report.base_url` when that is set, else the file's own address."""
+    path: str
+    """Where it was written: a file path, or an fsspec URL."""
+
+
+class Folder:
+    """The report folder. Every operation raises ReportError when the place refuses."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        try:
+            from fsspec.core import url_to_fs
+
+            self._files, self._root = url_to_fs(address)
+        except Exception as error:
+            raise self._refused("open", "", error) from error
+        self._local = "file" in _protocols(self._files)
+
+    def write(self, path: str, data: bytes) -> None:
+        """Put `data` at `path` below the folder: whole or not at all."""
+        try:
+            if self._local:
+                _write_local(Path(self._root, path), data)
+            else:
+                # Object stores show an object only once its upload is complete.
+                self._files.makedirs(self._full(path).rpartition("/")[0], exist_ok=True)
+                self._files.pipe_file(self._full(path), data)
+        except Exception as error:
+            raise self._refused("write", path, error) from error
+
+    def read(self, path: str) -> bytes | None:
+        """What is at `path`; None when there is nothing."""
+        try:
+            return bytes(self._files.cat_file(self._full(path)))
+        except FileNotFoundError:
+            return None
+        except Exception as error:
+            raise self._refused("read", path, error) from error
+
+    def read_all(self, subfolder: str, suffix: str) -> dict[str, bytes]:
+        """File name to contents of every file of that ending directly in the subfolder."""
+        try:
+            self._files.invalidate_cache()
+            if not self._files.exists(self._full(subfolder)):
+                return {}
+            listed = self._files.ls(self._full(subfolder), detail=False)
+            wanted = sorted(str(path) for path in listed if str(path).endswith(suffix))
+            # A file may be replaced between listing and reading; what is gone is simply not there.
+            found = self._files.cat(wanted, on_error="omit") if wanted else {}
+            return {str(path).rpartition("/")[2]: bytes(data) for path, data in found.items()}
+        except Exception as error:
+            raise self._refused("read", subfolder, error) from error
+
+    def location(self, path: str, base_url: str | None) -> ReportLocation:
+        """Where the file at `path` is, and how people reach it."""
+        if self._local:
+            file = Path(self._root, path).absolute()
+            return ReportLocation(f"{base_url}/{path}" if base_url else file.as_uri(), str(file))
+        full = str(self._files.unstrip_protocol(self._full(path)))
+        return ReportLocation(f"{base_url}/{path}" if base_url else full, full)
+
+    def _full(self, path: str) -> str:
+        return f"{str(self._root).rstrip('/')}/{path}"
+
+    def _refused(self, doing: str, path: str, error: Exception) -> ReportError:
+        place = f"{_without_password(self._address).rstrip('/')}/{path}".rstrip("/")
+        reason = " ".join(str(error).split()) or type(error).__name__
+        if isinstance(error, OSError) and error.strerror:
+            reason = error.strerror
+        return ReportError(f"cannot {doing} {place}: {_without_password(reason)}; check `report.folder`")
+
+
+def _protocols(files: Any) -> tuple[str, ...]:
+    protocol = files.protocol
+    return (protocol,) if isinstance(protocol, str) else tuple(protocol)
+
+
+def _write_local(path: Path, data: bytes) -> None:
+    """Write beside the target, then rename: a reader sees the old file or the new one, never a part."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
+    try:
+        with temporary.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _without_password(text: str) -> str:
+    return re.sub(r"://[^/@\s]*@", "://", text)

@@ -1,0 +1,209 @@
+"""The tables of the page: measurements, columns and contributions of the suspicious ones, nulls, shares of rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from tsaudit.finding import Severity, Subject, Verdict
+from tsaudit.profile import Contribution, Dependency, Field, Measurement, Profile, Tag
+from tsaudit.report import words
+from tsaudit.report.findings import Item
+from tsaudit.timeline import Timeline
+
+MOST_ROWS: Final = 1_000
+MOST_DETAILS: Final = 25
+MOST_COLUMNS: Final = 30
+HEAT_ROWS: Final = 30
+HEAT_COLUMNS: Final = 12
+MOST_NAMES: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One measurement in the overview."""
+
+    measurement: Measurement
+    verdict: Verdict
+    series_change: float | None
+    """Against the newest day before; None when there is none."""
+    row_share: float | None
+    """Of all rows read in the target; None when any measurement's rows are unknown."""
+    worst_null: tuple[str, float] | None
+    """Field and ratio."""
+    retention: str
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """What is known of one suspicious measurement."""
+
+    measurement: Measurement
+    tags: tuple[Tag, ...]
+    fields: tuple[Field, ...]
+    columns_left_out: int
+    contributions: tuple[Contribution, ...]
+    drop_curve: tuple[Contribution, ...]
+    dependencies: tuple[Dependency, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HeatMap:
+    """Share of nulls: a row per measurement, a column per field name."""
+
+    fields: tuple[str, ...]
+    rows: tuple[tuple[Measurement, tuple[float | None, ...]], ...]
+    left_out: int
+    """Measurements with nulls that did not fit."""
+
+
+@dataclass(frozen=True, slots=True)
+class NameShare:
+    """One bar of the distribution of rows over measurements."""
+
+    name: str
+    rows: int
+    share: float
+    share_before: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """The measurements, worst first."""
+
+    rows: tuple[Row, ...]
+    left_out: int
+    judged: bool = True
+
+
+def overview(profile: Profile, timeline: Timeline, items: Sequence[Item]) -> Overview:
+    """A row per measurement: by verdict, then by series; at most MOST_ROWS."""
+    worst = _verdicts(profile, items)
+    total = _total_rows(profile)
+    retention = {d.name: _retention(profile, d.name) for d in profile.databases}
+
+    def row(m: Measurement) -> Row:
+        points = [p for p in timeline.of("series", Subject(m.database, m.name)) if p.day < profile.day]
+        return Row(
+            measurement=m,
+            verdict=worst[m.database, m.name],
+            series_change=m.series.value - points[-1].value if m.series and points else None,
+            row_share=m.rows.value / total if total and m.rows else None,
+            worst_null=_worst_null(m),
+            retention=retention.get(m.database, ""),
+        )
+
+    def order(m: Measurement) -> tuple[object, ...]:
+        return (-worst[m.database, m.name].rank, -(m.series.value if m.series else 0), m.database, m.name)
+
+    chosen = sorted(profile.measurements, key=order)
+    return Overview(tuple(row(m) for m in chosen[:MOST_ROWS]), max(0, len(chosen) - MOST_ROWS))
+
+
+def details(profile: Profile, items: Sequence[Item]) -> list[Detail]:
+    """Columns and contributions of measurements with findings, in the order of their worst finding."""
+    wanted = dict.fromkeys(
+        (i.finding.subject.database, i.finding.subject.measurement) for i in items if i.finding.subject.measurement
+    )
+    known = {(m.database, m.name): m for m in profile.measurements}
+    found = [known[key] for key in wanted if key in known]
+    return [_detail(m) for m in found[:MOST_DETAILS]]
+
+
+def heat_map(profile: Profile) -> HeatMap | None:
+    """The measurements and fields with most nulls; None when nothing has any."""
+    with_nulls = []
+    for m in profile.measurements:
+        ratios = {f.key: f.null_ratio.value for f in m.fields if f.null_ratio is not None}
+        if any(value > 0 for value in ratios.values()):
+            with_nulls.append((m, ratios))
+    if not with_nulls:
+        return None
+    with_nulls.sort(key=lambda pair: (-max(pair[1].values()), pair[0].database, pair[0].name))
+    shown = with_nulls[:HEAT_ROWS]
+    weight: Counter[str] = Counter()
+    for _, ratios in shown:
+        weight.update(ratios)
+    fields = tuple(key for key, _ in sorted(weight.items(), key=lambda kv: (-kv[1], kv[0]))[:HEAT_COLUMNS])
+    rows = tuple((m, tuple(ratios.get(f) for f in fields)) for m, ratios in shown)
+    return HeatMap(fields, rows, len(with_nulls) - len(shown))
+
+
+def name_shares(profile: Profile, previous: Profile | None) -> tuple[list[NameShare], int]:
+    """Share of all rows per measurement, largest first, with the share of the snapshot before.
+
+    The second value says how many are left out.
+    Empty when the rows of any measurement are unknown: a share of an unknown whole is no share.
+    """
+    total = _total_rows(profile)
+    if not total:
+        return [], 0
+    before_total = _total_rows(previous) if previous else None
+    before = {(m.database, m.name): m.rows for m in previous.measurements} if previous and before_total else {}
+
+    def share(m: Measurement) -> NameShare:
+        rows = m.rows.value if m.rows else 0
+        old = before.get((m.database, m.name))
+        was = old.value / before_total if old is not None and before_total else None
+        return NameShare(str(Subject(m.database, m.name)), rows, rows / total, was)
+
+    found = sorted((share(m) for m in profile.measurements), key=lambda s: (-s.rows, s.name))
+    return found[:MOST_NAMES], max(0, len(found) - MOST_NAMES)
+
+
+def newest_row(profile: Profile) -> datetime | None:
+    """The newest time stamp read anywhere."""
+    return max((m.last_time for m in profile.measurements if m.last_time), default=None)
+
+
+def _detail(m: Measurement) -> Detail:
+    sets = m.tag_sets
+    tags = sorted(m.tags, key=lambda t: (-(t.values.value if t.values else 0), t.key))
+    fields = sorted(m.fields, key=lambda f: (-(f.null_ratio.value if f.null_ratio else 0), f.key))
+    return Detail(
+        measurement=m,
+        tags=tuple(tags[:MOST_COLUMNS]),
+        fields=tuple(fields[:MOST_COLUMNS]),
+        columns_left_out=max(0, len(tags) - MOST_COLUMNS) + max(0, len(fields) - MOST_COLUMNS),
+        contributions=sets.contributions[:MOST_COLUMNS] if sets else (),
+        drop_curve=sets.drop_curve[:8] if sets else (),
+        dependencies=sets.dependencies[:MOST_COLUMNS] if sets else (),
+    )
+
+
+def _verdicts(profile: Profile, items: Sequence[Item]) -> dict[tuple[str, str], Verdict]:
+    """The worst finding of each measurement; `unknown` where something about it was not measured."""
+    gaps = {(g.database, g.measurement) for g in profile.gaps}
+    found: dict[tuple[str, str], Verdict] = {}
+    for m in profile.measurements:
+        blind = not gaps.isdisjoint({(None, None), (m.database, None), (m.database, m.name), (None, m.name)})
+        found[m.database, m.name] = Verdict.UNKNOWN if blind else Verdict.OK
+    for item in items:
+        key = (item.finding.subject.database, item.finding.subject.measurement)
+        if key in found and item.finding.severity is not Severity.INFO:
+            found[key] = Verdict.worst((found[key], Verdict(item.finding.severity)))
+    return found
+
+
+def _total_rows(profile: Profile) -> int | None:
+    counts = [m.rows for m in profile.measurements]
+    if not counts or any(c is None for c in counts):
+        return None
+    return sum(c.value for c in counts if c is not None)
+
+
+def _worst_null(m: Measurement) -> tuple[str, float] | None:
+    ratios = [(f.key, f.null_ratio.value) for f in m.fields if f.null_ratio is not None]
+    return max(ratios, key=lambda pair: pair[1], default=None)
+
+
+def _retention(profile: Profile, database: str) -> str:
+    """The default policy's duration, else all of them; a dash where none was measured or there is no such thing."""
+    policies = next((d.retention for d in profile.databases if d.name == database), None)
+    if not policies:
+        return words.NONE
+    chosen = [p for p in policies if p.default] or list(policies)
+    return ", ".join(dict.fromkeys(words.duration(p.duration_s) for p in chosen[:3]))

@@ -1,0 +1,125 @@
+"""Which figures are drawn over time, with their limit and forecast."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Final
+
+from tsaudit.finding import Finding, Forecast, Subject
+from tsaudit.profile import Profile
+from tsaudit.report.findings import Item
+from tsaudit.timeline import Point, Timeline, figures
+
+MOST: Final = 12
+"""Charts on one page; the worst findings come first."""
+
+_TITLES: Final = {
+    "series": "Series",
+    "rows": "Rows",
+    "tag_values": "Distinct values",
+    "null_ratio": "Share of nulls",
+    "measurements": "Measurements",
+    "tags": "Tags",
+    "fields": "Fields",
+}
+_COLUMN_FIGURES: Final = ("tag_values", "null_ratio")
+_MEASUREMENT_FIGURES: Final = ("series", "rows", "tags", "fields")
+_WHOLE_FIGURES: Final = ("series", "measurements")
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """One chart."""
+
+    figure: str
+    subject: Subject
+    points: tuple[Point, ...]
+    """Oldest first, today's last where it was measured."""
+    limit: float | None = None
+    forecast: Forecast | None = None
+    onset: date | None = None
+    fingerprint: str = ""
+    """Of the finding it belongs to; empty for the target's own chart."""
+
+    @property
+    def title(self) -> str:
+        return _TITLES.get(self.figure, self.figure)
+
+    @property
+    def is_ratio(self) -> bool:
+        return self.figure.endswith("_ratio")
+
+
+def trends(profile: Profile | None, timeline: Timeline, items: Sequence[Item]) -> list[Trend]:
+    """The target's series first, then one chart for each figure behind a finding, at most MOST.
+
+    Figures with fewer than two days are left out: a point is no trend.
+    """
+    today = _today(profile)
+    found: dict[tuple[str, Subject], Trend] = {}
+    for item in items:
+        name, subject = _figure_of(item.finding, today, timeline)
+        key = (name, subject)
+        points = _points(key, timeline, today, profile)
+        if len(points) < 2:
+            continue
+        trend = _trend(key, points, item)
+        known = found.get(key)
+        if known is None or (known.forecast is None and trend.forecast is not None):
+            found[key] = trend
+    whole = ("series", Subject())
+    points = _points(whole, timeline, today, profile)
+    if whole not in found and len(points) > 1:
+        found[whole] = Trend(*whole, points)
+    return sorted(found.values(), key=lambda t: (t.figure, t.subject) != whole)[:MOST]
+
+
+def whole(profile: Profile | None, timeline: Timeline) -> tuple[Point, ...]:
+    """Series of the whole target, day by day, today's last."""
+    return _points(("series", Subject()), timeline, _today(profile), profile)
+
+
+def _trend(key: tuple[str, Subject], points: tuple[Point, ...], item: Item) -> Trend:
+    finding = item.finding
+    limit = finding.forecast.limit if finding.forecast else None
+    if limit is None and finding.limit is not None and finding.observed == points[-1].value:
+        limit = finding.limit.value
+    onset = (finding.forecast.onset if finding.forecast else None) or finding.since
+    return Trend(*key, points, limit, finding.forecast, onset, item.fingerprint)
+
+
+def _today(profile: Profile | None) -> dict[tuple[str, Subject], float]:
+    return {(f.name, f.subject): f.value for f in figures(profile)} if profile else {}
+
+
+def _figure_of(finding: Finding, today: Mapping[tuple[str, Subject], float], timeline: Timeline) -> tuple[str, Subject]:
+    """The figure the finding is about: the one that has its observed value, else the likeliest there is."""
+    candidates = list(_candidates(finding.subject))
+    for key in candidates:
+        if finding.observed is not None and today.get(key) == finding.observed:
+            return key
+    return next((k for k in candidates if timeline.of(*k)), candidates[-1])
+
+
+def _candidates(subject: Subject) -> Iterable[tuple[str, Subject]]:
+    if subject.column:
+        yield from ((name, subject) for name in _COLUMN_FIGURES)
+    if subject.measurement:
+        measurement = Subject(subject.database, subject.measurement)
+        yield from ((name, measurement) for name in _MEASUREMENT_FIGURES)
+    else:
+        yield from ((name, subject) for name in _WHOLE_FIGURES)
+
+
+def _points(
+    key: tuple[str, Subject],
+    timeline: Timeline,
+    today: Mapping[tuple[str, Subject], float],
+    profile: Profile | None,
+) -> tuple[Point, ...]:
+    points = timeline.of(*key)
+    if profile is not None and key in today:
+        return (*(p for p in points if p.day < profile.day), Point(profile.day, today[key]))
+    return points
