@@ -89,9 +89,7 @@ class TagSetCounter:
     def tag_sets(self, source: Source) -> TagSets:
         """The tags together. A dependency that may well be an accident of few rows is left out."""
         self._compact()
-        table = _Table(
-            [c.codes for c in self._columns.values()], [c.levels for c in self._columns.values()], self._rows
-        )
+        table = self._table()
         names = list(self._columns)
         determines = table.determines()
         dependencies = _reported(table, determines)
