@@ -39,6 +39,11 @@ class Rows:
         """Received so far; None where the driver does not tell."""
         self._batches = batches
 
+    def reading(self, batches: Iterator[pa.RecordBatch]) -> Rows:
+        """The same answer, read from `batches`: for a source that itself reports to these rows."""
+        self._batches = batches
+        return self
+
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         return self._batches
 

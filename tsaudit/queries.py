@@ -2,13 +2,15 @@
 
 A query file is a Jinja template. Its header, comment lines at the top, says `fact:`, `columns:`, `cost:`,
 `grant:`, `versions:` and `link:`. Names and text go through the filters `name` and `text`, which quote for the engine;
-a parameter that is missing is an error, never an empty place in a statement.
+a parameter that is missing is an error, never an empty place in a statement. Instants go through `instant`
+(a quoted text in UTC) and `epoch` (a number since 1970). Parts shared by queries are files whose names start with `_`.
 """
 
 from __future__ import annotations
 
 import functools
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -45,13 +47,31 @@ def query_name(engine: str, fact: str) -> str:
 
 @functools.cache
 def _environment(engine: str) -> Environment:
-    from jinja2 import Environment, StrictUndefined
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
 
+    shared = FunctionLoader(lambda name: _source(root() / engine / name))
     # Statements are no HTML: the filters `name` and `text` do the quoting.
-    environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)  # noqa: S701
+    environment = Environment(loader=shared, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)  # noqa: S701
     environment.filters["name"] = functools.partial(quote_identifier, engine)
     environment.filters["text"] = functools.partial(quote_text, engine)
+    environment.filters["instant"] = _instant
+    environment.filters["epoch"] = _epoch
     return environment
+
+
+def _instant(time: datetime) -> str:
+    return time.astimezone(UTC).strftime("'%Y-%m-%d %H:%M:%S.%f'")
+
+
+_PER_SECOND: Final = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
+
+
+def _epoch(time: datetime, unit: str) -> int:
+    # In whole microseconds: nanoseconds since 1970 do not fit a float.
+    since = time - datetime.fromtimestamp(0, UTC)
+    microseconds = (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+    # Rounded up: among whole numbers, `at or after 10.5` and `before 10.5` both mean 11.
+    return -(-microseconds * _PER_SECOND[unit] // 1_000_000)
 
 
 @functools.cache

@@ -1,1 +1,48 @@
-"""The connectors, one module per engine."""
+"""The engines that can be audited, and the one way to open a connection to a target."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Final, cast
+
+from tsaudit.connector import Connection, Connector, ConnectorError
+
+if TYPE_CHECKING:
+    from tsaudit.config import Target
+
+AVAILABLE: Final = {
+    "duckdb": ("tsaudit.connectors.sql", "duckdb"),
+    "sqlite": ("tsaudit.connectors.sql", None),
+    "influxdb1": ("tsaudit.connectors.influxdb1", None),
+}
+"""Engine to its module and the extra that installs its driver; None where the core brings it."""
+
+
+def open_connection(target: Target) -> AbstractContextManager[Connection]:
+    """A connection to the target, closed on leaving the context. ConnectorError says why there is none."""
+    return _connector(target.engine).connect(
+        target.url.get_secret_value(),
+        username=target.username,
+        password=target.password.get_secret_value() if target.password else None,
+        options={"connect_timeout_s": min(10.0, target.budget.statement_timeout_s)},
+    )
+
+
+def _connector(engine: str) -> Connector:
+    if engine not in AVAILABLE:
+        near = difflib.get_close_matches(engine, AVAILABLE, n=1, cutoff=0.5)
+        hint = f"did you mean `{near[0]}`?" if near else f"this version audits {', '.join(AVAILABLE)}"
+        raise ConnectorError(f"engine `{engine}` cannot be audited: {hint}")
+    module, extra = AVAILABLE[engine]
+    try:
+        return cast("Connector", importlib.import_module(module))
+    except ModuleNotFoundError as error:
+        raise missing_driver(engine, extra, error.name) from error
+
+
+def missing_driver(engine: str, extra: str | None, module: str | None = None) -> ConnectorError:
+    """What to say when the engine's driver is not installed."""
+    wanted = f"pip install 'tsaudit[{extra}]'" if extra else f"pip install --upgrade tsaudit (missing: {module})"
+    return ConnectorError(f"the {engine} engine needs its driver: {wanted}")

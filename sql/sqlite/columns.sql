@@ -1,0 +1,45 @@
+-- fact: columns
+-- columns: measurement, column, data_type, key_position
+-- cost: catalogue only
+-- grant: read access to the file and its folder
+-- versions: 3.37 and later
+-- link: https://www.sqlite.org/pragma.html#pragma_index_list
+WITH tables AS (
+  SELECT name
+  FROM sqlite_master
+  WHERE type = 'table'
+    AND name NOT LIKE 'sqlite\_%' ESCAPE '\'
+    AND {{ database | text }} = 'main'
+),
+members AS (
+  SELECT t.name AS table_name, i.name AS index_name, i.origin = 'pk' AS is_primary, m.name AS column_name, m.seqno
+  FROM tables AS t, pragma_index_list(t.name) AS i, pragma_index_info(i.name) AS m
+  WHERE i."unique" = 1 AND i.partial = 0
+),
+-- A table may have several keys. The one with most columns says most about its rows.
+ranked AS (
+  SELECT
+    table_name,
+    index_name,
+    row_number() OVER (PARTITION BY table_name ORDER BY count(*) DESC, is_primary DESC, index_name) AS place
+  FROM members
+  GROUP BY table_name, index_name, is_primary
+),
+best AS (
+  SELECT m.table_name, m.column_name, m.seqno
+  FROM members AS m
+  JOIN ranked AS r ON r.table_name = m.table_name AND r.index_name = m.index_name AND r.place = 1
+)
+SELECT
+  t.name AS measurement,
+  c.name AS "column",
+  upper(c.type) AS data_type,
+  -- An INTEGER PRIMARY KEY is the row's own number and has no index.
+  CASE
+    WHEN t.name IN (SELECT table_name FROM best) THEN b.seqno + 1
+    ELSE nullif(c.pk, 0)
+  END AS key_position
+FROM tables AS t
+JOIN pragma_table_info(t.name) AS c
+LEFT JOIN best AS b ON b.table_name = t.name AND b.column_name = c.name
+ORDER BY t.name, c.cid

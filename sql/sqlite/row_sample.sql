@@ -1,0 +1,14 @@
+-- fact: row_sample
+-- columns: those of the table
+-- cost: reads rows within the window until the newest are known; at most `limit` are sent
+-- grant: read access to the file and its folder
+-- versions: 3.37 and later
+-- link: https://www.sqlite.org/lang_select.html
+SELECT {% for column in columns %}{{ column | name }}{{ ", " if not loop.last }}{% endfor %}
+
+FROM {{ database | name }}.{{ measurement | name }}
+{% include "_window.sql" %}
+{% if time %}
+ORDER BY {{ time | name }} DESC
+{% endif %}
+LIMIT {{ limit }}

@@ -1,0 +1,114 @@
+"""From a database to a profile: the only stage that talks to what is audited.
+
+Facts are asked for rung by rung, cheap ones first, within the target's budget. A fact that cannot be had becomes a gap,
+and the rest goes on.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from datetime import date, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from tsaudit.collect import catalogue
+from tsaudit.collect.asking import Asker
+from tsaudit.collect.columns import assign_roles
+from tsaudit.collect.draft import Draft
+from tsaudit.collect.listing import list_tag_sets
+from tsaudit.collect.probing import try_facts
+from tsaudit.collect.reuse import take_over
+from tsaudit.collect.rows import count_nulls, describe_fields, read_points
+from tsaudit.facts import FACTS, asked_for, offered
+from tsaudit.profile import Database, Gap, Profile, Window, utc_now
+from tsaudit.queries import query_files
+
+if TYPE_CHECKING:
+    from tsaudit.config import Target
+    from tsaudit.connector import Connection
+
+Step = Callable[[Draft], None]
+
+
+def collect(
+    target: Target,
+    connection: Connection,
+    *,
+    day: date,
+    previous: Profile | None = None,
+    wanted: frozenset[str] | None = None,
+    now: datetime | None = None,
+) -> Profile:
+    """What the target's schema is on the logical `day`.
+
+    `previous`: the newest profile of an earlier day; roles of columns are kept from it, and the expensive facts of
+    measurements that have not moved. `wanted`: facts to collect, and what is needed for them; None for all.
+    `now`: rows from then on do not count; None for the present. Failures are gaps in the profile, never raised.
+    """
+    end = now or utc_now()
+    files = frozenset(query_files(target.engine))
+    asked = _asked(frozenset(FACTS) if wanted is None else wanted, files)
+    asker = Asker(target, connection, Window(end - target.window, end))
+    databases: list[Database] = []
+    drafts: list[Draft] = []
+    for name, listed in catalogue.databases(asker, asked).items():
+        database, found = catalogue.outline(asker, name, listed, asked, previous)
+        databases.append(database)
+        drafts += found
+    if previous is not None:
+        for draft in drafts:
+            take_over(draft, previous, end, target.max_age)
+    moved = [draft for draft in drafts if not draft.reused]
+    for step in _ladder(asker, asked, {d.name: d.series.value for d in databases if d.series}):
+        asker.each(step, moved)
+    return Profile(
+        target=target.name,
+        engine=target.engine,
+        server_version=connection.server_version,
+        day=day,
+        collected_at=utc_now(),
+        window=asker.window,
+        facts=tuple(sorted(offered(files))),
+        databases=tuple(databases),
+        measurements=tuple(draft.finished() for draft in sorted(drafts, key=lambda d: (d.database, d.name))),
+        gaps=asker.sorted_gaps(),
+        costs=asker.costs(),
+        statements=dict(sorted(asker.statements.items())),
+        reused=len(drafts) - len(moved),
+    )
+
+
+def probe(target: Target, connection: Connection) -> tuple[Gap, ...]:
+    """Try each fact of the engine in the cheapest way, on one measurement; the gaps that an audit would have."""
+    end = utc_now()
+    asked = _asked(frozenset(FACTS), frozenset(query_files(target.engine)))
+    asker = Asker(target, connection, Window(end - timedelta(seconds=1), end))
+    for name, listed in catalogue.databases(asker, asked).items():
+        _, drafts = catalogue.outline(asker, name, listed, asked, None)
+        for draft in drafts[:1]:
+            try_facts(asker, draft, asked)
+    return asker.sorted_gaps()
+
+
+def _asked(wanted: frozenset[str], files: frozenset[str]) -> frozenset[str]:
+    """The query files to run, with those that nothing can be asked without."""
+    asked = asked_for(wanted, files)
+    asked |= files & {"databases", "measurements", "columns", "tag_keys", "field_types"}
+    if "columns" not in files and asked & {"row_sample", "row_count"}:
+        # InfluxDB: rows are read of listed series, and out of retention policies.
+        asked |= files & {"series_listing", "retention", "database_series"}
+    return asked
+
+
+def _ladder(asker: Asker, asked: frozenset[str], database_series: dict[str, int]) -> list[Step]:
+    """What is done for each measurement, one rung for all of them before the next."""
+    steps: list[Step] = [functools.partial(assign_roles, asker, sample_wanted="row_sample" in asked)]
+    if "series_listing" in asked:
+        steps.append(functools.partial(list_tag_sets, asker))
+    if "null_counts" in asked:
+        steps.append(functools.partial(count_nulls, asker))
+    if "columns" not in asked and asked & {"row_sample", "row_count"}:
+        steps.append(lambda draft: read_points(asker, draft, database_series.get(draft.database), asked))
+    if "row_sample" in asked:
+        steps.append(functools.partial(describe_fields, asker))
+    return steps

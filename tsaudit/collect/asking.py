@@ -1,0 +1,211 @@
+"""Asks an audited database within its budget: each failure becomes a gap, each statement is on the bill."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from tsaudit.connector import Connection, ConnectorError, FactError
+from tsaudit.facts import FACTS, Scope
+from tsaudit.profile import Cost, Gap, How, Reason, Source, Window
+from tsaudit.queries import query_name
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from tsaudit.config import Target
+
+T = TypeVar("T")
+
+_ALIVE_TIMEOUT_S: Final = 5.0
+
+
+class TooMuchError(Exception):
+    """Raised by a consumer that may read no more: the statement is given up and leaves a gap over budget."""
+
+
+class Asker:
+    """Runs statements one target at a time, and keeps the gaps and the costs. Safe for use by several threads."""
+
+    def __init__(self, target: Target, connection: Connection, window: Window) -> None:
+        self.target = target
+        self.window = window
+        self.gaps: list[Gap] = []
+        self.statements: dict[str, str] = {}
+        """Fact to statement, of the facts about a database or the target."""
+        self._connection = connection
+        self._own = threading.local()
+        self._further: list[Connection] = []
+        self._deadline = time.monotonic() + target.budget.deadline_s
+        self._costs: dict[str, Cost] = {}
+        self._lock = threading.Lock()
+        self._gone = ""
+        """Why nothing more is asked: the server is gone. Empty while it is there."""
+
+    @property
+    def now(self) -> datetime:
+        """The instant the figures are as of."""
+        return self.window.end
+
+    def source(self, fact: str, how: How = How.EXACT, scope: str = "") -> Source:
+        """Where a figure had by this fact's query comes from."""
+        return Source(query_name(self.target.engine, fact), how, self.now, scope)
+
+    def ask(
+        self,
+        fact: str,
+        consume: Callable[[pa.RecordBatch], None],
+        *,
+        database: str | None = None,
+        measurement: str | None = None,
+        first_only: bool = False,
+        **parameters: Any,
+    ) -> str | None:
+        """Feed the whole answer to `consume`; the statement that was sent. None: a gap was left, forget what came.
+
+        `first_only`: give the statement up after the first batch. Further parameters fill in the query.
+        """
+        if self._gone:
+            self.gap(fact, Reason.UNREACHABLE, self._gone, database, measurement)
+            return None
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            self.gap(fact, Reason.OVER_BUDGET, self._out_of_time(), database, measurement)
+            return None
+        timeout = min(self.target.budget.statement_timeout_s, left)
+        about = {"database": database, "measurement": measurement}
+        try:
+            return self._run(fact, consume, timeout, first_only, about | parameters)
+        except TooMuchError as error:
+            self.gap(fact, Reason.OVER_BUDGET, str(error), database, measurement)
+        except FactError as error:
+            reason, detail = error.reason, error.detail
+            if reason is Reason.TIMED_OUT and timeout < self.target.budget.statement_timeout_s:
+                reason, detail = Reason.OVER_BUDGET, self._out_of_time()
+            self.gap(fact, reason, detail, database, measurement)
+            if reason is Reason.UNREACHABLE:
+                self._see_whether_gone(detail)
+        except ConnectorError as error:
+            self.gap(fact, Reason.UNREACHABLE, str(error), database, measurement)
+            self._see_whether_gone(str(error))
+        return None
+
+    def gap(
+        self, fact: str, reason: Reason, detail: str, database: str | None = None, measurement: str | None = None
+    ) -> None:
+        """Note that something was not measured."""
+        with self._lock:
+            self.gaps.append(Gap(fact, reason, detail, database, measurement))
+
+    def gap_in_all(self, facts: Iterable[str], reason: Reason, detail: str, database: str | None = None) -> None:
+        """Note the same for all the facts that are about a database or its measurements."""
+        for fact in sorted(facts):
+            if FACTS[fact].scope is not Scope.TARGET:
+                self.gap(fact, reason, detail, database)
+
+    def each(self, step: Callable[[T], None], subjects: Sequence[T]) -> None:
+        """Do the step for every subject, `budget.concurrency` at a time, each worker with a connection of its own."""
+        workers = min(self.target.budget.concurrency, len(subjects))
+        if workers <= 1:
+            for subject in subjects:
+                step(subject)
+            return
+        try:
+            with ThreadPoolExecutor(workers, thread_name_prefix="tsaudit-ask") as pool:
+                list(pool.map(step, subjects))
+        finally:
+            self._close_further()
+
+    def costs(self) -> tuple[Cost, ...]:
+        """The bill so far, by fact."""
+        return tuple(self._costs[fact] for fact in sorted(self._costs))
+
+    def sorted_gaps(self) -> tuple[Gap, ...]:
+        """The gaps, each once, in an order that does not depend on which worker was faster."""
+        return tuple(
+            sorted(set(self.gaps), key=lambda g: (g.fact, g.database or "", g.measurement or "", g.reason, g.detail))
+        )
+
+    def _run(
+        self,
+        fact: str,
+        consume: Callable[[pa.RecordBatch], None],
+        timeout: float,
+        first_only: bool,
+        parameters: dict[str, Any],
+    ) -> str:
+        window = {"start": self.window.start, "end": self.window.end}
+        with self._billed(fact) as bill:
+            rows = self._connection_here().query(fact, timeout, **window | parameters)
+            try:
+                for batch in rows:
+                    bill(batch.num_rows, None)
+                    consume(batch)
+                    if first_only:
+                        break
+            finally:
+                rows.close()
+                bill(0, rows.bytes)
+        if FACTS[fact].scope is not Scope.MEASUREMENT:
+            with self._lock:
+                self.statements[fact] = rows.statement
+        return rows.statement
+
+    @contextmanager
+    def _billed(self, fact: str) -> Iterator[Callable[[int, int | None], None]]:
+        began = time.monotonic()
+        total = Cost(fact, 1, 0.0, 0, None)
+
+        def bill(rows: int, received: int | None) -> None:
+            nonlocal total
+            total = dataclasses.replace(total, rows=total.rows + rows, bytes=received)
+
+        try:
+            yield bill
+        finally:
+            with self._lock:
+                before = self._costs.get(fact, Cost(fact, 0, 0.0, 0, None))
+                known = [b for b in (before.bytes, total.bytes) if b is not None]
+                self._costs[fact] = Cost(
+                    fact=fact,
+                    statements=before.statements + 1,
+                    seconds=before.seconds + time.monotonic() - began,
+                    rows=before.rows + total.rows,
+                    bytes=sum(known) if known else None,
+                )
+
+    def _connection_here(self) -> Connection:
+        """The connection of the thread that asks."""
+        if threading.current_thread().name.startswith("tsaudit-ask"):
+            if not hasattr(self._own, "connection"):
+                self._own.connection = self._connection.reconnect()
+                with self._lock:
+                    self._further.append(self._own.connection)
+            connection: Connection = self._own.connection
+            return connection
+        return self._connection
+
+    def _close_further(self) -> None:
+        while self._further:
+            self._further.pop().close()
+
+    def _see_whether_gone(self, detail: str) -> None:
+        """Try once whether the server is back; if not, nothing more is asked, so that no timeouts add up."""
+        try:
+            with self._billed("databases"):
+                for _ in self._connection_here().query("databases", _ALIVE_TIMEOUT_S):
+                    pass
+        except FactError as error:
+            if error.reason is Reason.UNREACHABLE:
+                self._gone = detail
+        except ConnectorError:
+            self._gone = detail
+
+    def _out_of_time(self) -> str:
+        return f"the audit's {self.target.budget.deadline_s:g} s were used up; raise budget.deadline_s"

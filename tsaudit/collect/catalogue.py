@@ -1,0 +1,160 @@
+"""The lowest rungs: databases, their measurements, columns, retention and counts, from catalogue and index."""
+
+from __future__ import annotations
+
+import fnmatch
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any
+
+from tsaudit.collect.asking import Asker
+from tsaudit.collect.draft import Draft
+from tsaudit.profile import FOREVER, Count, Database, Field, Profile, Reason, Retention, Tag
+from tsaudit.roles import Column, TimeColumn, TimeKind
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from tsaudit.config import Target
+
+Row = dict[str, Any]
+
+
+def databases(asker: Asker, asked: frozenset[str]) -> dict[str, bool]:
+    """Names of the databases to audit, those configured, else all that are listed; and whether they are listed."""
+    listed = _rows(asker, "databases")
+    names = None if listed is None else [row["database"] for row in listed]
+    configured = list(asker.target.databases)
+    if configured:
+        # Also those that are not listed: asked for their measurements, the server says whether it denies or has none.
+        return {name: name in (names or ()) for name in sorted(configured)}
+    if names is None:
+        gap = asker.gaps[-1]
+        asker.gap_in_all(asked, gap.reason, gap.detail)
+        return {}
+    if not names:
+        reason = Reason.DENIED if asker.target.username else Reason.FAILED
+        detail = "no database to audit: there is none, or none that the user may read"
+        asker.gap("databases", reason, detail)
+        asker.gap_in_all(asked, reason, detail)
+    return dict.fromkeys(sorted(names), True)
+
+
+def outline(
+    asker: Asker, name: str, listed: bool, asked: frozenset[str], previous: Profile | None
+) -> tuple[Database, list[Draft]]:
+    """One database with its own figures, and its measurements as far as catalogue and index know them."""
+    before = len(asker.gaps)
+    found = _rows(asker, "measurements", name)
+    described = None if found is None else _described(asker, name, asked)
+    retention = _retention(asker, name) if "retention" in asked else None
+    series = _database_series(asker, name) if "database_series" in asked else None
+    database = Database(name, series, retention)
+    if found is None or described is None:
+        gap = asker.gaps[before]
+        asker.gap_in_all(asked, gap.reason, gap.detail, name)
+        return database, []
+    if not found and not listed:
+        asker.gap_in_all(asked, Reason.FAILED, f"the server lists no database {name}", name)
+    chosen = _chosen(asker, name, [row["measurement"] for row in found], asked)
+    estimates = _estimates(asker, name) if "row_estimate" in asked else {}
+    drafts = []
+    for measurement in chosen:
+        draft = described.get(measurement, Draft(name, measurement))
+        draft.policies = tuple(r.policy for r in retention or ())
+        draft.previous = _before(previous, draft)
+        draft.fingerprint = _fingerprint(draft, series, estimates.get(measurement))
+        drafts.append(draft)
+    return database, drafts
+
+
+def matches(target: Target, measurement: str) -> bool:
+    """Whether the target's patterns let the measurement be audited."""
+
+    def any_of(patterns: tuple[str, ...]) -> bool:
+        return any(fnmatch.fnmatchcase(measurement, pattern) for pattern in patterns)
+
+    return any_of(target.include) and not any_of(target.exclude)
+
+
+def _chosen(asker: Asker, database: str, names: list[str], asked: frozenset[str]) -> list[str]:
+    chosen = sorted(name for name in names if matches(asker.target, name))
+    most = asker.target.budget.max_measurements
+    if len(chosen) > most:
+        detail = f"{len(chosen) - most} of {len(chosen)} measurements not looked at; raise budget.max_measurements"
+        asker.gap("measurements", Reason.OVER_BUDGET, detail, database)
+        asker.gap_in_all(asked - {"measurements"}, Reason.OVER_BUDGET, detail, database)
+    return chosen[:most]
+
+
+def _described(asker: Asker, database: str, asked: frozenset[str]) -> dict[str, Draft] | None:
+    """Measurements with what the catalogue says of their columns; None when it was not told."""
+    drafts: dict[str, Draft] = {}
+
+    def draft(row: Row) -> Draft:
+        return drafts.setdefault(row["measurement"], Draft(database, row["measurement"]))
+
+    if "columns" in asked:
+        rows = _rows(asker, "columns", database)
+        for row in rows or ():
+            column = Column(row["column"], row["data_type"], row["key_position"])
+            draft(row).columns += (column,)
+        return None if rows is None else drafts
+    tags, fields = _rows(asker, "tag_keys", database), _rows(asker, "field_types", database)
+    if tags is None or fields is None:
+        return None
+    for row in tags:
+        draft(row).tags += (Tag(row["tag"], "string"),)
+    types: dict[tuple[str, str], set[str]] = {}
+    for row in fields:
+        types.setdefault((row["measurement"], row["field"]), set()).add(row["data_type"])
+    for (measurement, key), kinds in types.items():
+        draft({"measurement": measurement}).fields += (Field(key, tuple(sorted(kinds))),)
+    for found in drafts.values():
+        found.time = TimeColumn("time", TimeKind.NANOSECONDS)
+    return drafts
+
+
+def _retention(asker: Asker, database: str) -> tuple[Retention, ...] | None:
+    rows = _rows(asker, "retention", database)
+    if rows is None:
+        return None
+    return tuple(
+        Retention(row["policy"], row["duration_s"] or FOREVER, row["partition_s"] or None, row["default"])
+        for row in sorted(rows, key=lambda row: str(row["policy"]))
+    )
+
+
+def _database_series(asker: Asker, database: str) -> Count | None:
+    rows = _rows(asker, "database_series", database)
+    return None if not rows else Count(rows[0]["series"], asker.source("database_series"))
+
+
+def _estimates(asker: Asker, database: str) -> dict[str, int | None]:
+    return {row["measurement"]: row["rows"] for row in _rows(asker, "row_estimate", database) or ()}
+
+
+def _before(previous: Profile | None, draft: Draft) -> Any:
+    measurements = previous.measurements if previous else ()
+    return next((m for m in measurements if (m.database, m.name) == (draft.database, draft.name)), None)
+
+
+def _fingerprint(draft: Draft, series: Count | None, estimate: int | None) -> str:
+    """The measurement's cheap state in 16 hex digits; empty when nothing cheap counts its rows or series."""
+    count = series.value if series else estimate
+    if count is None:
+        return ""
+    columns = [[c.name, c.data_type, c.key_position] for c in draft.columns]
+    tags, fields = sorted(t.key for t in draft.tags), sorted([f.key, *f.types] for f in draft.fields)
+    text = json.dumps([count, columns, tags, fields, draft.policies])
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _rows(asker: Asker, fact: str, database: str | None = None) -> list[Row] | None:
+    """The rows of a fact about the target or a database; None when a gap was left."""
+    rows: list[Row] = []
+
+    def consume(batch: pa.RecordBatch) -> None:
+        rows.extend(batch.to_pylist())
+
+    return rows if asker.ask(fact, consume, database=database) is not None else None

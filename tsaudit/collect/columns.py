@@ -1,0 +1,107 @@
+"""Finds out what each column of a SQL table is for, from the catalogue and a sample of its rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tsaudit import roles
+from tsaudit.collect.asking import Asker
+from tsaudit.collect.draft import Draft
+from tsaudit.profile import Field, Role, Tag
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_PEEK_ROWS: Final = 200
+_ROLE_ROWS: Final = 1000
+"""Rows enough to tell names from prose and numbers."""
+_NUMBER: Final = r"^\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*$"
+_UNTYPED_ENGINES: Final = frozenset({"sqlite"})
+"""Here a column may hold anything, whatever its declared type."""
+
+
+def assign_roles(asker: Asker, draft: Draft, sample_wanted: bool) -> None:
+    """Fill in time column, tags and fields; keep the rows read for it."""
+    if not draft.columns:
+        return
+    chosen = asker.target.columns.get(draft.name)
+    typed = asker.target.engine not in _UNTYPED_ENGINES
+    candidates = roles.time_candidates(draft.columns, chosen, typed=typed)
+    values = _peek(asker, draft, [c.name for c in candidates]) if candidates else {}
+    draft.time = roles.time_column(draft.columns, values, chosen, typed=typed)
+    most = asker.target.budget.max_rows
+    _read_sample(asker, draft, most if sample_wanted else min(most, _ROLE_ROWS))
+    _assign(asker, draft, _values(draft))
+
+
+def roles_without_rows(asker: Asker, draft: Draft) -> None:
+    """The same by the catalogue alone, reading nothing."""
+    if draft.columns:
+        typed = asker.target.engine not in _UNTYPED_ENGINES
+        draft.time = roles.time_column(draft.columns, {}, asker.target.columns.get(draft.name), typed=typed)
+        _assign(asker, draft, {})
+
+
+def _assign(asker: Asker, draft: Draft, values: dict[str, roles.Values]) -> None:
+    chosen = asker.target.columns.get(draft.name)
+    assigned = roles.assign(draft.columns, draft.time, values, chosen=chosen, previous=draft.previous)
+    tags = [a for a in assigned if a.role is Role.TAG]
+    fields = [a for a in assigned if a.role is Role.FIELD]
+    draft.tags = tuple(Tag(a.column.name, a.column.data_type, role_reason=a.reason) for a in tags)
+    draft.fields = tuple(Field(a.column.name, (a.column.data_type,), role_reason=a.reason) for a in fields)
+
+
+def _peek(asker: Asker, draft: Draft, names: list[str]) -> dict[str, list[object]]:
+    """Some values of columns that may be the time, from wherever in the table is quickest."""
+    values: dict[str, list[object]] = {}
+
+    def consume(batch: pa.RecordBatch) -> None:
+        for name, column in zip(names, batch.columns, strict=True):
+            values.setdefault(name, []).extend(column.to_pylist())
+
+    asker.ask("row_sample", consume, **draft.about, columns=names, limit=_PEEK_ROWS)
+    return values
+
+
+def _read_sample(asker: Asker, draft: Draft, limit: int) -> None:
+    import pyarrow as pa
+
+    batches: list[pa.RecordBatch] = []
+    names = [c.name for c in draft.columns]
+    statement = asker.ask("row_sample", batches.append, **draft.about, columns=names, limit=limit)
+    if draft.note("row_sample", statement) and batches:
+        draft.sample = pa.Table.from_batches(batches)
+
+
+def _values(draft: Draft) -> dict[str, roles.Values]:
+    """What the sample says of the text columns."""
+    import pyarrow.compute as pc
+
+    found: dict[str, roles.Values] = {}
+    if draft.sample is None:
+        return found
+    for column in draft.columns:
+        if not roles.is_text(column.data_type):
+            continue
+        values = as_text(draft.sample.column(column.name)).drop_null()
+        count = len(values)
+        if count:
+            numbers = pc.sum(pc.match_substring_regex(values, _NUMBER)).as_py()
+            length = pc.mean(pc.utf8_length(values)).as_py()
+            found[column.name] = roles.Values(count, length, numbers / count)
+        else:
+            found[column.name] = roles.Values(0, 0.0, 0.0)
+    return found
+
+
+def as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The values as text; types that Arrow does not print are printed by Python."""
+    import pyarrow as pa
+
+    if pa.types.is_string(column.type):
+        return column
+    try:
+        return column.cast(pa.string())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        values = [None if v is None else v.hex() if isinstance(v, bytes) else str(v) for v in column.to_pylist()]
+        return pa.chunked_array([pa.array(values, pa.string())])

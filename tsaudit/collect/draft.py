@@ -1,0 +1,79 @@
+"""A measurement in the making: what is known of it so far, rung by rung."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from tsaudit.profile import Count, Field, Measurement, Tag, TagSets
+from tsaudit.roles import Column, TimeColumn
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(slots=True)
+class Draft:
+    """One measurement while it is being looked at. Only one thread at a time works on it."""
+
+    database: str
+    name: str
+    columns: tuple[Column, ...] = ()
+    """As the catalogue has them; empty for an engine that says itself what is a tag and what a field."""
+    policies: tuple[str, ...] = ()
+    """Retention policies of its database (InfluxDB)."""
+    time: TimeColumn | None = None
+    tags: tuple[Tag, ...] = ()
+    fields: tuple[Field, ...] = ()
+    series: Count | None = None
+    rows: Count | None = None
+    tag_sets: TagSets | None = None
+    first_time: datetime | None = None
+    last_time: datetime | None = None
+    fingerprint: str = ""
+    previous: Measurement | None = None
+    """The same measurement in the profile before."""
+    reused: bool = False
+    """Its expensive facts were taken over from the profile before."""
+    statements: dict[str, str] = field(default_factory=dict)
+    some_series: list[dict[str, str | None]] = field(default_factory=list)
+    """A few of its tag sets, chosen evenly from the listing."""
+    sample: pa.Table | None = None
+    """Rows read."""
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """The parameters that every query about a measurement may use."""
+        return {
+            "database": self.database,
+            "measurement": self.name,
+            "tags": [t.key for t in self.tags],
+            "fields": [f.key for f in self.fields],
+            "time": self.time.name if self.time else None,
+            "time_kind": self.time.kind.value if self.time else None,
+            "policies": list(self.policies),
+        }
+
+    def note(self, fact: str, statement: str | None) -> bool:
+        """Remember the statement; whether there was an answer."""
+        if statement is not None:
+            self.statements[fact] = statement
+        return statement is not None
+
+    def finished(self) -> Measurement:
+        """What the profile keeps."""
+        return Measurement(
+            database=self.database,
+            name=self.name,
+            time_column=self.time.name if self.time else None,
+            tags=tuple(sorted(self.tags, key=lambda t: t.key)),
+            fields=tuple(sorted(self.fields, key=lambda f: f.key)),
+            series=self.series,
+            rows=self.rows,
+            tag_sets=self.tag_sets,
+            first_time=self.first_time,
+            last_time=self.last_time,
+            fingerprint=self.fingerprint,
+            statements=dict(sorted(self.statements.items())),
+        )

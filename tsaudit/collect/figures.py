@@ -1,0 +1,101 @@
+"""What a sample of rows says of the fields in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tsaudit.collect.columns import as_text
+from tsaudit.profile import SAMPLE_SIZE, Count, Field, Ratio, Source
+
+if TYPE_CHECKING:
+    import numpy as np
+
+TEXT_KEPT: Final = 256
+"""Characters kept of a sampled value."""
+
+
+def filled_in(field: Field, rows: pa.Table, series: np.ndarray, source: Source) -> Field:
+    """The field with all that the rows tell; its null ratio stays as it is. `series` numbers each row's series."""
+    column = rows.column(field.key)
+    whole = _whole_ratio(column) if any(is_float(t) for t in field.types) else None
+    constant = _constant_ratio(column, series)
+    return Field(
+        key=field.key,
+        types=field.types,
+        null_ratio=field.null_ratio,
+        distinct=Count(pc.count_distinct(as_codes(column)).as_py(), source),
+        sample=_sample(column),
+        constant_ratio=None if constant is None else Ratio(constant, source),
+        whole_ratio=None if whole is None else Ratio(whole, source),
+        role_reason=field.role_reason,
+    )
+
+
+def series_of_rows(rows: pa.Table, tags: list[str]) -> np.ndarray:
+    """A number per row, the same for rows with the same tag set."""
+    import numpy as np
+
+    number = np.zeros(rows.num_rows, np.int64)
+    for tag in tags:
+        codes = as_codes(rows.column(tag)).fill_null(-1).to_numpy() + 1
+        # Numbered anew after each tag, so that the product of two small numbers never runs over.
+        _, number = np.unique(number * (int(codes.max(initial=0)) + 1) + codes, return_inverse=True)
+    return number
+
+
+def as_codes(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A number per value, the same for equal values, null for null. For a type Arrow cannot encode, of its text."""
+    try:
+        encoded = column.combine_chunks().dictionary_encode()
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        encoded = as_text(column).combine_chunks().dictionary_encode()
+    indices = encoded.indices if isinstance(encoded, pa.DictionaryArray) else encoded.combine_chunks().indices
+    return indices.cast(pa.int64())
+
+
+def null_ratio(rows: pa.Table, key: str) -> float | None:
+    """Share of the rows in which the field is null; None without rows."""
+    return rows.column(key).null_count / rows.num_rows if rows.num_rows else None
+
+
+def is_float(data_type: str) -> bool:
+    """Whether the engine's type name is a floating point type."""
+    return data_type.upper().split("(")[0].split(" ")[0] in {"FLOAT", "DOUBLE", "REAL", "FLOAT4", "FLOAT8", "FLOAT64"}
+
+
+def _sample(column: pa.ChunkedArray) -> tuple[str, ...]:
+    texts = sorted(set(as_text(column).drop_null().to_pylist()))
+    if len(texts) > SAMPLE_SIZE:
+        texts = [texts[i * (len(texts) - 1) // (SAMPLE_SIZE - 1)] for i in range(SAMPLE_SIZE)]
+    return tuple(sorted({text[:TEXT_KEPT] for text in texts}))
+
+
+def _constant_ratio(column: pa.ChunkedArray, series: np.ndarray) -> float | None:
+    """Share of the series with two values or more that show one value only; None without such a series."""
+    import numpy as np
+
+    codes = as_codes(column).fill_null(-1).to_numpy()
+    present = codes >= 0
+    codes, series = codes[present], series[present]
+    if not len(codes):
+        return None
+    order = np.argsort(series, kind="stable")
+    codes, series = codes[order], series[order]
+    starts = np.flatnonzero(np.r_[True, series[1:] != series[:-1]])
+    lengths = np.diff(np.r_[starts, len(series)])
+    constant = np.minimum.reduceat(codes, starts) == np.maximum.reduceat(codes, starts)
+    several = lengths >= 2
+    return float(constant[several].mean()) if several.any() else None
+
+
+def _whole_ratio(column: pa.ChunkedArray) -> float | None:
+    """Share of the values that are whole; None without values."""
+    values: Any = column.drop_null()
+    if not len(values):
+        return None
+    if not pa.types.is_floating(values.type):
+        return 1.0 if pa.types.is_integer(values.type) else None
+    return float(pc.mean(pc.equal(values, pc.floor(values)).cast(pa.float64())).as_py())

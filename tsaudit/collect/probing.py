@@ -1,0 +1,31 @@
+"""Tries each fact about one measurement in the cheapest way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tsaudit.collect.asking import Asker
+from tsaudit.collect.columns import roles_without_rows
+from tsaudit.collect.draft import Draft
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def try_facts(asker: Asker, draft: Draft, asked: frozenset[str]) -> None:
+    """Ask for one row of each fact; what fails leaves its gap."""
+    roles_without_rows(asker, draft)
+    series: list[dict[str, Any]] = []
+
+    def keep_one(batch: pa.RecordBatch) -> None:
+        series[:] = batch.slice(0, 1).to_pylist()
+
+    if "series_listing" in asked and draft.tags:
+        asker.ask("series_listing", keep_one, **draft.about, limit=1, first_only=True)
+    names = [c.name for c in draft.columns]
+    for fact in sorted(asked & {"row_sample", "row_count", "null_counts"}):
+        asker.ask(fact, _ignore, **draft.about, series=series, columns=names, limit=1, first_only=True)
+
+
+def _ignore(batch: pa.RecordBatch) -> None:
+    del batch

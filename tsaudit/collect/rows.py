@@ -1,0 +1,208 @@
+"""The top rung: facts that read rows, within the window and the budget."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from tsaudit.collect.asking import Asker
+from tsaudit.collect.draft import Draft
+from tsaudit.collect.listing import scope
+from tsaudit.profile import Count, How, Ratio, Reason
+from tsaudit.roles import TimeKind
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+ALL_SERIES_UP_TO: Final = 1000
+"""InfluxDB opens a cursor per series and shard: above this many series, rows are read of a few series only."""
+_PER_SECOND: Final = {
+    TimeKind.SECONDS: 1,
+    TimeKind.MILLISECONDS: 1_000,
+    TimeKind.MICROSECONDS: 1_000_000,
+    TimeKind.NANOSECONDS: 1_000_000_000,
+}
+
+
+def count_nulls(asker: Asker, draft: Draft) -> None:
+    """Fill in rows, first and last time and each field's share of nulls, by one scan of the window."""
+    fact = "null_counts"
+    found: list[Any] = []
+
+    def consume(batch: pa.RecordBatch) -> None:
+        found.extend(column[0].as_py() for column in batch.columns)
+
+    if not draft.note(fact, asker.ask(fact, consume, **draft.about)):
+        return
+    rows, first, last, *counts = found
+    source = asker.source(fact, scope=scope(asker, draft))
+    draft.rows = Count(rows, source)
+    kind = draft.time.kind if draft.time else None
+    draft.first_time, draft.last_time = instant(first, kind), instant(last, kind)
+    if rows:
+        draft.fields = tuple(
+            dataclasses.replace(field, null_ratio=Ratio(1 - count / rows, source))
+            for field, count in zip(draft.fields, counts, strict=True)
+        )
+
+
+def describe_fields(asker: Asker, draft: Draft) -> None:
+    """Fill in what the sampled rows tell of the fields; share of nulls only where no count of them was had."""
+    if draft.sample is None or not draft.sample.num_rows:
+        return
+    from tsaudit.collect import figures
+
+    rows = draft.sample
+    source = asker.source("row_sample", How.SAMPLED, _sample_scope(asker, draft))
+    series = figures.series_of_rows(rows, [t.key for t in draft.tags])
+    described = []
+    for field in draft.fields:
+        filled = figures.filled_in(field, rows, series, source)
+        if filled.null_ratio is None:
+            filled = dataclasses.replace(filled, null_ratio=Ratio(figures.null_ratio(rows, field.key) or 0.0, source))
+        described.append(filled)
+    draft.fields = tuple(described)
+
+
+def read_points(asker: Asker, draft: Draft, database_series: int | None, asked: frozenset[str]) -> None:
+    """InfluxDB: read the newest rows, of a few series where there are many, and count them where they are too many."""
+    known = draft.series.value if draft.series else database_series
+    restricted = known is None or known > ALL_SERIES_UP_TO
+    wanted = asked & {"row_sample", "row_count"}
+    if restricted and not draft.some_series:
+        for fact in sorted(wanted):
+            detail = "rows are read of known series only, and the listing of the series did not come"
+            asker.gap(fact, Reason.OVER_BUDGET, detail, draft.database, draft.name)
+        return
+    if not draft.policies:
+        for fact in sorted(wanted):
+            detail = "the retention policies, in which the rows are kept, are not known"
+            asker.gap(fact, Reason.FAILED, detail, draft.database, draft.name)
+        return
+    series = _told_apart(draft) if restricted else []
+    limit = asker.target.budget.max_rows
+    if not _read_newest(asker, draft, series, limit):
+        return
+    complete = draft.sample is None or draft.sample.num_rows < limit
+    if "row_count" in asked:
+        counts = _per_series(draft) if complete else _counted(asker, draft, series)
+        if counts is not None:
+            draft.rows = _scaled(asker, draft, counts, len(series), "row_sample" if complete else "row_count")
+    if not draft.sample and restricted and "row_sample" in asked:
+        detail = f"none of {len(series)} series chosen from the listing has rows within the window"
+        asker.gap("row_sample", Reason.FAILED, detail, draft.database, draft.name)
+
+
+def instant(value: Any, kind: TimeKind | None) -> datetime | None:
+    """A time as the engine returned it, aware and in UTC; None for nothing, or for what cannot be read."""
+    if value is None or kind is None:
+        return None
+    if isinstance(value, datetime):
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+    if kind in _PER_SECOND:
+        microseconds = int(value) * 1_000_000 // _PER_SECOND[kind]
+        return datetime.fromtimestamp(0, UTC) + timedelta(microseconds=microseconds)
+    try:
+        return instant(datetime.fromisoformat(str(value)), kind)
+    except ValueError:
+        return None
+
+
+def _sample_scope(asker: Asker, draft: Draft) -> str:
+    assert draft.sample is not None
+    rows = f"the newest {draft.sample.num_rows:,} rows"
+    if draft.time is None:
+        rows = f"{draft.sample.num_rows:,} rows: the table has no time column"
+    known = draft.series.value if draft.series else None
+    if not draft.columns and (known is None or known > ALL_SERIES_UP_TO):
+        rows += f" of {len(draft.some_series)} series, chosen evenly out of {_or_more(known)}"
+    window = asker.window
+    return f"{rows}, from {window.start:%Y-%m-%d %H:%M} to {window.end:%Y-%m-%d %H:%M} UTC"
+
+
+def _or_more(known: int | None) -> str:
+    return "more than could be listed" if known is None else f"{known:,}"
+
+
+def _told_apart(draft: Draft) -> list[dict[str, str | None]]:
+    """The remembered series, by the tags that suffice to tell them apart."""
+    if draft.tag_sets is None:
+        return draft.some_series
+    key = draft.tag_sets.minimal_key
+    return [{tag: tags[tag] for tag in key} for tags in draft.some_series]
+
+
+def _read_newest(asker: Asker, draft: Draft, series: list[dict[str, str | None]], limit: int) -> bool:
+    import pyarrow as pa
+
+    batches: list[pa.RecordBatch] = []
+    statement = asker.ask("row_sample", batches.append, **draft.about, series=series, limit=limit)
+    if not draft.note("row_sample", statement):
+        return False
+    tables = [pa.Table.from_batches([batch]) for batch in batches]
+    if tables:
+        draft.sample = _joined(tables)
+        times = draft.sample.column("time").drop_null()
+        import pyarrow.compute as pc
+
+        ends = pc.min_max(times.cast(pa.timestamp("us", "UTC"), safe=False)).as_py()
+        draft.first_time, draft.last_time = ends["min"], ends["max"]
+    return True
+
+
+def _joined(tables: list[pa.Table]) -> pa.Table:
+    """One table of batches whose columns may have different types; those that do not go together become text."""
+    import pyarrow as pa
+
+    try:
+        return pa.concat_tables(tables, promote_options="permissive")
+    except pa.ArrowTypeError:
+        from tsaudit.collect.columns import as_text
+
+        names = tables[0].column_names
+        texts = [pa.table([t.column(0), *(as_text(c) for c in t.columns[1:])], names=names) for t in tables]
+        return pa.concat_tables(texts)
+
+
+def _per_series(draft: Draft) -> list[int]:
+    """Rows of each series, out of a sample that holds all of them."""
+    import numpy as np
+
+    from tsaudit.collect.figures import series_of_rows
+
+    if draft.sample is None:
+        return []
+    return [int(n) for n in np.bincount(series_of_rows(draft.sample, [t.key for t in draft.tags]))]
+
+
+def _counted(asker: Asker, draft: Draft, series: list[dict[str, str | None]]) -> list[int] | None:
+    counts: list[int] = []
+
+    def consume(batch: pa.RecordBatch) -> None:
+        counts.extend(batch.column(0).to_pylist())
+
+    statement = asker.ask("row_count", consume, **draft.about, series=series)
+    return counts if draft.note("row_count", statement) else None
+
+
+def _scaled(asker: Asker, draft: Draft, counts: list[int], read: int, fact: str) -> Count | None:
+    """The rows of all series from those of the `read` ones; `read` 0: these are all. None when it cannot be told."""
+    window = f"from {asker.window.start:%Y-%m-%d %H:%M} to {asker.window.end:%Y-%m-%d %H:%M} UTC"
+    if fact == "row_count":
+        window += ", counting the values of each series' fullest field"
+    if not read:
+        return Count(sum(counts), asker.source(fact, How.EXACT, f"rows {window}"))
+    if draft.series is None:
+        detail = "how many rows all series have cannot be told from a few: the number of series is not known"
+        asker.gap("row_count", Reason.OVER_BUDGET, detail, draft.database, draft.name)
+        return None
+    total = draft.series.value
+    mean = sum(counts) / read
+    # Series without rows in the window are not in `counts`, and count as zero.
+    squares = sum((c - mean) ** 2 for c in counts) + (read - len(counts)) * mean**2
+    variance = squares / max(read - 1, 1)
+    error = total * math.sqrt((1 - read / total) * variance / read)
+    text = f"scaled up from {read} series, chosen evenly out of {total:,}; rows {window}"
+    return Count(round(mean * total), asker.source(fact, How.ESTIMATE, text), error)

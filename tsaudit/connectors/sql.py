@@ -1,0 +1,217 @@
+"""DuckDB and SQLite through SQLAlchemy: files opened read-only, statements interrupted when their time is up."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import sqlalchemy as sa
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
+
+from tsaudit import queries
+from tsaudit.connector import ConnectorError, FactError, Rows
+from tsaudit.connectors import missing_driver
+from tsaudit.profile import Reason
+
+BATCH_ROWS: Final = 10_000
+_TEXT_FACTS: Final = frozenset({"series_listing"})
+"""Facts whose columns are read as text, so that all batches of one answer have one schema."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Dialect:
+    """What SQLAlchemy does not level out between the engines."""
+
+    version: str
+    """The statement that returns the server's version."""
+    read_only: Callable[[Path], tuple[sa.URL, dict[str, Any]]]
+    """URL and arguments of the driver that open the file read-only."""
+    batches: Callable[[Any, str, bool], Iterator[pa.RecordBatch]]
+    """(driver's connection, statement, as text) to the answer."""
+
+
+@contextmanager
+def connect(
+    url: str, *, username: str | None, password: str | None, options: Mapping[str, Any]
+) -> Iterator[SqlConnection]:
+    """A read-only connection to the file that the SQLAlchemy URL names. Never creates one. ConnectorError."""
+    del username, password, options  # files have no logins, and are opened at once
+    engine_name, path = _file(url)
+    dialect = _DIALECTS[engine_name]
+    address, arguments = dialect.read_only(path)
+    try:
+        engine = sa.create_engine(address, connect_args=arguments)
+    except (NoSuchModuleError, ModuleNotFoundError) as error:
+        raise missing_driver(engine_name, engine_name) from error
+    try:
+        connection = SqlConnection(engine_name, engine, path)
+        try:
+            yield connection
+        finally:
+            connection.close()
+    finally:
+        engine.dispose()
+
+
+class SqlConnection:
+    """One connection of a SQLAlchemy engine."""
+
+    def __init__(self, engine_name: str, engine: sa.Engine, path: Path) -> None:
+        self._name = engine_name
+        self._dialect = _DIALECTS[engine_name]
+        self._engine = engine
+        self._path = path
+        try:
+            self._connection = engine.connect()
+            self._raw: Any = self._connection.connection.driver_connection
+            (batch,) = self._dialect.batches(self._raw, self._dialect.version, True)
+        except _errors() as error:
+            raise ConnectorError(_cannot_open(path, error)) from error
+        self.server_version = str(batch.column(0)[0].as_py()).removeprefix("v")
+
+    def query(self, fact: str, timeout_s: float, **parameters: Any) -> Rows:
+        """Run `sql/<engine>/<fact>.sql`; see `connector.Connection`."""
+        statement = queries.render(self._name, fact, **parameters)
+        return Rows(statement, self._stream(statement, fact in _TEXT_FACTS, timeout_s))
+
+    def reconnect(self) -> SqlConnection:
+        """A further connection to the same file."""
+        return SqlConnection(self._name, self._engine, self._path)
+
+    def close(self) -> None:
+        """Give the connection back."""
+        self._connection.close()
+
+    def _stream(self, statement: str, as_text: bool, timeout_s: float) -> Iterator[pa.RecordBatch]:
+        deadline = time.monotonic() + timeout_s
+        timer = threading.Timer(timeout_s, self._raw.interrupt)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield from self._dialect.batches(self._raw, statement, as_text)
+        except _errors() as error:
+            if time.monotonic() >= deadline:
+                raise FactError(Reason.TIMED_OUT, f"cancelled after {timeout_s:g} s") from error
+            raise FactError(Reason.FAILED, _one_line(error)) from error
+        finally:
+            timer.cancel()
+
+
+def _file(url: str) -> tuple[str, Path]:
+    try:
+        parsed = sa.make_url(url)
+    except ArgumentError as error:
+        raise ConnectorError("the URL is not of the form duckdb:///path or sqlite:///path") from error
+    engine_name = parsed.get_backend_name()
+    if engine_name not in _DIALECTS:
+        raise ConnectorError(f"the URL starts with `{engine_name}:`; expected duckdb:///path or sqlite:///path")
+    if not parsed.database or parsed.database == ":memory:":
+        raise ConnectorError(f"the URL names no file; expected {engine_name}:///path")
+    path = Path(parsed.database)
+    if not path.is_file():
+        raise ConnectorError(f"there is no file {path}; tsaudit does not create one")
+    return engine_name, path
+
+
+def _cannot_open(path: Path, error: BaseException) -> str:
+    text = _one_line(error)
+    if "different configuration" in text:
+        return f"{path} is open for writing in this very process; close that connection first"
+    if "lock" in text:
+        return f"{path} is locked by another process that writes to it; audit a copy, or when the writer is done"
+    return f"cannot open {path}: {text}"
+
+
+def _one_line(error: BaseException) -> str:
+    """The driver's own words, without SQLAlchemy's frame and without the statement."""
+    origin = getattr(error, "orig", None) or error
+    return str(origin).strip().splitlines()[0][:300] if str(origin).strip() else type(origin).__name__
+
+
+def _errors() -> tuple[type[Exception], ...]:
+    """What a driver may raise; DuckDB's reader of record batches raises Arrow's and the system's errors."""
+    common = (DBAPIError, sqlite3.Error, pa.ArrowException, OSError)
+    try:
+        import duckdb
+    except ModuleNotFoundError:
+        return common
+    return (*common, duckdb.Error)
+
+
+# --- DuckDB ------------------------------------------------------------------------------------------------------
+
+
+def _duckdb_read_only(path: Path) -> tuple[sa.URL, dict[str, Any]]:
+    # No extension is fetched from the network because of an audit.
+    arguments = {"read_only": True, "config": {"autoinstall_known_extensions": "false"}}
+    return sa.URL.create("duckdb", database=str(path)), arguments
+
+
+def _duckdb_batches(raw: Any, statement: str, as_text: bool) -> Iterator[pa.RecordBatch]:
+    # The relation streams; a cursor's Arrow output would hold the whole answer in memory.
+    del as_text  # columns have one type here, and query files cast where they want text
+    reader = raw.sql(statement).to_arrow_reader(BATCH_ROWS)
+    try:
+        yield from reader
+    finally:
+        reader.close()
+
+
+# --- SQLite ------------------------------------------------------------------------------------------------------
+
+
+def _sqlite_read_only(path: Path) -> tuple[sa.URL, dict[str, Any]]:
+    query = {"mode": "ro", "uri": "true"}
+    return sa.URL.create("sqlite", database=path.absolute().as_uri(), query=query), {"timeout": 5}
+
+
+def _sqlite_batches(raw: sqlite3.Connection, statement: str, as_text: bool) -> Iterator[pa.RecordBatch]:
+    raw.execute("PRAGMA query_only = ON")
+    raw.text_factory = _lenient_text
+    cursor = raw.execute(statement)
+    try:
+        names = [column[0] for column in cursor.description]
+        first = True
+        # Sized for all that is read whole, so that the types found hold for the answer; listings are text anyway.
+        while (rows := cursor.fetchmany(BATCH_ROWS if as_text else _WHOLE)) or first:
+            first = False
+            columns = list(zip(*rows, strict=True)) or [()] * len(names)
+            yield pa.RecordBatch.from_arrays([_array(column, as_text) for column in columns], names=names)
+    finally:
+        cursor.close()
+
+
+_WHOLE: Final = 1_000_000
+
+
+def _lenient_text(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")
+
+
+def _array(values: tuple[Any, ...], as_text: bool) -> pa.Array:
+    """SQLite's values have types of their own, row by row: a column that mixes them becomes text."""
+    kinds = {type(v) for v in values if v is not None}
+    if not as_text and kinds <= {int}:
+        return pa.array(values, pa.int64() if kinds else pa.string())
+    if not as_text and kinds <= {int, float}:
+        return pa.array([None if v is None else float(v) for v in values], pa.float64())
+    return pa.array([_text(v) for v in values], pa.string())
+
+
+def _text(value: Any) -> str | None:
+    if isinstance(value, bytes):
+        return value.hex()
+    return value if value is None or isinstance(value, str) else str(value)
+
+
+_DIALECTS: Final = {
+    "duckdb": _Dialect("SELECT version()", _duckdb_read_only, _duckdb_batches),
+    "sqlite": _Dialect("SELECT sqlite_version()", _sqlite_read_only, _sqlite_batches),
+}

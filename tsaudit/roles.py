@@ -1,0 +1,236 @@
+"""Which column of a SQL table is the time, which are tags, which are fields. Pure: nothing is asked of a database.
+
+An engine that says so itself, as InfluxDB does, needs none of this.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from tsaudit.config import Columns
+from tsaudit.profile import Measurement, Role
+
+LONG_TEXT: Final = 64
+"""Texts longer than this on average are prose, not names."""
+NUMBERS_SHARE: Final = 0.95
+"""From this share of number-like values on a text column holds numbers."""
+
+_TIME_NAMES: Final = ("time", "timestamp", "ts", "datetime", "date", "_time", "event_time", "created_at", "recorded_at")
+_ID_NAME: Final = re.compile(r"(^|_)(id|uuid|guid|key|code|serial|no|nr|number)$|id$", re.IGNORECASE)
+_EARLIEST: Final = datetime(1980, 1, 1, tzinfo=UTC).timestamp()
+_LATEST: Final = datetime(2100, 1, 1, tzinfo=UTC).timestamp()
+_ISO: Final = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?([zZ]|[+-]\d\d(:?\d\d)?)?)?")
+
+
+class TimeKind(enum.StrEnum):
+    """How a column keeps the time."""
+
+    TIMESTAMP = "timestamp"
+    """The engine's own type without zone; taken as UTC."""
+    ZONED = "zoned"
+    TEXT = "text"
+    """ISO 8601."""
+    SECONDS = "s"
+    MILLISECONDS = "ms"
+    MICROSECONDS = "us"
+    NANOSECONDS = "ns"
+
+
+_UNITS: Final = {
+    TimeKind.SECONDS: 1.0,
+    TimeKind.MILLISECONDS: 1e3,
+    TimeKind.MICROSECONDS: 1e6,
+    TimeKind.NANOSECONDS: 1e9,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column as the catalogue has it."""
+
+    name: str
+    data_type: str
+    key_position: int | None = None
+    """From 1 in the primary or unique key; None outside it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """What a sample says of a column."""
+
+    count: int
+    """Values that are not null."""
+    mean_length: float
+    """Of the values as text, in characters."""
+    number_share: float
+    """Share of the values that read as numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimeColumn:
+    """The column that says when."""
+
+    name: str
+    kind: TimeKind
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """The role of one column, and why."""
+
+    column: Column
+    role: Role
+    reason: str
+
+
+def time_column(
+    columns: Sequence[Column],
+    values: Mapping[str, Sequence[object]],
+    chosen: Columns | None = None,
+    *,
+    typed: bool = True,
+) -> TimeColumn | None:
+    """The column that says when; None when no column does.
+
+    `values` holds some values of the columns that `time_candidates` names. The configuration comes first; then
+    columns of a time type, those named like time and members of the key before others; then numbers and texts that
+    are named like time and hold plausible instants.
+    """
+    for column in time_candidates(columns, chosen, typed=typed):
+        if kind := _kind(values.get(column.name, ()), empty=_native(column)):
+            return TimeColumn(column.name, kind)
+    native = [c for c in columns if typed and _native(c) and (chosen is None or chosen.time in (None, c.name))]
+    best = min(native, key=_preference, default=None)
+    kind = _native(best) if best else None
+    return TimeColumn(best.name, kind) if best and kind else None
+
+
+def time_candidates(columns: Sequence[Column], chosen: Columns | None = None, *, typed: bool = True) -> list[Column]:
+    """Columns that may be the time if their values bear it out, best first; empty when none need be read.
+
+    `typed`: False for an engine that lets any column hold anything, as SQLite does: there a type alone says nothing.
+    """
+    if chosen is not None and chosen.time is not None:
+        return [c for c in columns if c.name == chosen.time and not (typed and _native(c))]
+    if typed and any(_native(c) for c in columns):
+        return []
+    return sorted((c for c in columns if _native(c) or c.name.lower() in _TIME_NAMES), key=_preference)
+
+
+def assign(
+    columns: Sequence[Column],
+    time: TimeColumn | None,
+    values: Mapping[str, Values],
+    *,
+    chosen: Columns | None = None,
+    previous: Measurement | None = None,
+) -> list[Assigned]:
+    """The role of every column, in the order of the table.
+
+    In this order: the configuration, the table's key, what the column was in the profile before (as long as its type
+    is the same), its type, its values. `values` holds what a sample says of text columns; one that is missing there
+    counts as a tag.
+    """
+    name = time.name if time else None
+    key = _key_members(columns, name)
+    before = _roles_before(previous)
+    assigned = []
+    for column in columns:
+        if column.name == name:
+            assigned.append(Assigned(column, Role.TIME, "the time column"))
+            continue
+        found = _by_configuration(column, chosen) or _by_key(column, key)
+        found = found or before.get((column.name, column.data_type))
+        role, reason = found or _by_type_and_values(column, values.get(column.name))
+        assigned.append(Assigned(column, role, reason))
+    return assigned
+
+
+def is_text(data_type: str) -> bool:
+    """Whether the type can name a source: text, enumeration, UUID or boolean."""
+    return bool(re.match(r"(N?VAR)?CHAR|N?VARCHAR|TEXT|STRING|BPCHAR|CLOB|ENUM|UUID|BOOL|$", data_type.upper()))
+
+
+_CONFIGURED: Final = "set in tsaudit.yaml"
+
+
+def _by_configuration(column: Column, chosen: Columns | None) -> tuple[Role, str] | None:
+    if chosen is None:
+        return None
+    if column.name in chosen.tags:
+        return Role.TAG, _CONFIGURED
+    return (Role.FIELD, _CONFIGURED) if column.name in chosen.fields else None
+
+
+def _key_members(columns: Sequence[Column], time: str | None) -> frozenset[str]:
+    """Columns that, with the time, make the table's key; empty for a key that numbers rows or names none."""
+    key = {c.name for c in columns if c.key_position is not None}
+    if time not in key:
+        return frozenset()
+    return frozenset(key - {time})
+
+
+def _by_key(column: Column, key: frozenset[str]) -> tuple[Role, str] | None:
+    if not key:
+        return None
+    if column.name in key:
+        return Role.TAG, "part of the table's key, with the time"
+    return Role.FIELD, "outside the table's key"
+
+
+def _roles_before(previous: Measurement | None) -> dict[tuple[str, str], tuple[Role, str]]:
+    if previous is None:
+        return {}
+    tags = {(t.key, t.data_type): (Role.TAG, t.role_reason) for t in previous.tags}
+    fields = {(f.key, f.types[0]): (Role.FIELD, f.role_reason) for f in previous.fields if len(f.types) == 1}
+    return {column: role for column, role in (tags | fields).items() if role[1] != _CONFIGURED}
+
+
+def _by_type_and_values(column: Column, values: Values | None) -> tuple[Role, str]:
+    kind = column.data_type.lower() or "untyped"
+    if not is_text(column.data_type):
+        return Role.FIELD, f"a {kind} column"
+    if values is None or values.count == 0:
+        return Role.TAG, f"a {kind} column without values to judge by"
+    if values.mean_length > LONG_TEXT:
+        return Role.FIELD, f"long text, {values.mean_length:.0f} characters on average"
+    if kind.startswith("bool"):
+        return Role.TAG, f"a {kind} column"
+    if values.number_share >= NUMBERS_SHARE and not _ID_NAME.search(column.name):
+        return Role.FIELD, f"numbers kept as text ({values.number_share:.0%} of the values read)"
+    return Role.TAG, f"a {kind} column with short values"
+
+
+def _native(column: Column) -> TimeKind | None:
+    """How a column of a time type keeps the time; None for other types."""
+    kind = column.data_type.upper()
+    if re.match(r"TIMESTAMPTZ|TIMESTAMP.* WITH TIME ZONE", kind):
+        return TimeKind.ZONED
+    return TimeKind.TIMESTAMP if re.match(r"TIMESTAMP|DATETIME|DATE\b", kind) else None
+
+
+def _preference(column: Column) -> tuple[int, bool, str]:
+    name = column.name.lower()
+    place = _TIME_NAMES.index(name) if name in _TIME_NAMES else len(_TIME_NAMES)
+    return place, column.key_position is None, name
+
+
+def _kind(values: Sequence[object], empty: TimeKind | None) -> TimeKind | None:
+    """How the values keep the time; None when they are no plausible instants. `empty` is for a column of nulls."""
+    present = [v for v in values if v is not None]
+    if not present:
+        return empty
+    if all(isinstance(v, str) and _ISO.fullmatch(v) for v in present):
+        return TimeKind.TEXT
+    if not all(isinstance(v, int | float) and not isinstance(v, bool) for v in present):
+        return None
+    numbers = [float(v) for v in present if isinstance(v, int | float)]
+    for kind, factor in _UNITS.items():
+        if all(_EARLIEST * factor <= n <= _LATEST * factor for n in numbers):
+            return kind
+    return None
