@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tsaudit import config_file
 from tsaudit.config import Settings
-from tsaudit.config_file import ConfigError, advice, find, load
+from tsaudit.config_file import ConfigError, advice, find, load, load_mapping
 from tsaudit.terminal import printable
 
 TARGET = "targets:\n  - name: a\n    engine: duckdb\n    url: duckdb:///a.db\n"
@@ -75,12 +75,16 @@ def test_paths_when_file_itself_is_given_relatively(tmp_path: Path, monkeypatch:
 
 
 def test_scalars_when_yaml_would_guess_their_type(tmp_path: Path) -> None:
-    text = TARGET + "    username: no\n    password: 0123\n    limits: {r.x: 1e6}\n    max_age: 2w\n"
+    text = (
+        TARGET + "    username: no\n    password: 0123\n    limits: {high-series-cardinality.max_series: 1e6}\n"
+        "    max_age: 2w\n"
+    )
     target = load(write(tmp_path, text)).targets[0]
     assert target.username == "no"
     assert target.password is not None
     assert target.password.get_secret_value() == "0123"
     assert target.max_age == timedelta(weeks=2)
+    assert target.limits == {"high-series-cardinality.max_series": 1e6}
 
 
 def test_keys_when_nothing_stands_behind_them(tmp_path: Path) -> None:
@@ -140,8 +144,20 @@ CASES = {
         "5: targets[0].budget.deadline_s: must be more than 0, got `0`",
     ),
     "not a number": (
-        TARGET + "limits: {a.b: nan}\n",
-        "5: limits.a.b: expected a number, not infinity, got `nan`",
+        TARGET + "limits: {high-series-cardinality.max_series: nan}\n",
+        "5: limits.high-series-cardinality.max_series: expected a number, not infinity, got `nan`",
+    ),
+    "unknown limit": (
+        TARGET + "    limits:\n      high-series-cardinality.max: 1\n",
+        "6: targets[0].limits.high-series-cardinality.max: there is no such limit, did you mean high-series-cardina",
+    ),
+    "unknown limit of measurements, nothing near": (
+        TARGET + "    measurements: {x: {limits: {zz: 1}}}\n",
+        "5: targets[0].measurements.x.limits.zz: there is no such limit; `tsaudit explain RULE` lists",
+    ),
+    "unknown plan": (
+        TARGET + "    plan: influx-cloud-free\n",
+        "5: targets[0].plan: unknown plan `influx-cloud-free`, did you mean influxdb-cloud-free?",
     ),
     "duration without unit": (
         TARGET + "    window: 30\n",
@@ -334,6 +350,26 @@ def test_aliases_when_they_multiply_take_no_time(tmp_path: Path) -> None:
     levels = "".join(f"  - &l{i} [{', '.join([f'*l{i - 1}'] * 9)}]\n" for i in range(1, 30))
     found = problems(tmp_path, f"targets:\n  - &l0 [x]\n{levels}")
     assert found[0] == "2: targets[0]: expected `key: value` lines, got a list"
+
+
+def test_mapping_when_it_stands_in_another_file(tmp_path: Path) -> None:
+    target = {"name": "a", "engine": "sqlite", "url": "sqlite:///\x7f\U0001f600.db", "budget": {"concurrency": 2}}
+    found = load_mapping({"targets": [target | {"databases": ("m",)}]}, label="defs.yaml", folder=tmp_path).targets[0]
+    assert found.url.get_secret_value() == f"sqlite:///{tmp_path}/\x7f\U0001f600.db"
+    assert found.budget.concurrency == 2
+    assert found.databases == ("m",)
+
+
+def test_mapping_when_wrong_names_the_file_without_a_line(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load_mapping({"targets": [{"name": None, "engin": 3}]}, label="defs.yaml", folder=tmp_path)
+    assert caught.value.problems[0] == "defs.yaml: targets[0].engin: unknown key, did you mean engine?"
+
+
+def test_owner_when_its_reference_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TSAUDIT_TEST_UNSET", raising=False)
+    (found,) = problems(tmp_path, TARGET + "    owner: ${TSAUDIT_TEST_UNSET}\n", resolve_env=False)
+    assert found.startswith("5: targets[0].owner: the environment variable TSAUDIT_TEST_UNSET is not set")
 
 
 def test_schema_when_published_describes_every_key() -> None:

@@ -7,7 +7,6 @@ file, line and the nearest right word in each error, is in `tsaudit.config_file`
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from datetime import timedelta
 from typing import Annotated, Any, Final, Literal
@@ -273,25 +272,26 @@ class Settings(Model):
             for i, t in enumerate(self.targets)
             for pattern, m in t.measurements.items()
         ]
-        for _, problem in inconsistencies(self.owners, [t.name for t in self.targets], used):
+        names: list[tuple[Path, str]] = [(("targets", i, "name"), t.name) for i, t in enumerate(self.targets)]
+        for _, problem in inconsistencies(self.owners, names, [(place, o) for place, o in used if o]):
             raise ValueError(problem)
         return self
 
 
 def inconsistencies(
-    owners: Collection[str], target_names: Iterable[str], used: Iterable[tuple[Path, str | None]]
+    owners: Collection[str], names: Iterable[tuple[Path, str]], used: Iterable[tuple[Path, str]]
 ) -> Iterator[tuple[Path, str]]:
     """Where parts of a file contradict each other, each with what is wrong.
 
-    `used` are the owners named outside `owners`, with their places.
+    `names` are those of the targets, `used` the owners named outside `owners`; both with their places.
     """
     if "default" not in owners:
         yield ("owners",), "needs an entry `default`: somebody has to be told"
-    seen: Counter[str] = Counter()
-    for position, name in enumerate(target_names):
-        seen[name] += 1
-        if seen[name] == 2:
-            yield ("targets", position, "name"), f"two targets are named `{name}`; history is kept under the name"
+    seen: set[str] = set()
+    for place, name in names:
+        if name in seen:
+            yield place, f"two targets are named `{name}`; history is kept under the name"
+        seen.add(name)
     for place, owner in used:
-        if owner is not None and owner not in owners:
+        if owner not in owners:
             yield place, f"owner `{owner}` is not defined under `owners`"

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
-import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -14,10 +12,11 @@ from urllib.parse import urlsplit
 from pydantic import SecretStr, ValidationError
 
 from tsaudit import config_words as words
-from tsaudit.config import ENGINES, Settings, inconsistencies
 from tsaudit.config import Path as Place
+from tsaudit.config import Settings
+from tsaudit.config_checks import contradictions
 from tsaudit.terminal import printable
-from tsaudit.yaml_document import Document, DocumentError, Node, parse
+from tsaudit.yaml_document import Document, DocumentError, Node, of, parse
 
 DEFAULT_NAME: Final = "tsaudit.yaml"
 VARIABLE: Final = "TSAUDIT_CONFIG"
@@ -53,20 +52,20 @@ def load(path: str | Path, *, resolve_env: bool = True) -> Settings:
     does other text whose variable is not set. That is enough to list targets, owners and schedules, not to connect.
     """
     file = Path(path)
-    reader = _Reader(file, _read(file), resolve_env)
-    settings = reader.settings()
-    if reader.problems or settings is None:
-        raise ConfigError(*reader.lines())
-    return _anchored(settings, file.absolute().parent)
+    return _settings(_read(file), str(file), file.absolute().parent, resolve_env)
 
 
 def load_mapping(data: Mapping[str, Any], *, label: str, folder: Path, resolve_env: bool = True) -> Settings:
     """What `load` makes of a file with this content in `folder`. Problems name `label` and the key, but no line."""
-    reader = _Reader(Path(label), parse(json.dumps(data, default=str)), resolve_env)
+    return _settings(of(data), label, folder.absolute(), resolve_env)
+
+
+def _settings(document: Document, label: str, folder: Path, resolve_env: bool) -> Settings:
+    reader = _Reader(label, document, resolve_env)
     settings = reader.settings()
     if reader.problems or settings is None:
-        raise ConfigError(*reader.texts())
-    return _anchored(settings, folder.absolute())
+        raise ConfigError(*reader.lines())
+    return _anchored(settings, folder)
 
 
 def advice(path: str | Path) -> tuple[str, ...]:
@@ -110,8 +109,8 @@ def _read(file: Path) -> Document:
 class _Reader:
     """Turns the document into settings and gathers what is wrong on the way."""
 
-    def __init__(self, file: Path, document: Document, resolve_env: bool) -> None:
-        self._label = printable(str(file))
+    def __init__(self, label: str, document: Document, resolve_env: bool) -> None:
+        self._label = printable(label)
         self._document = document
         self._resolve_env = resolve_env
         self._unset: dict[Place, str] = {}
@@ -120,20 +119,29 @@ class _Reader:
         self.problems = set(document.problems)
 
     def settings(self) -> Settings | None:
-        """The document as settings; None, or `problems` not empty, when something is wrong."""
-        return self.validate(self.value(self._document.root, ()))
-
-    def texts(self) -> list[str]:
-        return [f"{self._label}: {printable(text, 400)}" for text in sorted({text for _, text in self.problems})]
+        """The document as settings; None when something is wrong, which is then in `problems`."""
+        data = self._value(self._document.root, ())
+        known = dict(contradictions(data))
+        for place, problem in known.items():
+            self._add(place, words.unset(self._unset[place]) if place in self._unset else problem)
+        try:
+            return Settings.model_validate(data)
+        except ValidationError as error:
+            for item in error.errors(include_url=False):
+                self._explain(item, known.keys())
+            return None
 
     def lines(self) -> list[str]:
-        return [f"{self._label}:{line}: {printable(text, 400)}" for line, text in sorted(self.problems)]
+        """The problems, sorted by line."""
+        return [
+            f"{self._label}{f':{line}' if line else ''}: {printable(text, 400)}" for line, text in sorted(self.problems)
+        ]
 
     def _add(self, place: Place, problem: str) -> None:
         name = words.place(place)
         self.problems.add((self._document.line(place), f"{name}: {problem}" if name else problem))
 
-    def value(self, node: Node, place: Place) -> Any:
+    def _value(self, node: Node, place: Place) -> Any:
         """Plain Python of a node, references filled in. What several aliases share is built once."""
         if node.value is None:
             return None
@@ -141,7 +149,7 @@ class _Reader:
             return self._filled(node.value, place)
         if id(node) not in self._built:
             entries = node.value.items() if isinstance(node.value, dict) else enumerate(node.value)
-            built = {key: self.value(child, (*place, key)) for key, child in entries}
+            built = {key: self._value(child, (*place, key)) for key, child in entries}
             self._built[id(node)] = built if isinstance(node.value, dict) else list(built.values())
         return self._built[id(node)]
 
@@ -164,26 +172,7 @@ class _Reader:
 
         return _REFERENCE.sub(one, text)
 
-    def validate(self, data: Any) -> Settings | None:
-        """The settings; None when something is wrong, which is then in `problems`."""
-        crossed = [*_engines(data), *_contradictions(data)]
-        for place, problem in crossed:
-            self._add(place, problem)
-        try:
-            settings = Settings.model_validate(data)
-        except ValidationError as error:
-            for item in error.errors(include_url=False):
-                self._explain(item, known={place for place, _ in crossed})
-            return None
-        if not self.problems:
-            try:
-                _check_limits(settings)
-            except ValueError as error:
-                for problem in str(error).splitlines():
-                    self.problems.add((self._line_of_words_in(problem), problem))
-        return settings
-
-    def _explain(self, item: Mapping[str, Any], known: set[Place]) -> None:
+    def _explain(self, item: Mapping[str, Any], known: Collection[Place]) -> None:
         place = tuple(part for part in item["loc"] if part != "[key]")
         if place in self._unset:
             self._add(place, words.unset(self._unset[place]))
@@ -192,16 +181,6 @@ class _Reader:
         elif not (known and place == ()) and place not in known:
             written = None if _is_secret(place) else self._document.text(place)
             self._add(place, words.problem(item, place, written))
-
-    def _line_of_words_in(self, problem: str) -> int:
-        """The first line that holds a key or text quoted in the problem."""
-        quoted = set(re.findall(r"`([^`]+)`", problem))
-        keyed = [
-            self._document.line(place)
-            for place, text in _texts(self._document)
-            if text in quoted or quoted & {str(part) for part in place}
-        ]
-        return min(keyed, default=1)
 
 
 def _is_secret(place: Place) -> bool:
@@ -231,49 +210,6 @@ def _reveals(place: Place, text: str) -> bool:
         return bool(urlsplit(text).password)
     except ValueError:
         return "@" in text
-
-
-def _engines(data: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
-    """Targets whose engine is known by name but cannot be audited by this version."""
-    available = _available()
-    for i, target in enumerate(_list(data.get("targets"))):
-        engine = target.get("engine") if isinstance(target, dict) else None
-        if isinstance(engine, str) and engine in ENGINES and engine not in available:
-            yield (
-                ("targets", i, "engine"),
-                f"{engine} is not in this version of tsaudit; it audits {', '.join(available)}",
-            )
-
-
-def _contradictions(data: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
-    """`inconsistencies` of a file that may still have other mistakes in it."""
-    owners = data.get("owners")
-    targets = [t if isinstance(t, dict) else {} for t in _list(data.get("targets"))]
-    routes = [r if isinstance(r, dict) else {} for r in _list(data.get("routes"))]
-    used: list[tuple[Place, Any]] = [(("targets", i, "owner"), t.get("owner")) for i, t in enumerate(targets)]
-    used += [(("routes", i, "owner"), r.get("owner")) for i, r in enumerate(routes)]
-    for i, target in enumerate(targets):
-        patterns = target.get("measurements")
-        for pattern, settings in patterns.items() if isinstance(patterns, dict) else ():
-            owner = settings.get("owner") if isinstance(settings, dict) else None
-            used.append((("targets", i, "measurements", pattern, "owner"), owner))
-    names = [str(t.get("name", i)) for i, t in enumerate(targets)]
-    known = owners if isinstance(owners, dict) else {"default": None}
-    yield from inconsistencies(known, names, [(p, o) for p, o in used if o is None or isinstance(o, str)])
-
-
-def _available() -> tuple[str, ...]:
-    connectors = importlib.import_module("tsaudit.connectors")
-    return tuple(getattr(connectors, "AVAILABLE", ("duckdb", "sqlite", "influxdb1")))
-
-
-def _check_limits(settings: Settings) -> None:
-    if importlib.util.find_spec("tsaudit.plans"):
-        importlib.import_module("tsaudit.plans").check_limits(settings)
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 def _anchored(settings: Settings, folder: Path) -> Settings:

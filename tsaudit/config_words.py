@@ -41,12 +41,12 @@ def unset(name: str) -> str:
     return f"the environment variable {name} is not set; export it or write the value here"
 
 
-def nearest(word: str, choices: Iterable[str]) -> str:
+def nearest(word: str, choices: Iterable[str], cutoff: float = 0.6) -> str:
     """`, did you mean x?`; empty when nothing is close."""
     names = list(choices)
     start = word.lower()
     found = [n for n in names if len(start) > 2 and (n.startswith(start) or start.startswith(n))]
-    found = found[:3] or difflib.get_close_matches(start, names, n=1, cutoff=0.6)
+    found = found[:3] or difflib.get_close_matches(start, names, n=1, cutoff=cutoff)
     return f", did you mean {' or '.join(found)}?" if found else ""
 
 

@@ -1,0 +1,69 @@
+"""What has to agree across a configuration file, checked on plain data that may still have other mistakes in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tsaudit.config import ENGINES, Path, inconsistencies
+from tsaudit.config_words import nearest
+from tsaudit.connectors import AVAILABLE
+from tsaudit.plans import PLANS
+from tsaudit.rules import all_rules
+
+
+def contradictions(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    """Places in the file, each with what is wrong there."""
+    yield from _engines(data)
+    yield from _names_and_owners(data)
+    yield from _limits(data)
+
+
+def _engines(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    """Engines that tsaudit knows by name and cannot audit in this version."""
+    for place, engine in _at(data, "targets", "*", "engine"):
+        if engine in ENGINES and engine not in AVAILABLE:
+            yield place, f"{engine} is not in this version of tsaudit; it audits {', '.join(AVAILABLE)}"
+
+
+def _names_and_owners(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    owners = data.get("owners")
+    used = [
+        *_at(data, "targets", "*", "owner"),
+        *_at(data, "targets", "*", "measurements", "*", "owner"),
+        *_at(data, "routes", "*", "owner"),
+    ]
+    known = owners if isinstance(owners, dict) else {"default": None}
+    yield from inconsistencies(known, _at(data, "targets", "*", "name"), used)
+
+
+def _limits(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    """Plans and limits that do not exist."""
+    for place, plan in _at(data, "targets", "*", "plan"):
+        if plan not in PLANS:
+            near = nearest(plan, PLANS) or f"; one of {', '.join(PLANS)}"
+            yield place, f"unknown plan `{plan}`{near}"
+    known = {f"{rule.name}.{threshold.name}" for rule in all_rules() for threshold in rule.thresholds}
+    for prefix in ((), ("targets", "*"), ("targets", "*", "measurements", "*")):
+        for place, _ in _at(data, *prefix, "limits", "*"):
+            name = str(place[-1])
+            if name not in known:
+                near = nearest(name, sorted(known), cutoff=0.5)
+                yield place, "there is no such limit" + (near or "; `tsaudit explain RULE` lists a rule's limits")
+
+
+def _at(data: object, *pattern: str) -> Iterator[tuple[Path, str]]:
+    """Every text at places like `pattern`, where `*` stands for any key or position."""
+    if not pattern:
+        if isinstance(data, str):
+            yield (), data
+        return
+    if isinstance(data, list):
+        entries: list[tuple[int | str, Any]] = list(enumerate(data)) if pattern[0] == "*" else []
+    elif isinstance(data, dict):
+        entries = list(data.items()) if pattern[0] == "*" else [(pattern[0], data.get(pattern[0]))]
+    else:
+        return
+    for key, value in entries:
+        for place, found in _at(value, *pattern[1:]):
+            yield (key, *place), found
