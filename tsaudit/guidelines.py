@@ -6,12 +6,21 @@ import enum
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
 from tsaudit.config import ENGINES
 
-if TYPE_CHECKING:
-    from tsaudit.rule import Rule
+
+class Rule(Protocol):
+    """What is needed of a rule here."""
+
+    @property
+    def code(self) -> str: ...
+    @property
+    def guidelines(self) -> tuple[str, ...]: ...
+    @property
+    def engines(self) -> frozenset[str]: ...
+
 
 _GROUPS: Final = {
     "I2": ("influxdb1", "influxdb2"),
@@ -94,7 +103,7 @@ def _guideline(id_: str, title: str, systems: str, moot: Mapping[str, str] | Non
     reasons: dict[str, str] = {}
     for group, reason in (moot or {}).items():
         members = ENGINES if group == "*" else _GROUPS.get(group, (group,))
-        reasons |= {engine: reason for engine in members}
+        reasons |= dict.fromkeys(members, reason)
     return Guideline(id_, title, where, {e: reasons[e] for e in ENGINES if e not in where})
 
 
@@ -306,22 +315,18 @@ def as_json(rules: Iterable[Rule]) -> str:
     return json.dumps(rows, indent=2, ensure_ascii=False)
 
 
+_INTRODUCTION: Final = (
+    "What tsaudit is to check, and which rule does so on which engine. `yes`: a rule checks it there; `open`: it "
+    "matters there and no rule checks it yet; `-`: it does not matter there, for the reason given below the table."
+)
+_GENERATED: Final = "Generated from `tsaudit/guidelines.py` and the rules; `make golden` writes it anew."
 _SIGNS: Final = {State.CHECKED: "yes", State.MOOT: "-", State.OPEN: "open"}
 
 
 def markdown(rules: Iterable[Rule]) -> str:
     """The status of every guideline as a document: one table per chapter, then why something is moot."""
     rows = status(rules)
-    lines = [
-        "# Guidelines",
-        "",
-        "What tsaudit is to check, and which rule does so on which engine. `yes`: a rule checks it there; `open`: it "
-        "matters there and no rule checks it yet; `-`: it does not matter there, for the reason given below the table.",
-        "",
-        _summary(rows),
-        "",
-        "Generated from `tsaudit/guidelines.py` and the rules; `make golden` writes it anew.",
-    ]
+    lines = ["# Guidelines", "", _INTRODUCTION, "", _summary(rows), "", _GENERATED]
     for letter, chapter in CHAPTERS.items():
         mine = [s for s in rows if s.guideline.id.startswith(letter)]
         lines += ["", f"## {letter}. {chapter}", "", *_table(mine), "", *_reasons(mine)]
