@@ -175,7 +175,7 @@ def _postgresql(url: URL) -> Engine:
             pool_pre_ping=True,
             connect_args={} if "connect_timeout" in url.query else {"connect_timeout": 10},
         )
-    except ModuleNotFoundError:
+    except ImportError:
         raise HistoryError(
             f"history {_label(url)}: the PostgreSQL driver is not installed; run pip install 'tsaudit[postgresql]'"
         ) from None

@@ -25,6 +25,9 @@ T = TypeVar("T")
 SCHEMA_FACTS: Final = frozenset({"databases", "measurements", "columns", "tag_keys", "field_types"})
 """Without a gap in these, what a profile does not show does not exist."""
 
+_LONGEST_SUBJECT_BYTES: Final = 2000
+"""PostgreSQL indexes no longer text than about 2,700 bytes; the figures of longer names are not followed."""
+
 
 class Store:
     """The history, open. Any number of threads and processes may use it at once. Methods raise HistoryError."""
@@ -151,17 +154,18 @@ def _row(profile: Profile | None, result: AuditResult, report_url: str | None) -
 
 
 def _figure_rows(profile: Profile, snapshot_id: int) -> list[dict[str, Any]]:
+    """One row per figure, without those that are no number or that could not be indexed."""
     return [
         {
             "snapshot_id": snapshot_id,
             "name": f.name,
-            "subject": stored_subject(f.subject),
+            "subject": subject,
             "value": f.value,
             "how": str(f.how),
             "standard_error": f.standard_error,
         }
-        for f in figures(profile)
-        if math.isfinite(f.value)
+        for f, subject in ((f, stored_subject(f.subject)) for f in figures(profile))
+        if math.isfinite(f.value) and len(subject.encode()) <= _LONGEST_SUBJECT_BYTES
     ]
 
 

@@ -1,0 +1,182 @@
+"""Opening a history: made, brought up to date, refused; by one process or by many at once."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import func, insert, inspect, select, text
+
+import tsaudit.history
+from tests.builders import NOW
+from tests.history.conftest import PASSWORD, Server
+from tsaudit.history import database
+from tsaudit.history.database import HEAD, VERSION_TABLE
+from tsaudit.history.schema import decision, metadata
+from tsaudit.history.store import HistoryError, Store
+
+_OPENER = """
+import sys
+from tsaudit.history.store import Store
+import alembic.command, tsaudit.history.schema
+print("ready", flush=True)
+sys.stdin.readline()
+Store.open(sys.argv[1]).close()
+"""
+
+
+def test_open_makes_the_folder_and_all_tables(address: str) -> None:
+    with Store.open(address) as store:
+        tables = set(inspect(store.engine).get_table_names())
+        assert tables == {*metadata.tables, VERSION_TABLE}
+        assert store.targets() == []
+
+
+def test_open_when_the_history_is_there_changes_nothing(address: str) -> None:
+    Store.open(address).close()
+    with Store.open(address) as store, store.reading() as connection:
+        assert connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalars().all() == [HEAD]
+
+
+def test_migrations_give_exactly_the_schema(store: Store) -> None:
+    with store.reading() as connection:
+        context = MigrationContext.configure(
+            connection, opts={"version_table": VERSION_TABLE, "compare_type": True, "target_metadata": metadata}
+        )
+        assert compare_metadata(context, metadata) == []
+
+
+def test_head_is_the_newest_migration() -> None:
+    folder = Path(tsaudit.history.__file__).parent / "migrations"
+    assert ScriptDirectory(str(folder)).get_current_head() == HEAD
+
+
+def test_open_by_several_processes_at_once_when_it_is_fresh(address: str) -> None:
+    openers = [
+        subprocess.Popen(
+            [sys.executable, "-c", _OPENER, address],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(4)
+    ]
+    for opener in openers:
+        assert opener.stdout is not None
+        assert opener.stdout.readline() == "ready\n"
+    for opener in openers:
+        assert opener.stdin is not None
+        opener.stdin.write("go\n")
+        opener.stdin.flush()
+    for opener in openers:
+        _, errors = opener.communicate(timeout=60)
+        assert (opener.returncode, errors) == (0, "")
+
+
+def test_open_refuses_a_newer_schema(address: str) -> None:
+    with Store.open(address) as store, store.writing("test") as connection:
+        connection.execute(text(f"UPDATE {VERSION_TABLE} SET version_num = '9999'"))
+    with pytest.raises(HistoryError, match=r"newer tsaudit \(its revision is 9999, .*; upgrade tsaudit$"):
+        Store.open(address)
+
+
+def test_open_refuses_a_database_of_somebody_else(address: str) -> None:
+    if address.startswith("sqlite"):
+        Path(address.removeprefix("sqlite:///")).parent.mkdir()
+    engine = (database._sqlite if address.startswith("sqlite") else database._postgresql)(database._checked(address))
+    with engine.begin() as connection:
+        connection.execute(text("CREATE TABLE cpu (host TEXT)"))
+    with pytest.raises(HistoryError, match=r"holds tables that are not tsaudit's \(cpu\)"):
+        Store.open(address)
+    assert inspect(engine).get_table_names() == ["cpu"]
+    engine.dispose()
+
+
+def test_open_refuses_a_file_that_is_no_database(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("not a database at all, only text" * 100)
+    with pytest.raises(HistoryError, match=r"^history .*notes.txt: file is not a database$"):
+        Store.open(f"sqlite:///{tmp_path}/notes.txt")
+
+
+def test_open_names_the_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(HistoryError, match=r"cannot make the folder .*/file"):
+        Store.open(f"sqlite:///{tmp_path}/file/history.db")
+
+
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        ("nonsense", "not an address"),
+        ("mysql://root@localhost/db", "cannot be kept in `mysql`"),
+        ("postgresql+psycopg2://localhost/db", r"cannot be kept in `postgresql\+psycopg2`"),
+        ("sqlite://", "needs a file"),
+        ("sqlite:///:memory:", "needs a file"),
+    ],
+)
+def test_open_refuses_an_address_with_one_clear_line(address: str, message: str) -> None:
+    with pytest.raises(HistoryError, match=message) as caught:
+        Store.open(address)
+    assert "\n" not in str(caught.value)
+
+
+def test_open_names_the_extra_when_the_driver_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(HistoryError, match=r"pip install 'tsaudit\[postgresql\]'"):
+        Store.open("postgresql://user:hidden@localhost/db")
+
+
+def test_error_never_holds_the_password_when_the_login_fails(postgresql: Server) -> None:
+    with pytest.raises(HistoryError, match="password authentication failed") as caught:
+        Store.open(postgresql.address("public", password="tester"))  # also the user's name, so it would show
+    assert "tester" not in str(caught.value)
+    assert str(postgresql.port) in str(caught.value)
+
+
+def test_error_never_holds_a_password_given_as_an_option() -> None:
+    url = database._checked(f"postgresql://h/db?password={PASSWORD}")
+    with pytest.raises(HistoryError) as caught, database.readable_errors(url):
+        raise sqlite3.OperationalError(f"cannot log in with {PASSWORD}\nsecond line")
+    assert str(caught.value) == "history postgresql://h/db: cannot log in with ***"
+
+
+def test_error_says_when_there_is_no_server() -> None:
+    with pytest.raises(HistoryError, match=r"^history postgresql://127.0.0.1:1/db: .*refused"):
+        Store.open("postgresql://127.0.0.1:1/db")
+
+
+def test_reading_keeps_no_writer_waiting(store: Store) -> None:
+    with store.reading() as reader:
+        reader.execute(text("SELECT count(*) FROM snapshot")).scalar()
+        with store.writing("other") as writer:
+            writer.execute(text("DELETE FROM figure"))
+
+
+def test_sqlite_is_set_up_for_many_users(tmp_path: Path) -> None:
+    with Store.open(f"sqlite:///{tmp_path}/history.db") as store, store.reading() as connection:
+        settings = [
+            connection.exec_driver_sql(f"PRAGMA {name}").scalar()
+            for name in ("journal_mode", "foreign_keys", "busy_timeout")
+        ]
+    assert settings == ["wal", 1, 60_000]
+
+
+def test_writing_leaves_nothing_when_it_breaks_off(store: Store) -> None:
+    row = {"fingerprint": "f", "kind": "ack", "owner": "o", "reason": "r", "made_at": NOW.replace(tzinfo=None)}
+
+    def half_done() -> None:
+        with store.writing("x") as connection:
+            connection.execute(insert(decision).values(**row, severity="warn"))
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        half_done()
+    with store.reading() as connection:
+        assert connection.execute(select(func.count()).select_from(decision)).scalar() == 0

@@ -1,0 +1,399 @@
+"""Incidents over the days: opened, raised, resolved, decided about; replayed without harm."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from typing import Final
+
+import pytest
+from sqlalchemy import func, select, update
+
+from tests.builders import DAY, a_finding, a_result, a_rule_result
+from tsaudit.config import Incidents
+from tsaudit.finding import UNREACHABLE_CODE, Finding, Outcome, RuleResult, Severity, Subject, fingerprint
+from tsaudit.history import incidents
+from tsaudit.history.incidents import Change, ChangeKind, DecisionKind, Incident, State
+from tsaudit.history.schema import incident_day
+from tsaudit.history.store import Store
+from tsaudit.profile import Gap, Reason
+
+HOST: Final = Subject("main", "cpu", "host")
+MARK: Final = fingerprint("demo", "CAR001", HOST)
+QUICK: Final = Incidents(open_after=1, resolve_after=1)
+
+BAD: Final = a_rule_result(a_finding(HOST))
+CRITICAL: Final = a_rule_result(a_finding(HOST, Severity.CRITICAL))
+GOOD: Final = a_rule_result()
+
+
+def a_gap(database: str | None = "main", measurement: str | None = "cpu") -> Gap:
+    return Gap("tag_values", Reason.DENIED, "no right", database, measurement)
+
+
+def not_judged(outcome: Outcome, *gaps: Gap) -> RuleResult:
+    return a_rule_result(outcome=outcome, gaps=gaps)
+
+
+def on(days: int) -> date:
+    return DAY + timedelta(days=days)
+
+
+def team(finding: Finding, rule: RuleResult) -> str:
+    return f"owner of {finding.subject.measurement}"
+
+
+def run(store: Store, days: int, *rules: RuleResult, policy: Incidents = QUICK, target: str = "demo") -> list[Change]:
+    result = a_result(*rules, day=on(days), target=target)
+    store.save(None, result, None)
+    return incidents.update(store, result, policy, team)
+
+
+def kinds(store: Store, days: int, *rules: RuleResult, policy: Incidents = QUICK) -> list[str]:
+    return [str(c.kind) for c in run(store, days, *rules, policy=policy)]
+
+
+def only(store: Store, day: date | None = None) -> Incident:
+    (found,) = incidents.current(store, "demo", day)
+    return found
+
+
+def test_update_opens_continues_and_resolves(store: Store) -> None:
+    (opened,) = run(store, 0, BAD)
+    assert opened.kind is ChangeKind.OPENED
+    assert opened.incident == Incident(
+        target="demo",
+        fingerprint=MARK,
+        code="CAR001",
+        rule="high-series-cardinality",
+        subject=HOST,
+        state=State.OPEN,
+        severity=Severity.WARN,
+        owner="owner of cpu",
+        first_seen=DAY,
+        opened=DAY,
+        resolved=None,
+        day=DAY,
+        finding=BAD.findings[0],
+    )
+    assert only(store) == opened.incident
+    assert kinds(store, 1, BAD) == ["continued"]
+    (resolved,) = run(store, 2, GOOD)
+    assert resolved.kind is ChangeKind.RESOLVED
+    assert resolved.incident.finding == BAD.findings[0]
+    assert (resolved.incident.opened, resolved.incident.resolved) == (DAY, on(2))
+    assert only(store).state is State.RESOLVED
+    assert kinds(store, 3, GOOD) == []
+
+
+def test_update_when_nothing_is_wrong(store: Store) -> None:
+    assert run(store, 0, GOOD) == []
+    assert incidents.current(store) == []
+
+
+def test_finding_of_severity_info_opens_nothing_and_counts_as_good(store: Store) -> None:
+    info = a_rule_result(a_finding(HOST, Severity.INFO))
+    assert kinds(store, 0, info) == []
+    assert incidents.current(store) == []
+    run(store, 1, BAD)
+    assert kinds(store, 2, info) == ["resolved"]
+
+
+def test_incident_opens_after_as_many_bad_runs_in_a_row_as_configured(store: Store) -> None:
+    policy = Incidents(open_after=3, resolve_after=1)
+    seen = [kinds(store, i, rule, policy=policy) for i, rule in enumerate([BAD, BAD, GOOD, BAD, BAD, BAD])]
+    assert seen == [[], [], [], [], [], ["opened"]]
+    assert (only(store).first_seen, only(store).opened) == (DAY, on(5))
+    assert only(store, on(4)).state is State.WATCHING
+    assert incidents.current(store, "demo", on(2)) == [], "it went away before it opened"
+
+
+def test_incident_resolves_after_as_many_good_runs_in_a_row_as_configured(store: Store) -> None:
+    policy = Incidents(open_after=1, resolve_after=2)
+    seen = [kinds(store, i, rule, policy=policy) for i, rule in enumerate([BAD, GOOD, BAD, GOOD, GOOD])]
+    assert seen == [["opened"], ["continued"], ["continued"], ["continued"], ["resolved"]]
+
+
+def test_incident_that_comes_back_opens_anew_and_keeps_its_first_day(store: Store) -> None:
+    run(store, 0, BAD)
+    run(store, 1, GOOD)
+    (again,) = run(store, 5, BAD)
+    assert again.kind is ChangeKind.OPENED
+    assert (again.incident.opened, again.incident.first_seen, again.incident.resolved) == (on(5), DAY, None)
+
+
+def test_severity_that_rises_and_falls_while_open(store: Store) -> None:
+    seen = [kinds(store, i, rule) for i, rule in enumerate([BAD, CRITICAL, CRITICAL, BAD])]
+    assert seen == [["opened"], ["raised"], ["continued"], ["lowered"]]
+    assert only(store).severity is Severity.WARN
+
+
+@pytest.mark.parametrize(
+    "unknown",
+    [
+        (not_judged(Outcome.ERROR),),
+        (not_judged(Outcome.NOT_APPLICABLE),),
+        (not_judged(Outcome.OPEN),),
+        (not_judged(Outcome.OPEN, a_gap()),),
+        (not_judged(Outcome.OPEN, a_gap(measurement=None)),),
+        (not_judged(Outcome.OPEN, a_gap(database=None, measurement=None)),),
+        (a_rule_result(a_finding(Subject("main", "disk")), gaps=(a_gap(),)),),
+        (a_rule_result(code="TAG001"),),
+        (a_rule_result(a_finding(Subject()), code=UNREACHABLE_CODE, outcome=Outcome.ERROR),),
+    ],
+    ids=["error", "n/a", "open", "gap", "gap-database", "gap-target", "other-fails", "no-rule", "unreachable"],
+)
+def test_day_that_tells_nothing_neither_opens_nor_resolves(store: Store, unknown: tuple[RuleResult, ...]) -> None:
+    def of_interest(days: int, *rules: RuleResult) -> list[str]:
+        policy = Incidents(open_after=2, resolve_after=2)
+        return [str(c.kind) for c in run(store, days, *rules, policy=policy) if c.incident.fingerprint == MARK]
+
+    assert of_interest(0, BAD) == []
+    assert of_interest(1, *unknown) == []
+    assert of_interest(2, BAD) == ["opened"], "a day without news does not break the row"
+    assert of_interest(3, GOOD) == ["continued"]
+    assert of_interest(4, *unknown) == ["continued"]
+    assert of_interest(5, GOOD) == ["resolved"]
+    assert of_interest(6, *unknown) == []
+
+
+@pytest.mark.parametrize(
+    "good",
+    [
+        not_judged(Outcome.OPEN, a_gap(measurement="disk")),
+        not_judged(Outcome.OPEN, a_gap(database="other", measurement=None)),
+        a_rule_result(a_finding(Subject("main", "disk")), gaps=(a_gap(measurement="disk"),)),
+    ],
+    ids=["other-measurement", "other-database", "other-fails"],
+)
+def test_gap_elsewhere_does_not_keep_an_incident_open(store: Store, good: RuleResult) -> None:
+    run(store, 0, BAD)
+    assert [c.kind for c in run(store, 1, good) if c.incident.fingerprint == MARK] == [ChangeKind.RESOLVED]
+
+
+def test_gap_in_any_part_keeps_an_incident_of_the_whole_open(store: Store) -> None:
+    whole = a_rule_result(a_finding(Subject()))
+    run(store, 0, whole)
+    assert kinds(store, 1, not_judged(Outcome.OPEN, a_gap())) == ["continued"]
+    assert kinds(store, 2, GOOD) == ["resolved"]
+
+
+def test_target_that_could_not_be_audited_is_an_incident_of_its_own(store: Store) -> None:
+    failed = a_rule_result(a_finding(Subject()), code=UNREACHABLE_CODE, outcome=Outcome.ERROR)
+    run(store, 0, BAD)
+    changes = run(store, 1, failed)
+    assert {c.incident.code: str(c.kind) for c in changes} == {"CAR001": "continued", UNREACHABLE_CODE: "opened"}
+    changes = run(store, 2, BAD)
+    assert {c.incident.code: str(c.kind) for c in changes} == {"CAR001": "continued", UNREACHABLE_CODE: "resolved"}
+
+
+def test_two_findings_alike_are_one_incident_of_the_worse_severity(store: Store) -> None:
+    (change,) = run(store, 0, a_rule_result(a_finding(HOST), a_finding(HOST, Severity.CRITICAL)))
+    assert change.incident.severity is Severity.CRITICAL
+
+
+def test_changes_come_worst_first(store: Store) -> None:
+    names = ("a", "b", "c")
+    severities = (Severity.WARN, Severity.CRITICAL, Severity.WARN)
+    found = [a_finding(Subject("main", n), s) for n, s in zip(names, severities, strict=True)]
+    changes = run(store, 0, a_rule_result(*found))
+    assert [c.incident.subject.measurement for c in changes] == ["b", "a", "c"]
+    assert [i.subject.measurement for i in incidents.current(store)] == ["b", "a", "c"]
+
+
+def test_same_day_again_gives_the_same_changes(store: Store) -> None:
+    for days, rule in enumerate([BAD, CRITICAL, GOOD, GOOD]):
+        first = run(store, days, rule)
+        before = incidents.current(store)
+        assert run(store, days, rule) == first
+        assert incidents.current(store) == before
+
+
+def test_same_day_again_with_another_outcome_starts_from_the_day_before(store: Store) -> None:
+    run(store, 0, BAD)
+    assert kinds(store, 1, CRITICAL) == ["raised"]
+    assert kinds(store, 1, GOOD) == ["resolved"]
+    assert kinds(store, 1, BAD) == ["continued"]
+
+
+def test_what_an_earlier_run_of_the_day_opened_is_resolved_on_the_spot(store: Store) -> None:
+    policy = Incidents(open_after=1, resolve_after=5)
+    assert kinds(store, 0, BAD, policy=policy) == ["opened"]
+    assert kinds(store, 0, GOOD, policy=policy) == ["resolved"]
+    assert kinds(store, 0, GOOD, policy=policy) == ["resolved"]
+    assert kinds(store, 1, GOOD, policy=policy) == []
+    assert kinds(store, 2, BAD, policy=policy) == ["opened"]
+
+
+def test_later_run_of_the_day_that_learns_nothing_keeps_what_the_earlier_one_found(store: Store) -> None:
+    unknown = not_judged(Outcome.ERROR)
+    assert kinds(store, 0, BAD) == ["opened"]
+    assert kinds(store, 0, unknown) == ["opened"]
+    assert kinds(store, 1, CRITICAL) == ["raised"]
+    assert kinds(store, 1, unknown) == ["raised"]
+    assert kinds(store, 2, GOOD) == ["resolved"]
+    assert kinds(store, 2, unknown) == ["resolved"]
+
+
+def test_old_day_changes_no_incident(store: Store) -> None:
+    run(store, 0, BAD)
+    run(store, 2, GOOD)
+    before = incidents.current(store)
+    assert run(store, 1, CRITICAL) == []
+    assert run(store, 0, GOOD) == []
+    assert incidents.current(store) == before
+    assert only(store, DAY).state is State.OPEN
+
+
+def test_old_day_counts_as_old_when_the_newer_one_was_only_saved(store: Store) -> None:
+    store.save(None, a_result(day=on(3)), None)
+    assert incidents.update(store, a_result(BAD, day=on(2)), QUICK, team) == []
+    assert incidents.update(store, a_result(BAD, day=on(3)), QUICK, team) != []
+
+
+def test_current_gives_all_targets_or_one_and_any_day(store: Store) -> None:
+    run(store, 0, BAD, target="a")
+    run(store, 1, CRITICAL, target="b")
+    assert [i.target for i in incidents.current(store)] == ["b", "a"]
+    assert [i.target for i in incidents.current(store, "a")] == ["a"]
+    assert [i.target for i in incidents.current(store, day=DAY)] == ["a"]
+    assert incidents.current(store, "a", on(-1)) == []
+
+
+def test_finding_of_another_version_does_not_stop_the_audit(store: Store) -> None:
+    run(store, 0, BAD)
+    with store.writing("test") as connection:
+        connection.execute(update(incident_day).values(finding='{"what": "else"}'))
+    assert "another version" in only(store).finding.message
+    assert kinds(store, 1, GOOD) == ["resolved"]
+
+
+def test_updates_at_once_do_not_mix(address: str) -> None:
+    many = a_rule_result(*(a_finding(Subject("main", f"m{i}")) for i in range(20)))
+
+    def one(days: int) -> int:
+        with Store.open(address) as store:
+            return len(incidents.update(store, a_result(many, day=on(days)), QUICK, team))
+
+    with ThreadPoolExecutor(4) as pool:
+        counts = list(pool.map(one, [1, 0, 1, 0, 1, 1]))
+    assert counts[0] == 20
+    assert set(counts) <= {0, 20}
+    with Store.open(address) as store, store.reading() as connection:
+        rows = connection.execute(select(func.count()).select_from(incident_day).where(incident_day.c.day == on(1)))
+        assert rows.scalar() == 20
+
+
+def decided(store: Store, days: int, *rules: RuleResult) -> str | None:
+    """The kind of the decision that the day's change carries."""
+    (change,) = run(store, days, *rules)
+    return str(change.incident.decision.kind) if change.incident.decision else None
+
+
+def test_ack_holds_until_the_incident_resolves(store: Store) -> None:
+    run(store, 0, BAD)
+    found = incidents.decide(store, MARK, "ack", " ann ", " looking into it ", None)
+    assert found.decision is not None
+    assert (found.decision.kind, found.decision.owner, found.decision.reason) == (
+        DecisionKind.ACK,
+        "ann",
+        "looking into it",
+    )
+    assert abs(datetime.now(UTC) - found.decision.made_at) < timedelta(minutes=5)
+    assert only(store).decision == found.decision
+    assert decided(store, 1, BAD) == "ack"
+    assert decided(store, 2, CRITICAL) == "ack"
+    assert decided(store, 3, GOOD) is None
+    assert decided(store, 4, BAD) is None
+
+
+@pytest.mark.parametrize("kind", ["snooze", "accept"])
+def test_decision_with_a_last_day_lapses_by_itself(store: Store, kind: str) -> None:
+    run(store, 0, BAD)
+    incidents.decide(store, MARK, kind, "ann", "known", on(2))
+    assert decided(store, 1, BAD) == kind
+    assert decided(store, 2, BAD) == kind
+    assert decided(store, 3, BAD) is None
+    assert only(store, on(2)).decision is not None
+
+
+@pytest.mark.parametrize("kind", ["snooze", "accept"])
+def test_decision_does_not_cover_a_worse_severity(store: Store, kind: str) -> None:
+    run(store, 0, BAD)
+    incidents.decide(store, MARK, kind, "ann", "known", on(9))
+    assert decided(store, 1, CRITICAL) is None
+    assert decided(store, 2, BAD) == kind
+    incidents.decide(store, MARK, kind, "ann", "known", on(9))
+    assert decided(store, 3, CRITICAL) is None
+
+
+def test_acceptance_of_a_critical_incident_covers_a_milder_one(store: Store) -> None:
+    run(store, 0, CRITICAL)
+    incidents.decide(store, MARK, "accept", "ann", "known", on(9))
+    assert decided(store, 1, CRITICAL) == "accept"
+    assert decided(store, 2, BAD) == "accept"
+
+
+def test_acceptance_outlives_a_resolution(store: Store) -> None:
+    run(store, 0, BAD)
+    incidents.decide(store, MARK, "accept", "ann", "comes and goes", on(9))
+    assert decided(store, 1, GOOD) == "accept"
+    assert decided(store, 2, BAD) == "accept"
+
+
+def test_newest_decision_that_holds_counts(store: Store) -> None:
+    run(store, 0, BAD)
+    incidents.decide(store, MARK, "accept", "ann", "known", on(9))
+    incidents.decide(store, MARK, "snooze", "bob", "on holiday", on(1))
+    assert decided(store, 1, BAD) == "snooze"
+    assert decided(store, 2, BAD) == "accept"
+    incidents.decide(store, MARK, "ack", "cyd", "at it", None)
+    assert decided(store, 3, BAD) == "ack"
+
+
+def test_decision_about_one_incident_leaves_others_alone(store: Store) -> None:
+    other = a_rule_result(a_finding(Subject("main", "disk")), code="TAG001")
+    run(store, 0, BAD, other)
+    incidents.decide(store, MARK, "accept", "ann", "known", on(9))
+    assert [(i.code, i.decision is not None) for i in incidents.current(store)] == [("CAR001", True), ("TAG001", False)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "owner", "reason", "until", "message"),
+    [
+        ("mute", "ann", "why", None, "`mute` is no decision; expected ack, snooze, accept"),
+        ("ack", " ", "why", None, "say who"),
+        ("accept", "ann", " ", DAY, "say why"),
+        ("accept", "ann", "why", None, "say until when: an acceptance expires"),
+        ("snooze", "ann", "why", None, "say until when: a snooze expires"),
+        ("ack", "ann", "why", DAY, "takes no day"),
+        ("snooze", "ann", "why", on(-1), "is over"),
+    ],
+)
+def test_decide_refuses_what_says_too_little(
+    store: Store, kind: str, owner: str, reason: str, until: date | None, message: str
+) -> None:
+    run(store, 0, BAD)
+    with pytest.raises(ValueError, match=message):
+        incidents.decide(store, MARK, kind, owner, reason, until)
+    assert only(store).decision is None
+
+
+def test_decide_refuses_an_incident_it_does_not_know(store: Store) -> None:
+    with pytest.raises(LookupError, match="no incident has the fingerprint 0123"):
+        incidents.decide(store, "0123", "ack", "ann", "why", None)
+    policy = Incidents(open_after=2)
+    run(store, 0, BAD, policy=policy)
+    run(store, 1, GOOD, policy=policy)
+    with pytest.raises(LookupError):
+        incidents.decide(store, MARK, "accept", "ann", "never opened", on(9))
+
+
+def test_ack_needs_an_open_incident(store: Store) -> None:
+    run(store, 0, BAD, policy=Incidents(open_after=2))
+    with pytest.raises(ValueError, match="is watching; only an open one can be acknowledged"):
+        incidents.decide(store, MARK, "ack", "ann", "why", None)
+    incidents.decide(store, MARK, "accept", "ann", "known before it opened", on(9))
+    assert replace(only(store), decision=None).state is State.WATCHING
+    assert decided(store, 1, BAD) == "accept"

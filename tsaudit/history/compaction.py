@@ -1,0 +1,102 @@
+"""Thinning out the history, so that it does not become what tsaudit warns of.
+
+Every day is kept for 90 days, then one a week up to a year, then one a month.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import date, timedelta
+from typing import Final
+
+from sqlalchemy import Connection, delete, func, or_, select
+
+from tsaudit.history.lifecycle import State
+from tsaudit.history.schema import decision, incident_day, snapshot
+from tsaudit.history.store import Store
+
+DAILY: Final = timedelta(days=90)
+"""Up to this age every day is kept: rules look back no further."""
+WEEKLY: Final = timedelta(days=365)
+"""Up to this age one day a week is kept, beyond it one a month. Older resolved incidents are forgotten."""
+
+
+def compact(store: Store, target: str, today: date) -> int:
+    """Thin out the target's days and return how many snapshots went. Raises HistoryError.
+
+    Ages count from the newest audited day, or from `today` when that is earlier: a target that is audited no more
+    keeps what it has. Of a week or month its last day with a profile stays. An incident keeps the day it opened and
+    its newest state, on which the next audit builds.
+    """
+    with store.writing(target) as connection:
+        days = {
+            row.day: bool(row.measured)
+            for row in connection.execute(
+                select(snapshot.c.day, snapshot.c.profile.is_not(None).label("measured")).where(
+                    snapshot.c.target == target
+                )
+            )
+        }
+        if not days:
+            return 0
+        newest = min(max(days), today)
+        kept = kept_days(days.items(), newest)
+        dropped = sorted(day for day in days if day not in kept)
+        for day in dropped:
+            connection.execute(delete(snapshot).where(snapshot.c.target == target, snapshot.c.day == day))
+        _thin_incidents(connection, target, newest, kept)
+    return len(dropped)
+
+
+def kept_days(days: Iterable[tuple[date, bool]], newest: date) -> frozenset[date]:
+    """Those of the days that stay; the flag says whether the day has a profile."""
+    best: dict[tuple[str, int, int], tuple[bool, date]] = {}
+    for day, measured in days:
+        period = _period(day, newest - day)
+        best[period] = max(best.get(period, (False, date.min)), (measured, day))
+    return frozenset(day for _, day in best.values())
+
+
+def _period(day: date, age: timedelta) -> tuple[str, int, int]:
+    """What the day shares its place with: nothing, the days of its week, or those of its month."""
+    if age <= DAILY:
+        return "day", day.toordinal(), 0
+    if age <= WEEKLY:
+        year, week, _ = day.isocalendar()
+        return "week", year, week
+    return "month", day.year, day.month
+
+
+def _thin_incidents(connection: Connection, target: str, newest: date, kept: frozenset[date]) -> None:
+    rows = incident_day.alias()
+    last = select(func.max(rows.c.day)).where(rows.c.target == target, rows.c.fingerprint == incident_day.c.fingerprint)
+    old = (incident_day.c.target == target, incident_day.c.day < newest - DAILY)
+    connection.execute(
+        delete(incident_day).where(
+            *old,
+            incident_day.c.day.not_in(sorted(kept)),
+            or_(incident_day.c.opened.is_(None), incident_day.c.day != incident_day.c.opened),
+            incident_day.c.day < last.scalar_subquery(),
+        )
+    )
+    _forget_resolved(connection, target, newest)
+
+
+def _forget_resolved(connection: Connection, target: str, newest: date) -> None:
+    """Drop all of the incidents, with their decisions, that have been resolved for longer than WEEKLY."""
+    rows = incident_day.alias()
+    last = (
+        select(rows.c.fingerprint, func.max(rows.c.day).label("day"))
+        .where(rows.c.target == target)
+        .group_by(rows.c.fingerprint)
+        .subquery()
+    )
+    finished = (
+        select(incident_day.c.fingerprint)
+        .join(last, (incident_day.c.fingerprint == last.c.fingerprint) & (incident_day.c.day == last.c.day))
+        .where(incident_day.c.target == target, incident_day.c.state == str(State.RESOLVED))
+        .where(incident_day.c.day < newest - WEEKLY)
+    )
+    for mark in connection.execute(finished).scalars().all():
+        connection.execute(delete(incident_day).where(incident_day.c.fingerprint == mark))
+        connection.execute(delete(decision).where(decision.c.fingerprint == mark))
