@@ -50,7 +50,7 @@ def write(
             profile,
             incidents,
             story.run_changes,
-            story.counts,
+            {str(severity): count for severity, count in story.counts.items()},
             full_values=full_values,
             run_url=story.run_url,
         ),

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Final, TypeVar
 
-from tsaudit.finding import AuditResult, Finding, Outcome, RuleResult, Severity, Subject, Verdict, fingerprint
+from tsaudit.finding import AuditResult, Finding, RuleResult, Severity, Subject, Verdict, fingerprint
+from tsaudit.history.lifecycle import is_good
 from tsaudit.profile import FOREVER, Measurement, Profile, Retention
 from tsaudit.report import words
 
@@ -61,16 +62,16 @@ class SchemaChange:
 def compare(before: AuditResult, now: AuditResult) -> RunChanges:
     """What changed between two results of one target."""
     old, new = _by_fingerprint(before), _by_fingerprint(now)
-    unsure = {r.code for r in now.results if r.outcome in (Outcome.OPEN, Outcome.ERROR) or r.gaps}
-    judged = {r.code for r in now.results} - unsure
+    rules = {r.code: r for r in now.results}
     absent = [change for mark, change in old.items() if mark not in new]
+    over = {c.fingerprint for c in absent if is_good(c.rule.code, c.finding.subject, rules)}
     return RunChanges(
         day_before=before.day,
         verdict_before=before.verdict,
         verdict=now.verdict,
         new=tuple(change for mark, change in new.items() if mark not in old),
-        gone=tuple(c for c in absent if c.rule.code in judged),
-        not_judged=tuple(c for c in absent if c.rule.code not in judged),
+        gone=tuple(c for c in absent if c.fingerprint in over),
+        not_judged=tuple(c for c in absent if c.fingerprint not in over),
         severity=tuple(
             FindingChange(mark, c.rule, c.finding, old[mark].finding.severity)
             for mark, c in new.items()
@@ -103,8 +104,12 @@ def unseen_databases(profile: Profile) -> frozenset[str | None]:
 
 
 def _by_fingerprint(result: AuditResult) -> dict[str, FindingChange]:
-    marks = ((fingerprint(result.target, r.code, f.subject), r, f) for r, f in result.findings())
-    return {mark: FindingChange(mark, rule, finding) for mark, rule, finding in marks}
+    found: dict[str, FindingChange] = {}
+    for rule, finding in result.findings():
+        mark = fingerprint(result.target, rule.code, finding.subject)
+        # Worst first: of two alike the more severe one stays.
+        found.setdefault(mark, FindingChange(mark, rule, finding))
+    return found
 
 
 def _unseen(profile: Profile, measurement: Measurement) -> bool:

@@ -55,7 +55,12 @@ def trend(chart: Trend, number: int) -> Markup:
     write = words.percent if chart.is_ratio else _short
     lines = "".join(f'<line class="grid" x2="{_WIDTH}" y1="{plane.y(t)}" y2="{plane.y(t)}"/>' for t in ticks)
     plot = [lines, _forecast(chart, plane), _limit_line(limit, plane), _onset_line(chart, plane), _curve(points, plane)]
-    labels = [_days(plane, points[-1].day, last), _limit_label(limit, plane, write), _onset_label(chart, plane)]
+    labels = [
+        _days(plane, points[-1].day, last),
+        _limit_label(limit, plane, write),
+        _onset_label(chart, plane),
+        _hit_label(chart, limit, plane),
+    ]
     axis = "".join(f'<text x="100%" y="{_TOP + plane.y(t) + 4}">{escape(write(t))}</text>' for t in ticks)
     height = _TOP + _HEIGHT + _BOTTOM
     return Markup(  # noqa: S704 -- made of numbers; texts are escaped where they are put in
@@ -190,6 +195,20 @@ def _onset_label(chart: Trend, plane: _Plane) -> str:
     anchor = "end" if x > 70 else "start" if x < 15 else "middle"
     label = escape(words.short_day(chart.onset))
     return f'<text class="onset" x="{x}%" y="12" text-anchor="{anchor}">began {label}</text>'
+
+
+def _hit_label(chart: Trend, limit: float | None, plane: _Plane) -> str:
+    """The day the limit is likely reached, above the limit line where the forecast meets it."""
+    forecast = chart.forecast
+    if limit is None or forecast is None or forecast.days is None or forecast.days <= 0:
+        return ""
+    day = chart.points[-1].day + timedelta(days=round(forecast.days))
+    x = plane.percent(day)
+    if not 25 < x <= 100:
+        return ""
+    anchor = "end" if x > 88 else "middle"
+    y = _TOP + plane.y(limit) - 5
+    return f'<text class="hit" x="{x}%" y="{y}" text-anchor="{anchor}">≈ {escape(words.short_day(day))}</text>'
 
 
 def _days(plane: _Plane, today: date, last: date) -> str:

@@ -11,15 +11,6 @@ from tsaudit.profile import Cost, Gap, Profile, Reason
 
 MOST_PLACES: Final = 6
 
-_ADVICE: Final = {
-    Reason.DENIED: "The account lacks a right; the grants it needs are shipped beside the engine's queries.",
-    Reason.TIMED_OUT: "The statement took longer than `budget.statement_timeout_s` and was cancelled.",
-    Reason.OVER_BUDGET: "The budget was spent before; raise `budget` for this target or audit less.",
-    Reason.UNREACHABLE: "The server did not answer.",
-    Reason.UNSUPPORTED: "This version or product does not offer it.",
-    Reason.FAILED: "The statement failed.",
-}
-
 
 @dataclass(frozen=True, slots=True)
 class GapGroup:
@@ -31,8 +22,7 @@ class GapGroup:
     places: tuple[str, ...]
     """Where, the first MOST_PLACES of them."""
     detail: str
-    """Of the first gap."""
-    advice: str
+    """What happened to the first of them and what would help, as a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +84,12 @@ def _grouped(gaps: Iterable[Gap]) -> Iterable[GapGroup]:
         groups.setdefault((gap.fact, gap.reason), []).append(gap)
     for (fact, reason), members in sorted(groups.items(), key=lambda pair: (-len(pair[1]), pair[0])):
         places = tuple(dict.fromkeys(_place(g) for g in members))
-        yield GapGroup(fact, reason, len(members), places[:MOST_PLACES], members[0].detail, _ADVICE[reason])
+        yield GapGroup(fact, reason, len(members), places[:MOST_PLACES], _sentence(members[0].detail))
+
+
+def _sentence(text: str) -> str:
+    text = text.strip()
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
 
 
 def _place(gap: Gap) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -32,6 +33,8 @@ class Item:
     rule: RuleResult
     finding: Finding
     fingerprint: str
+    anchor: str
+    """Its id on the page: `f-<fingerprint>`, with a number for further findings of one rule at one place."""
     incident: Incident | None
     decision: Decision | None
     """Why nobody is bothered by it (accepted, snoozed) or who has taken it on (ack), while that holds."""
@@ -68,7 +71,7 @@ class Item:
 class CompactItem:
     """A finding as one short line."""
 
-    fingerprint: str
+    anchor: str
     name: str
     text: str
 
@@ -107,15 +110,18 @@ def items_of(
     by_fingerprint = {incident.fingerprint: incident for incident in incidents}
     measurements = {(m.database, m.name): m for m in profile.measurements} if profile else {}
     found = []
+    seen: Counter[str] = Counter()
     for rule, finding in result.findings():
         measurement = measurements.get((finding.subject.database, finding.subject.measurement))
         mark = fingerprint(result.target, rule.code, finding.subject)
         incident = by_fingerprint.get(mark)
+        seen[mark] += 1
         found.append(
             Item(
                 rule=rule,
                 finding=finding,
                 fingerprint=mark,
+                anchor=f"f-{mark}" if seen[mark] == 1 else f"f-{mark}-{seen[mark]}",
                 incident=incident,
                 decision=_holding(incident, result.day),
                 samples=foreign.shown(finding.samples, full=full_values) if finding.samples else (),
@@ -230,7 +236,7 @@ def _compact(items: Sequence[Item], room: int) -> tuple[CompactGroup, ...]:
             spent += len(text)
             if spent > room:
                 text = _observed(item.finding)
-            lines.append(CompactItem(item.fingerprint, foreign.cut(str(item.finding.subject), 60), text))
+            lines.append(CompactItem(item.anchor, foreign.cut(str(item.finding.subject), 60), text))
             rule = item.rule
         groups.append(CompactGroup(rule, severity, tuple(lines)))
     return tuple(groups)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from markupsafe import Markup
 
-from tsaudit.finding import AuditResult, Finding, Forecast, Outcome, Severity, Verdict
+from tsaudit.finding import AuditResult, Finding, Forecast, Limit, Outcome, Severity
 from tsaudit.profile import How, Profile
 from tsaudit.report import changes, charts, coverage, definitions, findings, foreign, tables, trends, words
 from tsaudit.timeline import Timeline
@@ -42,10 +42,10 @@ class Story:
     run_url: str | None
 
     @property
-    def counts(self) -> dict[str, int]:
+    def counts(self) -> dict[Severity, int]:
         """Findings by severity, worst first; accepted and snoozed ones not counted."""
         found = Counter(i.finding.severity for i in self.items if not i.settled)
-        return {str(severity): found[severity] for severity in reversed(Severity)}
+        return {severity: found[severity] for severity in reversed(Severity)}
 
     @property
     def series_how(self) -> str:
@@ -170,9 +170,11 @@ def _environment() -> Environment:
         verdict_word=WORDS.__getitem__,
         heat_level=_heat_level,
         interval=_interval,
+        origin=_origin,
         day_of=lambda moment: moment.date(),
         plural_word=lambda things, noun: noun if len(things) == 1 else f"{noun}s",
         trend_note=_trend_note,
+        tally=_tally,
         web_address=lambda text: text.startswith(("https://", "http://")) and not set(text) & set(" \"'<>"),
     )
     style, script = _asset("style.css"), _asset("script.js")
@@ -219,6 +221,21 @@ def _limit_text(finding: Finding) -> str:
     return words.quantity(finding.limit.value, finding.limit.unit) if finding.limit else ""
 
 
+def _origin(limit: Limit) -> str:
+    """Who set the limit, in words."""
+    kind, _, name = limit.origin.partition(" ")
+    name = foreign.cut(name, 60)
+    if limit.origin == "default":
+        return "tsaudit's default"
+    if kind == "target":
+        return "set for this target"
+    if limit.origin == "all targets":
+        return "set for all targets"
+    if kind == "measurement":
+        return f"set for {name}"
+    return f"of {kind} {name}"
+
+
 def _interval(forecast: Forecast) -> str:
     """The interval of a forecast, in days."""
     low = "?" if forecast.days_low is None else words.number(round(forecast.days_low))
@@ -237,6 +254,12 @@ def _trend_note(trend: trends.Trend) -> str:
         days = words.plural(max(1, round(trend.forecast.days)), "day")
         parts.append(f"reached in about {days} ({_interval(trend.forecast)})")
     return "; ".join(parts) + "."
+
+
+def _tally(count: int, severity: Severity) -> str:
+    """`1 critical`, `2 warnings`, `3 notes`."""
+    word = WORDS[severity].lower()
+    return words.plural(count, word, word if severity is Severity.CRITICAL else f"{word}s")
 
 
 def _weakest(profile: Profile) -> str:

@@ -52,7 +52,7 @@ def entry_of(story: html.Story) -> Entry:
         audited_at=result.audited_at,
         verdict=result.verdict,
         headline=story.headline,
-        counts=story.counts,
+        counts={str(severity): count for severity, count in story.counts.items()},
         series=profile.series if profile else None,
         trend=tuple(p.value for p in points[-SPARK_POINTS:]),
         href=f"{result.target}/latest.html",
