@@ -23,18 +23,7 @@ from pydantic import (
     model_validator,
 )
 
-ENGINES: Final = (
-    "duckdb",
-    "sqlite",
-    "postgresql",
-    "influxdb1",
-    "influxdb2",
-    "influxdb3",
-    "greptimedb",
-    "timestream",
-    "mongodb",
-)
-"""Every engine tsaudit names; which of them this version can audit, `tsaudit.connectors.AVAILABLE` says."""
+from tsaudit.dialect import ENGINES
 
 _UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 

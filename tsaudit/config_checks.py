@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tsaudit.config import ENGINES, Path, inconsistencies
+from tsaudit.config import Path, inconsistencies
 from tsaudit.config_words import nearest
 from tsaudit.connectors import AVAILABLE
+from tsaudit.dialect import ENGINES
 from tsaudit.plans import PLANS
 from tsaudit.rules import all_rules
 

@@ -1,8 +1,21 @@
-"""How each engine quotes names and text. Names read from a database are foreign text: quote, never paste."""
+"""The engines, and how each quotes names and text. Names read from a database are foreign text: quote, never paste."""
 
 from __future__ import annotations
 
 from typing import Final
+
+ENGINES: Final = (
+    "duckdb",
+    "sqlite",
+    "postgresql",
+    "influxdb1",
+    "influxdb2",
+    "influxdb3",
+    "greptimedb",
+    "timestream",
+    "mongodb",
+)
+"""Every engine tsaudit names; which of them this version can audit, `tsaudit.connectors.AVAILABLE` says."""
 
 SQL_ENGINES: Final = frozenset({"duckdb", "sqlite", "postgresql", "influxdb3", "greptimedb", "timestream"})
 INFLUXQL_ENGINES: Final = frozenset({"influxdb1", "influxdb2"})

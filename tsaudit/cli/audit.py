@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ from tsaudit.cli import options, results, show
 from tsaudit.cli.errors import Exit, say
 
 if TYPE_CHECKING:
+    from tsaudit.alerts import SendReport
     from tsaudit.finding import AuditResult, Verdict
     from tsaudit.run import AuditRun
 
@@ -52,7 +53,7 @@ def audit(
     workers: int,
     profile: Path | None,
 ) -> int:
-    """Audit targets: measure, judge, remember, report, tell the owners.
+    """Measure, judge, remember, report, and tell the owners.
 
     Without names all targets of the configuration are audited.
     """
@@ -63,26 +64,38 @@ def audit(
         _print([results.of_result(result)], form, everything)
         return _exit_code([result.verdict], fail_on)
 
-    from tsaudit import run
-
     settings = options.load_settings(config)
     chosen = options.chosen(settings, targets)
-    store = options.open_store(settings)
-    progress = _progress if sys.stderr.isatty() else None
-    runs: list[AuditRun] = []
-    for one in run.audit_targets(
-        chosen, settings, store, day=day or options.today(), workers=workers, progress=progress
-    ):
+
+    from tsaudit import run
+
+    with options.open_store(settings) as store:
+        audited = run.audit_targets(
+            chosen,
+            settings,
+            store,
+            day=day or options.today(),
+            workers=workers,
+            progress=_progress if sys.stderr.isatty() else None,
+        )
+        runs = _shown(audited, [t.name for t in chosen], form, everything)
+        code = max(_exit_code([one.verdict for one in runs], fail_on), _broken(runs))
+        return code if no_tell else max(code, _told(run.tell(settings, store, _terminal(form))))
+
+
+def _shown(audited: Iterable[AuditRun], names: Sequence[str], form: str, everything: bool) -> list[AuditRun]:
+    """The runs in the order of the configuration, printed: text as each is done, JSON when all are."""
+    runs = []
+    for one in audited:
         runs.append(one)
         if form == "text":
             results.print_text(results.of_run(one), everything)
-    runs.sort(key=lambda r: [t.name for t in chosen].index(r.target))
+    runs.sort(key=lambda one: names.index(one.target))
     if form == "json":
         show.as_json([results.of_run(one) for one in runs])
     elif len(runs) > 1:
         show.line(_summary(one.verdict for one in runs))
-    code = max(_exit_code([one.verdict for one in runs], fail_on), _broken(runs))
-    return code if no_tell else max(code, _told(run.tell(settings, store, _terminal(form))))
+    return runs
 
 
 def _print(found: list[dict[str, Any]], form: str, everything: bool) -> None:
@@ -120,7 +133,7 @@ def _progress(target: str, text: str) -> None:
     click.echo(click.style(f"{target}: {text}", dim=True), err=True)
 
 
-def _terminal(form: str) -> Any:
+def _terminal(form: str) -> Callable[[str], None]:
     """Where messages go that have no Slack to go to; stdout stays JSON when JSON is asked for."""
     return lambda text: click.echo(text, err=form == "json")
 
@@ -147,7 +160,7 @@ def _broken(runs: Iterable[AuditRun]) -> int:
     return Exit.NOT_AUDITED if broken else Exit.OK
 
 
-def _told(report: Any) -> int:
+def _told(report: SendReport) -> int:
     for error in report.errors:
         say(f"delivery: {error}")
-    return Exit.NOT_DELIVERED if report.failed or report.errors else Exit.OK
+    return Exit.NOT_DELIVERED if report.errors else Exit.OK

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 @options.targets_argument
 @options.config_option
 def check(targets: tuple[str, ...], config: str | None) -> int:
-    """Try everything an audit needs: configuration, history, report folder, Slack, and every target.
+    """Try everything an audit needs, and say what is missing.
 
-    Says for each target what the given rights do not let it measure, and which rules will be unknown for it.
+    That is the configuration, the history, the report folder, Slack, and every target. For each target it says
+    what the given rights do not let it measure, and which rules will be unknown for it.
     Nothing is audited and nothing is sent.
     """
     from tsaudit import config_file
@@ -45,10 +46,11 @@ def _line(what: str, word: str, text: str) -> None:
 
 
 def _history(settings: Settings) -> bool:
-    from tsaudit.history.store import HistoryError
+    from tsaudit.history.database import HistoryError
 
     try:
-        known = options.open_store(settings).targets()
+        with options.open_store(settings) as store:
+            known = store.targets()
     except HistoryError as error:
         _line("history", "failed", str(error))
         return False

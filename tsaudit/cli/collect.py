@@ -21,9 +21,9 @@ from tsaudit.cli import options
     help="A file, or an existing folder that gets <target>.json; default: stdout.",
 )
 def collect(targets: tuple[str, ...], config: str | None, day: date | None, output: Path | None) -> None:
-    """Measure targets and write their profiles as JSON; nothing is judged, kept or sent.
+    """Measure targets and write their profiles as JSON.
 
-    `tsaudit audit --profile FILE` judges a profile, any number of times.
+    Nothing is judged, kept or sent. `tsaudit audit --profile FILE` judges a profile, any number of times.
     """
     chosen = options.chosen(options.load_settings(config), targets)
     if len(chosen) > 1 and not (output and output.is_dir()):

@@ -51,18 +51,24 @@ def snooze(fingerprint: str, config: str | None, owner: str | None, reason: str,
 @_shared
 @click.option("--until", help=_UNTIL_HELP, **_UNTIL)  # type: ignore[arg-type]  # click's own keyword arguments
 def accept(fingerprint: str, config: str | None, owner: str | None, reason: str, until: date) -> None:
-    """Live with an incident: it is shown as accepted, until a day on which somebody looks again."""
+    """Live with an incident until a given day.
+
+    Till then it is shown as accepted and nobody is told of it; after that somebody has to look again.
+    """
     _decide("accept", fingerprint, config, owner, reason, until)
 
 
 def _decide(kind: str, prefix: str, config: str | None, owner: str | None, reason: str, until: date | None) -> None:
+    settings = options.load_settings(config)
+
     from tsaudit.history import incidents
 
-    if not reason.strip():
-        raise click.BadParameter("say why; it is shown wherever the incident is", param_hint="--reason")
-    store = options.open_store(options.load_settings(config))
-    found = _found(store, prefix)
-    decided = incidents.decide(store, found.fingerprint, kind, owner or _somebody(), reason.strip(), until)
+    with options.open_store(settings) as store:
+        found = _found(store, prefix)
+        try:
+            decided = incidents.decide(store, found.fingerprint, kind, owner or _somebody(), reason, until)
+        except ValueError as error:
+            raise click.UsageError(str(error)) from error
     held = f" until {until}" if until else ""
     show.line(f"{kind} {decided.fingerprint}{held}: {decided.target} {decided.code} {decided.subject}")
 

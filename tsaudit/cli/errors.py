@@ -55,7 +55,8 @@ def guarded(state: State, call: Callable[[], Any]) -> int:
     except (KeyboardInterrupt, click.Abort):
         click.echo("interrupted", err=True)
         return Exit.INTERRUPTED
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):
+        # In the mode we call it in, click itself exits only when nobody reads its output any more.
         _silence_stdout()
         return Exit.BROKEN_PIPE
     except click.ClickException as error:

@@ -1,16 +1,26 @@
-"""`tsaudit guidelines`: what the rules stand for, printed from their own texts."""
+"""`tsaudit guidelines`: the advice on schema design that the rules stand for, and how much of it is checked."""
 
 from __future__ import annotations
 
 import click
 
-from tsaudit.cli import options
+from tsaudit.cli import options, show
 
 
 @click.command()
 @options.format_option("text", "markdown", "json")
 def guidelines(form: str) -> None:
-    """Print the guidelines that the rules check, with the rules of each."""
+    """Print the guidelines, with the rules that check them."""
     from tsaudit import guidelines as texts
+    from tsaudit.rules import all_rules
 
-    click.echo(texts.render(form))
+    rules = all_rules()
+    if form == "json":
+        click.echo(texts.as_json(rules))
+    elif form == "markdown":
+        click.echo(texts.markdown(rules))
+    else:
+        show.table(
+            [(row.guideline.id, row.guideline.title, ", ".join(row.rules) or "-") for row in texts.status(rules)],
+            ("id", "guideline", "rules"),
+        )

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import click
 
 from tsaudit.cli import options, show
+
+if TYPE_CHECKING:
+    from tsaudit.history.store import Store
 
 
 @click.group()
@@ -19,19 +25,37 @@ def history() -> None:
 @click.option("--days", type=click.IntRange(1), default=14, show_default=True, help="Newest days of each target.")
 def list_(targets: tuple[str, ...], config: str | None, form: str, days: int) -> None:
     """List audited days with their verdicts, newest first."""
-    store = options.open_store(options.load_settings(config))
-    known = store.targets()
-    if unknown := sorted(set(targets) - set(known)):
-        raise click.BadParameter(f"`{unknown[0]}` was never audited", param_hint="TARGET")
-    rows = []
-    for target in targets or known:
-        for day in sorted(store.days(target), reverse=True)[:days]:
-            result = store.result(target, day)
-            if result is not None:
-                rows.append((target, day.isoformat(), str(result.verdict), str(sum(1 for _ in result.findings()))))
+    rows: list[tuple[str, ...]] = []
+    with options.open_store(options.load_settings(config)) as store:
+        for target in _known(store, targets):
+            for day in sorted(store.days(target), reverse=True)[:days]:
+                if result := store.result(target, day):
+                    found = sum(1 for _ in result.findings())
+                    rows.append((target, day.isoformat(), str(result.verdict), str(found)))
     if form == "json":
         show.as_json([dict(zip(("target", "day", "verdict", "findings"), row, strict=True)) for row in rows])
     elif rows:
         show.table(rows, ("target", "day", "verdict", "findings"))
     else:
         show.line("nothing was audited yet; `tsaudit audit` does it")
+
+
+@history.command()
+@options.targets_argument
+@options.config_option
+def compact(targets: tuple[str, ...], config: str | None) -> None:
+    """Thin out old days: all are kept for 90 days, one a week up to a year, then one a month."""
+    with options.open_store(options.load_settings(config)) as store:
+        from tsaudit.history.compaction import compact as thin_out
+
+        for target in _known(store, targets):
+            show.line(f"{target}: {show.plural(thin_out(store, target, options.today()), 'day')} dropped")
+
+
+def _known(store: Store, targets: Sequence[str]) -> Sequence[str]:
+    """The named targets; all in the history for no names. A usage error for one that was never audited."""
+    known = store.targets()
+    for name in targets:
+        if name not in known:
+            raise click.BadParameter(f"`{name}` was never audited", param_hint="TARGET")
+    return targets or known

@@ -18,19 +18,23 @@ if TYPE_CHECKING:
 @options.format_option("text", "json")
 @click.option("--all", "everything", is_flag=True, help="Resolved ones too.")
 def incidents(targets: tuple[str, ...], config: str | None, form: str, everything: bool) -> None:
-    """List incidents: open ones, and those that are watched but did not last long enough to open.
+    """List incidents: open ones, then those being watched.
 
-    The fingerprint in the first column, or any unique start of it, is what `ack`, `snooze` and `accept` take.
+    A finding is watched until it has lasted for `incidents.open_after` audits. The fingerprint in the
+    first column, or any unique start of it, is what `ack`, `snooze` and `accept` take.
     """
-    from tsaudit.history.incidents import current
+    settings = options.load_settings(config)
 
-    store = options.open_store(options.load_settings(config))
-    found = [i for i in current(store) if not targets or i.target in targets]
-    if unknown := sorted(set(targets) - set(store.targets())):
-        known = ", ".join(store.targets()) or "nothing yet"
-        raise click.BadParameter(f"`{unknown[0]}` was never audited; the history has {known}", param_hint="TARGET")
-    rows = [i for i in found if everything or i.state != "resolved"]
-    rows.sort(key=lambda i: (i.state != "open", -i.severity.rank, i.target, i.code, i.subject))
+    from tsaudit.history.incidents import State, current
+
+    with options.open_store(settings) as store:
+        found = [i for i in current(store) if not targets or i.target in targets]
+        known = store.targets()
+    for name in targets:
+        if name not in known:
+            raise click.BadParameter(f"`{name}` was never audited", param_hint="TARGET")
+    rows = [i for i in found if everything or i.state is not State.RESOLVED]
+    rows.sort(key=lambda i: (i.state is not State.OPEN, -i.severity.rank, i.target, i.code, i.subject))
     if form == "json":
         show.as_json([as_dict(i) for i in rows])
     elif rows:

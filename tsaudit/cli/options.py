@@ -108,7 +108,7 @@ def chosen(settings: Settings, names: Sequence[str]) -> list[Target]:
 
 
 def open_store(settings: Settings) -> Store:
-    """The history. Raises HistoryError."""
+    """The history, to be closed by leaving its context. Raises HistoryError."""
     from tsaudit.history.store import Store
 
     return Store.open(settings.history.get_secret_value())

@@ -14,31 +14,31 @@ from tsaudit.cli import options, show
 @options.config_option
 @options.day_option("The audited day; default: the newest in the history.")
 def report(target: str, config: str | None, day: date | None) -> None:
-    """Write the report of a target and day again, from the history.
+    """Write a report again, from the history.
 
-    After moving the report folder, say. Incidents are shown as they stood on that day.
+    After the report folder was moved, say. Incidents are shown as they stood on that day.
     """
+    settings = options.load_settings(config)
+
     from tsaudit import report as reports
     from tsaudit.history import incidents
 
-    settings = options.load_settings(config)
-    store = options.open_store(settings)
-    days = store.days(target)
-    if not days:
-        known = ", ".join(store.targets()) or "nothing yet"
-        raise click.BadParameter(f"`{target}` was never audited; the history has {known}", param_hint="TARGET")
-    chosen = day or days[-1]
-    result = store.result(target, chosen)
-    if result is None:
-        near = min(days, key=lambda d: abs(d - chosen))
-        raise click.BadParameter(f"{target} was not audited on {chosen}; near it is {near}", param_hint="--day")
-    before = [d for d in days if d < chosen]
-    written = reports.write(
-        result,
-        store.profile(target, chosen),
-        store.timeline(target, before=chosen),
-        incidents.current(store, target, day=chosen),
-        settings.report,
-        previous=store.result(target, before[-1]) if before else None,
-    )
+    with options.open_store(settings) as store:
+        days = store.days(target)
+        if not days:
+            raise click.BadParameter(f"`{target}` was never audited", param_hint="TARGET")
+        chosen = day or days[-1]
+        result = store.result(target, chosen)
+        if result is None:
+            near = min(days, key=lambda d: abs(d - chosen))
+            raise click.BadParameter(f"{target} was not audited on {chosen}; near it is {near}", param_hint="--day")
+        before = [d for d in days if d < chosen]
+        written = reports.write(
+            result,
+            store.profile(target, chosen),
+            store.timeline(target, before=chosen),
+            incidents.current(store, target, day=chosen),
+            settings.report,
+            previous=store.result(target, before[-1]) if before else None,
+        )
     show.line(written.url)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @options.format_option("text", "json")
 @click.option("--plans", is_flag=True, help="List the named sets of limits instead.")
 def rules(form: str, plans: bool) -> None:
-    """List the rules: code, name, severity, and what each finds."""
+    """List the rules: code, name, severity, what each finds."""
     if plans:
         _plans(form)
         return

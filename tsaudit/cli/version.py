@@ -12,7 +12,7 @@ from tsaudit.cli import show
 
 @click.command()
 def version() -> None:
-    """Print the versions of tsaudit and Python, and the engines that can be audited here."""
+    """Print versions, and the engines that can be audited here."""
     import importlib.util
 
     from tsaudit.connectors import AVAILABLE

@@ -1,0 +1,34 @@
+"""How long the commands that only print take, against `python -c "import click"`. To hold: less than twice as long."""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+import time
+
+RUNS = 15
+LIMIT = 2.0
+COMMANDS = (["--help"], ["rules"], ["explain", "CAR001"], ["guidelines"])
+
+
+def seconds(*arguments: str) -> float:
+    """Wall time of one Python process."""
+    began = time.perf_counter()
+    subprocess.run([sys.executable, *arguments], check=True, capture_output=True)
+    return time.perf_counter() - began
+
+
+def main() -> int:
+    """Print the ratio of medians per command; runs alternate, so that a busy machine slows both alike."""
+    worst = 0.0
+    for command in COMMANDS:
+        pairs = [(seconds("-c", "import click"), seconds("-m", "tsaudit", *command)) for _ in range(RUNS)]
+        floor, found = (statistics.median(side) for side in zip(*pairs, strict=True))
+        print(f"tsaudit {' '.join(command):18} {found * 1000:6.0f} ms, {found / floor:.2f} x import click")
+        worst = max(worst, found / floor)
+    return int(worst > LIMIT)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

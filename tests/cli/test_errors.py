@@ -1,0 +1,158 @@
+"""Exit codes, and one line for whatever goes wrong."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from tsaudit.cli import errors, main
+from tsaudit.cli.errors import Exit, State, guarded
+from tsaudit.config_file import ConfigError
+from tsaudit.connector import ConnectorError
+
+
+def raiser(error: BaseException) -> Callable[[], None]:
+    def call() -> None:
+        raise error
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "text"),
+    [
+        (ConfigError("t.yaml:1: a", "t.yaml:2: b"), Exit.USAGE, "error: t.yaml:1: a\nerror: t.yaml:2: b\n"),
+        (ConnectorError("no server at x"), Exit.NOT_AUDITED, "error: no server at x\n"),
+        (click.UsageError("no"), Exit.USAGE, "error: no\n"),
+        (KeyboardInterrupt(), Exit.INTERRUPTED, "interrupted\n"),
+        (
+            ZeroDivisionError("by zero\nand more"),
+            Exit.INTERNAL,
+            "error: internal error: ZeroDivisionError: by zero\nhint: `tsaudit --debug ...` shows where;",
+        ),
+        (RuntimeError(), Exit.INTERNAL, "error: internal error: RuntimeError\n"),
+        (ConnectorError("\x1b[2J\u202e"), Exit.NOT_AUDITED, "error: \\x1b[2J\\u202e\n"),
+    ],
+)
+def test_guarded_when_something_is_raised(
+    capsys: pytest.CaptureFixture[str], error: BaseException, code: int, text: str
+) -> None:
+    assert guarded(State(), raiser(error)) == code
+    assert capsys.readouterr().err.startswith(text)
+
+
+@pytest.mark.parametrize(("returned", "code"), [(None, 0), (0, 0), (3, 3), ("x", 0)])
+def test_guarded_when_the_command_returns(returned: object, code: int) -> None:
+    assert guarded(State(), lambda: returned) == code
+
+
+def test_traceback_when_debugging(capsys: pytest.CaptureFixture[str]) -> None:
+    assert guarded(State(debug=True), raiser(ZeroDivisionError("x"))) == Exit.INTERNAL
+    text = capsys.readouterr().err
+    assert "Traceback" in text
+    assert "hint" not in text
+
+
+def test_debug_when_given_before_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tsaudit.cli.options.load_settings", raiser_of_any(ZeroDivisionError("x")))
+    done = CliRunner().invoke(main, ["--debug", "audit"])
+    assert done.exit_code == Exit.INTERNAL
+    assert "Traceback" in done.stderr
+
+
+def raiser_of_any(error: Exception) -> Callable[[object], None]:
+    def call(_config: object) -> None:
+        raise error
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["frobnicate"], "error: No such command 'frobnicate'."),
+        (["audit", "--frob"], "error: No such option '--frob'."),
+        (["audit", "--day", "tomorrow"], "`tomorrow` is no day; write YYYY-MM-DD, today or yesterday"),
+        (["snooze", "abc", "--reason", "x", "--until", "2001-01-01"], "2001-01-01 is past"),
+        (["snooze", "abc", "--reason", "x", "--until", "999999999999d"], "is no day; write YYYY-MM-DD, 7d or 2w"),
+        (["snooze", "abc", "--reason", "x"], "Missing option '--until'"),
+        (["ack", "abc"], "Missing option '--reason'"),
+        (["audit", "-c", "/nowhere.yaml"], "error: /nowhere.yaml: no such file; `tsaudit init` writes one"),
+    ],
+)
+def test_usage_when_wrong(arguments: list[str], expected: str) -> None:
+    done = CliRunner().invoke(main, arguments)
+    assert done.exit_code == Exit.USAGE
+    assert expected in done.stderr
+    assert done.stdout == ""
+    assert done.stderr.startswith("error: ")
+
+
+def test_hint_when_usage_is_wrong_names_the_command() -> None:
+    assert (
+        "hint: see `tsaudit audit --help`" in CliRunner().invoke(main, ["audit", "--frob"], prog_name="tsaudit").stderr
+    )
+
+
+def test_output_when_nobody_reads_on() -> None:
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(
+        [sys.executable, "-m", "tsaudit", "--help"], stdout=write, stderr=subprocess.PIPE, timeout=60, check=False
+    )
+    os.close(write)
+    assert done.returncode == Exit.BROKEN_PIPE
+    assert done.stderr == b""
+
+
+def test_output_when_the_terminal_knows_few_characters() -> None:
+    environment = os.environ | {"PYTHONIOENCODING": "latin-1"}
+    done = subprocess.run(
+        [sys.executable, "-c", "from tsaudit.cli.errors import *; guarded(State(), lambda: click.echo('\u2026'))"],
+        env=environment,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout == b"\\u2026\n"
+    assert done.stderr == b""
+
+
+def test_interrupt_when_the_process_gets_the_signal(tmp_path: Path) -> None:
+    program = (
+        "import time, tsaudit.cli.options as o\n"
+        "def wait(_):\n    print('ready', flush=True)\n    time.sleep(30)\n"
+        "o.load_settings = wait\n"
+        "from tsaudit.cli import main\nmain(['audit'])\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=30)
+    assert process.returncode == Exit.INTERRUPTED
+    assert stderr.strip() == "interrupted"
+
+
+def test_colour_when_no_color_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    with_it = CliRunner().invoke(main, ["version"], color=True).stdout
+    assert "\x1b[" not in with_it
+
+
+def test_exit_codes_when_documented() -> None:
+    """The help names every exit code that is not the shell's own business."""
+    text = main.help or ""
+    for code in set(errors.Exit) - {Exit.INTERRUPTED, Exit.BROKEN_PIPE}:
+        assert re.search(rf"^ +{code} +\w", text, re.MULTILINE), code

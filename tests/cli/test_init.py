@@ -1,0 +1,168 @@
+"""`tsaudit init` and what it finds."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import duckdb
+import pytest
+from click.testing import CliRunner, Result
+
+from tsaudit.cli import init as module
+from tsaudit.cli import main
+from tsaudit.cli.errors import Exit
+from tsaudit.config import Settings
+from tsaudit.config_file import advice, load
+
+
+@pytest.fixture(autouse=True)
+def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, on a machine without an InfluxDB."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("TSAUDIT_CONFIG", raising=False)
+    monkeypatch.setattr(module, "_LOCAL_INFLUXDB", "http://127.0.0.1:1")
+    return tmp_path
+
+
+def init(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["init", *arguments])
+
+
+def written() -> Settings:
+    return load("tsaudit.yaml", resolve_env=False)
+
+
+def test_init_when_nothing_is_found_writes_an_example() -> None:
+    done = init()
+    assert done.exit_code == Exit.OK
+    assert "nothing to audit was found here" in done.stdout
+    assert [t.engine for t in written().targets] == ["influxdb1"]
+
+
+def test_init_when_files_are_here_finds_them_by_their_content(empty_folder: Path) -> None:
+    duckdb.connect(str(empty_folder / "my metrics.db")).close()
+    duckdb.connect(str(empty_folder / "events.duckdb")).close()
+    with sqlite3.connect(empty_folder / "events.sqlite") as connection:
+        connection.execute("create table t (x)")
+    (empty_folder / "notes.db").write_text("not a database")
+    (empty_folder / "folder.db").mkdir()
+    done = init()
+    assert done.exit_code == Exit.OK
+    assert [(t.name, t.engine, t.url.get_secret_value()) for t in written().targets] == [
+        ("events", "duckdb", f"duckdb:///{empty_folder}/events.duckdb"),
+        ("events-2", "sqlite", f"sqlite:///{empty_folder}/events.sqlite"),
+        ("my-metrics", "duckdb", f"duckdb:///{empty_folder}/my metrics.db"),
+    ]
+
+
+class Ping(BaseHTTPRequestHandler):
+    """What an InfluxDB answers to /ping."""
+
+    version = "1.6.7"
+
+    def do_GET(self) -> None:
+        self.send_response(204)
+        self.send_header("X-Influxdb-Version", self.version)
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Stay quiet."""
+
+
+@pytest.fixture
+def influxdb(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    server = HTTPServer(("127.0.0.1", 0), Ping)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    url = f"http://127.0.0.1:{server.server_port}"
+    monkeypatch.setattr(module, "_LOCAL_INFLUXDB", url)
+    yield url
+    server.shutdown()
+    server.server_close()
+
+
+def test_init_when_an_influxdb_runs_here(influxdb: str) -> None:
+    assert init().exit_code == Exit.OK
+    assert [(t.engine, t.url.get_secret_value()) for t in written().targets] == [("influxdb1", influxdb)]
+
+
+def test_init_when_the_influxdb_is_of_another_family(influxdb: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Ping, "version", "v2.7.1")
+    assert "nothing to audit was found here" in init().stdout
+
+
+def test_init_when_options_say_what(empty_folder: Path) -> None:
+    done = init("--engine", "sqlite", "--url", "sqlite:///it's.db", "--name", "shop")
+    assert done.exit_code == Exit.OK
+    (target,) = written().targets
+    assert (target.name, target.url.get_secret_value()) == ("shop", f"sqlite:///{empty_folder}/it's.db")
+
+
+@pytest.mark.parametrize(
+    ("engine", "url", "name"),
+    [
+        ("duckdb", "duckdb:///data/my file.duckdb", "my-file"),
+        ("influxdb1", "http://db7.example.com:8086", "db7.example.com"),
+    ],
+)
+def test_init_when_no_name_is_given_makes_one(engine: str, url: str, name: str) -> None:
+    assert init("--engine", engine, "--url", url).exit_code == Exit.OK
+    assert written().targets[0].name == name
+
+
+def test_init_when_the_address_holds_a_password_keeps_it_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    done = init("--engine", "influxdb1", "--url", "http://me:hunter2@db:8086", "--name", "prod-1")
+    assert "export TSAUDIT_PROD_1_PASSWORD=" in done.stdout
+    assert "hunter2" not in done.stdout
+    assert "hunter2" not in Path("tsaudit.yaml").read_text()
+    assert advice("tsaudit.yaml") == ()
+    monkeypatch.setenv("TSAUDIT_PROD_1_PASSWORD", "hunter2")
+    assert load("tsaudit.yaml").targets[0].url.get_secret_value() == "http://me:hunter2@db:8086"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["--engine", "sqlite"], "`--engine` and `--url` go together"),
+        (["--name", "x"], "`--name` needs `--engine` and `--url`"),
+        (["--engine", "influx", "--url", "x"], "`influx` cannot be audited, did you mean influxdb1?"),
+        (["--engine", "sqlite", "--url", "x", "--name", "a b"], "`a b`: letters, digits"),
+        (["--config", "no/such/folder/t.yaml", "--engine", "sqlite", "--url", "x"], "No such file or directory"),
+    ],
+)
+def test_init_when_wrongly_asked(arguments: list[str], expected: str) -> None:
+    done = init(*arguments)
+    assert done.exit_code == Exit.USAGE
+    assert expected in done.stderr
+    assert not Path("tsaudit.yaml").exists()
+
+
+def test_init_when_the_file_is_there_already() -> None:
+    Path("tsaudit.yaml").write_text("mine")
+    done = init()
+    assert done.exit_code == Exit.USAGE
+    assert "tsaudit.yaml is already there; `--force` overwrites it" in done.stderr
+    assert Path("tsaudit.yaml").read_text() == "mine"
+    assert init("--force").exit_code == Exit.OK
+    assert written().targets
+
+
+def test_template_when_its_comments_are_taken_away_is_valid(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the file suggests has to work; a comment behind a value is one in YAML too."""
+    for name in ("SLACK_TOKEN", "METRICS_PASSWORD"):
+        monkeypatch.setenv(name, "x")
+    assert init().exit_code == Exit.OK
+    file = Path("tsaudit.yaml")
+    lines = [
+        line.replace("# ", "", 1) if line.lstrip().startswith("# ") and ":" in line.split("`")[0] else line
+        for line in file.read_text().splitlines()
+        if not line.startswith(("# What", "# Secrets", "# Whom", "# Without"))
+    ]
+    file.write_text("\n".join(lines))
+    found = load(file)
+    assert found.owners.keys() == {"default", "team-metrics"}
+    assert found.targets[0].plan == "influxdb-cloud-free"
+    assert found.report.base_url == "https://reports.example.com"
