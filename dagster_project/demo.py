@@ -59,9 +59,11 @@ def run(config: Path, instance: dg.DagsterInstance, end: date, days: int = DAYS)
     report = None
     with history(settings) as store:
         world = _world(settings, store)
-        for day in _to_do(world, store, end, days):
-            for missing in world.missing(day) or [day]:
-                world.advance(missing)
+        to_write, to_audit = _to_do(world, store, end, days)
+        for day in sorted({*to_write, *to_audit}):
+            world.advance(day)
+            if day not in to_audit:
+                continue
             outcome = _audit(job, plan, instance, day)
             if not _show_day(store, day) or not outcome.success:
                 click.echo(f"error: the audit of {day} failed: {_why(outcome)}", err=True)
@@ -81,12 +83,13 @@ def _world(settings: Settings, store: "Store") -> World:
     return world
 
 
-def _to_do(world: World, store: "Store", end: date, days: int) -> list[date]:
-    """The days not audited yet, or the last one again."""
-    first = world.first_day() or end - timedelta(days=days - 1)
+def _to_do(world: World, store: "Store", end: date, days: int) -> tuple[list[date], list[date]]:
+    """The days to write, and those to audit: the ones not audited yet, or the last one again."""
+    to_write = world.missing(end, days)
+    first = world.first_day() or to_write[0]
     every = _days(first, max(end, world.last_day() or end))
     audited = set(store.days(TARGET))
-    return [day for day in every if day not in audited] or every[-1:]
+    return to_write, [day for day in every if day not in audited] or every[-1:]
 
 
 def _days(first: date, last: date) -> list[date]:

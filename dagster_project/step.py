@@ -41,7 +41,7 @@ def audit_shard(context: dg.AssetExecutionContext, config: AuditConfig, plan: Pl
     expected = Counter(unit_of[target.name].name for target in targets)
     gone = sorted(set(unit_of) - {target.name for target in targets})
     problems = [f"{name}: not in the configuration any more; reload the code location" for name in gone]
-    url = f"{plan.dagster_url}/runs/{context.run_id}" if plan.dagster_url else None
+    url = f"{plan.dagster_url}/runs/{context.run.run_id}" if plan.dagster_url else None
     with history(settings) as store:
         done: dict[str, list[AuditRun]] = {}
         for found in run.audit_targets(targets, settings, store, day=day, workers=plan.workers, run_url=url):

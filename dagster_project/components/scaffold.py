@@ -30,14 +30,13 @@ _URLS: Final = {
     "duckdb": "duckdb:///{name}.duckdb",
     "sqlite": "sqlite:///{name}.db",
     "influxdb1": "http://localhost:8086",
-    "postgresql": "postgresql+psycopg://tsaudit:${{TSAUDIT_PASSWORD}}@localhost/{name}",
 }
 
 
 class AuditScaffoldParams(BaseModel):
     """Options of `dg scaffold defs dagster_project.components.AuditComponent <path>`."""
 
-    engine: Literal["duckdb", "sqlite", "influxdb1", "postgresql"] = Field("duckdb", description="Database engine.")
+    engine: Literal["duckdb", "sqlite", "influxdb1"] = Field("duckdb", description="Database engine.")
     url: str | None = Field(None, description="Where it is; put credentials in as ${NAME}.")
 
 

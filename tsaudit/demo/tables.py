@@ -45,7 +45,7 @@ _HTTP_ROWS: Final = """
     printf('web-%02d', s % 12 + 1) AS host,
     ['eu-west', 'eu-north', 'us-east'][s % 3 + 1] AS region,
     ['GET', 'POST'][CAST(p % 3 = 0 AS INTEGER) + 1] AS method,
-    ['200', '200', '404', '500'][v + 1] AS status,
+    ['2xx', '3xx', '4xx', '5xx'][v + 1] AS status,
     ['/', '/cart', '/checkout', '/login', '/search', '/offers', '/health', '/api/items', '/api/orders',
      '/api/users', '/api/prices', '/help', '/terms', '/imprint', '/images', '/logout'][p + 1] AS path,
     round(8 + 90 * noise(:day, i, 'latency') ** 4 + 20 * CAST(v = 3 AS INTEGER), 2) AS latency_ms,

@@ -43,10 +43,13 @@ class World:
         """The newest day that was written; None when there is none. Raises DemoError."""
         return self._day("SELECT CAST(max(time) AS DATE) FROM http_requests")
 
-    def missing(self, until: date) -> list[date]:
-        """The days still to be written, oldest first, so that `until` is there. Raises DemoError."""
+    def missing(self, until: date, days: int = DAYS) -> list[date]:
+        """The days still to be written, oldest first, so that `until` is there. Raises DemoError.
+
+        A story not begun yet begins so that it is `days` days old on `until`.
+        """
         last = self.last_day()
-        start = last + timedelta(days=1) if last else until - timedelta(days=DAYS - 1)
+        start = last + timedelta(days=1) if last else until - timedelta(days=days - 1)
         return [start + timedelta(days=n) for n in range((until - start).days + 1)]
 
     def advance(self, day: date) -> None:

@@ -1,0 +1,147 @@
+"""Schedules pass the day on; sensors only hand over to tsaudit's own deliveries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
+
+import dagster as dg
+import pytest
+
+from dagster_project.automation import DAY_TAG, definitions_of, send_queued
+from tests.dagster_project.runs import a_plan, execute, fake_audits, write_config
+from tsaudit import run
+
+SIX = datetime(2026, 3, 31, 6, tzinfo=UTC)
+
+
+def requests_of(definitions: dg.Definitions, name: str, instance: dg.DagsterInstance) -> list[dg.RunRequest]:
+    repository = definitions.get_repository_def()
+    with dg.build_schedule_context(
+        instance=instance, scheduled_execution_time=SIX, repository_def=repository
+    ) as context:
+        return list(repository.get_schedule_def(name).evaluate_tick(context).run_requests or ())
+
+
+def test_a_tick_audits_the_scheduled_day(tmp_path: Path, instance: dg.DagsterInstance) -> None:
+    definitions = definitions_of(a_plan(write_config(tmp_path, "a", "b")))
+    (request,) = requests_of(definitions, "audit_shop", instance)
+    assert request.run_config["ops"] == {"tsaudit_shop": {"config": {"day": "2026-03-31"}}}
+    assert request.tags[DAY_TAG] == "2026-03-31"
+    assert request.run_key == "2026-03-31T06:00:00+00:00"
+
+
+def test_a_ticks_request_runs(tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch) -> None:
+    days: list[object] = []
+
+    def audit_targets(targets, settings, store, **options):  # type: ignore[no-untyped-def]  # only looks
+        days.append(options["day"])
+        return fake_audits()(targets, settings, store)
+
+    monkeypatch.setattr(run, "audit_targets", audit_targets)
+    monkeypatch.setattr(run, "tell", lambda *_: SimpleNamespace(errors=()))
+    config = write_config(tmp_path, "a", "b")
+    config.write_text(config.read_text() + "    schedule: 0 7 * * *\n")
+    definitions = definitions_of(a_plan(config))
+    name = next(s.name for s in definitions.schedules or () if s.cron_schedule == "0 7 * * *")
+    (request,) = requests_of(definitions, name, instance)
+    job = definitions.resolve_job_def("audit_shop")
+    outcome = job.execute_in_process(
+        instance=instance, run_config=request.run_config, asset_selection=list(request.asset_selection or ())
+    )
+    assert outcome.success
+    assert [str(day) for day in days] == ["2026-03-31"]
+    assert [e.asset_key.path[-1] for e in outcome.get_asset_materialization_events() if e.asset_key] == ["b"]
+
+
+def test_schedules_and_sensors_run_without_being_switched_on(tmp_path: Path) -> None:
+    definitions = definitions_of(a_plan(write_config(tmp_path, "a")))
+    (schedule,) = definitions.schedules or ()
+    assert isinstance(schedule, dg.ScheduleDefinition)
+    assert schedule.default_status is dg.DefaultScheduleStatus.RUNNING
+    assert schedule.execution_timezone == "UTC"
+    sensors = list(definitions.sensors or ())
+    assert {s.name for s in sensors} == {"tell_shop_success", "tell_shop_failure"}
+    assert {s.default_status for s in sensors} == {dg.DefaultSensorStatus.RUNNING}
+
+
+def told(monkeypatch: pytest.MonkeyPatch, tell: Callable[..., object]) -> list[tuple[object, ...]]:
+    calls: list[tuple[object, ...]] = []
+
+    def spy(*arguments: object) -> object:
+        calls.append(arguments)
+        return tell(*arguments)
+
+    monkeypatch.setattr(run, "tell", spy)
+    return calls
+
+
+def sense(definitions: dg.Definitions, outcome: dg.ExecuteInProcessResult, instance: dg.DagsterInstance) -> object:
+    status = "success" if outcome.success else "failure"
+    sensor = definitions.get_repository_def().get_sensor_def(f"tell_shop_{status}")
+    (event,) = [e for e in outcome.all_events if e.is_job_success or e.is_job_failure]
+    context = dg.build_run_status_sensor_context(
+        sensor_name=sensor.name, dagster_event=event, dagster_instance=instance, dagster_run=outcome.dagster_run
+    )
+    return sensor(context)
+
+
+@pytest.mark.parametrize("error", [None, "no such file"])
+def test_after_a_run_what_is_queued_is_sent(
+    tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch, error: str | None
+) -> None:
+    calls = told(monkeypatch, lambda *_: SimpleNamespace(errors=()))
+    monkeypatch.setattr(run, "audit_targets", fake_audits())
+    config = write_config(tmp_path, "a", target_extra="password: ${TSAUDIT_TEST}" if error else "")
+    plan = a_plan(config)
+    outcome = execute(plan, instance)
+    assert outcome.success is (error is None)
+    monkeypatch.setenv("TSAUDIT_TEST", "x")
+    calls.clear()
+    sense(definitions_of(plan), outcome, instance)
+    assert len(calls) == 1
+    assert calls[0][0] == plan.load()
+
+
+def test_runs_of_others_send_nothing(
+    tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = told(monkeypatch, lambda *_: SimpleNamespace(errors=()))
+
+    @dg.job
+    def other() -> None: ...
+
+    definitions = definitions_of(a_plan(write_config(tmp_path, "a")))
+    assert isinstance(sense(definitions, other.execute_in_process(instance=instance), instance), dg.SkipReason)
+    assert calls == []
+
+
+def test_a_run_of_the_materialize_button_counts(
+    tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = told(monkeypatch, lambda *_: SimpleNamespace(errors=()))
+    monkeypatch.setattr(run, "audit_targets", fake_audits())
+    definitions = definitions_of(a_plan(write_config(tmp_path, "a")))
+    key = dg.AssetKey(["tsaudit", "a"])
+    outcome = definitions.resolve_implicit_global_asset_job_def().execute_in_process(
+        instance=instance, asset_selection=[key]
+    )
+    calls.clear()
+    sense(definitions, outcome, instance)
+    assert len(calls) == 1
+
+
+def test_a_slack_that_is_away_never_breaks_the_sensor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = a_plan(write_config(tmp_path, "a"))
+    complaints: list[str] = []
+    told(monkeypatch, lambda *_: SimpleNamespace(errors=("#web: ratelimited",)))
+    send_queued(plan, print, complaints.append)
+
+    def broken(*_: object) -> object:
+        raise OSError("connection refused")
+
+    told(monkeypatch, broken)
+    send_queued(plan, print, complaints.append)
+    assert complaints == ["alert not delivered: #web: ratelimited", "alerts could not be sent: connection refused"]

@@ -1,0 +1,237 @@
+"""What each check says, how severe it is, and which numbers Dagster can plot."""
+
+from __future__ import annotations
+
+import base64
+from datetime import timedelta
+
+import dagster as dg
+import pytest
+
+from dagster_project.checks import CHECK_NAMES, check_results, check_specs
+from dagster_project.group_checks import group_check_results
+from dagster_project.metadata import group_metadata, observation_metadata, target_metadata
+from dagster_project.pictures import sparkline
+from dagster_project.words import MAX_ROWS, escape, table
+from tests.builders import (
+    DAY,
+    a_count,
+    a_field,
+    a_finding,
+    a_measurement,
+    a_profile,
+    a_result,
+    a_rule_result,
+    a_tag,
+)
+from tests.dagster_project.runs import a_failed_audit, an_audit
+from tsaudit.finding import AuditResult, Finding, Forecast, Limit, Outcome, Severity, Subject
+from tsaudit.profile import Gap, Profile, Reason
+from tsaudit.report import ReportLocation
+from tsaudit.run import AuditRun
+from tsaudit.timeline import Point
+
+KEY = dg.AssetKey(["tsaudit", "demo"])
+LIMIT = Limit("high-series-cardinality.max_series", 100_000, "series", "house judgement", "target")
+SERIES = (Point(DAY - timedelta(days=2), 10.0), Point(DAY - timedelta(days=1), 20.0), Point(DAY, 30.0))
+
+
+def checks_of(run: AuditRun, series: tuple[Point, ...] = ()) -> dict[str, dg.AssetCheckResult]:
+    return {str(result.check_name): result for result in check_results(KEY, run, series)}
+
+
+def run_with(*findings: Finding, code: str = "CAR001", family: str = "cardinality", **changes: object) -> AuditRun:
+    rule = a_rule_result(*findings, code=code, family=family, limits=(LIMIT,), **changes)
+    return an_audit(result=a_result(rule))
+
+
+def value(result: dg.AssetCheckResult, name: str) -> object:
+    return result.metadata[name].value
+
+
+def test_there_is_one_check_per_family_and_one_for_coverage() -> None:
+    specs = check_specs(KEY)
+    assert [spec.name for spec in specs] == list(CHECK_NAMES)
+    assert CHECK_NAMES == (
+        "cardinality",
+        "tags",
+        "fields",
+        "names",
+        "layout",
+        "retention",
+        "drift",
+        "coverage",
+    )
+    assert "CAR001" in (specs[0].description or "")
+
+
+def test_a_family_without_a_rule_that_applies_has_no_result() -> None:
+    rules = (a_rule_result(), a_rule_result(code="RET001", family="retention", outcome=Outcome.NOT_APPLICABLE))
+    checks = checks_of(an_audit(result=a_result(*rules)))
+    assert set(checks) == {"cardinality", "coverage"}
+    assert checks["cardinality"].passed
+    assert checks["coverage"].passed
+
+
+@pytest.mark.parametrize(
+    ("severity", "passed", "shown"),
+    [
+        (Severity.INFO, True, dg.AssetCheckSeverity.WARN),
+        (Severity.WARN, False, dg.AssetCheckSeverity.WARN),
+        (Severity.CRITICAL, False, dg.AssetCheckSeverity.ERROR),
+    ],
+)
+def test_only_critical_is_an_error(severity: Severity, passed: bool, shown: dg.AssetCheckSeverity) -> None:
+    check = checks_of(run_with(a_finding(severity=severity)))["cardinality"]
+    assert (check.passed, check.severity) == (passed, shown)
+    assert value(check, f"findings_{severity}") == 1
+
+
+def test_cardinality_always_shows_the_series_of_the_whole_target() -> None:
+    check = checks_of(run_with(a_finding(observed=5000.0)), SERIES)["cardinality"]
+    assert (value(check, "value"), value(check, "threshold"), value(check, "baseline")) == (3, 100_000, 20)
+
+
+def test_other_families_show_the_figure_of_their_worst_finding() -> None:
+    limit = Limit("sparse-field.max_null_ratio", 0.5, "", "house judgement", "default")
+    mild = a_finding(Subject("main", "air", "no2"), observed=0.6, limit=limit)
+    worst = a_finding(Subject("main", "air", "o3"), Severity.CRITICAL, observed=0.96, limit=limit, baseline=0.1)
+    check = checks_of(run_with(mild, worst, code="FLD001", family="fields"))["fields"]
+    assert [value(check, name) for name in ("value", "threshold", "baseline")] == [0.96, 0.5, 0.1]
+    assert value(check, "value_of") == "main/air.o3: sparse-field.max_null_ratio"
+
+
+def test_a_finding_without_figures_leaves_no_false_number() -> None:
+    check = checks_of(run_with(a_finding(), code="NAM001", family="names"))["names"]
+    assert "value" not in check.metadata
+    assert value(check, "findings_warn") == 1
+
+
+def test_figures_that_are_not_finite_are_left_out() -> None:
+    check = checks_of(run_with(a_finding(observed=float("inf")), code="NAM001", family="names"))["names"]
+    assert "value" not in check.metadata
+
+
+def test_an_open_rule_does_not_pass_and_says_why() -> None:
+    gap = Gap("row_sample", Reason.TIMED_OUT, "took longer than 60 s", "main", "cpu")
+    rule = a_rule_result(code="FLD001", family="fields", outcome=Outcome.OPEN, gaps=(gap,), reason="1 gap(s)")
+    run = an_audit(result=a_result(rule), profile=a_profile(gaps=(gap,)))
+    checks = checks_of(run)
+    assert (checks["fields"].passed, checks["fields"].severity) == (False, dg.AssetCheckSeverity.WARN)
+    assert value(checks["fields"], "verdict") == "unknown"
+    assert value(checks["fields"], "reason") == "FLD001: 1 gap(s)"
+    assert not checks["coverage"].passed
+    assert value(checks["coverage"], "value") == 1
+    assert "took longer than 60 s" in str(value(checks["coverage"], "not_measured"))
+
+
+def test_a_broken_rule_shows_in_its_family_and_in_coverage() -> None:
+    rule = a_rule_result(outcome=Outcome.ERROR, reason="ZeroDivisionError: division by zero")
+    checks = checks_of(an_audit(result=a_result(rule)))
+    assert not checks["cardinality"].passed
+    assert value(checks["coverage"], "reason") == "CAR001: ZeroDivisionError: division by zero"
+
+
+def test_a_target_that_was_not_audited_leaves_no_check_green() -> None:
+    checks = checks_of(a_failed_audit("demo", "no such file"))
+    assert set(checks) == set(CHECK_NAMES)
+    assert not any(check.passed for check in checks.values())
+    assert {check.severity for check in checks.values()} == {dg.AssetCheckSeverity.WARN}
+    assert value(checks["names"], "reason") == "not audited: no such file"
+
+
+def test_findings_are_shown_worst_first_and_cut_at_fifty() -> None:
+    findings = [a_finding(Subject("main", f"t{n}")) for n in range(60)]
+    worst = a_finding(Subject("main", "worst"), Severity.CRITICAL)
+    text = str(value(checks_of(run_with(*findings, worst))["cardinality"], "findings"))
+    assert text.splitlines()[2].startswith("| critical |")
+    assert sum(line.startswith("| ") for line in text.splitlines()) == MAX_ROWS + 2  # with the two lines of the header
+    assert text.endswith("11 more are in the report.")
+
+
+def test_text_from_a_database_is_shown_and_never_rendered() -> None:
+    foreign = "a|b\n![x](http://evil/) <script> **bold** `c`"
+    assert escape(foreign) == r"a\|b \!\[x\]\(http://evil/\) \<script\> \*\*bold\*\* \`c\`"
+    assert table(("name",), [(foreign,)]).count("\n") == 2
+
+
+def full_run() -> tuple[AuditRun, AuditResult, Profile]:
+    forecast = Forecast(100_000, 12.4, 9.0, 20.0, 0.05, DAY, "linear", False)
+    finding = a_finding(observed=30.0, forecast=forecast)
+    small = a_measurement("small", rows=a_count(5))
+    big = a_measurement(
+        "big", tags=(a_tag("host", 3),), fields=(a_field("usage", null_ratio=0.25), a_field("odd", ("float", "string")))
+    )
+    profile, result = a_profile(small, big), a_result(a_rule_result(finding, limits=(LIMIT,)))
+    location = ReportLocation("https://audits.example.com/demo/2026-03-31.html", "/r/demo/2026-03-31.html")
+    return an_audit(result=result, profile=profile, report=location), result, profile
+
+
+def test_a_materialization_carries_numbers_link_picture_and_schema() -> None:
+    run, result, profile = full_run()
+    metadata = target_metadata(run, result, profile, SERIES)
+    plain = {name: item.value for name, item in metadata.items()}
+    assert plain["verdict"] == "warn"
+    assert (plain["series"], plain["series_limit"], plain["measurements"]) == (6, 100_000, 2)
+    assert (plain["findings_warn"], plain["findings_critical"], plain["days_to_limit"]) == (1, 0, 12.4)
+    assert plain["dagster/row_count"] == 1005
+    assert isinstance(metadata["report"], dg.UrlMetadataValue)
+    assert "data:image/svg+xml;base64," in str(plain["series_over_time"])
+    schema = plain["dagster/column_schema"]
+    assert isinstance(schema, dg.TableSchema)
+    assert plain["dagster/table_name"] == "main/big"
+    assert [(c.name, c.type, c.description) for c in schema.columns] == [
+        ("time", "time", None),
+        ("host", "string", "tag, 3 values"),
+        ("usage", "float", "field, null 25.0%"),
+        ("odd", "float or string", "field, null 0.0%"),
+    ]
+
+
+def test_rows_are_not_summed_when_a_table_was_not_counted() -> None:
+    profile = a_profile(a_measurement("a"), a_measurement("b", rows=None))
+    run = an_audit(profile=profile)
+    assert "dagster/row_count" not in target_metadata(run, a_result(), profile, ())
+
+
+def test_a_report_in_a_folder_is_a_path_and_one_on_a_server_a_link() -> None:
+    run, result, profile = full_run()
+    local = an_audit(report=ReportLocation("file:///r/x.html", "/r/x.html"))
+    assert isinstance(observation_metadata(run, result, profile)["report"], dg.UrlMetadataValue)
+    found = observation_metadata(local, result, profile)["report"]
+    assert isinstance(found, dg.PathMetadataValue)
+    assert found.value == "/r/x.html"
+
+
+def test_an_empty_database_has_no_schema_to_show() -> None:
+    profile = a_profile(databases=(), measurements=())
+    assert "dagster/column_schema" not in target_metadata(an_audit(profile=profile), a_result(), profile, ())
+
+
+def test_a_group_counts_its_targets_and_lists_the_worst_first() -> None:
+    critical = run_with(a_finding(severity=Severity.CRITICAL, message="Too many series."))
+    runs = [an_audit("fine"), critical, a_failed_audit("gone")]
+    metadata = {name: item.value for name, item in group_metadata(runs).items()}
+    assert [metadata[f"targets_{v}"] for v in ("ok", "unknown", "warn", "critical")] == [1, 1, 0, 1]
+    assert metadata["verdict"] == "critical"
+    rows = str(metadata["worst_targets"]).splitlines()[2:]
+    assert [row.split(" | ")[0] for row in rows] == ["| demo", "| gone", "| fine"]
+    checks = {c.check_name: c for c in group_check_results(KEY, runs)}
+    assert (value(checks["cardinality"], "value"), value(checks["cardinality"], "targets")) == (2, 3)
+    assert checks["cardinality"].severity is dg.AssetCheckSeverity.ERROR
+    assert (checks["names"].passed, value(checks["coverage"], "value")) == (False, 1)
+
+
+def test_a_group_of_healthy_targets_passes() -> None:
+    checks = {c.check_name: c for c in group_check_results(KEY, [an_audit("a"), an_audit("b")])}
+    assert all(check.passed for check in checks.values())
+
+
+def test_a_sparkline_shows_the_limit_only_when_it_is_near() -> None:
+    def svg(text: str) -> str:
+        return base64.b64decode(text.split("base64,")[1].rstrip(")")).decode()
+
+    assert sparkline([5.0]) == ""
+    assert "stroke-dasharray" in svg(sparkline([1.0, 50.0], 100.0))
+    assert "stroke-dasharray" not in svg(sparkline([1.0, 2.0], 100.0))
+    assert 'points="4.0,56.0 356.0,56.0"' in svg(sparkline([0.0, 0.0]))

@@ -1,0 +1,130 @@
+"""The component: from YAML to definitions, its errors, and what `dg scaffold` writes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+import yaml
+from dagster.components.testing import create_defs_folder_sandbox
+
+from dagster_project.components import AuditComponent
+from tsaudit import config_file
+from tsaudit.config_file import ConfigError
+from tsaudit.connectors import AVAILABLE
+
+TARGET = {"name": "shop", "engine": "duckdb", "url": "duckdb:///shop.duckdb"}
+
+
+def definitions_from(attributes: dict[str, Any], files: dict[str, str] | None = None) -> dg.Definitions:
+    """What a defs.yaml with the attributes becomes, in a project of its own."""
+    with create_defs_folder_sandbox() as sandbox:
+        folder = sandbox.defs_folder_path / "audits" / "shop"
+        folder.mkdir(parents=True)
+        for name, text in (files or {}).items():
+            (folder / name).write_text(text)
+        component = {"type": "dagster_project.components.AuditComponent", "attributes": attributes}
+        (folder / "defs.yaml").write_text(yaml.safe_dump(component))
+        with sandbox.build_all_defs() as definitions:
+            return definitions
+
+
+def message_of(caught: pytest.ExceptionInfo[BaseException]) -> str:
+    """The texts of the error and of those it came from."""
+    texts, error = [], caught.value
+    while error is not None:
+        texts.append(str(error))
+        error = error.__cause__ or error.__context__
+    return "\n".join(texts)
+
+
+def test_a_target_inline_becomes_asset_job_schedule_and_sensors() -> None:
+    definitions = definitions_from({"target": {**TARGET, "schedule": "15 4 * * *"}})
+    keys = {key.to_user_string() for key in definitions.resolve_asset_graph().get_all_asset_keys()}
+    assert keys == {"shop", "tsaudit/shop"}
+    (schedule,) = [s for s in definitions.schedules or () if isinstance(s, dg.ScheduleDefinition)]
+    assert (schedule.name, schedule.cron_schedule) == ("audit_shop", "15 4 * * *")
+    assert len(list(definitions.sensors or ())) == 2
+
+
+def test_a_file_beside_defs_yaml_is_read_and_options_apply() -> None:
+    text = "targets:\n" + "".join(
+        f"  - {{name: t{n}, engine: duckdb, url: 'duckdb:///t{n}.duckdb'}}\n" for n in range(5)
+    )
+    attributes = {"config": "tsaudit.yaml", "schedule": "0 3 * * *", "shard_size": 2, "name": "my.shop"}
+    definitions = definitions_from(attributes, {"tsaudit.yaml": text})
+    ops = {a.op.name for a in definitions.assets or () if isinstance(a, dg.AssetsDefinition) and a.is_executable}
+    assert len(ops) == 3
+    (schedule,) = [s for s in definitions.schedules or () if isinstance(s, dg.ScheduleDefinition)]
+    assert schedule.cron_schedule == "0 3 * * *"
+    assert schedule.name.startswith("audit_my_shop__x")
+
+
+def test_loading_needs_no_environment_variable_and_no_database(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TSAUDIT_TEST_NOT_SET", raising=False)
+    definitions_from({"target": {**TARGET, "password": "${TSAUDIT_TEST_NOT_SET}"}})
+
+
+@pytest.mark.parametrize(
+    ("attributes", "message"),
+    [
+        ({}, "give either `config` or `target`"),
+        ({"config": "a.yaml", "target": TARGET}, "give either `config` or `target`"),
+        ({"target": {**TARGET, "engin": "duckdb"}}, "targets[0].engin: unknown key, did you mean engine?"),
+        ({"config": "missing.yaml"}, "config `missing.yaml`: there is neither"),
+        ({"target": TARGET, "schedule": "daily"}, "`shop`: schedule `daily` is not a cron line"),
+        ({"target": TARGET, "granularity": "table"}, "granularity"),
+        ({"target": TARGET, "shard_size": 0}, "shard_size"),
+        ({"target": TARGET, "confg": "x"}, "confg"),
+    ],
+)
+def test_a_mistake_is_told_in_one_line(attributes: dict[str, Any], message: str) -> None:
+    with pytest.raises(Exception) as caught:  # noqa: PT011 -- Dagster wraps it in errors of its own
+        definitions_from(attributes)
+    assert message in message_of(caught)
+
+
+def test_scaffolding_writes_a_component_that_loads() -> None:
+    with create_defs_folder_sandbox() as sandbox:
+        path = sandbox.scaffold_component(
+            component_cls=AuditComponent, defs_path="audits/shop", scaffold_params={"engine": "sqlite"}
+        )
+        settings = config_file.load(path / "tsaudit.yaml")
+        assert (settings.targets[0].name, settings.targets[0].engine) == ("shop", "sqlite")
+        with sandbox.load_component_and_build_defs(path) as (component, definitions):
+            assert isinstance(component, AuditComponent)
+            dg.Definitions.validate_loadable(definitions)
+
+
+@pytest.mark.parametrize("engine", AVAILABLE)
+def test_scaffolding_knows_an_address_for_each_engine(engine: str) -> None:
+    with create_defs_folder_sandbox() as sandbox:
+        path = sandbox.scaffold_component(
+            component_cls=AuditComponent, defs_path="audits/shop", scaffold_params={"engine": engine}
+        )
+        config_file.load(path / "tsaudit.yaml", resolve_env=False)
+
+
+def test_scaffolding_keeps_a_tsaudit_yaml_that_is_there() -> None:
+    with create_defs_folder_sandbox() as sandbox:
+        folder = sandbox.defs_folder_path / "audits" / "shop"
+        folder.mkdir(parents=True)
+        (folder / "tsaudit.yaml").write_text("# mine\n")
+        sandbox.scaffold_component(component_cls=AuditComponent, defs_path="audits/shop")
+        assert (folder / "tsaudit.yaml").read_text() == "# mine\n"
+
+
+def test_inline_settings_are_those_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TSAUDIT_TEST_SECRET", "s3cret")
+    data = {"targets": [{**TARGET, "password": "${TSAUDIT_TEST_SECRET}", "budget": {"concurrency": 2}}]}
+    settings = config_file.load_mapping(data, label="defs.yaml", folder=tmp_path)
+    target = settings.targets[0]
+    assert target.password is not None
+    assert target.password.get_secret_value() == "s3cret"
+    assert target.url.get_secret_value() == f"duckdb:///{tmp_path}/shop.duckdb"
+    assert target.budget.concurrency == 2
+    monkeypatch.delenv("TSAUDIT_TEST_SECRET")
+    with pytest.raises(ConfigError, match=r"defs.yaml: .*TSAUDIT_TEST_SECRET is not set"):
+        config_file.load_mapping(data, label="defs.yaml", folder=tmp_path)

@@ -1,0 +1,163 @@
+"""What an audit step does with the targets that `tsaudit.run` hands back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import dagster as dg
+import pytest
+
+from tests.builders import a_finding, a_result, a_rule_result
+from tests.dagster_project.runs import (
+    a_failed_audit,
+    a_plan,
+    an_audit,
+    execute,
+    failure_of,
+    fake_audits,
+    write_config,
+)
+from tsaudit import run
+from tsaudit.finding import Severity
+
+
+@pytest.fixture(autouse=True)
+def _nothing_to_send(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "tell", lambda *_: SimpleNamespace(errors=()))
+    monkeypatch.setattr(run, "audit_targets", fake_audits())
+
+
+def keys_of(outcome: dg.ExecuteInProcessResult) -> set[str]:
+    return {e.asset_key.path[-1] for e in outcome.get_asset_materialization_events() if e.asset_key}
+
+
+def test_all_targets_are_materialized_with_their_checks(tmp_path: Path, instance: dg.DagsterInstance) -> None:
+    outcome = execute(a_plan(write_config(tmp_path, "a", "b")), instance)
+    assert outcome.success
+    assert keys_of(outcome) == {"a", "b"}
+    assert {(c.asset_key.path[-1], c.check_name) for c in outcome.get_asset_check_evaluations()} == {
+        (name, check) for name in "ab" for check in ("cardinality", "coverage")
+    }
+
+
+def test_a_failed_target_neither_stops_nor_hides_the_others(
+    tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "audit_targets", fake_audits(a_failed_audit("b", "no such file")))
+    outcome = execute(a_plan(write_config(tmp_path, "a", "b", "c")), instance)
+    assert not outcome.success
+    assert keys_of(outcome) == {"a", "c"}
+    bad = [c for c in outcome.get_asset_check_evaluations() if c.asset_key.path[-1] == "b"]
+    assert len(bad) == 8
+    assert not any(c.passed for c in bad)
+    assert failure_of(outcome) == "b: no such file"
+
+
+def test_a_critical_finding_leaves_the_run_green(
+    tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    critical = an_audit("a", result=a_result(a_rule_result(a_finding(severity=Severity.CRITICAL))))
+    monkeypatch.setattr(run, "audit_targets", fake_audits(critical))
+    outcome = execute(a_plan(write_config(tmp_path, "a")), instance)
+    assert outcome.success
+    (check,) = [c for c in outcome.get_asset_check_evaluations() if c.check_name == "cardinality"]
+    assert (check.passed, check.severity) == (False, dg.AssetCheckSeverity.ERROR)
+
+
+def test_an_alert_that_was_not_delivered_turns_the_run_red(
+    tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "tell", lambda *_: SimpleNamespace(errors=("#web: channel_not_found",)))
+    outcome = execute(a_plan(write_config(tmp_path, "a")), instance)
+    assert not outcome.success
+    assert keys_of(outcome) == {"a"}
+    assert failure_of(outcome) == "alert not delivered: #web: channel_not_found"
+
+
+def test_the_owners_own_asset_gets_an_observation(tmp_path: Path, instance: dg.DagsterInstance) -> None:
+    config = write_config(tmp_path, "a", target_extra="asset_key: [shop, orders]")
+    assert execute(a_plan(config), instance).success
+    (record,) = instance.fetch_observations(dg.AssetKey(["shop", "orders"]), limit=5).records
+    assert record.asset_observation is not None
+    assert record.asset_observation.metadata["series"].value == 3
+    assert record.asset_observation.metadata["tsaudit_verdict"].value == "ok"
+
+
+def test_only_what_was_selected_is_audited(
+    tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    audits = fake_audits()
+
+    def audit_targets(targets, *args, **options):  # type: ignore[no-untyped-def]  # passes everything on
+        asked.extend(target.name for target in targets)
+        return audits(targets, *args, **options)
+
+    monkeypatch.setattr(run, "audit_targets", audit_targets)
+    outcome = execute(
+        a_plan(write_config(tmp_path, "a", "b")), instance, asset_selection=[dg.AssetKey(["tsaudit", "b"])]
+    )
+    assert outcome.success
+    assert asked == ["b"]
+    assert keys_of(outcome) == {"b"}
+
+
+def test_the_address_of_the_run_goes_into_alerts_and_reports(
+    tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: dict[str, object] = {}
+
+    def audit_targets(targets, settings, store, **options):  # type: ignore[no-untyped-def]  # only looks
+        seen.update(options)
+        return fake_audits()(targets, settings, store)
+
+    monkeypatch.setattr(run, "audit_targets", audit_targets)
+    plan = a_plan(write_config(tmp_path, "a"), dagster_url="https://dagster.example.com")
+    outcome = execute(plan, instance, day="2026-02-28")
+    assert seen["run_url"] == f"https://dagster.example.com/runs/{outcome.run_id}"
+    assert str(seen["day"]) == "2026-02-28"
+
+
+def test_a_missing_environment_variable_fails_the_run_with_its_name(
+    tmp_path: Path, instance: dg.DagsterInstance
+) -> None:
+    config = write_config(tmp_path, "a", target_extra="password: ${TSAUDIT_TEST_NOT_SET}")
+    outcome = execute(a_plan(config), instance)
+    assert not outcome.success
+    assert "TSAUDIT_TEST_NOT_SET is not set" in failure_of(outcome)
+
+
+def test_a_day_that_is_none_fails_the_run(tmp_path: Path, instance: dg.DagsterInstance) -> None:
+    outcome = execute(a_plan(write_config(tmp_path, "a")), instance, day="yesterday")
+    assert failure_of(outcome) == "day `yesterday` is not a day such as 2026-03-31"
+
+
+def test_a_history_that_cannot_be_opened_fails_the_run(tmp_path: Path, instance: dg.DagsterInstance) -> None:
+    config = write_config(tmp_path, "a")
+    (tmp_path / "history.db").mkdir()
+    outcome = execute(a_plan(config), instance)
+    assert not outcome.success
+    assert "history" in failure_of(outcome)
+
+
+def test_a_target_taken_out_of_the_file_fails_the_run(tmp_path: Path, instance: dg.DagsterInstance) -> None:
+    plan = a_plan(write_config(tmp_path, "a", "b"))
+    write_config(tmp_path, "a")
+    outcome = execute(plan, instance)
+    assert keys_of(outcome) == {"a"}
+    assert failure_of(outcome) == "b: not in the configuration any more; reload the code location"
+
+
+def test_a_group_is_one_asset_with_its_targets_counted(
+    tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "audit_targets", fake_audits(a_failed_audit("b")))
+    config = write_config(tmp_path, "a", "b", "c", target_extra="group: shops")
+    outcome = execute(a_plan(config, granularity="group"), instance)
+    assert not outcome.success
+    (event,) = outcome.get_asset_materialization_events()
+    assert event.asset_key == dg.AssetKey(["tsaudit", "group", "shops"])
+    assert event.materialization.metadata["targets_unknown"].value == 1
+    checks = {c.check_name: c for c in outcome.get_asset_check_evaluations()}
+    assert checks["coverage"].metadata["value"].value == 1
