@@ -147,7 +147,9 @@ def test_timeline_ends_before_the_day_and_begins_days_earlier(store: Store) -> N
     timeline = store.timeline("demo", DAY, days=2)
     assert timeline.of("series", CPU) == (Point(on(-2), 8.0), Point(on(-1), 9.0))
     assert timeline.previous == profile_on(-1, 9)
-    assert {name for name, _ in timeline.points} == {f.name for f in figures(a_profile())}
+    assert set(timeline.points) == {(f.name, f.subject) for f in figures(a_profile())}
+    assert len(timeline.points) == len(list(figures(a_profile())))
+    assert timeline.of("series", Subject("main", "disk")) == ()
 
 
 def test_timeline_reaches_back_ninety_days(store: Store) -> None:
