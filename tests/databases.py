@@ -41,7 +41,7 @@ SQLITE_TYPES: Final = {
     "time": "TIMESTAMP",
     "uuid": "TEXT",
 }
-_BATCH: Final = 10_000
+_BATCH: Final = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,3 +253,27 @@ def _influx_value(value: Value, kind: str) -> str:
         return repr(value)
     text = value.isoformat() if isinstance(value, datetime) else str(value)
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+CROWDED_SERIES: Final = 100_000
+CROWDED_WEEKS: Final = 4
+
+
+def write_crowded(url: str, database: str = "crowded") -> Target:
+    """100,000 series in one measurement `hits`, a point of each in each of four weekly shards.
+
+    Every user has one host and every host one region: tags `host` and `region` depend on `user_id`. Field `ms` is
+    always there, `error` in every tenth point. The newest points are a minute before NOW.
+    """
+    influxql(url, f'CREATE DATABASE "{database}" WITH SHARD DURATION 7d')
+
+    def lines() -> Iterator[str]:
+        for week in range(CROWDED_WEEKS):
+            nanoseconds = round((NOW - timedelta(minutes=1, weeks=week)).timestamp()) * 1_000_000_000
+            for user in range(CROWDED_SERIES):
+                host = user % 50
+                error = ',error="timeout"' if user % 10 == week else ""
+                yield f"hits,host=h{host},region=r{host % 5},user_id=u{user} ms={user % 7}.5{error} {nanoseconds}"
+
+    write_lines(url, database, lines())
+    return Target(name="crowded", engine="influxdb1", url=url, databases=(database,))

@@ -21,7 +21,11 @@ NUMBERS_SHARE: Final = 0.95
 """From this share of number-like values on a text column holds numbers."""
 
 _TIME_NAMES: Final = ("time", "timestamp", "ts", "datetime", "date", "_time", "event_time", "created_at", "recorded_at")
-_ID_NAME: Final = re.compile(r"(^|_)(id|uuid|guid|key|code|serial|no|nr|number)$|id$", re.IGNORECASE)
+_ID_NAME: Final = re.compile(
+    r"(^|_)(id|uuid|guid|key|code|serial|no|nr|number|zip)$|[a-z](Id|ID)$"
+    r"|(user|device|host|sensor|machine|order|request|session|trace|span|event|customer|client|account|node)id$"
+)
+"""Names under which digits identify something, and measure nothing."""
 _EARLIEST: Final = datetime(1980, 1, 1, tzinfo=UTC).timestamp()
 _LATEST: Final = datetime(2100, 1, 1, tzinfo=UTC).timestamp()
 _ISO: Final = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?([zZ]|[+-]\d\d(:?\d\d)?)?)?")

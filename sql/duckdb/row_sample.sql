@@ -6,9 +6,9 @@
 -- link: https://duckdb.org/docs/stable/sql/query_syntax/select
 SELECT {% for column in columns %}{{ column | name }}{{ ", " if not loop.last }}{% endfor %}
 
-FROM {{ database | name }}.{{ measurement | name }}
+FROM {{ catalog | name }}.{{ database | name }}.{{ measurement | name }}
 {% include "_window.sql" %}
 {% if time %}
-ORDER BY {{ time | name }} DESC
+ORDER BY {{ time | name }} DESC, rowid DESC
 {% endif %}
 LIMIT {{ limit }}

@@ -11,7 +11,7 @@ SELECT
 FROM (
   SELECT DISTINCT {% for tag in tags %}{{ tag | name }}{{ ", " if not loop.last }}{% endfor %}
 
-  FROM {{ database | name }}.{{ measurement | name }}
+  FROM {{ catalog | name }}.{{ database | name }}.{{ measurement | name }}
   {% include "_window.sql" %}
 
 )

@@ -61,6 +61,8 @@ def outline(
     drafts = []
     for measurement in chosen:
         draft = described.get(measurement, Draft(name, measurement))
+        if "columns" not in asked:
+            draft.time = TimeColumn("time", TimeKind.NANOSECONDS)
         draft.policies = tuple(r.policy for r in retention or ())
         draft.previous = _before(previous, draft)
         draft.fingerprint = _fingerprint(draft, series, estimates.get(measurement))
@@ -110,8 +112,6 @@ def _described(asker: Asker, database: str, asked: frozenset[str]) -> dict[str, 
         types.setdefault((row["measurement"], row["field"]), set()).add(row["data_type"])
     for (measurement, key), kinds in types.items():
         draft({"measurement": measurement}).fields += (Field(key, tuple(sorted(kinds))),)
-    for found in drafts.values():
-        found.time = TimeColumn("time", TimeKind.NANOSECONDS)
     return drafts
 
 

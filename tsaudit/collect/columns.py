@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Final
 from tsaudit import roles
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.draft import Draft
-from tsaudit.profile import Field, Role, Tag
+from tsaudit.profile import Field, Reason, Role, Tag
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from tsaudit.config import Columns
 
 _PEEK_ROWS: Final = 200
 _ROLE_ROWS: Final = 1000
@@ -24,7 +26,7 @@ def assign_roles(asker: Asker, draft: Draft, sample_wanted: bool) -> None:
     """Fill in time column, tags and fields; keep the rows read for it."""
     if not draft.columns:
         return
-    chosen = asker.target.columns.get(draft.name)
+    chosen = _chosen(asker, draft)
     typed = asker.target.engine not in _UNTYPED_ENGINES
     candidates = roles.time_candidates(draft.columns, chosen, typed=typed)
     values = _peek(asker, draft, [c.name for c in candidates]) if candidates else {}
@@ -49,6 +51,17 @@ def _assign(asker: Asker, draft: Draft, values: dict[str, roles.Values]) -> None
     fields = [a for a in assigned if a.role is Role.FIELD]
     draft.tags = tuple(Tag(a.column.name, a.column.data_type, role_reason=a.reason) for a in tags)
     draft.fields = tuple(Field(a.column.name, (a.column.data_type,), role_reason=a.reason) for a in fields)
+
+
+def _chosen(asker: Asker, draft: Draft) -> Columns | None:
+    """What the configuration says of the table's columns; a name that the table does not have leaves a gap."""
+    chosen = asker.target.columns.get(draft.name)
+    if chosen is not None:
+        named = {*chosen.tags, *chosen.fields, *([chosen.time] if chosen.time else [])}
+        for name in sorted(named - {c.name for c in draft.columns}):
+            detail = f"tsaudit.yaml names a column {name}, which the table does not have"
+            asker.gap("columns", Reason.FAILED, detail, draft.database, draft.name)
+    return chosen
 
 
 def _peek(asker: Asker, draft: Draft, names: list[str]) -> dict[str, list[object]]:

@@ -40,7 +40,9 @@ class Draft:
     some_series: list[dict[str, str | None]] = field(default_factory=list)
     """A few of its tag sets, chosen evenly from the listing."""
     sample: pa.Table | None = None
-    """Rows read."""
+    """Rows read, the newest ones."""
+    sampled_series: int = 0
+    """Of how many of its series the rows were read; 0 for all of them."""
 
     @property
     def about(self) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.listing import scope
-from tsaudit.profile import Count, How, Ratio, Reason
+from tsaudit.profile import Count, How, Ratio, Reason, Source
 from tsaudit.roles import TimeKind
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def count_nulls(asker: Asker, draft: Draft) -> None:
     found: list[Any] = []
 
     def consume(batch: pa.RecordBatch) -> None:
-        found.extend(column[0].as_py() for column in batch.columns)
+        found.extend(_plain(column) for column in batch.columns)
 
     if not draft.note(fact, asker.ask(fact, consume, **draft.about)):
         return
@@ -43,7 +43,7 @@ def count_nulls(asker: Asker, draft: Draft) -> None:
     draft.first_time, draft.last_time = instant(first, kind), instant(last, kind)
     if rows:
         draft.fields = tuple(
-            dataclasses.replace(field, null_ratio=Ratio(1 - count / rows, source))
+            dataclasses.replace(field, null_ratio=Ratio((rows - count) / rows, source))
             for field, count in zip(draft.fields, counts, strict=True)
         )
 
@@ -55,7 +55,7 @@ def describe_fields(asker: Asker, draft: Draft) -> None:
     from tsaudit.collect import figures
 
     rows = draft.sample
-    source = asker.source("row_sample", How.SAMPLED, _sample_scope(asker, draft))
+    source = _sample_source(asker, draft)
     series = figures.series_of_rows(rows, [t.key for t in draft.tags])
     described = []
     for field in draft.fields:
@@ -70,27 +70,20 @@ def read_points(asker: Asker, draft: Draft, database_series: int | None, asked: 
     """InfluxDB: read the newest rows, of a few series where there are many, and count them where they are too many."""
     known = draft.series.value if draft.series else database_series
     restricted = known is None or known > ALL_SERIES_UP_TO
-    wanted = asked & {"row_sample", "row_count"}
-    if restricted and not draft.some_series:
-        for fact in sorted(wanted):
-            detail = "rows are read of known series only, and the listing of the series did not come"
-            asker.gap(fact, Reason.OVER_BUDGET, detail, draft.database, draft.name)
-        return
-    if not draft.policies:
-        for fact in sorted(wanted):
-            detail = "the retention policies, in which the rows are kept, are not known"
-            asker.gap(fact, Reason.FAILED, detail, draft.database, draft.name)
+    if impossible := _cannot_read(draft, restricted):
+        for fact in sorted(asked & {"row_sample", "row_count"}):
+            asker.gap(fact, Reason.FAILED, impossible, draft.database, draft.name)
         return
     series = _told_apart(draft) if restricted else []
-    limit = asker.target.budget.max_rows
-    if not _read_newest(asker, draft, series, limit):
+    draft.sampled_series = len(series)
+    if not _read_newest(asker, draft, series):
         return
-    complete = draft.sample is None or draft.sample.num_rows < limit
     if "row_count" in asked:
+        complete = _complete(asker, draft)
         counts = _per_series(draft) if complete else _counted(asker, draft, series)
         if counts is not None:
-            draft.rows = _scaled(asker, draft, counts, len(series), "row_sample" if complete else "row_count")
-    if not draft.sample and restricted and "row_sample" in asked:
+            draft.rows = _scaled(asker, draft, counts, "row_sample" if complete else "row_count")
+    if draft.sample is None and restricted and "row_sample" in asked:
         detail = f"none of {len(series)} series chosen from the listing has rows within the window"
         asker.gap("row_sample", Reason.FAILED, detail, draft.database, draft.name)
 
@@ -110,20 +103,42 @@ def instant(value: Any, kind: TimeKind | None) -> datetime | None:
         return None
 
 
-def _sample_scope(asker: Asker, draft: Draft) -> str:
+def _complete(asker: Asker, draft: Draft) -> bool:
+    """Whether the sample holds all rows within the window, of the series it was taken from."""
+    return draft.sample is None or draft.sample.num_rows < asker.target.budget.max_rows
+
+
+def _sample_source(asker: Asker, draft: Draft) -> Source:
     assert draft.sample is not None
-    rows = f"the newest {draft.sample.num_rows:,} rows"
+    window = f"from {asker.window.start:%Y-%m-%d %H:%M} to {asker.window.end:%Y-%m-%d %H:%M} UTC"
     if draft.time is None:
-        rows = f"{draft.sample.num_rows:,} rows: the table has no time column"
-    known = draft.series.value if draft.series else None
-    if not draft.columns and (known is None or known > ALL_SERIES_UP_TO):
-        rows += f" of {len(draft.some_series)} series, chosen evenly out of {_or_more(known)}"
-    window = asker.window
-    return f"{rows}, from {window.start:%Y-%m-%d %H:%M} to {window.end:%Y-%m-%d %H:%M} UTC"
+        window = "whatever their time: the table has no time column"
+    rows = draft.sample.num_rows
+    if _complete(asker, draft) and not draft.sampled_series:
+        return asker.source("row_sample", How.EXACT, f"all {rows:,} rows {window}")
+    which = f"the newest {rows:,} rows" if draft.time else f"{rows:,} rows"
+    if draft.sampled_series:
+        known = f"{draft.series.value:,}" if draft.series else "more than could be listed"
+        which += f" of {draft.sampled_series} series, chosen evenly out of {known},"
+    return asker.source("row_sample", How.SAMPLED, f"{which} {window}")
 
 
-def _or_more(known: int | None) -> str:
-    return "more than could be listed" if known is None else f"{known:,}"
+def _cannot_read(draft: Draft, restricted: bool) -> str:
+    """Why no rows can be read; empty when they can."""
+    if restricted and not draft.some_series:
+        return "rows are read of known series only, and the listing of the series did not come"
+    if not draft.policies:
+        return "the retention policies, in which the rows are kept, are not known"
+    return "" if draft.fields else "no field is known, and rows without fields cannot be asked for"
+
+
+def _plain(column: pa.Array) -> Any:
+    """The single value of a column; times to the microsecond, as Python keeps them."""
+    import pyarrow as pa
+
+    if pa.types.is_timestamp(column.type):
+        column = column.cast(pa.timestamp("us", column.type.tz), safe=False)
+    return column[0].as_py()
 
 
 def _told_apart(draft: Draft) -> list[dict[str, str | None]]:
@@ -134,20 +149,20 @@ def _told_apart(draft: Draft) -> list[dict[str, str | None]]:
     return [{tag: tags[tag] for tag in key} for tags in draft.some_series]
 
 
-def _read_newest(asker: Asker, draft: Draft, series: list[dict[str, str | None]], limit: int) -> bool:
+def _read_newest(asker: Asker, draft: Draft, series: list[dict[str, str | None]]) -> bool:
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     batches: list[pa.RecordBatch] = []
+    limit = asker.target.budget.max_rows
     statement = asker.ask("row_sample", batches.append, **draft.about, series=series, limit=limit)
     if not draft.note("row_sample", statement):
         return False
     tables = [pa.Table.from_batches([batch]) for batch in batches]
     if tables:
         draft.sample = _joined(tables)
-        times = draft.sample.column("time").drop_null()
-        import pyarrow.compute as pc
-
-        ends = pc.min_max(times.cast(pa.timestamp("us", "UTC"), safe=False)).as_py()
+        times = draft.sample.column(0).cast(pa.timestamp("us", "UTC"), safe=False)
+        ends = pc.min_max(times).as_py()
         draft.first_time, draft.last_time = ends["min"], ends["max"]
     return True
 
@@ -187,8 +202,9 @@ def _counted(asker: Asker, draft: Draft, series: list[dict[str, str | None]]) ->
     return counts if draft.note("row_count", statement) else None
 
 
-def _scaled(asker: Asker, draft: Draft, counts: list[int], read: int, fact: str) -> Count | None:
-    """The rows of all series from those of the `read` ones; `read` 0: these are all. None when it cannot be told."""
+def _scaled(asker: Asker, draft: Draft, counts: list[int], fact: str) -> Count | None:
+    """The rows of all series from those of the sampled ones. None when it cannot be told."""
+    read = draft.sampled_series
     window = f"from {asker.window.start:%Y-%m-%d %H:%M} to {asker.window.end:%Y-%m-%d %H:%M} UTC"
     if fact == "row_count":
         window += ", counting the values of each series' fullest field"

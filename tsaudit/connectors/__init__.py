@@ -26,7 +26,10 @@ def open_connection(target: Target) -> AbstractContextManager[Connection]:
         target.url.get_secret_value(),
         username=target.username,
         password=target.password.get_secret_value() if target.password else None,
-        options={"connect_timeout_s": min(10.0, target.budget.statement_timeout_s)},
+        options={
+            "engine": target.engine,
+            "connect_timeout_s": min(10.0, target.budget.statement_timeout_s),
+        },
     )
 
 

@@ -285,7 +285,10 @@ def _database_series(answer: Iterator[Series], _: Mapping[str, Any]) -> Iterator
 def _listing(answer: Iterator[Series], parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
     tags: Sequence[str] = parameters["tags"]
     for series in answer:
-        found = parse(pa.array(_column(series, "key"), pa.string()))
+        try:
+            found = parse(pa.array(_column(series, "key"), pa.string()))
+        except ValueError as error:
+            raise FactError(Reason.FAILED, str(error)) from error
         unknown = set(found.schema.names) - set(tags)
         if unknown:
             raise FactError(Reason.FAILED, f"tag {min(unknown)} appeared while the schema was being read")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -29,8 +30,8 @@ _TEXT_FACTS: Final = frozenset({"series_listing"})
 class _Dialect:
     """What SQLAlchemy does not level out between the engines."""
 
-    version: str
-    """The statement that returns the server's version."""
+    opening: str
+    """The statement that returns the server's version and the catalogue's name; fails for a file of another kind."""
     read_only: Callable[[Path], tuple[sa.URL, dict[str, Any]]]
     """URL and arguments of the driver that open the file read-only."""
     batches: Callable[[Any, str, bool], Iterator[pa.RecordBatch]]
@@ -42,8 +43,8 @@ def connect(
     url: str, *, username: str | None, password: str | None, options: Mapping[str, Any]
 ) -> Iterator[SqlConnection]:
     """A read-only connection to the file that the SQLAlchemy URL names. Never creates one. ConnectorError."""
-    del username, password, options  # files have no logins, and are opened at once
-    engine_name, path = _file(url)
+    del username, password  # files have no logins
+    engine_name, path = _file(url, options.get("engine"))
     dialect = _DIALECTS[engine_name]
     address, arguments = dialect.read_only(path)
     try:
@@ -71,14 +72,15 @@ class SqlConnection:
         try:
             self._connection = engine.connect()
             self._raw: Any = self._connection.connection.driver_connection
-            (batch,) = self._dialect.batches(self._raw, self._dialect.version, True)
+            (batch,) = self._dialect.batches(self._raw, self._dialect.opening, True)
         except _errors() as error:
             raise ConnectorError(_cannot_open(path, error)) from error
-        self.server_version = str(batch.column(0)[0].as_py()).removeprefix("v")
+        version, self._catalog = (str(column[0].as_py()) for column in batch.columns)
+        self.server_version = version.removeprefix("v")
 
     def query(self, fact: str, timeout_s: float, **parameters: Any) -> Rows:
         """Run `sql/<engine>/<fact>.sql`; see `connector.Connection`."""
-        statement = queries.render(self._name, fact, **parameters)
+        statement = queries.render(self._name, fact, catalog=self._catalog, **parameters)
         return Rows(statement, self._stream(statement, fact in _TEXT_FACTS, timeout_s))
 
     def reconnect(self) -> SqlConnection:
@@ -104,14 +106,15 @@ class SqlConnection:
             timer.cancel()
 
 
-def _file(url: str) -> tuple[str, Path]:
+def _file(url: str, expected: str | None) -> tuple[str, Path]:
     try:
         parsed = sa.make_url(url)
     except ArgumentError as error:
         raise ConnectorError("the URL is not of the form duckdb:///path or sqlite:///path") from error
     engine_name = parsed.get_backend_name()
-    if engine_name not in _DIALECTS:
-        raise ConnectorError(f"the URL starts with `{engine_name}:`; expected duckdb:///path or sqlite:///path")
+    if engine_name not in _DIALECTS or expected not in (None, engine_name):
+        wanted = f"{expected}:///path" if expected else "duckdb:///path or sqlite:///path"
+        raise ConnectorError(f"the URL starts with `{engine_name}:`; expected {wanted}")
     if not parsed.database or parsed.database == ":memory:":
         raise ConnectorError(f"the URL names no file; expected {engine_name}:///path")
     path = Path(parsed.database)
@@ -149,9 +152,10 @@ def _errors() -> tuple[type[Exception], ...]:
 
 
 def _duckdb_read_only(path: Path) -> tuple[sa.URL, dict[str, Any]]:
-    # No extension is fetched from the network because of an audit.
-    arguments = {"read_only": True, "config": {"autoinstall_known_extensions": "false"}}
-    return sa.URL.create("duckdb", database=str(path)), arguments
+    # An audit neither fetches extensions from the network nor leaves temporary files beside the database.
+    spill = str(Path(tempfile.gettempdir(), "tsaudit-duckdb"))
+    config = {"autoinstall_known_extensions": "false", "temp_directory": spill}
+    return sa.URL.create("duckdb", database=str(path)), {"read_only": True, "config": config}
 
 
 def _duckdb_batches(raw: Any, statement: str, as_text: bool) -> Iterator[pa.RecordBatch]:
@@ -212,6 +216,14 @@ def _text(value: Any) -> str | None:
 
 
 _DIALECTS: Final = {
-    "duckdb": _Dialect("SELECT version()", _duckdb_read_only, _duckdb_batches),
-    "sqlite": _Dialect("SELECT sqlite_version()", _sqlite_read_only, _sqlite_batches),
+    "duckdb": _Dialect(
+        opening="SELECT version(), current_database()",
+        read_only=_duckdb_read_only,
+        batches=_duckdb_batches,
+    ),
+    "sqlite": _Dialect(
+        opening="SELECT sqlite_version(), 'main' FROM (SELECT count(*) FROM sqlite_master)",
+        read_only=_sqlite_read_only,
+        batches=_sqlite_batches,
+    ),
 }
