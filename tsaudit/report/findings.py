@@ -10,20 +10,23 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.facts import FACTS, sources_of
-from tsaudit.finding import AuditResult, Finding, RuleResult, Severity, fingerprint
+from tsaudit.finding import AuditResult, Finding, RuleResult, Severity, Subject, fingerprint
 from tsaudit.profile import Measurement, Profile
 from tsaudit.report import foreign, words
 
 if TYPE_CHECKING:
     from tsaudit.history.incidents import Decision, Incident
 
-FULL_BYTES: Final = 260_000
-"""About how much of the page findings shown in full may take."""
-COMPACT_BYTES: Final = 90_000
-"""About how much the messages of compact findings may take; beyond it only name and figure are shown."""
+ROOM_BYTES: Final = 620_000
+"""About how much of the page all findings together may take."""
+LEAST_FULL_BYTES: Final = 60_000
+"""Room for findings in full and for messages, however many findings there are."""
 LONGEST_TEXT: Final = 1_500
 """Characters of a fix or a statement that are shown."""
-_MARKUP_BYTES: Final = 1_100
+_ANCHOR_BYTES: Final = 48
+"""What a finding takes at the least: its anchor, its column and its figure."""
+_MARKUP_BYTES: Final = 1_800
+"""What a finding in full takes without its texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +41,8 @@ class Item:
     incident: Incident | None
     decision: Decision | None
     """Why nobody is bothered by it (accepted, snoozed) or who has taken it on (ack), while that holds."""
-    samples: tuple[str, ...]
-    statements: tuple[tuple[str, str], ...]
-    """Fact name and the statement that was sent for it."""
+    measurement: Measurement | None
+    """The measurement it is about, where the profile has it."""
     touched: float
     """Series it concerns: the measurement's, times the guilty one's share."""
 
@@ -69,11 +71,20 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class CompactItem:
-    """A finding as one short line."""
+    """A finding as a few words."""
 
     anchor: str
-    name: str
+    column: str
     text: str
+    """Its message while there is room, else its figure."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompactPlace:
+    """Findings of one rule in one measurement."""
+
+    name: str
+    items: tuple[CompactItem, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +93,11 @@ class CompactGroup:
 
     rule: RuleResult
     severity: Severity
-    items: tuple[CompactItem, ...]
+    places: tuple[CompactPlace, ...]
+
+    @property
+    def count(self) -> int:
+        return sum(len(place.items) for place in self.places)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,19 +111,18 @@ class FindingsView:
 
     @property
     def open_count(self) -> int:
-        return len(self.full) + sum(len(g.items) for g in self.compact)
+        return len(self.full) + sum(g.count for g in self.compact)
 
     @property
     def settled_count(self) -> int:
-        return len(self.settled) + sum(len(g.items) for g in self.settled_compact)
+        return len(self.settled) + sum(g.count for g in self.settled_compact)
 
 
-def items_of(
-    result: AuditResult, profile: Profile | None, incidents: Iterable[Incident], *, full_values: bool
-) -> list[Item]:
+def items_of(result: AuditResult, profile: Profile | None, incidents: Iterable[Incident]) -> list[Item]:
     """All findings by impact: by severity, then by the series they concern, then by how far over the limit."""
     by_fingerprint = {incident.fingerprint: incident for incident in incidents}
     measurements = {(m.database, m.name): m for m in profile.measurements} if profile else {}
+    all_series = (profile.series if profile else None) or 0
     found = []
     seen: Counter[str] = Counter()
     for rule, finding in result.findings():
@@ -124,9 +138,8 @@ def items_of(
                 anchor=f"f-{mark}" if seen[mark] == 1 else f"f-{mark}-{seen[mark]}",
                 incident=incident,
                 decision=_holding(incident, result.day),
-                samples=foreign.shown(finding.samples, full=full_values) if finding.samples else (),
-                statements=_statements(finding, measurement, profile),
-                touched=_touched(finding, measurement, profile),
+                measurement=measurement,
+                touched=_touched(finding, measurement, all_series),
             )
         )
     return sorted(found, key=_impact)
@@ -136,14 +149,27 @@ def arrange(items: Sequence[Item]) -> FindingsView:
     """Which findings are shown in full, which in compact form, and which are settled."""
     open_items = [item for item in items if not item.settled]
     settled = [item for item in items if item.settled]
-    full = _fitting(open_items, FULL_BYTES)
-    settled_full = _fitting(settled, FULL_BYTES // 4)
+    spare = max(LEAST_FULL_BYTES, ROOM_BYTES - _ANCHOR_BYTES * len(items))
+    full = _fitting(open_items, spare * 6 // 10)
+    settled_full = _fitting(settled, spare * 2 // 10)
+    room = _Room(spare * 2 // 10)
     return FindingsView(
         full=tuple(open_items[:full]),
-        compact=_compact(open_items[full:], COMPACT_BYTES),
+        compact=_compact(open_items[full:], room),
         settled=tuple(settled[:settled_full]),
-        settled_compact=_compact(settled[settled_full:], COMPACT_BYTES // 4),
+        settled_compact=_compact(settled[settled_full:], room),
     )
+
+
+def statements(item: Item, profile: Profile | None) -> list[tuple[str, str]]:
+    """Fact name and statement for what the finding rests on; the measurement's own, else the target's."""
+    if profile is None:
+        return []
+    own: Mapping[str, str] = item.measurement.statements if item.measurement else {}
+    facts = item.finding.facts
+    names = dict.fromkeys(s for fact in facts for s in (sorted(sources_of(fact)) if fact in FACTS else [fact]))
+    found = ((name, own.get(name) or profile.statements.get(name)) for name in names)
+    return [(name, text) for name, text in found if text]
 
 
 def sentence(item: Item) -> str:
@@ -182,23 +208,10 @@ def _holding(incident: Incident | None, day: date) -> Decision | None:
     return decision
 
 
-def _statements(
-    finding: Finding, measurement: Measurement | None, profile: Profile | None
-) -> tuple[tuple[str, str], ...]:
-    """The statements the finding rests on; the measurement's own where it has them, else the target's."""
-    if profile is None:
-        return ()
-    own: Mapping[str, str] = measurement.statements if measurement else {}
-    names = [s for fact in finding.facts for s in (sorted(sources_of(fact)) if fact in FACTS else [fact])]
-    found = {name: own.get(name) or profile.statements.get(name) for name in names}
-    return tuple((name, text) for name, text in found.items() if text)
-
-
-def _touched(finding: Finding, measurement: Measurement | None, profile: Profile | None) -> float:
+def _touched(finding: Finding, measurement: Measurement | None, all_series: int) -> float:
+    series = all_series
     if measurement is not None:
         series = measurement.series.value if measurement.series else 0
-    else:
-        series = (profile.series if profile else None) or 0
     return series * (1.0 if finding.share is None else finding.share)
 
 
@@ -220,27 +233,50 @@ def _fitting(items: Sequence[Item], room: int) -> int:
 
 def _weight(item: Item) -> int:
     finding = item.finding
-    long = sum(min(len(t), LONGEST_TEXT) for t in (finding.fix, *(text for _, text in item.statements)))
+    own = item.measurement.statements if item.measurement else {}
+    long = sum(min(len(text), LONGEST_TEXT) for text in (finding.fix, *own.values()))
     short = sum(len(e.label) + min(len(e.value), foreign.LONGEST) for e in finding.evidence)
     return _MARKUP_BYTES + 45 * len(finding.evidence) + len(finding.message) + long + short
 
 
-def _compact(items: Sequence[Item], room: int) -> tuple[CompactGroup, ...]:
+class _Room:
+    """Bytes left for messages."""
+
+    def __init__(self, size: int) -> None:
+        self._left = size
+
+    def text(self, finding: Finding) -> str:
+        """The message while there is room, else the figure."""
+        message = foreign.cut(finding.message)
+        self._left -= len(message)
+        if self._left >= 0:
+            return message
+        return "" if finding.observed is None else words.quantity(finding.observed, finding.unit)
+
+
+def _compact(items: Sequence[Item], room: _Room) -> tuple[CompactGroup, ...]:
+    """By severity and rule, then by measurement."""
+
+    def group_key(item: Item) -> tuple[int, str]:
+        return -item.finding.severity.rank, item.rule.code
+
+    def place_key(item: Item) -> tuple[str, str]:
+        return item.finding.subject.database, item.finding.subject.measurement
+
+    one_database = len({item.finding.subject.database for item in items} - {""}) < 2
     groups = []
-    spent = 0
-    ordered = sorted(items, key=lambda i: (-i.finding.severity.rank, i.rule.code))
-    for (severity, _), members in groupby(ordered, key=lambda i: (i.finding.severity, i.rule.code)):
-        lines = []
-        for item in members:
-            text = foreign.cut(item.finding.message)
-            spent += len(text)
-            if spent > room:
-                text = _observed(item.finding)
-            lines.append(CompactItem(item.anchor, foreign.cut(str(item.finding.subject), 60), text))
-            rule = item.rule
-        groups.append(CompactGroup(rule, severity, tuple(lines)))
+    for _, in_group in groupby(sorted(items, key=group_key), key=group_key):
+        members = sorted(in_group, key=place_key)
+        places = tuple(
+            _place(list(here), room, one_database=one_database) for _, here in groupby(members, key=place_key)
+        )
+        groups.append(CompactGroup(members[0].rule, members[0].finding.severity, places))
     return tuple(groups)
 
 
-def _observed(finding: Finding) -> str:
-    return "" if finding.observed is None else words.quantity(finding.observed, finding.unit)
+def _place(items: Sequence[Item], room: _Room, *, one_database: bool) -> CompactPlace:
+    subject = items[0].finding.subject
+    whole = str(Subject(subject.database, subject.measurement))
+    name = foreign.cut(subject.measurement if one_database and subject.measurement else whole, 80)
+    lines = (CompactItem(i.anchor, foreign.cut(i.finding.subject.column, 60), room.text(i.finding)) for i in items)
+    return CompactPlace(name, tuple(lines))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from markupsafe import Markup
 
-from tsaudit.finding import AuditResult, Finding, Forecast, Limit, Outcome, Severity
+from tsaudit.finding import AuditResult, Finding, Forecast, Limit, Outcome, Severity, Verdict
 from tsaudit.profile import How, Profile
 from tsaudit.report import changes, charts, coverage, definitions, findings, foreign, tables, trends, words
 from tsaudit.timeline import Timeline
@@ -40,6 +40,8 @@ class Story:
     run_changes: changes.RunChanges | None
     schema_changes: Sequence[changes.SchemaChange]
     run_url: str | None
+    verdict: Verdict
+    full_values: bool
 
     @property
     def counts(self) -> dict[Severity, int]:
@@ -99,11 +101,13 @@ def tell(
         result=result,
         profile=profile,
         timeline=timeline,
-        items=findings.items_of(result, profile, incidents, full_values=full_values),
+        items=findings.items_of(result, profile, incidents),
         incidents=incidents,
         run_changes=changes.compare(previous, result) if previous else None,
         schema_changes=schema,
         run_url=run_url if run_url and run_url.startswith(("http://", "https://")) else None,
+        verdict=result.verdict,
+        full_values=full_values,
     )
 
 
@@ -187,7 +191,8 @@ def _environment() -> Environment:
         bar=charts.bar,
         sparkline=charts.sparkline,
         trend_chart=charts.trend,
-        days_left=findings.days_left,
+        statements=findings.statements,
+        samples=foreign.shown,
         limit_text=_limit_text,
         definitions=definitions,
         Severity=Severity,

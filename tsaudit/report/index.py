@@ -50,7 +50,7 @@ def entry_of(story: html.Story) -> Entry:
         engine=result.engine,
         day=result.day,
         audited_at=result.audited_at,
-        verdict=result.verdict,
+        verdict=story.verdict,
         headline=story.headline,
         counts={str(severity): count for severity, count in story.counts.items()},
         series=profile.series if profile else None,

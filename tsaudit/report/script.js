@@ -9,12 +9,20 @@
     const text = form.querySelector("#filter-text");
     const boxes = all("input[type=checkbox]", form);
     const count = form.querySelector("output");
-    const entries = all("article.finding, .compact li", section).map((element) => ({
+    const groups = all("details.compact", section);
+    const places = all(".compact > ul > li:not([id])", section);
+    // A compact finding is also found by the name of its measurement and of its rule, which stand above it.
+    const above = (element) => {
+      const group = element.closest("details.compact");
+      if (!group) return "";
+      const place = element.parentElement.closest("li");
+      return `${group.firstElementChild.textContent} ${place ? place.firstChild.textContent : ""} `;
+    };
+    const entries = all("article.finding, .compact li[id]", section).map((element) => ({
       element,
       severity: element.closest("[data-severity]").dataset.severity,
-      words: element.textContent.toLowerCase(),
+      words: (above(element) + element.textContent).toLowerCase(),
     }));
-    const groups = all("details.compact", section);
     const apply = () => {
       const severities = new Set(boxes.filter((box) => box.checked).map((box) => box.value));
       const wanted = text.value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -24,8 +32,9 @@
         element.hidden = !visible;
         shown += visible;
       }
+      for (const place of places) place.hidden = !place.querySelector("li:not([hidden])");
       for (const group of groups) {
-        group.hidden = !group.querySelector("li:not([hidden])");
+        group.hidden = !group.querySelector("li[id]:not([hidden])");
         if (wanted.length) group.open = true;
       }
       count.textContent = shown === entries.length ? "" : `${shown.toLocaleString("en")} of ${entries.length.toLocaleString("en")} shown`;
@@ -36,10 +45,10 @@
     apply();
   }
 
-  const key = (row, column) => {
+  const key = (row, column, numeric) => {
     const cell = row.cells[column];
     const first = (cell.firstChild ? cell.firstChild.textContent : "").trim();
-    if (!cell.classList.contains("n")) return cell.textContent.trim().toLowerCase();
+    if (!numeric) return cell.textContent.trim().toLowerCase();
     const value = parseFloat(first.replace(/[^0-9.eE+-]/g, ""));
     return Number.isNaN(value) ? -Infinity : value;
   };
@@ -56,7 +65,7 @@
         const down = before ? before === "ascending" : numeric;
         heads.forEach((other) => other.removeAttribute("aria-sort"));
         head.setAttribute("aria-sort", down ? "descending" : "ascending");
-        const rows = [...table.tBodies[0].rows].map((row) => ({ row, value: key(row, column) }));
+        const rows = [...table.tBodies[0].rows].map((row) => ({ row, value: key(row, column, numeric) }));
         rows.sort((a, b) => (a.value < b.value ? -1 : a.value > b.value ? 1 : 0) * (down ? -1 : 1));
         table.tBodies[0].append(...rows.map((entry) => entry.row));
       });

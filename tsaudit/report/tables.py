@@ -15,7 +15,9 @@ from tsaudit.report.findings import Item
 from tsaudit.timeline import Timeline
 
 MOST_ROWS: Final = 1_000
-MOST_DETAILS: Final = 25
+MOST_DETAILS: Final = 20
+MOST_DETAIL_COLUMNS: Final = 200
+"""Columns in all details together; the first detail is shown however many it has."""
 MOST_COLUMNS: Final = 30
 HEAT_ROWS: Final = 30
 HEAT_COLUMNS: Final = 12
@@ -76,7 +78,6 @@ class Overview:
 
     rows: tuple[Row, ...]
     left_out: int
-    judged: bool = True
 
 
 def overview(profile: Profile, timeline: Timeline, items: Sequence[Item]) -> Overview:
@@ -109,8 +110,14 @@ def details(profile: Profile, items: Sequence[Item]) -> list[Detail]:
         (i.finding.subject.database, i.finding.subject.measurement) for i in items if i.finding.subject.measurement
     )
     known = {(m.database, m.name): m for m in profile.measurements}
-    found = [known[key] for key in wanted if key in known]
-    return [_detail(m) for m in found[:MOST_DETAILS]]
+    found: list[Detail] = []
+    room = MOST_DETAIL_COLUMNS
+    for detail in (_detail(known[key]) for key in wanted if key in known):
+        room -= len(detail.tags) + len(detail.fields) + len(detail.contributions)
+        if found and (room < 0 or len(found) == MOST_DETAILS):
+            break
+        found.append(detail)
+    return found
 
 
 def heat_map(profile: Profile) -> HeatMap | None:

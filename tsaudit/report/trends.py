@@ -12,7 +12,7 @@ from tsaudit.profile import Profile
 from tsaudit.report.findings import Item
 from tsaudit.timeline import Point, Timeline, figures
 
-MOST: Final = 12
+MOST: Final = 8
 """Charts on one page; the worst findings come first."""
 
 _TITLES: Final = {
@@ -60,8 +60,9 @@ def trends(profile: Profile | None, timeline: Timeline, items: Sequence[Item]) -
     today = _today(profile)
     found: dict[tuple[str, Subject], Trend] = {}
     for item in items:
-        name, subject = _figure_of(item.finding, today, timeline)
-        key = (name, subject)
+        if len(found) == 2 * MOST:
+            break
+        key = _figure_of(item.finding, today, timeline)
         points = _points(key, timeline, today, profile)
         if len(points) < 2:
             continue

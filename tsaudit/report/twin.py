@@ -30,7 +30,7 @@ from tsaudit.jsonfile import to_json
 from tsaudit.profile import Profile
 from tsaudit.report import foreign
 from tsaudit.report.changes import RunChanges
-from tsaudit.timeline import figures
+from tsaudit.timeline import Figure, figures
 
 if TYPE_CHECKING:
     from tsaudit.history.incidents import Incident
@@ -49,35 +49,41 @@ def twin(
     run_url: str | None,
 ) -> bytes:
     """The JSON document; the same input always gives the same bytes."""
-    document = {
-        "schema_version": SCHEMA_VERSION,
-        "tsaudit_version": result.tsaudit_version,
-        "target": result.target,
-        "engine": result.engine,
-        "server_version": result.server_version,
-        "day": result.day.isoformat(),
-        "audited_at": result.audited_at.isoformat(),
-        "verdict": result.verdict.value,
-        "counts": dict(counts),
-        "report": f"{result.day.isoformat()}.html",
-        "run_url": run_url,
-        "result": _plain(_showable(result, full_values=full_values)),
-        "fingerprints": {
-            r.code: [fingerprint(result.target, r.code, f.subject) for f in r.findings]
-            for r in result.results
-            if r.findings
-        },
-        "figures": [_figure(f) for f in figures(profile)] if profile else [],
-        "gaps": [_plain(gap) for gap in profile.gaps] if profile else [],
-        "costs": [_plain(cost) for cost in profile.costs] if profile else [],
-        "incidents": [_incident(i) for i in sorted(incidents, key=lambda i: i.fingerprint)],
-        "changes": _changes(changes),
+    fields: dict[str, bytes] = {
+        "schema_version": _json(SCHEMA_VERSION),
+        "tsaudit_version": _json(result.tsaudit_version),
+        "target": _json(result.target),
+        "engine": _json(result.engine),
+        "server_version": _json(result.server_version),
+        "day": _json(result.day.isoformat()),
+        "audited_at": _json(result.audited_at.isoformat()),
+        "verdict": _json(result.verdict.value),
+        "counts": _json(dict(counts)),
+        "report": _json(f"{result.day.isoformat()}.html"),
+        "run_url": _json(run_url),
+        "result": to_json(_showable(result, full_values=full_values)),
+        "fingerprints": _json(
+            {
+                r.code: [fingerprint(result.target, r.code, f.subject) for f in r.findings]
+                for r in result.results
+                if r.findings
+            }
+        ),
+        "figures": _json([_figure(f) for f in figures(profile)] if profile else []),
+        "gaps": _list(profile.gaps if profile else ()),
+        "costs": _list(profile.costs if profile else ()),
+        "incidents": _json([_incident(i) for i in sorted(incidents, key=lambda i: i.fingerprint)]),
+        "changes": _json(_changes(changes)),
     }
-    return json.dumps(document, separators=(",", ":"), ensure_ascii=True).encode()
+    return b"{" + b",".join(_json(name) + b":" + value for name, value in fields.items()) + b"}"
 
 
-def _plain(value: object) -> Any:
-    return json.loads(to_json(value))
+def _json(value: object) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode()
+
+
+def _list(values: Iterable[object]) -> bytes:
+    return b"[" + b",".join(map(to_json, values)) + b"]"
 
 
 def _showable(result: AuditResult, *, full_values: bool) -> AuditResult:
@@ -91,7 +97,7 @@ def _showable(result: AuditResult, *, full_values: bool) -> AuditResult:
     return dataclasses.replace(result, results=tuple(map(of_rule, result.results)))
 
 
-def _figure(figure: Any) -> dict[str, Any]:
+def _figure(figure: Figure) -> dict[str, Any]:
     return {
         "name": figure.name,
         "database": figure.subject.database,
