@@ -1,0 +1,42 @@
+"""Shows what a value looks like without telling what it is."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Final
+
+_SHOWN: Final = 2
+_LONGEST: Final = 40
+_SHORT: Final = 3
+"""Values up to this length say too little to hide."""
+
+
+def redact(value: str) -> str:
+    """The first two characters, then `x` for each letter and `0` for each digit, 40 characters at most.
+
+    A value of four or more characters that holds letters or digits never comes back as it was. Control characters,
+    and those that turn the direction of writing or cannot be seen, are shown as `·`.
+    """
+    text = "".join(_visible(c) for c in value)
+    if len(value) <= _SHORT:
+        return text
+    hidden = text[:_SHOWN] + "".join(_hidden(c) for c in text[_SHOWN:])
+    for shown in (1, 0):
+        # Where the mask happens to be the value itself, "xx00" for one, stars cannot be.
+        if hidden == value:
+            hidden = text[:shown] + "".join("*" if c.isalnum() else c for c in text[shown:])
+    return hidden if len(hidden) <= _LONGEST else hidden[: _LONGEST - 1] + "…"
+
+
+def _visible(character: str) -> str:
+    category = unicodedata.category(character)
+    return "·" if category[0] == "C" or category in ("Zl", "Zp") else character
+
+
+def _hidden(character: str) -> str:
+    group = unicodedata.category(character)[0]
+    if group in "LM":
+        return "x"
+    if group == "N":
+        return "0"
+    return character if character.isascii() or character in "·" else "?"

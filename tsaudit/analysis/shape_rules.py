@@ -1,0 +1,187 @@
+"""What a single text looks like: the first of the ordered rules that fits it as a whole."""
+
+from __future__ import annotations
+
+import ipaddress
+import itertools
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Final
+
+UNKNOWN: Final = "unknown"
+
+EARLIEST_EPOCH: Final = int(datetime(2005, 1, 1, tzinfo=UTC).timestamp())
+LATEST_EPOCH: Final = int(datetime(2035, 1, 1, tzinfo=UTC).timestamp())
+"""Whole numbers between these are taken for seconds since 1970, if nearly all of a column are."""
+_EPOCH_UNITS: Final = {10: 1, 13: 10**3, 16: 10**6, 19: 10**9}
+
+_KUBERNETES: Final = "[bcdfghjklmnpqrstvwxz2456789]"
+"""The letters and digits Kubernetes makes random names of: nothing that could spell a word."""
+
+_TOP_LEVEL: Final = (
+    "com|net|org|io|dev|app|cloud|edu|gov|int|info|biz|local|localdomain|internal|intranet|lan|corp|home|private|svc|"
+    "cluster|prod|example|test|invalid|arpa|de|uk|us|eu|fr|nl|at|ch|it|es|pl|se|no|fi|dk|be|cz|ru|cn|jp|kr|in|br|au|ca|nz|za"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One kind of text."""
+
+    kind: str
+    fits: Callable[[str], object]
+    sure: bool = True
+    """Whether even a few values leave no doubt; otherwise it takes many to tell the kind from chance."""
+
+
+def kind_of(value: str) -> str:
+    """The kind of one value; `unknown` when no rule fits."""
+    rule = rule_for(value)
+    return rule.kind if rule else UNKNOWN
+
+
+def rule_for(value: str) -> Rule | None:
+    """The first rule that fits the whole value."""
+    return next((rule for rule in RULES if rule.fits(value)), None)
+
+
+def _pattern(regex: str, *, case: bool = False) -> Callable[[str], object]:
+    return re.compile(regex, 0 if case else re.IGNORECASE).fullmatch
+
+
+_IPV4: Final = _pattern(r"(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?::\d{1,5}|/\d\d?)?")
+_IPV6: Final = re.compile(r"\[?([0-9a-f:.]{2,45})(?:%\w+)?\]?(?::\d{1,5}|/\d{1,3})?", re.IGNORECASE)
+
+
+def _is_ip(value: str) -> bool:
+    if _IPV4(value):
+        return True
+    found = _IPV6.fullmatch(value)
+    if not found or value.count(":") < 2:
+        return False
+    try:
+        ipaddress.IPv6Address(found[1])
+    except ValueError:
+        return False
+    return True
+
+
+_DATE_TIME: Final = re.compile(
+    r"(\d{4})[-/](\d\d)[-/](\d\d)"
+    r"(?:[T ](?:[01]\d|2[0-3])[:.]?[0-5]\d(?:[:.]?[0-5]\d(?:[.,]\d+)?)?\s?(?:Z|UTC|[+-]\d\d:?\d\d)?)?"
+)
+_COMPACT_DATE_TIME: Final = re.compile(r"(\d{4})(\d\d)(\d\d)(?:T?\d{6}Z?)?")
+
+
+def _is_iso_time(value: str) -> bool:
+    found = _DATE_TIME.fullmatch(value) or _COMPACT_DATE_TIME.fullmatch(value)
+    if not found:
+        return False
+    year, month, day = (int(part) for part in found.groups())
+    try:
+        date(year, month, day)
+    except ValueError:
+        return False
+    return 1970 <= year <= 2099
+
+
+def _is_epoch(value: str) -> bool:
+    whole, _, fraction = value.partition(".")
+    unit = _EPOCH_UNITS.get(len(whole))
+    return bool(
+        unit
+        and whole.isascii()
+        and whole.isdigit()
+        and (not fraction or fraction.isdigit())
+        and EARLIEST_EPOCH <= int(whole) // unit <= LATEST_EPOCH
+    )
+
+
+_SHORT_HEX: Final = _pattern(r"(?=[0-9a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,31}", case=True)
+_SHORT_HEX_UPPER: Final = _pattern(r"(?=[0-9A-F]*\d)(?=\d*[A-F])[0-9A-F]{7,31}", case=True)
+
+
+def _is_short_hex(value: str) -> bool:
+    return bool(_SHORT_HEX(value) or _SHORT_HEX_UPPER(value))
+
+
+_TOKEN: Final = re.compile(r"[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)*")
+_PREFIXED: Final = re.compile(r"(?P<prefix>[A-Za-z]+(?:[-_.:#/][A-Za-z]+)*)[-_.:#/](?P<rest>[A-Za-z0-9]+)")
+_LONG_NUMBER: Final = _pattern(r"[a-z]+(?:[-_.:#/]?[a-z]+)*[-_.:#/]?\d{6,}|#\d{5,}|\d{15,}")
+_TRACEPARENT: Final = _pattern(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
+
+
+def is_random(token: str) -> bool:
+    """Whether letters and digits alternate as nobody would name a thing."""
+    if len(token) < 8 or not token.isascii() or not token.isalnum():
+        return False
+    kinds = ["d" if c.isdigit() else "u" if c.isupper() else "l" for c in token]
+    changes = sum(a != b for a, b in itertools.pairwise(kinds))
+    return "d" in kinds and len(set(kinds)) > 1 and changes >= max(3, len(token) // 4)
+
+
+def _is_id(value: str) -> bool:
+    if _LONG_NUMBER(value) or _TRACEPARENT(value):
+        return True
+    found = _PREFIXED.fullmatch(value)
+    if found:
+        return is_random(found["rest"])
+    return bool(_TOKEN.fullmatch(value)) and len(value) >= 10 and is_random(value.replace("-", "").replace("_", ""))
+
+
+_WORDS: Final = re.compile(r"\S+")
+_LOG_BEGIN: Final = re.compile(
+    r"(?:\[?(?:trace|debug|info|notice|warn(?:ing)?|error|fatal|critical)\b|\d{4}-\d\d-\d\d[ T]\d)", re.I
+)
+
+
+def _is_log_text(value: str) -> bool:
+    words = len(_WORDS.findall(value))
+    if "\n" in value.strip() or (words > 2 and (len(value) > 120 or _LOG_BEGIN.match(value))):
+        return True
+    return words >= 7 or (words >= 4 and any(c.isdigit() or c in ":;=[]{}()<>\"'!?%" for c in value))
+
+
+_PAIRS: Final = _pattern(
+    r"\{?[a-z_]\w*[=:][^\s=:,;|&]+(?:[,;|&.] ?[a-z_]\w*[=:][^\s=:,;|&]+)+\}?"
+    r"|[a-z]+-[a-z0-9]+(?:\.[a-z]+-[a-z0-9]+){2,}"
+)
+
+RULES: Final = (
+    Rule("uuid", _pattern(r"(?:urn:uuid:)?\{?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\}?")),
+    Rule("ulid", _pattern(r"[0-7][0-9A-HJKMNP-TV-Z]{25}|(?=.*[a-z])[0-7][0-9a-hjkmnp-tv-z]{25}", case=True)),
+    Rule("mac", _pattern(r"(?:[0-9a-f]{2}[:-]){5}[0-9a-f]{2}|(?:[0-9a-f]{4}\.){2}[0-9a-f]{4}")),
+    Rule("ip", _is_ip),
+    Rule("email", _pattern(r"[^@\s,;]+@[^@\s,;]+\.[a-z]{2,}")),
+    Rule("url", _pattern(r"[a-z][a-z0-9+.-]*://\S+")),
+    Rule("iso_time", _is_iso_time),
+    Rule("hash", _pattern(r"(?:(?:sha\d+|md5)[:-])?(?=.*\d)(?:[0-9a-f]{8}){4,16}")),
+    Rule("position", _pattern(r"\(?[+-]?\d{1,2}\.\d{2,}[,; ] ?[+-]?\d{1,3}\.\d{2,}\)?")),
+    Rule("epoch", _is_epoch, sure=False),
+    Rule("float", _pattern(r"[+-]?(?:\d+\.\d*|\.\d+)(?:e[+-]?\d+)?|[+-]?\d+e[+-]\d+|[+-]?(?:nan|inf)")),
+    Rule("integer", _pattern(r"[+-]?\d{1,14}")),
+    Rule("container_id", lambda v: len(v) == 12 and _is_short_hex(v), sure=False),
+    Rule("hash", _is_short_hex, sure=False),
+    Rule("version", _pattern(r"(?:v\d+(?:\.\d+)*|\d+(?:\.\d+){2,})(?:[-+.][0-9a-z.-]+)?"), sure=False),
+    Rule("boolean", _pattern(r"true|false|yes|no|on|off")),
+    Rule("path", _pattern(r"/\S*|~/\S*|\.{1,2}/\S*|[a-z]:\\.*|\\\\[^\\]+\\.*"), sure=False),
+    Rule("sql", _pattern(
+        r"\s*(?:select\b.*\bfrom\b|insert\s+into\b|update\b.*\bset\b|delete\s+from\b|with\b.*\bas\s*\(|"
+        r"(?:create|alter|drop|truncate)\s+(?:table|index|view|database)\b)[\s\S]*"
+    )),
+    Rule("json", _pattern(r"\{\s*\"[\s\S]*\}|\[\s*[\[{\"][\s\S]*\]")),
+    Rule("composite", _PAIRS, sure=False),
+    Rule("log_text", _is_log_text, sure=False),
+    Rule("pod", _pattern(
+        rf"[a-z0-9][a-z0-9.-]*-(?=[a-z0-9]*\d){_KUBERNETES}{{6,10}}-{_KUBERNETES}{{5}}"
+        rf"|[a-z][a-z0-9-]*-(?=[a-z]*\d){_KUBERNETES}{{5}}",
+        case=True,
+    ), sure=False),
+    Rule("hostname", _pattern(rf"(?:[a-z0-9_](?:[a-z0-9_-]*[a-z0-9])?\.)+(?:{_TOP_LEVEL})(?::\d{{1,5}})?"), sure=False),
+    Rule("id", _is_id, sure=False),
+    Rule("counter_name", _pattern(r"[a-z]+(?:[-_. ]?[a-z]+)*(?:[-_. #]?\d{1,5})+(?:[-_.]?[a-z]+\d*)*"), sure=False),
+    Rule("word", _pattern(r"(?!\d)\w[\w+&'./-]*(?: [\w+&'./()-]+){0,5}"), sure=False),
+)  # fmt: skip
+"""In order: what an earlier rule takes, a later one never sees."""
