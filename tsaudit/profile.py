@@ -7,6 +7,7 @@ Timestamps are aware and in UTC. Ratios run from 0 to 1. Lists are sorted by nam
 from __future__ import annotations
 
 import enum
+import fnmatch
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
@@ -244,6 +245,29 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
+class Selection:
+    """Which measurements were to be looked at: what is outside was not seen, which is not to say that it was not there."""
+
+    databases: tuple[str, ...] = ()
+    """Empty for all."""
+    include: tuple[str, ...] = ("*",)
+    exclude: tuple[str, ...] = ()
+    """Patterns of measurement names; wins over `include`."""
+
+    def takes(self, database: str, measurement: str | None = None) -> bool:
+        """Whether the database, or the measurement in it, was to be looked at."""
+        if self.databases and database not in self.databases:
+            return False
+        if measurement is None:
+            return True
+        included, excluded = (
+            any(fnmatch.fnmatchcase(measurement, pattern) for pattern in patterns)
+            for patterns in (self.include, self.exclude)
+        )
+        return included and not excluded
+
+
+@dataclass(frozen=True, slots=True)
 class Profile:
     """All that was learnt about one target on one day."""
 
@@ -264,6 +288,7 @@ class Profile:
     """Fact name to statement, for facts about a database or the whole target."""
     reused: int = 0
     """Measurements whose expensive facts were taken over from the snapshot before."""
+    selection: Selection = field(default_factory=Selection)
     schema_version: int = SCHEMA_VERSION
 
     def gaps_for(self, fact: str, measurement: Measurement | None = None) -> Iterator[Gap]:

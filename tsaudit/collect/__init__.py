@@ -20,7 +20,7 @@ from tsaudit.collect.probing import try_facts
 from tsaudit.collect.reuse import take_over
 from tsaudit.collect.rows import count_nulls, describe_fields, read_points
 from tsaudit.facts import FACTS, asked_for, offered
-from tsaudit.profile import Database, Gap, Profile, Window, utc_now
+from tsaudit.profile import Database, Gap, Profile, Selection, Window, utc_now
 from tsaudit.queries import query_files
 
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ def collect(
         costs=asker.costs(),
         statements=dict(sorted(asker.statements.items())),
         reused=len(drafts) - len(moved),
+        selection=Selection(target.databases, target.include, target.exclude),
     )
 
 
