@@ -1,0 +1,142 @@
+"""NAM003."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable, Iterator
+from importlib import resources
+
+from tsaudit.dialect import INFLUXQL_ENGINES
+from tsaudit.finding import Evidence, Finding, Severity, Subject
+from tsaudit.phrases import listed, number
+from tsaudit.profile import Measurement
+from tsaudit.rule import Case, rule, subject_of
+
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+@rule(
+    code="NAM003",
+    title="Names that queries have to quote",
+    severity=Severity.WARN,
+    guidelines=("B5",),
+    engines={"duckdb", "sqlite", "influxdb1"},
+    requires={"measurements", "tag_keys", "field_types"},
+    fixes={
+        "influxql": (
+            "Write under plain names ({plain}). Until then quote them in every query: "
+            "SELECT {quoted} FROM {measurement:q}. Stored data: "
+            "SELECT {field:q} AS {new:q} INTO {target:q} FROM {measurement:q} WHERE time >= now() - 1d GROUP BY *"
+        ),
+        "sql": "Rename them: {renames} Until then quote them in every query: SELECT {quoted} FROM {measurement:q};",
+    },
+)
+def name_needs_quoting(case: Case) -> Iterator[Finding]:
+    """Names that the engine's query language takes for something else unless they stand in quotes.
+
+    These are its reserved words, and names with anything but ASCII letters, digits and underscores. Words that the
+    engine accepts as names, such as `time` and `value`, are not meant. All such names of a measurement are one
+    finding.
+
+    ## Why it matters
+
+    A query that forgets the quotes fails, or worse, means something else: `select order from t` is an error, `"order"`
+    a column, and `'order'` a text that compares to nothing. Tools and templates that build queries often forget them.
+
+    ## Example
+
+    A tag `tag@1-23` and a field `example-field`: `example-field` unquoted is `example` minus `field`.
+
+    ## Fix
+
+    Rename to letters, digits and underscores, and put another word beside a reserved one: `order_id`, `group_name`.
+
+    ## References
+
+    - Keywords and special characters: https://docs.influxdata.com/influxdb3/cloud-serverless/write-data/best-practices/schema-design/#avoid-keywords-and-special-characters
+    - InfluxQL keywords: https://docs.influxdata.com/influxdb/v1/query_language/spec/#keywords
+    - SQLite keywords: https://www.sqlite.org/lang_keywords.html
+    - DuckDB keywords: https://duckdb.org/docs/stable/sql/keywords_and_identifiers
+    """
+    reserved = keywords(case.profile.engine)
+    for database in case.profile.databases:
+        # In SQL the name of the file's only schema is not the user's choice, and no query has to name it.
+        if case.profile.engine in INFLUXQL_ENGINES and (reason := _reason(database.name, reserved)):
+            yield _finding(case, Subject(database.name), {database.name: reason}, None)
+    for measurement in case.measurements:
+        names = (measurement.name, *measurement.columns)
+        bad = {name: reason for name in names if (reason := _reason(name, reserved))}
+        if bad:
+            yield _finding(case, subject_of(measurement), bad, measurement)
+
+
+@functools.cache
+def keywords(engine: str) -> frozenset[str]:
+    """Words of the engine's query language that cannot be names without quotes, in lower case."""
+    name = "influxql" if engine in INFLUXQL_ENGINES else engine
+    text = resources.files("tsaudit.analysis").joinpath("keywords", f"{name}.txt").read_text(encoding="utf-8")
+    return frozenset(line for line in text.splitlines() if line and not line.startswith("#"))
+
+
+def _reason(name: str, reserved: frozenset[str]) -> str:
+    """Why the name needs quotes; empty when it does not."""
+    if name.lower() in reserved:
+        return "reserved word"
+    if _PLAIN.fullmatch(name):
+        return ""
+    special = sorted(set(re.sub(r"[A-Za-z0-9_]", "", name)))
+    return f"contains {' '.join(map(_shown, special))}" if special else "starts with a digit"
+
+
+def _shown(character: str) -> str:
+    """The character as it can be read in a sentence."""
+    if character.isspace():
+        return "blank" if character == " " else f"U+{ord(character):04X}"
+    return character if character.isprintable() else f"U+{ord(character):04X}"
+
+
+def _plain(name: str, reserved: frozenset[str]) -> str:
+    """A proposal: the name in plain characters."""
+    words = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_") or "renamed"
+    words = f"n{words}" if words[0].isdigit() else words
+    return f"{words}_value" if words.lower() in reserved else words
+
+
+def _finding(case: Case, subject: Subject, bad: dict[str, str], measurement: Measurement | None) -> Finding:
+    reserved = keywords(case.profile.engine)
+    table = measurement.name if measurement else subject.database
+    columns = [name for name in bad if measurement and name in measurement.columns]
+    first = columns[0] if columns else next(iter(bad))
+    return Finding(
+        subject=subject,
+        severity=Severity.WARN,
+        message=f"{listed([f'{name} ({reason})' for name, reason in bad.items()], 5)} "
+        f"{'needs' if len(bad) == 1 else 'need'} quotes in every query.",
+        fix=case.fix(
+            measurement=table,
+            quoted=case.quoted(columns[:3]) if columns else "*",
+            plain=listed([_plain(name, reserved) for name in bad]),
+            field=first,
+            new=_plain(first, reserved),
+            target=_plain(table, reserved) if table in bad else f"{table}_new",
+            renames=_renames(case, table, bad, columns),
+        ),
+        observed=len(bad),
+        unit="names",
+        guilty=first,
+        evidence=(
+            Evidence("names that need quotes", number(len(bad))),
+            *(Evidence(name, reason) for name, reason in list(bad.items())[:20]),
+        ),
+        facts=("measurements", "tag_keys", "field_types"),
+    )
+
+
+def _renames(case: Case, table: str, bad: Iterable[str], columns: list[str]) -> str:
+    reserved = keywords(case.profile.engine)
+    quoted = case.quoted([table])
+    statements = [f"ALTER TABLE {quoted} RENAME {case.quoted([c])} TO {_plain(c, reserved)};" for c in columns[:5]]
+    if table in bad and table not in columns:
+        statements.append(f"ALTER TABLE {quoted} RENAME TO {_plain(table, reserved)};")
+    return " ".join(statements)
