@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -98,6 +97,8 @@ def load_settings(config: str | None) -> Settings:
 
 def chosen(settings: Settings, names: Sequence[str]) -> list[Target]:
     """The named targets in the order of the file; all for no names. A name that is not there is a usage error."""
+    import difflib
+
     known = [t.name for t in settings.targets]
     for name in names:
         if name not in known:

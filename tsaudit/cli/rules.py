@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import textwrap
 from typing import TYPE_CHECKING
 
@@ -55,6 +54,8 @@ def explain(rule: str) -> None:
     known = {name: r for r in all_rules() for name in (r.code.lower(), r.name)}
     found = known.get(rule.lower().replace("_", "-"))
     if found is None:
+        import difflib
+
         near = difflib.get_close_matches(rule.lower(), known, n=1, cutoff=0.5)
         hint = f"did you mean {known[near[0]].name}?" if near else "`tsaudit rules` lists them"
         raise click.BadParameter(f"no rule is called `{rule}`; {hint}", param_hint="RULE")

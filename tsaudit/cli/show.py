@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
@@ -51,6 +50,8 @@ def table(rows: Iterable[Sequence[str]], heads: Sequence[str] = (), indent: str 
 
 def as_json(value: Any) -> None:
     """Indented JSON, ASCII only: names that reverse or redraw a terminal stay escaped."""
+    import json
+
     click.echo(json.dumps(value, indent=2, ensure_ascii=True))
 
 
