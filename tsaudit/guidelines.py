@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from tsaudit.config import ENGINES
+from tsaudit.dialect import ENGINES
 
 
 class Rule(Protocol):
