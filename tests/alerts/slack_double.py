@@ -128,7 +128,7 @@ class SlackDouble:
 
     def _answer(self, method: str, arguments: dict[str, Any], token: str) -> tuple[int, dict[str, str], Any]:
         if method == "webhook":
-            problem = _problem(arguments, edit=False)
+            problem = problem_of(arguments, edit=False)
             if problem is None:
                 self._store("", arguments)
             return (400, {}, problem) if problem else (200, {}, "ok")
@@ -155,7 +155,7 @@ class SlackDouble:
         thread = arguments.get("thread_ts")
         if thread is not None and self._at(channel, thread) is None:
             return "thread_not_found"
-        if (problem := _problem(arguments, edit=False)) is not None:
+        if (problem := problem_of(arguments, edit=False)) is not None:
             return problem
         stored = self._store(channel, arguments)
         return {"channel": channel, "ts": stored.ts, "message": {"text": stored.text}}
@@ -166,7 +166,7 @@ class SlackDouble:
         found = self._at(arguments["channel"], arguments["ts"])
         if found is None:
             return "message_not_found"
-        if (problem := _problem(arguments, edit=True)) is not None:
+        if (problem := problem_of(arguments, edit=True)) is not None:
             return problem
         found.text, found.blocks = arguments["text"], arguments.get("blocks", [])
         found.metadata = arguments.get("metadata", found.metadata)
@@ -225,7 +225,7 @@ class SlackDouble:
         return stored
 
 
-def _problem(arguments: dict[str, Any], *, edit: bool) -> str | None:
+def problem_of(arguments: dict[str, Any], *, edit: bool = False) -> str | None:
     """Slack's error code for content it does not take. Stricter in one thing: text is always required."""
     text, blocks = arguments.get("text") or "", arguments.get("blocks") or []
     if not text.strip():

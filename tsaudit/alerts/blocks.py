@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -71,11 +71,13 @@ def characters(blocks: Iterable[Block]) -> int:
     return sum(size(text) for block in blocks for text in texts(block))
 
 
-def fit(groups: Sequence[Sequence[Block]], blocks_left: int, characters_left: int) -> int:
-    """How many of the groups, taken from the start and each whole, fit."""
-    for position, group in enumerate(groups):
+def fitting(groups: Iterable[list[Block]], blocks_left: int, characters_left: int) -> list[list[Block]]:
+    """The groups, from the first on, that fit, each whole."""
+    taken = []
+    for group in groups:
         blocks_left -= len(group)
         characters_left -= characters(group)
         if blocks_left < 0 or characters_left < 0:
-            return position
-    return len(groups)
+            break
+        taken.append(group)
+    return taken

@@ -15,8 +15,9 @@ from tsaudit.alerts.blocks import (
     MAX_HEADER,
     MAX_TEXT,
     MAX_TOTAL,
+    Block,
     Message,
-    fit,
+    fitting,
     header,
     markup,
     prose,
@@ -63,11 +64,11 @@ def digest(day: date, found: Sequence[Incident], reports: dict[str, str]) -> Mes
     still = [i for i in found if is_told_of(i)]
     targets = sorted({i.target for i in found}, key=lambda t: _target_badness(t, still))
     title = f"tsaudit {day}: {counted(len(still), 'open incident')} on {counted(len(targets), 'target')}"
-    groups = [_target_blocks(day, t, [i for i in found if i.target == t], reports.get(t)) for t in targets]
-    shown = fit(groups, MAX_BLOCKS - 2, MAX_TOTAL - MAX_TEXT - MAX_HEADER - 100)
-    blocks = [header(plain(title, MAX_HEADER)), *(block for group in groups[:shown] for block in group)]
-    if shown < len(groups):
-        blocks.append(small(f"and {counted(len(groups) - shown, 'more target')}"))
+    groups = (_target_blocks(day, t, [i for i in found if i.target == t], reports.get(t)) for t in targets)
+    shown = fitting(groups, MAX_BLOCKS - 2, MAX_TOTAL - MAX_TEXT - MAX_HEADER - 100)
+    blocks = [header(plain(title, MAX_HEADER)), *(block for group in shown for block in group)]
+    if len(shown) < len(targets):
+        blocks.append(small(f"and {counted(len(targets) - len(shown), 'more target')}"))
     lines = (f"{i.severity} {i.target} {i.subject}: {i.finding.message}" for i in sorted(still, key=by_badness))
     return Message(notification(title, lines), tuple(blocks))
 
@@ -77,7 +78,7 @@ def _target_badness(target: str, still: Sequence[Incident]) -> tuple[int, int, s
     return (-max((i.severity.rank for i in own), default=-1), -len(own), target)
 
 
-def _target_blocks(day: date, target: str, found: Sequence[Incident], report: str | None) -> list[dict[str, object]]:
+def _target_blocks(day: date, target: str, found: Sequence[Incident], report: str | None) -> list[Block]:
     still = sorted((i for i in found if is_told_of(i)), key=by_badness)
     counts = Counter(i.severity for i in still)
     parts = [f"{counts[s]} {s}" for s in reversed(Severity) if counts[s]]
@@ -86,7 +87,7 @@ def _target_blocks(day: date, target: str, found: Sequence[Incident], report: st
     if report:
         parts.append(link(report, "report"))
     sign = SIGNS[still[0].severity] if still else SIGNS["ok"]
-    blocks = [markup(f"{sign} *{code(target, 120)}* {' · '.join(parts)}")]
+    blocks = [markup(f"{sign} {code(target, 120)} {' · '.join(parts)}")]
     lines = [plain(f"{i.severity} {i.subject}: {i.finding.message}", 200) for i in still[:_SHOWN]]
     if len(still) > _SHOWN:
         lines.append(f"and {len(still) - _SHOWN} more")

@@ -44,11 +44,11 @@ def _lines(incident: Incident, day: date, *, full_values: bool) -> Iterator[tupl
         show = str if full_values else redact
         yield "Samples: " + ", ".join(show(s)[:60] for s in finding.samples[:_SAMPLES]), _LINE
     yield _since(finding, incident, day), _SHORT
-    if finding.forecast is not None and finding.forecast.days is not None:
-        yield _ahead(finding.forecast, finding.unit), _LINE
+    if finding.forecast is not None and finding.forecast.days:
+        yield _ahead(finding.forecast, finding.forecast.days, finding.unit), _LINE
     if incident.decision is not None:
-        decision = incident.decision
-        yield f"{decision.kind} by {decision.owner}: {decision.reason}", _LINE
+        # Only acknowledged incidents are shown; what is snoozed or accepted is not told of.
+        yield f"Acknowledged by {incident.decision.owner}: {incident.decision.reason}", _LINE
     yield f"Fix: {finding.fix}", _LINE
 
 
@@ -67,14 +67,14 @@ def _since(finding: Finding, incident: Incident, day: date) -> str:
     return f"Since {since} ({days} day{'' if days == 1 else 's'})"
 
 
-def _ahead(forecast: Forecast, unit: str) -> str:
+def _ahead(forecast: Forecast, days: float, unit: str) -> str:
     """Days to the limit, with the interval that holds 80 % of the outcomes."""
-    limit = number(forecast.limit, unit)
     low, high = forecast.days_low, forecast.days_high
     interval = ""
     if low is not None:
         interval = f" ({low:.0f} to {high:.0f})" if high is not None else f" ({low:.0f} or more)"
-    text = f"Reaches {limit} in about {forecast.days:.0f} days{interval}, growing {forecast.growth_per_day:.1%} a day"
+    text = f"Reaches {number(forecast.limit, unit)} in about {days:.0f} days{interval}"
+    text += f", growing {forecast.growth_per_day:.1%} a day"
     if forecast.onset is not None:
         text += f" since {forecast.onset}"
     return text + (" (provisional: little history)" if forecast.provisional else "")

@@ -16,7 +16,7 @@ from tsaudit.alerts.blocks import (
     Block,
     Message,
     characters,
-    fit,
+    fitting,
     header,
     markup,
     prose,
@@ -122,11 +122,11 @@ def _message(
     if mention:
         blocks.append(markup(f"{address(mention)} this is critical."))
     blocks.append(small(_circumstances(context)))
-    groups = [_incident_blocks(i, context, full_values=full_values) for i in ranked]
-    text_room = MAX_TOTAL - MAX_TEXT - _FOOTER_CHARACTERS - characters(blocks)
-    shown = fit(groups, MAX_BLOCKS - _FOOTER_BLOCKS - len(blocks), text_room)
-    blocks += [block for group in groups[:shown] for block in group]
-    blocks += _footer(context, ranked[shown:], closed)
+    groups = (_incident_blocks(i, context, full_values=full_values) for i in ranked)
+    room = MAX_TOTAL - MAX_TEXT - _FOOTER_CHARACTERS - characters(blocks)
+    shown = fitting(groups, MAX_BLOCKS - _FOOTER_BLOCKS - len(blocks), room)
+    blocks += [block for group in shown for block in group]
+    blocks += _footer(context, ranked[len(shown) :], closed)
     text = notification(title, (f"{i.severity} {i.subject}: {i.finding.message}" for i in ranked), mention)
     return Message(text, tuple(blocks), {i.fingerprint: str(i.severity) for i in ranked})
 

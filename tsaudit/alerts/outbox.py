@@ -139,8 +139,9 @@ class _Thread:
         return [Closed(i, _how(i, self.owner)) for i in sorted(gone, key=lambda i: (i.code, i.subject))]
 
     def _mention(self, fresh: Iterable[Incident]) -> str | None:
+        slack = self.settings.slack
         critical = any(i.severity is Severity.CRITICAL for i in fresh)
-        return settings_of(self.settings, self.owner).mention if critical else None
+        return settings_of(self.settings, self.owner).mention if critical and (slack.token or slack.webhook) else None
 
     def _add(self, kind: Kind, text: Message, parent: str | None = None, channel: str | None = None) -> str:
         where = self.channel if channel is None else channel

@@ -206,16 +206,14 @@ class _Attempt:
                     return
                 self.as_text = True
             except GoneError as error:
-                if self.delivery.kind is Kind.EDIT:
-                    self._settle(State.SUPERSEDED, error=str(error))
+                if not self._starts_anew(error):
                     return
-                if self.place.ts is None:
-                    self._give_up(error)
-                    return
-                self.place = Place(channel_of(self.sender.settings, self.owner))
             except SetupError as error:
                 failure = error
-                break
+                if not self._has_moved(error):
+                    break
+                if not self._starts_anew(error):
+                    return
             except BusyError as error:
                 failure = error
                 if error.wait_s > pace.longest_wait_s:
@@ -229,6 +227,22 @@ class _Attempt:
                     pace.sleep(pause)
                     pause *= 2
         self.sender.postpone(self.delivery, self.owner, failure, doubt=self.doubt)
+
+    def _has_moved(self, error: SetupError) -> bool:
+        """Whether it belongs to a thread in a channel that the owner has left, and which no longer takes messages."""
+        now = channel_of(self.sender.settings, self.owner)
+        return not error.everywhere and self.place.ts is not None and self.delivery.channel != now
+
+    def _starts_anew(self, error: SlackError) -> bool:
+        """Without the message it belongs to a reply becomes a message of its own, an edit has no use any more."""
+        if self.delivery.kind is Kind.EDIT:
+            self._settle(State.SUPERSEDED, error=str(error))
+            return False
+        if self.place.ts is None:
+            self._give_up(error)
+            return False
+        self.place = Place(channel_of(self.sender.settings, self.owner))
+        return True
 
     def _once(self) -> None:
         """Raises SlackError. Returns when the message has arrived, or was overtaken by another."""

@@ -278,7 +278,8 @@ def _api_error(error: SlackApiError, channel: str) -> SlackError:
         return BusyError(_retry_after(answer.headers))
     if answer.status_code >= 500 or code in _TRANSIENT or not code.replace("_", "").isalnum():
         # What is no code is a page of some proxy or load balancer in between.
-        return BrokenOffError(f"Slack answered {answer.status_code} ({code[:60]})", stored=True)
+        shown = f" ({code})" if code in _TRANSIENT else ""
+        return BrokenOffError(f"Slack answered {answer.status_code}{shown}", stored=True)
     if code in _GONE:
         return GoneError(f"the message is gone or closed for changes ({code})")
     if code in _ACCOUNT:

@@ -8,8 +8,7 @@ from typing import Final
 
 from tsaudit.alerts.blocks import Message, texts
 
-_LINK: Final = re.compile(r"<(https?://[^|>]*)\|([^>]*)>")
-_MARKS: Final = re.compile(r"[*`]")
+_MARKUP: Final = re.compile(r"<(?P<url>https?://[^|>]*)\|(?P<label>[^>]*)>|`(?P<code>[^`]*)`|\*(?P<bold>\w+)\*")
 
 
 def readable(message: Message) -> str:
@@ -23,7 +22,12 @@ def readable(message: Message) -> str:
 
 
 def _without_markup(text: str) -> str:
-    return _MARKS.sub("", _LINK.sub(r"\2: \1", text))
+    def shown(found: re.Match[str]) -> str:
+        if found["url"]:
+            return f"{found['label']}: {found['url']}"
+        return found["code"] or found["bold"] or ""
+
+    return _MARKUP.sub(shown, text)
 
 
 def _is_prose(block: dict[str, object]) -> bool:

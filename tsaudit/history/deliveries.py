@@ -144,8 +144,10 @@ def family(connection: Connection, parent_id: str) -> list[Delivery]:
 
 
 def threads_about(connection: Connection, target: str) -> list[str]:
-    """All threads about the target, whoever their owners are."""
-    query = sa.select(table.c.thread).where(table.c.thread.endswith(f"/{target}", autoescape=True)).distinct()
+    """All threads about the target, whoever their owners are or were."""
+    ends_so = table.c.thread.endswith(f"/{target}", autoescape=True)
+    query = sa.select(table.c.thread).where(table.c.kind == Kind.ALERT, ends_so).distinct()
+    # SQLite compares without regard to case here.
     return sorted(t for t in connection.scalars(query) if split_thread(t)[1] == target)
 
 
@@ -233,32 +235,36 @@ def sole_sender(engine: Engine, wait_s: float) -> Iterator[bool]:
 
     The lock dies with its holder, however that ends, so whoever has it knows that nobody else is at work.
     """
-    if engine.dialect.name == "postgresql":
-        with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-            query = sa.select(sa.func.pg_try_advisory_lock(_ADVISORY_KEY))
-            alone = _retry(lambda: bool(connection.scalar(query)), wait_s)
-            try:
-                yield alone
-            finally:
-                if alone:
-                    connection.execute(sa.select(sa.func.pg_advisory_unlock(_ADVISORY_KEY)))
-    else:
-        with database.reading(engine) as connection:
-            path = connection.scalar(sa.text("SELECT file FROM pragma_database_list WHERE name = 'main'"))
-        with _file_lock(f"{path}.sender", wait_s) as alone:
-            yield alone
+    take_lock = _advisory_lock if engine.dialect.name == "postgresql" else _file_lock
+    with database.readable_errors(engine.url), take_lock(engine, wait_s) as alone:
+        yield alone
 
 
 @contextlib.contextmanager
-def _file_lock(path: str, wait_s: float) -> Iterator[bool]:
-    """An exclusive lock on an empty SQLite file: portable, and released by the system when the process dies."""
+def _advisory_lock(engine: Engine, wait_s: float) -> Iterator[bool]:
+    """A lock of PostgreSQL's that belongs to the connection and ends with it."""
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        query = sa.select(sa.func.pg_try_advisory_lock(_ADVISORY_KEY))
+        alone = _retry(lambda: bool(connection.scalar(query)), wait_s)
+        try:
+            yield alone
+        finally:
+            # Closed, not handed back to the pool: with the session goes the lock, even after an error.
+            connection.invalidate()
+
+
+@contextlib.contextmanager
+def _file_lock(engine: Engine, wait_s: float) -> Iterator[bool]:
+    """A lock on an empty SQLite file beside the history: portable, and released by the system when a process dies."""
     import sqlite3
 
-    with contextlib.closing(sqlite3.connect(path, isolation_level=None, timeout=0)) as connection:
+    with database.reading(engine) as connection:
+        path = connection.scalar(sa.text("SELECT file FROM pragma_database_list WHERE name = 'main'"))
+    with contextlib.closing(sqlite3.connect(f"{path}.sender", isolation_level=None, timeout=0)) as beside:
 
         def attempt() -> bool:
             try:
-                connection.execute("BEGIN EXCLUSIVE")
+                beside.execute("BEGIN EXCLUSIVE")
             except sqlite3.OperationalError as error:
                 if "locked" in str(error):
                     return False

@@ -124,6 +124,9 @@ delivery: Final = Table(
     Column("last_error", Text),
     Column("claimed_at", DateTime, comment="when the newest call for it began; null before the first"),
     Column("done_at", DateTime),
+    Index(None, "kind", "thread"),
+    Index(None, "parent_id"),
+    Index(None, "position"),
     Index(None, "state", "position"),
     comment="every message, written before it is sent",
 )

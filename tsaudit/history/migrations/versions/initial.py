@@ -58,6 +58,9 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_delivery")),
         comment="every message, written before it is sent",
     )
+    op.create_index(op.f("ix_delivery_kind_thread"), "delivery", ["kind", "thread"], unique=False)
+    op.create_index(op.f("ix_delivery_parent_id"), "delivery", ["parent_id"], unique=False)
+    op.create_index(op.f("ix_delivery_position"), "delivery", ["position"], unique=False)
     op.create_index(op.f("ix_delivery_state_position"), "delivery", ["state", "position"], unique=False)
     op.create_table(
         "incident_day",

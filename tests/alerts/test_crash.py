@@ -1,0 +1,98 @@
+"""A sender killed at any point between "queued" and "sent" loses no message, and with a token doubles none."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.alerts import builders
+from tests.alerts.builders import History, found
+from tests.alerts.slack_double import SlackDouble
+from tests.alerts.test_outbox import states
+from tsaudit.alerts.sending import SendReport
+from tsaudit.history.store import Store
+
+ROOT = Path(__file__).parents[2]
+
+
+def sender(
+    store: Store, slack: str, step: str = "none", moment: str = "before", count: int = 1
+) -> subprocess.Popen[bytes]:
+    url = store.engine.url.render_as_string(hide_password=False)
+    command = [sys.executable, "-m", "tests.alerts.killed_sender", url, slack, step, moment, str(count)]
+    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+
+def killed(process: subprocess.Popen[bytes]) -> None:
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGKILL, output.decode()
+
+
+@pytest.fixture
+def thread(history: History, slack: SlackDouble) -> Iterator[History]:
+    """An alert that was sent, and now an edit, a reply, and then the end: edit and notice."""
+    history.audit(found(1))
+    history.send()
+    history.next_day(found(1, 2))
+    yield history
+    assert slack.texts()[0].startswith("🟠 warn: demo, 2 open incidents")
+    assert ["1 new" in text for text in slack.texts()] == [False, True], "lost or doubled"
+    assert slack.messages[1].thread_ts == slack.messages[0].ts
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+@pytest.mark.parametrize("step", ["claim", "settle"])
+@pytest.mark.parametrize("count", [1, 2])
+def test_killed_at_any_step_neither_loses_nor_doubles(
+    thread: History, slack: SlackDouble, step: str, moment: str, count: int
+) -> None:
+    killed(sender(thread.store, slack.base_url, step, moment, count))
+    assert thread.send().errors == ()
+    assert {state for _, state in states(thread.store)} == {"sent"}
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_killed_during_the_call_neither_loses_nor_doubles(history: History, slack: SlackDouble, after: bool) -> None:
+    history.audit(found(1))
+    process = sender(history.store, slack.base_url)
+    slack.fail(action=process.kill, after=after)
+    killed(process)
+    assert states(history.store) == [("alert", "sending")]
+    assert len(slack.messages) == int(after)
+    assert history.send() == SendReport(sent=1)
+    assert len(slack.messages) == 1
+
+
+def test_killed_while_looking_up_neither_loses_nor_doubles(history: History, slack: SlackDouble) -> None:
+    history.audit(found(1))
+    killed(sender(history.store, slack.base_url, "settle", "before"))
+    process = sender(history.store, slack.base_url)
+    slack.fail(method="conversations.history", action=process.kill)
+    killed(process)
+    assert history.send() == SendReport(sent=1)
+    assert len(slack.messages) == 1
+
+
+@pytest.mark.parametrize(("step", "moment"), [("claim", "after"), ("settle", "before")])
+def test_killed_with_a_webhook_loses_none(store: Store, slack: SlackDouble, step: str, moment: str) -> None:
+    history = History(store, builders.with_webhook(slack))
+    history.audit(found(1))
+    killed(sender(store, slack.webhook, step, moment))
+    history.send(lambda _: None)
+    assert len(slack.messages) == (2 if step == "settle" else 1), "at least once"
+
+
+def test_two_processes_at_once_send_each_message_once(history: History, slack: SlackDouble) -> None:
+    targets = [f"t{n}" for n in range(8)]
+    for target in targets:
+        history.audit(found(1), target=target)
+    processes = [sender(history.store, slack.base_url) for _ in range(2)]
+    for process in processes:
+        output, _ = process.communicate(timeout=60)
+        assert process.returncode == 0, output.decode()
+    assert [text.split(": ")[1].split(",")[0] for text in slack.texts()] == targets

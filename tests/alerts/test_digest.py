@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+from datetime import timedelta
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.alerts import builders
+from tests.alerts.builders import History, an_incident, found, subject
+from tests.alerts.slack_double import SlackDouble, problem_of
+from tests.alerts.test_escape import HOSTILE
+from tests.alerts.test_outbox import decide, states
+from tests.builders import DAY, a_finding
+from tsaudit.alerts import queue_digest
+from tsaudit.alerts.blocks import MAX_TOTAL, characters
+from tsaudit.alerts.digest import digest
+from tsaudit.alerts.escape import size
+from tsaudit.finding import Severity
+
+
+def sent_digests(history: History, slack: SlackDouble) -> list[str]:
+    queue_digest(history.store, history.settings, history.day)
+    history.send()
+    return [f"{m.channel} {m.text}" for m in slack.messages if " tsaudit " in f" {m.text}"]
+
+
+def test_nothing_open_and_nothing_resolved_is_not_worth_a_digest(history: History, slack: SlackDouble) -> None:
+    history.audit([])
+    assert queue_digest(history.store, history.settings, history.day) == []
+    history.next_day(found(1))
+    history.next_day([])
+    history.next_day([])
+    assert queue_digest(history.store, history.settings, history.day) == []
+
+
+def test_each_owner_gets_one_over_all_targets(history: History, slack: SlackDouble) -> None:
+    history.settings = builders.with_token(slack, routes=[{"owner": "dba", "measurements": ["table_1"]}])
+    history.audit([*found(1), *found(2, severity=Severity.CRITICAL)], target="a")
+    history.audit(found(2), target="b")
+    dba, default = sorted(sent_digests(history, slack))
+    assert dba.startswith("C0DBA tsaudit 2026-03-31: 1 open incident on 1 target\nwarn a main/table_1.host")
+    assert default.startswith("C0DEFAULT tsaudit 2026-03-31: 2 open incidents on 2 targets\ncritical a main/table_2")
+    blocks = str(next(m.blocks for m in slack.messages if m.channel == "C0DEFAULT" and m.text.startswith("tsaudit")))
+    assert "🔴 `a` 1 critical · 1 new · <https://reports.example/demo/2026-03-31.html|report>" in blocks
+
+
+def test_it_says_what_was_resolved_that_day(history: History, slack: SlackDouble) -> None:
+    history.audit(found(1, 2))
+    history.next_day(found(1))
+    queue_digest(history.store, history.settings, history.day)
+    history.send()
+    assert "🟠 `demo` 1 warn · 1 resolved" in str(slack.messages[-1].blocks)
+
+
+def test_what_was_silenced_is_left_out(history: History) -> None:
+    history.audit(found(1))
+    decide(history, "accept", DAY + timedelta(days=9))
+    assert queue_digest(history.store, history.settings, history.day) == []
+
+
+def test_the_same_day_again_sends_none_twice(history: History, slack: SlackDouble) -> None:
+    history.audit(found(1))
+    assert len(sent_digests(history, slack)) == 1
+    assert queue_digest(history.store, history.settings, history.day) == []
+    assert len(sent_digests(history, slack)) == 1
+    history.next_day(found(1))
+    assert len(sent_digests(history, slack)) == 2
+
+
+def test_the_same_day_again_with_more_found_brings_it_up_to_date(history: History, slack: SlackDouble) -> None:
+    history.audit(found(1))
+    first = queue_digest(history.store, history.settings, history.day)
+    history.audit(found(1), target="b")
+    assert queue_digest(history.store, history.settings, history.day) == first, "it still waited: rewritten"
+    assert len(sent_digests(history, slack)) == 1
+    history.audit(found(1), target="c")
+    (text,) = sent_digests(history, slack)
+    assert "3 open incidents on 3 targets" in text
+    assert states(history.store)[-1] == ("edit", "sent")
+
+
+def test_a_digest_that_failed_is_made_anew(history: History, slack: SlackDouble) -> None:
+    history.audit(found(1))
+    history.send()
+    slack.fail(2, error="invalid_blocks")
+    assert sent_digests(history, slack) == []
+    assert len(sent_digests(history, slack)) == 1
+
+
+def test_any_number_of_targets_fits() -> None:
+    incidents = [an_incident(a_finding(subject(n)), target=f"target_{n % 300}") for n in range(3_000)]
+    made = digest(DAY, incidents, {f"target_{n}": f"https://reports.example/{n}" for n in range(300)})
+    assert problem_of(made.to_payload()) is None
+    assert "more targets" in str(made.blocks[-1])
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(HOSTILE, min_size=1, max_size=8))
+def test_no_foreign_text_rings_or_bursts_a_limit(words: list[str]) -> None:
+    incidents = [an_incident(a_finding(message=word * 50, fix=word), target=f"t{n}") for n, word in enumerate(words)]
+    made = digest(DAY, incidents, {})
+    assert problem_of(made.to_payload()) is None
+    assert "<" not in made.text + str(made.blocks)
+    assert characters(made.blocks) + size(made.text) <= MAX_TOTAL

@@ -1,0 +1,215 @@
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.alerts.builders import RUN, a_context, an_incident, subject
+from tests.alerts.slack_double import problem_of
+from tests.alerts.test_escape import HOSTILE
+from tests.builders import DAY, a_finding
+from tsaudit.alerts import message
+from tsaudit.alerts.blocks import MAX_BLOCKS, MAX_TOTAL, Message, characters, texts
+from tsaudit.alerts.escape import size
+from tsaudit.alerts.message import Closed
+from tsaudit.alerts.terminal import readable
+from tsaudit.finding import Forecast, Limit, Severity, Subject, Verdict
+from tsaudit.history.incidents import Decision, DecisionKind, Incident
+
+GOLDEN = Path(__file__).parent / "golden"
+LIMIT = Limit("high-series-cardinality.max_series", 100_000, "series", "house", "plan influxdb-cloud-free")
+FORECAST = Forecast(10_000_000, 12.0, 8.0, 20.0, 0.05, date(2026, 3, 1), "exponential", provisional=True)
+
+
+def full_incident(number: int = 1, severity: Severity = Severity.CRITICAL, **changes: Any) -> Incident:
+    finding = a_finding(
+        subject(number),
+        severity,
+        message="Measurement table_1 has 1,234,567 series.",
+        fix="Drop tag host.\nThen wait.",
+        observed=1_234_567.0,
+        limit=LIMIT,
+        unit="series",
+        guilty="host",
+        share=0.92,
+        samples=("web-01.example.com", "web-02.example.com", "db-01.example.com", "db-02.example.com"),
+        since=DAY - timedelta(days=30),
+        forecast=FORECAST,
+    )
+    return an_incident(replace(finding, **changes))
+
+
+def everything(count: int) -> list[Incident]:
+    return [full_incident(n, Severity.CRITICAL if n % 3 == 0 else Severity.WARN) for n in range(count)]
+
+
+def hostile_incident() -> Incident:
+    evil = "<!channel> @here <http://evil.example|click> *bold* _it_ ~st~ `code` &amp; \u202egpj.exe\x1b[31m\n> q"
+    return full_incident(
+        guilty=evil, message=evil, fix=evil, samples=(evil, "`", ""), subject=Subject(evil, evil, evil)
+    )
+
+
+def resolved(number: int) -> Closed:
+    return Closed(an_incident(a_finding(subject(number))), "resolved")
+
+
+def shape(name: str) -> Message:
+    context = a_context(verdict=Verdict.CRITICAL)
+    shapes: dict[str, Callable[[], Message]] = {
+        "one": lambda: message.alert(context, [full_incident()], mention="U0DBA"),
+        "two_owners_notes": lambda: message.alert(
+            context,
+            [
+                replace(full_incident(), decision=Decision(DecisionKind.ACK, "ann", "on it", datetime.now(UTC), None)),
+                an_incident(a_finding(subject(2))),
+            ],
+            [resolved(3), Closed(an_incident(a_finding(subject(4))), "accepted by bob")],
+        ),
+        "all_clear": lambda: message.alert(context, [], [resolved(1)]),
+        "hostile": lambda: message.alert(context, [hostile_incident()]),
+        "news": lambda: message.news(
+            context, everything(2), frozenset({everything(1)[0].fingerprint}), mention="S0OPS"
+        ),
+        "over": lambda: message.over(context, [resolved(1), resolved(2)]),
+        "moved": lambda: message.moved(context, "#elsewhere"),
+        "files_only": lambda: message.alert(a_context(report_url="/srv/r.html", run_url=None), [full_incident()]),
+    }
+    return shapes[name]()
+
+
+@pytest.mark.golden
+@pytest.mark.parametrize(
+    "name", ["one", "two_owners_notes", "all_clear", "hostile", "news", "over", "moved", "files_only"]
+)
+def test_message_keeps_its_shape(name: str) -> None:
+    made = shape(name)
+    assert problem_of(made.to_payload()) is None
+    text = (
+        json.dumps(made.to_payload() | {"terminal": readable(made).splitlines()}, indent=1, ensure_ascii=False) + "\n"
+    )
+    path = GOLDEN / f"{name}.json"
+    if os.environ.get("TSAUDIT_REBASELINE"):
+        GOLDEN.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    assert path.read_text(encoding="utf-8") == text
+
+
+def body(made: Message) -> str:
+    return "\n".join(text for block in made.blocks for text in texts(block))
+
+
+def test_alert_says_what_how_much_who_since_when_how_long_and_the_fix() -> None:
+    said = body(message.alert(a_context(), [full_incident()]))
+    for part in (
+        "Measurement table_1 has 1,234,567 series.",
+        "Measured 1,234,567 series, limit 100,000 series (plan influxdb-cloud-free), 12.3 times as much",
+        "Guilty: host, 92% of it",
+        "Since 2026-03-01 (30 days)",
+        "in about 12 days (8 to 20), growing 5.0% a day since 2026-03-01 (provisional: little history)",
+        "Fix: Drop tag host. Then wait.",
+        f"#f-{full_incident().fingerprint}|details>",
+        RUN,
+    ):
+        assert part in said
+
+
+def test_samples_are_redacted_unless_configured_otherwise() -> None:
+    redacted = body(message.alert(a_context(), [full_incident()]))
+    full = body(message.alert(a_context(), [full_incident()], full_values=True))
+    assert "web-01.example.com" not in redacted
+    assert "Samples: " in redacted
+    assert "Samples: web-01.example.com, web-02.example.com, db-01.example.com" in full
+    assert "db-02" not in full
+
+
+@pytest.mark.parametrize("count", [1, 2, 20, 500, 5_000])
+def test_any_number_of_incidents_fits(count: int) -> None:
+    made = message.alert(a_context(), everything(count), [resolved(n) for n in range(count)], mention="U1")
+    assert problem_of(made.to_payload()) is None
+    assert len(made.blocks) <= MAX_BLOCKS
+    assert characters(made.blocks) + size(made.text) <= MAX_TOTAL
+    assert len(made.about) == count
+
+
+def test_worst_come_first_and_the_rest_is_counted() -> None:
+    made = message.alert(a_context(), everything(500))
+    shown = sum("details>" in text for block in made.blocks for text in texts(block))
+    assert 10 <= shown < 30
+    assert "*warn*" not in body(made)
+    assert f"and {500 - shown} more ({167 - shown} critical, 333 warn): the report lists them all" in body(made)
+
+
+def test_incidents_furthest_over_the_limit_come_first() -> None:
+    mild, wild = full_incident(1, observed=100_001.0), full_incident(2, observed=9e9)
+    said = body(message.alert(a_context(), [mild, wild]))
+    assert said.index("table_2") < said.index("table_1")
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(HOSTILE, min_size=8, max_size=8), st.integers(1, 25))
+def test_no_foreign_text_rings_links_or_bursts_a_limit(words: list[str], count: int) -> None:
+    name, measurement, column, text, fix, guilty, sample, run = words
+    incident = full_incident(
+        subject=Subject(name * 40, measurement, column),
+        message=text * 40,
+        fix=fix * 40,
+        guilty=guilty * 40,
+        samples=(sample * 40, sample, sample),
+    )
+    incidents = [replace(incident, fingerprint=f"{n:016x}") for n in range(count)]
+    context = a_context(run_url=f"https://dagster.example/{run}")
+    closed = [Closed(i, f"accepted by {name}") for i in incidents]
+    for made in (
+        message.alert(context, incidents, closed, mention="U0DBA"),
+        message.alert(context, incidents, closed, full_values=True),
+        message.news(context, incidents),
+        message.over(context, closed),
+    ):
+        assert problem_of(made.to_payload()) is None
+        assert characters(made.blocks) + size(made.text) <= MAX_TOTAL
+        json.dumps(made.to_payload()).encode()
+        for piece in (made.text, body(made)):
+            assert "<!" not in piece
+            assert set(_after("<@", piece)) <= {"U0DBA>"}
+            links = {part.split("|", 1)[0].split("#f-")[0] for part in _after("<http", piece)}
+            assert all(p.startswith(("s://reports.example/", "s://dagster.example/")) for p in links)
+
+
+def _after(mark: str, text: str) -> list[str]:
+    return [part.split(" ", 1)[0] for part in text.split(mark)[1:]]
+
+
+def test_mention_is_a_user_or_a_group_and_nothing_else() -> None:
+    assert message.address("U123") == "<@U123>"
+    assert message.address("S123") == "<!subteam^S123>"
+    assert message.address("<!channel>") == "<@channel>"
+
+
+def test_text_alone_tells_the_worst() -> None:
+    made = message.alert(a_context(), everything(100), mention="U0DBA")
+    first, second, *_, last = made.text.splitlines()
+    assert first.startswith("<@U0DBA> 🔴 critical: demo, 100 open incidents")
+    assert second.startswith("critical main/table_0.host: ")
+    assert last.startswith("(and ")
+    assert last.endswith(" more)")
+
+
+def test_about_lists_every_incident_shown_or_not() -> None:
+    incidents = everything(100)
+    assert message.alert(a_context(), incidents).about == {i.fingerprint: str(i.severity) for i in incidents}
+
+
+def test_readable_shows_names_as_they_are() -> None:
+    said = readable(message.alert(a_context(), [full_incident(message="a < b & c")]))
+    assert "a < b & c" in said
+    assert "report: https://reports.example/demo/2026-03-31.html" in said
+    assert "`" not in said

@@ -1,0 +1,370 @@
+from __future__ import annotations
+
+from datetime import date, datetime, timedelta
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from tests.alerts import builders
+from tests.alerts.builders import History, found
+from tests.alerts.slack_double import SlackDouble
+from tests.builders import DAY, a_finding, a_result, a_rule_result
+from tsaudit.alerts.outbox import told_by
+from tsaudit.finding import UNREACHABLE_CODE, Outcome, Severity, Subject
+from tsaudit.history import deliveries, incidents
+from tsaudit.history.deliveries import Delivery, Kind, State
+from tsaudit.history.schema import delivery
+from tsaudit.history.store import Store
+
+CRITICAL, WARN = Severity.CRITICAL, Severity.WARN
+
+
+def rows(store: Store) -> list[Any]:
+    with store.reading() as connection:
+        return list(connection.execute(sa.select(delivery).order_by(delivery.c.position)))
+
+
+def states(store: Store) -> list[tuple[str, str]]:
+    return [(row.kind, row.state) for row in rows(store)]
+
+
+def test_nothing_is_queued_when_nothing_is_wrong(history: History) -> None:
+    assert history.audit([]) == []
+
+
+def test_first_incidents_make_one_message(history: History, slack: SlackDouble) -> None:
+    assert len(history.audit(found(1, 2, 3))) == 1
+    history.send()
+    assert len(slack.messages) == 1
+
+
+def test_each_owner_gets_a_message_of_his_own(history: History, slack: SlackDouble) -> None:
+    routes = [{"owner": "dba", "measurements": ["table_1"]}]
+    history.settings = builders.with_token(slack, routes=routes)
+    history.audit(found(1, 2))
+    history.send()
+    assert ["Table 1" in t for t in slack.texts("C0DBA")] == [True]
+    assert ["Table 2" in t for t in slack.texts("C0DEFAULT")] == [True]
+
+
+def test_continued_incidents_edit_the_message_and_ring_nobody(history: History, slack: SlackDouble) -> None:
+    history.audit(found(1))
+    history.send()
+    history.next_day(found(1))
+    report = history.send()
+    assert (report.sent, report.edited) == (0, 1)
+    assert len(slack.messages) == 1
+    assert "audited day 2026-04-01" in str(slack.messages[0].blocks)
+
+
+def test_a_new_incident_edits_the_message_and_rings_in_its_thread(history: History, slack: SlackDouble) -> None:
+    history.audit(found(1))
+    history.send()
+    history.next_day(found(1, 2))
+    report = history.send()
+    assert (report.sent, report.edited) == (1, 1)
+    alert, reply = slack.messages
+    assert "2 open incidents" in alert.text
+    assert reply.thread_ts == alert.ts
+    assert "demo: 1 new" in reply.text
+    assert "Table 2 is bad." in reply.text
+    assert "Table 1" not in reply.text
+
+
+def test_a_raised_incident_rings_again_with_the_mention(history: History, slack: SlackDouble) -> None:
+    history.settings = builders.with_token(slack, routes=[{"owner": "dba"}])
+    history.audit(found(1))
+    history.send()
+    history.next_day(found(1, severity=CRITICAL))
+    history.send()
+    alert, reply = slack.messages
+    assert "<@U0DBA>" not in str(alert)
+    assert reply.text.startswith("<@U0DBA> 🔴 demo: 1 worse")
+
+
+def test_the_mention_is_for_what_becomes_critical_only(history: History, slack: SlackDouble) -> None:
+    history.settings = builders.with_token(slack, routes=[{"owner": "dba"}])
+    history.audit(found(1, severity=CRITICAL))
+    history.next_day([*found(1, severity=CRITICAL), *found(2)])
+    history.send()
+    assert ["<@U0DBA>" in m.text for m in slack.messages] == [False, False], "the alert was edited meanwhile"
+    posted = [arguments["text"] for method, arguments, _ in slack.calls if method == "chat.postMessage"]
+    assert ["<@U0DBA>" in text for text in posted] == [True, False]
+
+
+def test_a_lowered_incident_is_quiet_and_rings_when_raised_again(history: History, slack: SlackDouble) -> None:
+    history.audit(found(1, severity=CRITICAL))
+    history.next_day(found(1))
+    history.send()
+    assert len(slack.messages) == 1
+    history.next_day(found(1, severity=CRITICAL))
+    history.send()
+    assert "1 worse" in slack.messages[1].text
+
+
+def test_one_of_two_resolved_edits_the_message_only(history: History, slack: SlackDouble) -> None:
+    history.audit(found(1, 2))
+    history.next_day(found(1))
+    history.send()
+    assert len(slack.messages) == 1
+    assert "No longer open: `main/table_2.host` resolved" in str(slack.messages[0].blocks)
+
+
+def test_a_resolved_incident_rings_when_it_comes_back(history: History, slack: SlackDouble) -> None:
+    history.audit(found(1, 2))
+    history.next_day(found(1))
+    history.next_day(found(1, 2))
+    history.send()
+    assert ["1 new" in m.text for m in slack.messages] == [False, True]
+
+
+def test_the_last_one_resolved_edits_and_closes_the_thread(history: History, slack: SlackDouble) -> None:
+    history.audit(found(1, 2))
+    history.send()
+    history.next_day([])
+    history.send()
+    alert, notice = slack.messages
+    assert "all clear" in alert.text
+    assert notice.thread_ts == alert.ts
+    assert "demo: all resolved" in notice.text
+
+
+def test_after_that_the_next_incident_starts_a_new_message(history: History, slack: SlackDouble) -> None:
+    history.audit(found(1))
+    history.next_day([])
+    history.next_day([])
+    history.next_day(found(1))
+    history.send()
+    assert [m.thread_ts is None for m in slack.messages] == [True, False, True]
+
+
+def test_the_same_day_again_posts_nothing_again(history: History, slack: SlackDouble) -> None:
+    history.audit(found(1))
+    history.send()
+    assert history.audit(found(1)) == []
+    history.next_day(found(1, 2))
+    history.send()
+    assert history.audit(found(1, 2)) == []
+    history.next_day([])
+    history.send()
+    assert history.audit([]) == []
+    history.send()
+    assert len(slack.messages) == 3
+
+
+def test_the_same_day_again_with_another_run_edits_at_most(history: History, slack: SlackDouble) -> None:
+    history.audit(found(1))
+    history.send()
+    history.audit(found(1), run_url="https://dagster.example/runs/2")
+    report = history.send()
+    assert (report.sent, report.edited) == (0, 1)
+
+
+def test_the_same_day_again_with_less_found_takes_it_back(history: History, slack: SlackDouble) -> None:
+    history.audit(found(1))
+    history.send()
+    history.audit([])
+    history.send()
+    assert "all clear" in slack.messages[0].text
+
+
+def test_a_day_in_the_past_is_no_news(history: History) -> None:
+    history.audit(found(1))
+    history.day -= timedelta(days=10)
+    assert history.audit(found(2)) == []
+
+
+def test_an_unknown_outcome_resolves_nothing(history: History, slack: SlackDouble) -> None:
+    history.audit(found(1))
+    history.day += timedelta(days=1)
+    history.conclude(a_result(a_rule_result(outcome=Outcome.ERROR, reason="broke"), day=history.day))
+    history.send()
+    assert "1 open incident" in slack.messages[0].text
+
+
+def test_a_target_that_could_not_be_audited_is_told_of(history: History, slack: SlackDouble) -> None:
+    gone = a_finding(Subject(), message="The target could not be audited: refused")
+    result = a_rule_result(gone, code=UNREACHABLE_CODE, name="target-not-audited", outcome=Outcome.ERROR)
+    history.conclude(a_result(result))
+    history.send()
+    assert "The target could not be audited: refused" in slack.texts()[0]
+    assert "verdict of the target: unknown" in str(slack.messages[0].blocks)
+
+
+def decide(history: History, kind: str, until: date | None) -> None:
+    incident = incidents.current(history.store)[0]
+    incidents.decide(history.store, incident.fingerprint, kind, "ann", "known", until)
+
+
+@pytest.mark.parametrize("kind", ["snooze", "accept"])
+def test_what_somebody_silenced_is_quiet_until_it_expires(history: History, slack: SlackDouble, kind: str) -> None:
+    history.audit(found(1))
+    history.send()
+    decide(history, kind, DAY + timedelta(days=2))
+    history.next_day(found(1))
+    history.send()
+    assert "nothing open any more" in slack.messages[1].text
+    assert history.next_day(found(1)) == []
+    assert len(history.next_day(found(1))) == 1
+    history.send()
+    assert "1 open incident" in slack.messages[2].text
+
+
+def test_what_was_silenced_rings_when_it_gets_worse(history: History, slack: SlackDouble) -> None:
+    history.audit(found(1))
+    decide(history, "accept", DAY + timedelta(days=99))
+    history.next_day(found(1))
+    history.next_day(found(1, severity=CRITICAL))
+    history.send()
+    assert "critical" in slack.messages[-1].text
+
+
+def test_an_acknowledged_incident_is_shown_and_rings_when_worse(history: History, slack: SlackDouble) -> None:
+    history.audit(found(1))
+    decide(history, "ack", None)
+    history.next_day(found(1))
+    history.send()
+    assert len(slack.messages) == 1
+    assert "Acknowledged by ann: known" in str(slack.messages[0].blocks)
+    history.next_day(found(1, severity=CRITICAL))
+    history.send()
+    assert "1 worse" in slack.messages[1].text
+
+
+def test_a_new_owner_is_told_and_the_old_one_too(history: History, slack: SlackDouble) -> None:
+    history.audit(found(1))
+    history.send()
+    history.settings = builders.with_token(slack, routes=[{"owner": "dba"}])
+    history.next_day(found(1))
+    history.send()
+    assert "now with dba" in str(slack.messages[0].blocks)
+    assert len(slack.texts("C0DBA")) == 1
+
+
+def test_an_owner_who_changes_channels_is_told_anew_there(history: History, slack: SlackDouble) -> None:
+    history.audit(found(1))
+    history.send()
+    history.settings = builders.with_token(slack, owners={"default": {"channel": "#dba"}})
+    history.next_day(found(1))
+    history.send()
+    assert "continued in #dba" in slack.texts("C0DEFAULT")[0]
+    assert "1 open incident" in slack.texts("C0DBA")[0]
+    history.next_day(found(1))
+    assert history.send().edited == 1
+
+
+def test_an_owner_with_a_slash_and_targets_with_alike_names(store: Store, slack: SlackDouble) -> None:
+    targets = [{"name": n, "engine": "duckdb", "url": "x"} for n in ("a_b", "aXb", "A_B")]
+    owners = {"default": {"channel": "#default"}, "team/web": {"channel": "#dba"}}
+    chosen = builders.with_token(slack, targets=targets, owners=owners, routes=[{"owner": "team/web"}])
+    history = History(store, chosen)
+    for target in ("a_b", "aXb", "A_B"):
+        history.audit(found(1), target=target)
+    history.next_day([], target="a_b")
+    history.send()
+    assert [m.text.split("\n")[0] for m in slack.messages if "clear" in m.text] == ["🟢 a_b: all clear"]
+
+
+def test_edits_that_still_wait_are_superseded_by_newer_ones(history: History) -> None:
+    history.audit(found(1))
+    history.next_day(found(1))
+    history.next_day(found(1))
+    assert states(history.store) == [("alert", "queued"), ("edit", "superseded"), ("edit", "queued")]
+
+
+def test_everything_is_queued_or_nothing(history: History, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = deliveries.add
+
+    def breaks(connection: sa.Connection, draft: deliveries.Draft) -> str:
+        if draft.kind is Kind.REPLY:
+            raise RuntimeError("power cut")
+        return real(connection, draft)
+
+    history.audit(found(1))
+    before = states(history.store)
+    monkeypatch.setattr(deliveries, "add", breaks)
+    with pytest.raises(RuntimeError):
+        history.next_day(found(1, 2))
+    assert states(history.store) == before
+
+
+def test_slack_set_up_later_is_told_the_present_state(history: History, slack: SlackDouble) -> None:
+    configured = history.settings
+    history.settings = builders.settings()
+    history.audit(found(1))
+    assert history.send(lambda _: None).not_sent == 1
+    history.settings = configured
+    history.next_day(found(1, 2))
+    history.send()
+    assert ["2 open incidents" in t for t in slack.texts()] == [True]
+
+
+def test_a_message_that_failed_is_made_anew(history: History, slack: SlackDouble) -> None:
+    slack.fail(2, error="invalid_blocks")
+    history.audit(found(1))
+    assert history.send().failed == 1
+    history.next_day(found(1))
+    assert history.send().sent == 1
+    assert "Table 1" in slack.texts()[0]
+
+
+def test_a_reply_that_failed_rings_anew(history: History, slack: SlackDouble) -> None:
+    history.audit(found(1))
+    history.send()
+    slack.fail(2, error="invalid_blocks")
+    history.next_day(found(1, 2))
+    assert history.send().failed == 1
+    history.next_day(found(1, 2))
+    history.send()
+    assert "1 new" in slack.messages[-1].text
+
+
+def test_settings_without_slack_thread_on_in_the_terminal(store: Store) -> None:
+    history, said = History(store, builders.settings()), list[str]()
+    history.audit(found(1))
+    history.next_day(found(1, 2))
+    history.next_day([])
+    history.send(said.append)
+    assert [text.splitlines()[0] for text in said] == [
+        "🟠 warn: demo, 1 open incident",
+        "🟠 demo: 1 new",
+        "🟢 demo: all resolved",
+    ]
+    assert [state for _, state in states(store)] == ["not_sent", "superseded", "not_sent", "superseded", "not_sent"]
+
+
+def a_row(kind: Kind, about: dict[str, Severity]) -> Delivery:
+    payload = {"about": {f: str(s) for f, s in about.items()}}
+    return Delivery(
+        id="",
+        position=1,
+        kind=kind,
+        thread="default/demo",
+        day=DAY,
+        channel="",
+        payload=payload,
+        state=State.SENT,
+        parent_id=None,
+        slack_channel=None,
+        slack_ts=None,
+        attempts=1,
+        last_error=None,
+        queued_at=datetime(2026, 3, 31, 6),  # noqa: DTZ001 -- as the history keeps it
+        claimed_at=None,
+    )
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        ([(Kind.ALERT, {"a": WARN})], {"a": WARN}),
+        ([(Kind.ALERT, {"a": WARN}), (Kind.EDIT, {"a": CRITICAL, "b": WARN})], {"a": WARN}),
+        ([(Kind.ALERT, {"a": CRITICAL}), (Kind.EDIT, {"a": WARN})], {"a": WARN}),
+        ([(Kind.ALERT, {"a": WARN, "b": WARN}), (Kind.EDIT, {"b": WARN})], {"b": WARN}),
+        ([(Kind.ALERT, {"a": WARN}), (Kind.REPLY, {"b": CRITICAL})], {"a": WARN, "b": CRITICAL}),
+        ([(Kind.ALERT, {"a": WARN}), (Kind.EDIT, {}), (Kind.REPLY, {"a": WARN})], {"a": WARN}),
+    ],
+)
+def test_told_by_counts_what_rang(steps: list[tuple[Kind, dict[str, Severity]]], expected: dict[str, Severity]) -> None:
+    assert told_by(a_row(kind, about) for kind, about in steps) == expected
