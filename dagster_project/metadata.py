@@ -1,7 +1,6 @@
 """What an audit says, as the metadata of a materialization: numbers that Dagster plots, and words."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, time
 from typing import TYPE_CHECKING
 
 import dagster as dg
@@ -30,18 +29,16 @@ def target_metadata(run: "AuditRun", result: AuditResult, profile: Profile, seri
     """Everything about one audited target. Figures that were not measured are left out."""
     metadata: Metadata = {
         "verdict": dg.MetadataValue.text(result.verdict.value),
-        "target": dg.MetadataValue.text(run.target),
-        "day": dg.MetadataValue.timestamp(datetime.combine(run.day, time(), UTC)),
+        "day": dg.MetadataValue.text(run.day.isoformat()),
     }
-    metadata |= _counts(run, result, profile)
-    if picture := _picture(result, series):
-        metadata["series_over_time"] = dg.MetadataValue.md(picture)
     if run.report:
         metadata["report"] = link(run.report)
+    if picture := _picture(result, series):
+        metadata["series_over_time"] = dg.MetadataValue.md(picture)
     pairs = [(r, f) for r, f in result.findings() if f.severity is not Severity.INFO]
     if pairs:
         metadata["findings"] = dg.MetadataValue.md(findings_table(pairs))
-    return metadata | _biggest_table(profile)
+    return metadata | _counts(run, result, profile) | _biggest_table(profile)
 
 
 def observation_metadata(run: "AuditRun", result: AuditResult, profile: Profile) -> Metadata:
@@ -104,9 +101,10 @@ def _biggest_table(profile: Profile) -> Metadata:
     if biggest is None:
         return {}
     name = "/".join(filter(None, (biggest.database, biggest.name)))
+    place = f"the biggest of {len(profile.measurements)} tables" if len(profile.measurements) > 1 else "the only table"
     return {
         "dagster/table_name": dg.MetadataValue.text(name),
-        "dagster/column_schema": dg.MetadataValue.table_schema(_schema(biggest)),
+        "dagster/column_schema": dg.MetadataValue.table_schema(_schema(biggest, place)),
     }
 
 
@@ -115,8 +113,10 @@ def _rows(measurement: Measurement) -> tuple[int, int]:
     return (rows.value if rows else 0, series.value if series else 0)
 
 
-def _schema(measurement: Measurement) -> dg.TableSchema:
-    columns = [] if measurement.time_column is None else [dg.TableColumn(measurement.time_column, "time")]
+def _schema(measurement: Measurement, place: str) -> dg.TableSchema:
+    columns = []
+    if measurement.time_column is not None:
+        columns.append(dg.TableColumn(measurement.time_column, "time", f"time of {measurement.name}, {place}"))
     for tag in measurement.tags:
         values = f", {tag.values.value:,} values" if tag.values else ""
         absent = f", absent in {tag.absent.value:.1%} of the series" if tag.absent and tag.absent.value else ""

@@ -181,7 +181,7 @@ def test_a_materialization_carries_numbers_link_picture_and_schema() -> None:
     assert isinstance(schema, dg.TableSchema)
     assert plain["dagster/table_name"] == "main/big"
     assert [(c.name, c.type, c.description) for c in schema.columns] == [
-        ("time", "time", None),
+        ("time", "time", "time of big, the biggest of 2 tables"),
         ("host", "string", "tag, 3 values"),
         ("usage", "float", "field, null 25.0%"),
         ("odd", "float or string", "field, null 0.0%"),

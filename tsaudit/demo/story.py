@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from tsaudit.finding import Severity
+
 if TYPE_CHECKING:
     from datetime import date
 
-    from tsaudit.finding import AuditResult, Finding, Forecast
+    from tsaudit.finding import AuditResult, Finding, Forecast, RuleResult
 
 
 def day_line(day: date, result: AuditResult, series: int | None) -> str:
     """One line on one audited day."""
-    worst = next((f"{r.code} {f.message}" for r, f in result.findings()), "nothing found")
+    worst = next((f"{r.code} {f.message}" for r, f in _bad(result)), "nothing found")
     count = "? series" if series is None else f"{series:,} series"
     return f"{day}  {result.verdict:<8}  {count:>14}  {_cut(worst, 90)}"
 
@@ -34,9 +36,13 @@ def ending(result: AuditResult, report: str | None) -> Iterator[str]:
 
 
 def _guilty(result: AuditResult) -> Finding | None:
-    """The worst finding that blames a tag for series; one that knows since when comes first."""
-    blaming = [f for r, f in result.findings() if f.guilty and r.family in ("cardinality", "drift")]
-    return max(blaming, key=lambda f: (f.since is not None, f.severity.rank, f.observed or 0.0), default=None)
+    """The worst finding that blames a tag; among equals the one that knows since when, then the greatest share."""
+    blaming = [f for _, f in _bad(result) if f.guilty]
+    return max(blaming, key=lambda f: (f.severity.rank, f.since is not None, f.share or 0.0), default=None)
+
+
+def _bad(result: AuditResult) -> Iterator[tuple[RuleResult, Finding]]:
+    return ((r, f) for r, f in result.findings() if f.severity is not Severity.INFO)
 
 
 def _soonest(result: AuditResult) -> Forecast | None:

@@ -1,0 +1,107 @@
+"""`python -m dagster_project.demo`, in four days instead of a month."""
+
+from __future__ import annotations
+
+import os
+from datetime import date, timedelta
+from pathlib import Path
+
+import dagster as dg
+import pytest
+from click.testing import CliRunner, Result
+
+from dagster_project import demo
+from tsaudit import config_file
+from tsaudit.demo import World, tables
+from tsaudit.finding import Subject
+from tsaudit.history.store import Store
+
+END = date(2026, 3, 31)
+
+
+@pytest.fixture
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The shipped configuration with all files below the temporary folder; the story takes four days."""
+    monkeypatch.setattr(tables, "FIRMWARE", 1)
+    monkeypatch.setattr(tables, "DEPLOYMENT", 2)
+    monkeypatch.setenv("DAGSTER_HOME", str(tmp_path / "home"))
+    file = tmp_path / "tsaudit.yaml"
+    file.write_text(demo.CONFIG.read_text().replace("../../../../.tsaudit/demo/", ""))
+    return file
+
+
+def tell(config: Path, end: date = END, days: int = 4) -> Result:
+    return CliRunner().invoke(demo.main, ["--config", str(config), "--end", str(end), "--days", str(days)])
+
+
+def day_lines(result: Result) -> list[str]:
+    return [line[:10] for line in result.output.splitlines() if line.startswith("2026-")]
+
+
+def materializations(config: Path) -> int:
+    with dg.DagsterInstance.from_config(os.environ["DAGSTER_HOME"]) as instance:
+        return len(instance.fetch_materializations(dg.AssetKey(["tsaudit", "demo"]), limit=100).records)
+
+
+def test_the_story_is_told_once_and_then_only_its_last_day_again(config: Path) -> None:
+    first = tell(config)
+    assert first.exit_code == 0, first.output
+    assert day_lines(first) == [str(END - timedelta(days=n)) for n in (3, 2, 1, 0)]
+    settings = config_file.load(config)
+    report = Path(settings.report.folder) / "demo" / f"{END}.html"
+    assert f"Report       {report}" in first.output
+    assert report.is_file()
+    assert "Verdict" in first.output
+    assert (config.parent / "home" / "dagster.yaml").is_file()
+
+    second = tell(config)
+    assert day_lines(second) == [str(END)]
+    assert materializations(config) == 5
+
+    later = tell(config, END + timedelta(days=1))
+    assert day_lines(later) == [str(END + timedelta(days=1))]
+    with Store.open(settings.history.get_secret_value()) as store:
+        assert len(store.days("demo")) == 5
+        assert [p.value for p in store.trend("demo", "series", Subject(), 10, END + timedelta(days=1))] == [
+            865,
+            865,
+            865 + 1536,
+            865 + 1536 + 3072,
+            865 + 1536 + 2 * 3072,
+        ]
+
+
+def test_a_story_broken_off_after_writing_is_taken_up_again(config: Path) -> None:
+    tell(config, END - timedelta(days=1), days=3)
+    World.of(config_file.load(config)).advance(END)
+    assert day_lines(tell(config)) == [str(END)]
+
+
+def test_days_written_and_never_audited_begin_the_story_anew(config: Path) -> None:
+    world = World.of(config_file.load(config))
+    for n in (3, 2, 1):
+        world.advance(END - timedelta(days=n))
+    result = tell(config)
+    assert "begun anew" in result.output
+    assert len(day_lines(result)) == 4
+
+
+def test_a_lost_database_is_written_again_without_auditing_all(config: Path) -> None:
+    tell(config)
+    World.of(config_file.load(config)).path.unlink()
+    assert day_lines(tell(config)) == [str(END)]
+
+
+def test_a_failed_audit_ends_the_demo_with_a_line_and_an_exit_code(config: Path) -> None:
+    (config.parent / "reports").write_text("in the way")
+    result = tell(config)
+    assert result.exit_code == 1
+    assert f"error: the audit of {END - timedelta(days=3)} failed: demo: " in result.output
+    assert "Traceback" not in result.output
+
+
+def test_a_broken_configuration_ends_the_demo_with_a_line(config: Path) -> None:
+    config.write_text("targets: []\n")
+    result = tell(config)
+    assert result.exit_code == 1
+    assert result.output.startswith("Error: ")

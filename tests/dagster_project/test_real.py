@@ -1,0 +1,64 @@
+"""The job on real DuckDB files, with nothing faked."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from pathlib import Path
+
+import dagster as dg
+
+from tests.dagster_project.runs import a_plan, execute, failure_of, write_config
+from tsaudit.demo import World
+from tsaudit.history.store import Store
+
+
+def evaluations(outcome: dg.ExecuteInProcessResult, name: str) -> dict[str, dg.AssetCheckEvaluation]:
+    return {c.check_name: c for c in outcome.get_asset_check_evaluations() if c.asset_key.path[-1] == name}
+
+
+def test_checks_carry_their_numbers_over_several_days(tmp_path: Path, instance: dg.DagsterInstance) -> None:
+    config = write_config(tmp_path, "shop", target_extra="limits: {high-series-cardinality.max_series: 500}")
+    plan, world = a_plan(config), World(tmp_path / "shop.duckdb")
+    shown = []
+    for n in range(3):
+        day = date(2026, 3, 1) + timedelta(days=n)
+        world.advance(day)
+        outcome = execute(plan, instance, day=str(day))
+        assert outcome.success
+        metadata = evaluations(outcome, "shop")["cardinality"].metadata
+        shown.append({k: metadata[k].value for k in ("value", "threshold", "baseline") if k in metadata})
+    assert shown == [
+        {"value": 865, "threshold": 500},
+        {"value": 865, "threshold": 500, "baseline": 865},
+        {"value": 865, "threshold": 500, "baseline": 865},
+    ]
+    last = evaluations(outcome, "shop")
+    assert not last["cardinality"].passed
+    assert "http" in str(last["cardinality"].metadata["findings"].value)
+    (event,) = outcome.get_asset_materialization_events()
+    found = event.materialization.metadata
+    assert found["verdict"].value in ("warn", "critical")
+    assert Path(str(found["report"].value)).is_file()
+    assert found["dagster/row_count"].value == 3 * (6144 + 1920 + 960 + 1440 + 1728 + 480)
+    with Store.open(f"sqlite:///{tmp_path}/history.db") as store:
+        assert len(store.days("shop")) == 3
+
+
+def test_a_missing_file_among_three_targets_turns_the_run_red_and_hides_nothing(
+    tmp_path: Path, instance: dg.DagsterInstance
+) -> None:
+    plan = a_plan(write_config(tmp_path, "one", "gone", "two"))
+    for name in ("one", "two"):
+        World(tmp_path / f"{name}.duckdb").advance(date(2026, 3, 31))
+    outcome = execute(plan, instance)
+    assert not outcome.success
+    assert {e.asset_key.path[-1] for e in outcome.get_asset_materialization_events() if e.asset_key} == {"one", "two"}
+    assert failure_of(outcome).startswith("gone: ")
+    bad = evaluations(outcome, "gone")
+    assert len(bad) == 8
+    assert not any(check.passed for check in bad.values())
+    assert "cardinality" in evaluations(outcome, "two")
+    with Store.open(f"sqlite:///{tmp_path}/history.db") as store:
+        result = store.result("gone", date(2026, 3, 31))
+    assert result is not None
+    assert result.verdict == "unknown"

@@ -1,0 +1,186 @@
+"""What people see in Dagster: a real web server with a few audited days, asked by GraphQL and by a browser."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from dagster_project import demo
+from tsaudit.demo import tables
+
+pytestmark = pytest.mark.ui
+
+ROOT = Path(__file__).parents[2]
+END = date(2026, 3, 31)
+REPORTS = "https://audits.example.com"
+CHROMIUM = "/usr/bin/chromium"
+CHROMIUM_OPTIONS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Address of a web server with the shipped code location and four days of the demo, told quickly."""
+    folder = tmp_path_factory.mktemp("ui")
+    config = folder / "tsaudit.yaml"
+    text = demo.CONFIG.read_text().replace("../../../../.tsaudit/demo/", "")
+    config.write_text(text.replace("report:\n", f"report:\n  base_url: {REPORTS}\n"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tables, "FIRMWARE", 1)
+        patch.setattr(tables, "DEPLOYMENT", 2)
+        patch.setenv("DAGSTER_HOME", str(folder / "home"))
+        done = CliRunner().invoke(demo.main, ["--config", str(config), "--end", str(END), "--days", "4"])
+        assert done.exit_code == 0, done.output
+        with _running(folder) as address:
+            yield address
+
+
+class _running:  # noqa: N801 -- used like a function
+    """The web server as a process of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self._log = folder / "server.log"
+
+    def __enter__(self) -> str:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        program = Path(sys.executable).parent / "dagster-webserver"
+        command = [program, "-w", ROOT / "workspace.yaml", "-h", "127.0.0.1", "-p", str(port)]
+        environment = os.environ | {"DAGSTER_DISABLE_TELEMETRY": "1"}
+        with self._log.open("wb") as log:
+            self._process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
+        address = f"http://127.0.0.1:{port}"
+        for _ in range(240):
+            if self._process.poll() is not None:
+                break
+            try:
+                urllib.request.urlopen(f"{address}/server_info", timeout=2).close()
+            except OSError:
+                time.sleep(0.25)
+            else:
+                return address
+        self.__exit__()
+        raise AssertionError(f"the web server did not come up:\n{self._log.read_text()}")
+
+    def __exit__(self, *_: object) -> None:
+        self._process.terminate()
+        try:
+            self._process.wait(20)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
+def ask(server: str, query: str) -> Any:
+    """The data that a GraphQL query gives."""
+    body = json.dumps({"query": query}).encode()
+    request = urllib.request.Request(f"{server}/graphql", body, {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        found = json.load(answer)
+    assert "errors" not in found, found["errors"]
+    return found["data"]
+
+
+ENTRIES = """
+metadataEntries {
+  label
+  ... on IntMetadataEntry { intValue }
+  ... on UrlMetadataEntry { url }
+  ... on TextMetadataEntry { text }
+}
+"""
+
+
+def test_the_code_location_loads(server: str) -> None:
+    entries = ask(
+        server,
+        """{ workspaceOrError { ... on Workspace { locationEntries {
+          name loadStatus locationOrLoadError { __typename } } } } }""",
+    )["workspaceOrError"]["locationEntries"]
+    assert entries == [
+        {"name": "tsaudit", "loadStatus": "LOADED", "locationOrLoadError": {"__typename": "RepositoryLocation"}}
+    ]
+
+
+def test_a_materialized_audit_links_its_report_and_has_numbers_for_each_day(server: str) -> None:
+    node = ask(
+        server,
+        f"""{{ assetNodeOrError(assetKey: {{path: ["tsaudit", "demo"]}}) {{ ... on AssetNode {{
+          assetMaterializations(limit: 10) {{ {ENTRIES} }} }} }} }}""",
+    )["assetNodeOrError"]
+    runs = [{entry["label"]: entry for entry in run["metadataEntries"]} for run in node["assetMaterializations"]]
+    assert [run["series"]["intValue"] for run in runs] == [865 + 1536 + 3072, 865 + 1536, 865, 865]
+    assert runs[0]["report"]["url"] == f"{REPORTS}/demo/{END}.html"
+
+
+def test_a_check_has_its_numbers_over_all_runs(server: str) -> None:
+    found = ask(
+        server,
+        f"""{{ assetCheckExecutions(
+          assetKey: {{path: ["tsaudit", "demo"]}}, checkName: "cardinality", limit: 10
+        ) {{ status evaluation {{ severity success {ENTRIES} }} }} }}""",
+    )["assetCheckExecutions"]
+    numbers = [
+        {entry["label"]: entry.get("intValue") for entry in run["evaluation"]["metadataEntries"]} for run in found
+    ]
+    assert [run["value"] for run in numbers] == [5473, 2401, 865, 865]
+    assert [run.get("baseline") for run in numbers] == [2401, 865, 865, None]
+    assert {run["threshold"] for run in numbers} == {100_000}
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium without a window."""
+    if not shutil.which(CHROMIUM):
+        if os.environ.get("CI"):
+            pytest.fail(f"{CHROMIUM} is not there; `make servers` installs it")
+        pytest.skip(f"{CHROMIUM} is not there; `make servers` installs it")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=CHROMIUM, args=list(CHROMIUM_OPTIONS))
+        yield found
+        found.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_of_an_audit_shows_checks_figures_and_the_report(server: str, browser: Any, scheme: str) -> None:
+    page = browser.new_page(viewport={"width": 1500, "height": 2400}, color_scheme=scheme)
+    page.goto(f"{server}/assets/tsaudit/demo")
+    page.get_by_text("series_limit").first.wait_for(timeout=60_000)
+    link = page.get_by_role("link", name=f"{REPORTS}/demo/{END}.html").first
+    assert link.get_attribute("href") == f"{REPORTS}/demo/{END}.html"
+    picture = page.get_by_role("img", name="series over time").first
+    assert picture.evaluate("image => image.complete && image.naturalWidth > 0")
+    assert page.get_by_text("time of http_requests, the biggest of 6 tables").is_visible()
+    page.close()
+
+
+def test_the_page_of_the_checks_lists_one_per_family_and_plots_their_numbers(server: str, browser: Any) -> None:
+    page = browser.new_page(viewport={"width": 1500, "height": 2000})
+    page.goto(f"{server}/assets/tsaudit/demo?view=checks&checkDetail=cardinality")
+    page.get_by_text("Plots").wait_for(timeout=60_000)
+    for name in ("cardinality", "tags", "fields", "names", "layout", "retention", "drift", "coverage"):
+        assert page.get_by_text(name, exact=True).first.is_visible()
+    assert page.locator("canvas").count() >= 3
+    page.close()

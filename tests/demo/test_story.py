@@ -1,0 +1,55 @@
+"""What the demo says at its end."""
+
+from __future__ import annotations
+
+from tests.builders import DAY, a_finding, a_result, a_rule_result
+from tsaudit.demo.story import day_line, ending
+from tsaudit.finding import Finding, Forecast, Severity, Subject
+
+REQUEST_ID = Subject("main", "http_requests", "request_id")
+FORECAST = Forecast(100_000, 21.3, 18.2, 26.8, 0.1, DAY, "linear", False)
+
+
+def lines(*findings: Finding, report: str | None = "/r/demo.html") -> list[str]:
+    return list(ending(a_result(a_rule_result(*findings)), report))
+
+
+def test_the_end_names_verdict_tag_day_days_left_and_report() -> None:
+    finding = a_finding(
+        REQUEST_ID, Severity.CRITICAL, guilty="request_id", share=0.994, since=DAY, forecast=FORECAST, observed=34e3
+    )
+    assert lines(finding) == [
+        "Verdict      critical",
+        "Guilty tag   request_id of http_requests, 99% of the damage",
+        "Since        2026-03-31",
+        "Days left    21 (18 to 27) until 100,000",
+        "Report       /r/demo.html",
+    ]
+
+
+def test_the_worst_finding_that_knows_since_when_is_told() -> None:
+    mild = a_finding(guilty="path", since=DAY)
+    vague = a_finding(REQUEST_ID, Severity.CRITICAL, guilty="host", share=1.0)
+    dated = a_finding(REQUEST_ID, Severity.CRITICAL, guilty="request_id", since=DAY)
+    assert lines(mild, vague, dated)[1] == "Guilty tag   request_id of http_requests"
+
+
+def test_notes_blame_nobody_and_a_missing_report_is_said() -> None:
+    note = a_finding(severity=Severity.INFO, guilty="region", share=0.0)
+    assert lines(note, report=None) == ["Verdict      ok", "Report       could not be written"]
+
+
+def test_a_forecast_without_interval_or_beyond_the_horizon() -> None:
+    bare = Forecast(100, 5.0, None, None, 0.1, None, "linear", True)
+    never = Forecast(100, None, None, None, 0.0, None, "linear", True)
+    assert "Days left    5 until 100" in lines(a_finding(forecast=bare))
+    assert not any(line.startswith("Days") for line in lines(a_finding(forecast=never)))
+
+
+def test_a_day_is_one_line_with_its_worst_finding() -> None:
+    result = a_result(a_rule_result(a_finding(message="Series grow. " * 20)))
+    line = day_line(DAY, result, 1234)
+    assert line.startswith("2026-03-31  warn        1,234 series  CAR001 Series grow.")
+    assert line.endswith("…")
+    assert len(line) < 130
+    assert day_line(DAY, a_result(), None) == "2026-03-31  ok              ? series  nothing found"
