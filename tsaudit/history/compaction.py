@@ -11,8 +11,9 @@ from typing import Final
 
 from sqlalchemy import Connection, delete, func, or_, select
 
-from tsaudit.history.lifecycle import State
-from tsaudit.history.schema import decision, incident_day, snapshot
+from tsaudit.history import database, lifecycle
+from tsaudit.history.deliveries import Kind, State, threads_about
+from tsaudit.history.schema import decision, delivery, incident_day, snapshot
 from tsaudit.history.store import Store
 
 DAILY: Final = timedelta(days=90)
@@ -26,7 +27,7 @@ def compact(store: Store, target: str, today: date) -> int:
 
     Ages count from the newest audited day, or from `today` when that is earlier: a target that is audited no more
     keeps what it has. Of a week or month its last day with a profile stays. An incident keeps the day it opened and
-    its newest state, on which the next audit builds.
+    its newest state, on which the next audit builds. Messages go 90 days after their thread was closed.
     """
     with store.writing(target) as connection:
         days = {
@@ -45,6 +46,7 @@ def compact(store: Store, target: str, today: date) -> int:
         for day in dropped:
             connection.execute(delete(snapshot).where(snapshot.c.target == target, snapshot.c.day == day))
         _thin_incidents(connection, target, newest, kept)
+        _drop_told(connection, target, newest)
     return len(dropped)
 
 
@@ -94,9 +96,25 @@ def _forget_resolved(connection: Connection, target: str, newest: date) -> None:
     finished = (
         select(incident_day.c.fingerprint)
         .join(last, (incident_day.c.fingerprint == last.c.fingerprint) & (incident_day.c.day == last.c.day))
-        .where(incident_day.c.target == target, incident_day.c.state == str(State.RESOLVED))
+        .where(incident_day.c.target == target, incident_day.c.state == str(lifecycle.State.RESOLVED))
         .where(incident_day.c.day < newest - WEEKLY)
     )
     for mark in connection.execute(finished).scalars().all():
         connection.execute(delete(incident_day).where(incident_day.c.fingerprint == mark))
         connection.execute(delete(decision).where(decision.c.fingerprint == mark))
+
+
+def _drop_told(connection: Connection, target: str, newest: date) -> None:
+    """Drop alerts that were closed, with all their edits and replies, and digests, all long done."""
+    database.lock(connection, "deliveries")
+    done = delivery.c.state.not_in([str(State.QUEUED), str(State.SENDING)])
+    old = delivery.c.day < newest - DAILY
+    connection.execute(delete(delivery).where(delivery.c.kind == str(Kind.DIGEST), old, done))
+    closings = select(delivery.c.parent_id).where(
+        delivery.c.kind == str(Kind.RESOLVE), old, delivery.c.thread.in_(threads_about(connection, target))
+    )
+    for alert in connection.execute(closings).scalars().all():
+        family = or_(delivery.c.id == alert, delivery.c.parent_id == alert)
+        waits = connection.execute(select(delivery.c.id).where(family, or_(~done, ~old)).limit(1)).first()
+        if waits is None:
+            connection.execute(delete(delivery).where(family))

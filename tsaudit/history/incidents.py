@@ -6,7 +6,7 @@ nothing that has not changed. Days older than the newest are closed: auditing on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, date
 from typing import Any
@@ -16,20 +16,15 @@ from sqlalchemy import Connection, Row, and_, delete, func, insert, select
 from tsaudit.config import Incidents
 from tsaudit.finding import AuditResult, Finding, RuleResult, Severity
 from tsaudit.history.lifecycle import (
-    Bad,
     Change,
     ChangeKind,
+    DaySeen,
     Decision,
     DecisionKind,
     Incident,
     State,
     Track,
-    after_bad,
-    after_good,
-    after_unknown,
-    bad_findings,
     change_between,
-    is_good,
 )
 from tsaudit.history.schema import decision, incident_day, snapshot
 from tsaudit.history.store import Store, naive, stored_subject, subject_from
@@ -57,30 +52,17 @@ def update(
     In one transaction. The same result again gives the same changes. For a day older than the newest audited one
     nothing is changed and the list is empty. Worst first. Decisions are attached, not acted upon.
     """
-    day, target = result.day, result.target
-    rules = {r.code: r for r in result.results}
-    found = bad_findings(result)
-    with store.writing(target) as connection:
-        if _newest_day(connection, target) > day:
+    seen = DaySeen(result, policy, owner_of)
+    with store.writing(seen.target) as connection:
+        if _newest_day(connection, seen.target) > seen.day:
             return []
-        before = _by_fingerprint(_tracks(connection, target, incident_day.c.day < day))
-        earlier = _by_fingerprint(_tracks(connection, target, incident_day.c.day == day))
-
-        def after(mark: str) -> Track | None:
-            old, same_day = before.get(mark), earlier.get(mark)
-            if mark in found:
-                rule, finding = found[mark]
-                return after_bad(old, target, mark, Bad(rule, finding, owner_of(finding, rule)), day, policy)
-            known = (same_day or before[mark]).incident
-            if is_good(known.code, known.subject, rules):
-                return after_good(old, same_day, day, policy)
-            return after_unknown(old, same_day, day)
-
-        tracks = [track for mark in sorted({*before, *earlier, *found}) if (track := after(mark)) is not None]
-        _replace_day(connection, target, day, tracks)
-        decided = _with_decisions(connection, [t.incident for t in tracks], day)
-    kinds = [change_between(before.get(t.incident.fingerprint), t) for t in tracks]
-    changes = [Change(kind, incident) for kind, incident in zip(kinds, decided, strict=True) if kind is not None]
+        before, earlier = _states(connection, seen)
+        marks = sorted({*before, *earlier, *seen.bad})
+        after = [t for m in marks if (t := seen.after(m, before.get(m), earlier.get(m))) is not None]
+        _replace_day(connection, seen, after)
+        incidents = _with_decisions(connection, [t.incident for t in after], seen.day)
+    kinds = [change_between(before.get(t.incident.fingerprint), t) for t in after]
+    changes = [Change(kind, incident) for kind, incident in zip(kinds, incidents, strict=True) if kind is not None]
     return sorted(changes, key=lambda c: (-c.incident.severity.rank, c.incident.code, c.incident.subject))
 
 
@@ -90,8 +72,8 @@ def current(store: Store, target: str | None = None, day: date | None = None) ->
     `target` None: of all targets.
     """
     with store.reading() as connection:
-        tracks = _tracks(connection, target, incident_day.c.day <= day if day else None)
-        incidents = [t.incident for t in tracks if t.incident.opened or not t.gone]
+        tracks = [_track(r) for r in _newest(connection, target, incident_day.c.day <= day if day else None)]
+        incidents = [t.incident for t in tracks if not t.never_opened]
         decided = _with_decisions(connection, incidents, day)
     return sorted(decided, key=lambda i: (-i.severity.rank, i.target, i.code, i.subject))
 
@@ -105,8 +87,8 @@ def decide(store: Store, fingerprint: str, kind: str, owner: str, reason: str, u
     """
     chosen = _checked(kind, owner, reason, until)
     with store.writing(f"decide {fingerprint}") as connection:
-        known = _tracks(connection, None, incident_day.c.fingerprint == fingerprint)
-        if not known or not (known[0].incident.opened or not known[0].gone):
+        known = [_track(r) for r in _newest(connection, None, incident_day.c.fingerprint == fingerprint)]
+        if not known or known[0].never_opened:
             raise LookupError(f"no incident has the fingerprint {fingerprint}")
         incident = known[0].incident
         if chosen is DecisionKind.ACK and incident.state is not State.OPEN:
@@ -150,8 +132,8 @@ def _newest_day(connection: Connection, target: str) -> date:
     return max((d for d in days if d is not None), default=date.min)
 
 
-def _tracks(connection: Connection, target: str | None, where: Any) -> list[Track]:
-    """The newest state of each incident among the rows that `where` lets through."""
+def _newest(connection: Connection, target: str | None, where: Any) -> Sequence[Row[Any]]:
+    """The newest row of each incident among those that `where` lets through."""
     conditions = [] if where is None else [where]
     if target is not None:
         conditions.append(incident_day.c.target == target)
@@ -166,11 +148,7 @@ def _tracks(connection: Connection, target: str | None, where: Any) -> list[Trac
         incident_day.c.fingerprint == newest.c.fingerprint,
         incident_day.c.day == newest.c.day,
     )
-    return [_track(row) for row in connection.execute(select(incident_day).join(newest, same))]
-
-
-def _by_fingerprint(tracks: Iterable[Track]) -> dict[str, Track]:
-    return {t.incident.fingerprint: t for t in tracks}
+    return connection.execute(select(incident_day).join(newest, same)).all()
 
 
 def _track(row: Row[Any]) -> Track:
@@ -200,10 +178,22 @@ def _finding(row: Row[Any]) -> Finding:
         return Finding(subject_from(row.subject), Severity(row.severity), message, fix="Audit the target again.")
 
 
-def _replace_day(connection: Connection, target: str, day: date, tracks: Sequence[Track]) -> None:
-    connection.execute(delete(incident_day).where(incident_day.c.target == target, incident_day.c.day == day))
-    if tracks:
-        connection.execute(insert(incident_day), [_row(track) for track in tracks])
+def _states(connection: Connection, seen: DaySeen) -> tuple[dict[str, Track], dict[str, Track]]:
+    """By fingerprint the states before the day, and those an earlier audit of the day left.
+
+    What is resolved matters only if it is found again; that spares reading a year of resolved incidents.
+    """
+    before = _newest(connection, seen.target, incident_day.c.day < seen.day)
+    earlier = _newest(connection, seen.target, incident_day.c.day == seen.day)
+    matters = [r for r in before if r.state != State.RESOLVED or r.fingerprint in seen.bad]
+    return {r.fingerprint: _track(r) for r in matters}, {r.fingerprint: _track(r) for r in earlier}
+
+
+def _replace_day(connection: Connection, seen: DaySeen, after: Sequence[Track]) -> None:
+    of_day = (incident_day.c.target == seen.target, incident_day.c.day == seen.day)
+    connection.execute(delete(incident_day).where(*of_day))
+    if after:
+        connection.execute(insert(incident_day), [_row(track) for track in after])
 
 
 def _row(track: Track) -> dict[str, Any]:

@@ -7,6 +7,7 @@ not look). Unknown changes nothing.
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 
@@ -93,10 +94,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Track:
-    """An incident and its runs in a row, as they were after a day.
-
-    RESOLVED without `opened` is one that was watched and went away before it opened.
-    """
+    """An incident and its runs in a row, as they were after a day."""
 
     incident: Incident
     bad_runs: int
@@ -105,6 +103,11 @@ class Track:
     @property
     def gone(self) -> bool:
         return self.incident.state is State.RESOLVED
+
+    @property
+    def never_opened(self) -> bool:
+        """Whether it was watched and went away before it opened; kept for its first day, should it come back."""
+        return self.gone and self.incident.opened is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,17 +119,8 @@ class Bad:
     owner: str
 
 
-def bad_findings(result: AuditResult) -> dict[str, tuple[RuleResult, Finding]]:
-    """Fingerprint to finding, for all that can open an incident; of two alike the more severe one."""
-    found: dict[str, tuple[RuleResult, Finding]] = {}
-    for rule, finding in result.findings():
-        if finding.severity is not Severity.INFO:
-            found.setdefault(fingerprint(result.target, rule.code, finding.subject), (rule, finding))
-    return found
-
-
-def is_good(code: str, subject: Subject, rules: dict[str, RuleResult]) -> bool:
-    """Whether the day shows that the rule finds nothing there; `rules` are the day's results by code.
+def is_good(code: str, subject: Subject, rules: Mapping[str, RuleResult]) -> bool:
+    """Whether the rule looked there and, if it found nothing, nothing is there; `rules` are a day's results by code.
 
     That the target could be audited is shown by the absence of `UNREACHABLE_CODE`. Any other rule has to have
     judged: one that is missing, does not apply or broke says nothing, nor does one that lacked facts there.
@@ -141,57 +135,81 @@ def is_good(code: str, subject: Subject, rules: dict[str, RuleResult]) -> bool:
     return not any(_touches(gap, subject) for gap in rule.gaps)
 
 
-def after_bad(before: Track | None, target: str, mark: str, bad: Bad, day: date, policy: Incidents) -> Track:
-    """The state after a day with a finding; `before` is the state after the audited day before, None if new."""
-    old = None if before is None or before.gone else before
-    bad_runs = 1 + (old.bad_runs if old else 0)
-    opened = old.incident.opened if old else None
-    if opened is None and bad_runs >= policy.open_after:
-        opened = day
-    incident = Incident(
-        target=target,
-        fingerprint=mark,
-        code=bad.rule.code,
-        rule=bad.rule.name,
-        subject=bad.finding.subject,
-        state=State.OPEN if opened else State.WATCHING,
-        severity=bad.finding.severity,
-        owner=bad.owner,
-        first_seen=before.incident.first_seen if before else day,
-        opened=opened,
-        resolved=None,
-        day=day,
-        finding=bad.finding,
-    )
-    return Track(incident, bad_runs, 0)
+class DaySeen:
+    """What one audited day shows of every incident of its target."""
 
+    def __init__(self, result: AuditResult, policy: Incidents, owner_of: Callable[[Finding, RuleResult], str]) -> None:
+        self.target = result.target
+        self.day = result.day
+        self._policy = policy
+        self._rules = {rule.code: rule for rule in result.results}
+        self.bad: dict[str, Bad] = {}
+        """Fingerprint to finding, for all that can open an incident; of two alike the more severe one."""
+        for rule, finding in result.findings():
+            if finding.severity is not Severity.INFO:
+                mark = fingerprint(result.target, rule.code, finding.subject)
+                self.bad.setdefault(mark, Bad(rule, finding, owner_of(finding, rule)))
 
-def after_good(before: Track | None, earlier: Track | None, day: date, policy: Incidents) -> Track | None:
-    """The state after a day that shows the incident gone; None when there is nothing to note.
+    def after(self, mark: str, before: Track | None, earlier: Track | None) -> Track | None:
+        """The state of an incident after the day; None when there is nothing to note.
 
-    `earlier` is what an earlier audit of the same day had made of it. What that one opened, and perhaps told, is
-    resolved on the spot: otherwise nobody would hear that it was a mistake.
-    """
-    if earlier is not None and earlier.incident.opened == day:
-        return Track(replace(earlier.incident, state=State.RESOLVED, resolved=day), 0, earlier.good_runs + 1)
-    if before is None or before.gone:
-        return None
-    incident = replace(before.incident, day=day)
-    if incident.state is State.WATCHING:
-        return Track(replace(incident, state=State.RESOLVED), 0, 1)
-    good_runs = before.good_runs + 1
-    if good_runs >= policy.resolve_after:
-        incident = replace(incident, state=State.RESOLVED, resolved=day)
-    return Track(incident, 0, good_runs)
+        `before` is its state after the audited day before, `earlier` what an earlier audit of this day had made of
+        it; each None when there was none.
+        """
+        if mark in self.bad:
+            return self._after_bad(mark, before, self.bad[mark])
+        known = earlier or before
+        if known is not None and is_good(known.incident.code, known.incident.subject, self._rules):
+            return self._after_good(before, earlier)
+        return self._after_unknown(before, earlier)
 
+    def _after_bad(self, mark: str, before: Track | None, bad: Bad) -> Track:
+        old = None if before is None or before.gone else before
+        bad_runs = 1 + (old.bad_runs if old else 0)
+        opened = old.incident.opened if old else None
+        if opened is None and bad_runs >= self._policy.open_after:
+            opened = self.day
+        incident = Incident(
+            target=self.target,
+            fingerprint=mark,
+            code=bad.rule.code,
+            rule=bad.rule.name,
+            subject=bad.finding.subject,
+            state=State.OPEN if opened else State.WATCHING,
+            severity=bad.finding.severity,
+            owner=bad.owner,
+            first_seen=before.incident.first_seen if before else self.day,
+            opened=opened,
+            resolved=None,
+            day=self.day,
+            finding=bad.finding,
+        )
+        return Track(incident, bad_runs, 0)
 
-def after_unknown(before: Track | None, earlier: Track | None, day: date) -> Track | None:
-    """The state after a day that tells nothing: what an earlier audit of that day said stands, else the day before."""
-    if earlier is not None:
-        return earlier
-    if before is None or before.gone:
-        return None
-    return replace(before, incident=replace(before.incident, day=day))
+    def _after_good(self, before: Track | None, earlier: Track | None) -> Track | None:
+        """What an earlier audit of the day opened, and perhaps told, is resolved on the spot.
+
+        Otherwise nobody would hear that it was a mistake.
+        """
+        if earlier is not None and earlier.incident.opened == self.day:
+            return Track(replace(earlier.incident, state=State.RESOLVED, resolved=self.day), 0, 1)
+        if before is None or before.gone:
+            return None
+        incident = replace(before.incident, day=self.day)
+        if incident.state is State.WATCHING:
+            return Track(replace(incident, state=State.RESOLVED), 0, 1)
+        good_runs = before.good_runs + 1
+        if good_runs >= self._policy.resolve_after:
+            incident = replace(incident, state=State.RESOLVED, resolved=self.day)
+        return Track(incident, 0, good_runs)
+
+    def _after_unknown(self, before: Track | None, earlier: Track | None) -> Track | None:
+        """What an earlier audit of the day said stands, else the day before."""
+        if earlier is not None:
+            return earlier
+        if before is None or before.gone:
+            return None
+        return replace(before, incident=replace(before.incident, day=self.day))
 
 
 def change_between(before: Track | None, after: Track) -> ChangeKind | None:

@@ -1,0 +1,228 @@
+"""The history stays small: which days stay, what never goes, and two years of daily audits in a row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import date, timedelta
+from typing import Final
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlalchemy import event, func, select
+
+from tests.builders import DAY, a_finding, a_profile, a_result, a_rule_result
+from tsaudit.config import Incidents
+from tsaudit.finding import RuleResult, Severity, Subject, fingerprint
+from tsaudit.history import deliveries, incidents
+from tsaudit.history.compaction import compact, kept_days
+from tsaudit.history.deliveries import Draft, Kind
+from tsaudit.history.incidents import State
+from tsaudit.history.schema import decision, figure, incident_day, metadata, snapshot
+from tsaudit.history.store import Store
+
+POLICY: Final = Incidents(open_after=1, resolve_after=1)
+LASTING: Final = a_finding(Subject("main", "cpu", "host"))
+MARK: Final = fingerprint("demo", "CAR001", LASTING.subject)
+
+
+def before(days: int) -> date:
+    return DAY - timedelta(days=days)
+
+
+def save(store: Store, day: date, target: str = "demo", *, measured: bool = True) -> None:
+    profile = a_profile(target=target, day=day) if measured else None
+    store.save(profile, a_result(target=target, day=day), None)
+
+
+def audit(store: Store, day: date, *rules: RuleResult) -> None:
+    result = a_result(*rules, day=day)
+    store.save(a_profile(day=day), result, None)
+    incidents.update(store, result, POLICY, lambda _finding, _rule: "team")
+
+
+def unsafe_but_fast(store: Store) -> None:
+    """Let SQLite not wait for the disk: thousands of audits, and nothing to lose."""
+    store.engine.dispose()
+    event.listen(store.engine, "connect", lambda connection, _record: connection.execute("PRAGMA synchronous = OFF"))
+
+
+def counts(store: Store) -> dict[str, int]:
+    with store.reading() as connection:
+        return {
+            name: connection.execute(select(func.count()).select_from(table)).scalar_one()
+            for name, table in metadata.tables.items()
+        }
+
+
+def kept(days: Iterable[date]) -> list[date]:
+    return sorted(kept_days(((day, True) for day in days), DAY))
+
+
+def test_every_day_of_the_last_ninety_stays() -> None:
+    days = [before(i) for i in range(91)]
+    assert kept(days) == sorted(days)
+
+
+def test_one_day_a_week_stays_up_to_a_year() -> None:
+    days = [before(i) for i in range(91, 366)]
+    left = kept(days)
+    assert len(left) == len({d.isocalendar()[:2] for d in days})
+    assert all(d.isoweekday() == 7 for d in left[:-1]), "the last day of each week"
+
+
+def test_one_day_a_month_stays_after_a_year() -> None:
+    days = [before(i) for i in range(366, 1100)]
+    left = kept(days)
+    assert len(left) == len({(d.year, d.month) for d in days})
+    assert all((d + timedelta(days=1)).day == 1 for d in left[:-1]), "the last day of each month"
+
+
+def test_day_with_a_profile_is_preferred() -> None:
+    monday = date(2025, 9, 1)
+    week = [(monday + timedelta(days=i), i < 3) for i in range(7)]
+    assert kept_days(week, DAY) == {monday + timedelta(days=2)}
+    assert kept_days([(monday, False)], DAY) == {monday}
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.sets(st.integers(0, 1200), min_size=1), st.integers(0, 400))
+def test_thinning_again_and_later_keeps_a_part_of_what_was_kept(ages: set[int], later: int) -> None:
+    days = [(before(age), age % 3 > 0) for age in ages]
+    first = kept_days(days, DAY)
+    assert max(day for day, _ in days) in first or later > 90 or min(ages) > 90
+    assert kept_days([d for d in days if d[0] in first], DAY) == first
+    newest = DAY + timedelta(days=later)
+    assert kept_days([d for d in days if d[0] in first], newest) <= first
+
+
+def test_compact_drops_old_days_with_their_figures(store: Store) -> None:
+    for age in (0, 90, 91, 92, 400, 401):
+        save(store, before(age))
+    save(store, before(401), "other")
+    per_day = counts(store)["figure"] // 7
+    assert compact(store, "demo", DAY) == 2
+    assert store.days("demo") == [before(400), before(91), before(90), DAY]
+    assert store.days("other") == [before(401)]
+    assert counts(store)["figure"] == 5 * per_day
+    assert compact(store, "demo", DAY) == 0
+
+
+def test_compact_leaves_a_target_that_is_audited_no_more_alone(store: Store) -> None:
+    for age in (800, 801, 802):
+        save(store, before(age))
+    assert compact(store, "demo", DAY) == 0
+    assert compact(store, "unknown", DAY) == 0
+
+
+def test_compact_trusts_the_earlier_of_today_and_the_newest_day(store: Store) -> None:
+    for age in (0, 1, 2):
+        save(store, before(age))
+    save(store, DAY + timedelta(days=5000))
+    assert compact(store, "demo", DAY) == 0
+
+
+def test_compact_keeps_a_day_with_a_profile_rather_than_a_later_one_without(store: Store) -> None:
+    save(store, DAY)
+    save(store, before(101), measured=True)
+    save(store, before(100), measured=False)
+    assert before(101).isocalendar()[:2] == before(100).isocalendar()[:2]
+    compact(store, "demo", DAY)
+    assert store.days("demo") == [before(101), DAY]
+
+
+def test_compact_changes_no_standing_incident_nor_the_next_audit(store: Store) -> None:
+    bad = a_rule_result(LASTING)
+    audit(store, before(400), a_rule_result(a_finding(LASTING.subject, Severity.CRITICAL)))
+    for age in (147, 146, 145, 144, 1):
+        audit(store, before(age), bad)
+    incidents.decide(store, MARK, "accept", "ann", "known", DAY)
+    standing = incidents.current(store)
+    assert compact(store, "demo", DAY) == 3
+    assert incidents.current(store) == standing
+    assert incidents.current(store, day=before(146))[0].opened == before(400)
+    result = a_result(a_rule_result(), day=DAY)
+    (change,) = incidents.update(store, result, POLICY, lambda _finding, _rule: "team")
+    assert change.kind is incidents.ChangeKind.RESOLVED
+    assert (change.incident.opened, change.incident.decision is not None) == (before(400), True)
+
+
+def test_compact_forgets_incidents_a_year_after_they_resolved(store: Store) -> None:
+    audit(store, before(500), a_rule_result(LASTING))
+    incidents.decide(store, MARK, "accept", "ann", "known", before(300))
+    audit(store, before(366), a_rule_result())
+    audit(store, before(1), a_rule_result())
+    compact(store, "demo", before(1))
+    assert [i.state for i in incidents.current(store)] == [State.RESOLVED]
+    audit(store, DAY, a_rule_result())
+    compact(store, "demo", DAY)
+    assert incidents.current(store) == []
+    with store.reading() as connection:
+        left = [connection.execute(select(func.count()).select_from(t)).scalar() for t in (incident_day, decision)]
+    assert left == [0, 0]
+
+
+def send(store: Store, day: date, kind: Kind, parent: str | None = None, *, target: str = "demo") -> str:
+    """A message about the target that was sent on the day."""
+    thread = deliveries.thread_of("team", "" if kind is Kind.DIGEST else target)
+    with deliveries.writing(store.engine) as connection:
+        identity = deliveries.add(connection, Draft(kind, thread, day, "#team", {"about": {}}, parent))
+    sent = deliveries.find(store.engine, identity)
+    assert sent is not None
+    deliveries.settle(store.engine, sent, deliveries.State.SENT)
+    return identity
+
+
+def test_compact_drops_threads_that_were_closed_long_ago(store: Store) -> None:
+    save(store, DAY)
+    closed, late, live = (send(store, before(200), Kind.ALERT) for _ in range(3))
+    for alert in (closed, late, live):
+        send(store, before(150), Kind.EDIT, alert)
+    send(store, before(91), Kind.RESOLVE, closed)
+    send(store, before(90), Kind.RESOLVE, late)
+    other = send(store, before(200), Kind.ALERT, target="other")
+    send(store, before(91), Kind.RESOLVE, other, target="other")
+    compact(store, "demo", DAY)
+    found = [deliveries.find(store.engine, alert) is not None for alert in (closed, late, live, other)]
+    assert found == [False, True, True, True]
+    assert counts(store)["delivery"] == 3 + 2 + 2
+
+
+def test_compact_keeps_messages_that_still_wait(store: Store) -> None:
+    save(store, DAY)
+    alert = send(store, before(200), Kind.ALERT)
+    send(store, before(150), Kind.RESOLVE, alert)
+    with deliveries.writing(store.engine) as connection:
+        deliveries.add(connection, Draft(Kind.REPLY, "team/demo", before(160), "#team", {}, alert))
+    compact(store, "demo", DAY)
+    assert counts(store)["delivery"] == 3
+
+
+def test_compact_drops_old_digests(store: Store) -> None:
+    save(store, DAY)
+    send(store, before(91), Kind.DIGEST)
+    recent = send(store, before(90), Kind.DIGEST)
+    compact(store, "demo", DAY)
+    assert counts(store)["delivery"] == 1
+    assert deliveries.find(store.engine, recent) is not None
+
+
+@pytest.mark.parametrize("address", ["sqlite"], indirect=True)
+def test_two_years_of_daily_audits_stay_bounded(store: Store) -> None:
+    """One incident is open throughout; each day a further one comes, gone the day after: drift."""
+    unsafe_but_fast(store)
+    sizes = []
+    for number in range(730):
+        day = DAY + timedelta(days=number)
+        drift = a_finding(Subject("main", "cpu", f"new_{number}"))
+        audit(store, day, a_rule_result(LASTING, drift))
+        compact(store, "demo", day)
+        sizes.append(counts(store))
+    last = sizes[-1]
+    assert last["snapshot"] <= 91 + 41 + 13
+    assert last["figure"] == last["snapshot"] * (last["figure"] // last["snapshot"])
+    assert last["incident_day"] <= last["snapshot"] * 2 + 2 * 366, "states kept, and a year of resolved ones"
+    for table in (snapshot.name, figure.name, incident_day.name):
+        assert last[table] - sizes[500][table] <= 0.1 * sizes[500][table], table
+    assert store.timeline("demo", DAY + timedelta(days=730)).previous is not None
+    assert len(store.trend("demo", "series", LASTING.subject, 730, DAY)) <= last["snapshot"]
