@@ -191,9 +191,10 @@ def influxql(url: str, statement: str, **parameters: str) -> Any:
 
     `parameters` are InfluxDB's own: `db`, `u` and `p` (a login), `rp`.
     """
-    body = urlencode({"q": statement} | parameters)
+    body = urlencode({"q": statement})
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
-    answer = urllib3.request("POST", f"{url}/query", body=body, headers=headers, timeout=120).json()
+    address = f"{url}/query?{urlencode(parameters)}"
+    answer = urllib3.request("POST", address, body=body, headers=headers, timeout=120).json()
     errors = [answer, *answer.get("results", [])]
     assert not any("error" in e for e in errors), answer
     return answer

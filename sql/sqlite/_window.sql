@@ -3,7 +3,7 @@
 -- the plain comparison before it, a day wider at each end, lets an index on the column help.
 {% if time %}
 WHERE
-{% if time_kind in ("text", "timestamp") %}
+{% if time_kind in ("text", "timestamp", "zoned") %}
   {{ time | name }} >= date({{ start | instant }}, '-1 day')
   AND {{ time | name }} < date({{ end | instant }}, '+2 days')
   AND julianday({{ time | name }}) >= julianday({{ start | instant }})

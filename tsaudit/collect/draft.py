@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from tsaudit.profile import Count, Field, Measurement, Tag, TagSets
+from tsaudit.profile import Count, Field, Measurement, Role, Tag, TagSets
 from tsaudit.roles import Column, TimeColumn
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Draft:
     some_series: list[dict[str, str | None]] = field(default_factory=list)
     """A few of its tag sets, chosen evenly from the listing."""
     sample: pa.Table | None = None
-    """Rows read, the newest ones."""
+    """Rows read, the newest ones; see `read`."""
     sampled_series: int = 0
     """Of how many of its series the rows were read; 0 for all of them."""
 
@@ -56,6 +56,11 @@ class Draft:
             "time_kind": self.time.kind.value if self.time else None,
             "policies": list(self.policies),
         }
+
+    def read(self, role: Role, key: str) -> pa.ChunkedArray:
+        """The rows read of one column. InfluxDB lets a tag and a field have one name, so that a name is not enough."""
+        assert self.sample is not None
+        return self.sample.column(key if self.columns else f"{role} {key}")
 
     def note(self, fact: str, statement: str | None) -> bool:
         """Remember the statement; whether there was an answer."""

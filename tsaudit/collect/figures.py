@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -17,15 +18,17 @@ TEXT_KEPT: Final = 256
 """Characters kept of a sampled value."""
 
 
-def filled_in(field: Field, rows: pa.Table, series: np.ndarray, source: Source) -> Field:
-    """The field with all that the rows tell; its null ratio stays as it is. `series` numbers each row's series."""
-    column = rows.column(field.key)
+def filled_in(field: Field, column: pa.ChunkedArray, series: np.ndarray, source: Source) -> Field:
+    """The field with all that its column tells, of one row or more; a share of nulls had otherwise is kept.
+
+    `series` numbers the series of each row.
+    """
     whole = _whole_ratio(column) if any(is_float(t) for t in field.types) else None
     constant = _constant_ratio(column, series)
     return Field(
         key=field.key,
         types=field.types,
-        null_ratio=field.null_ratio,
+        null_ratio=field.null_ratio or Ratio(column.null_count / len(column), source),
         distinct=Count(pc.count_distinct(as_codes(column)).as_py(), source),
         sample=_sample(column),
         constant_ratio=None if constant is None else Ratio(constant, source),
@@ -34,13 +37,13 @@ def filled_in(field: Field, rows: pa.Table, series: np.ndarray, source: Source) 
     )
 
 
-def series_of_rows(rows: pa.Table, tags: list[str]) -> np.ndarray:
+def series_of_rows(tags: Sequence[pa.ChunkedArray], rows: int) -> np.ndarray:
     """A number per row, the same for rows with the same tag set."""
     import numpy as np
 
-    number = np.zeros(rows.num_rows, np.int64)
+    number = np.zeros(rows, np.int64)
     for tag in tags:
-        codes = as_codes(rows.column(tag)).fill_null(-1).to_numpy() + 1
+        codes = as_codes(tag).fill_null(-1).to_numpy() + 1
         # Numbered anew after each tag, so that the product of two small numbers never runs over.
         _, number = np.unique(number * (int(codes.max(initial=0)) + 1) + codes, return_inverse=True)
     return number
@@ -54,11 +57,6 @@ def as_codes(column: pa.ChunkedArray) -> pa.ChunkedArray:
         encoded = as_text(column).combine_chunks().dictionary_encode()
     indices = encoded.indices if isinstance(encoded, pa.DictionaryArray) else encoded.combine_chunks().indices
     return indices.cast(pa.int64())
-
-
-def null_ratio(rows: pa.Table, key: str) -> float | None:
-    """Share of the rows in which the field is null; None without rows."""
-    return rows.column(key).null_count / rows.num_rows if rows.num_rows else None
 
 
 def is_float(data_type: str) -> bool:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Final
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.listing import scope
-from tsaudit.profile import Count, How, Ratio, Reason, Source
+from tsaudit.profile import Count, How, Ratio, Reason, Role, Source
 from tsaudit.roles import TimeKind
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow as pa
 
 ALL_SERIES_UP_TO: Final = 1000
@@ -54,16 +55,11 @@ def describe_fields(asker: Asker, draft: Draft) -> None:
         return
     from tsaudit.collect import figures
 
-    rows = draft.sample
     source = _sample_source(asker, draft)
-    series = figures.series_of_rows(rows, [t.key for t in draft.tags])
-    described = []
-    for field in draft.fields:
-        filled = figures.filled_in(field, rows, series, source)
-        if filled.null_ratio is None:
-            filled = dataclasses.replace(filled, null_ratio=Ratio(figures.null_ratio(rows, field.key) or 0.0, source))
-        described.append(filled)
-    draft.fields = tuple(described)
+    series = _series_of_rows(draft)
+    draft.fields = tuple(
+        figures.filled_in(field, draft.read(Role.FIELD, field.key), series, source) for field in draft.fields
+    )
 
 
 def read_points(asker: Asker, draft: Draft, database_series: int | None, asked: frozenset[str]) -> None:
@@ -158,9 +154,9 @@ def _read_newest(asker: Asker, draft: Draft, series: list[dict[str, str | None]]
     statement = asker.ask("row_sample", batches.append, **draft.about, series=series, limit=limit)
     if not draft.note("row_sample", statement):
         return False
-    tables = [pa.Table.from_batches([batch]) for batch in batches]
-    if tables:
-        draft.sample = _joined(tables)
+    names = ["time", *(f"{Role.FIELD} {f.key}" for f in draft.fields), *(f"{Role.TAG} {t.key}" for t in draft.tags)]
+    if batches:
+        draft.sample = _joined([pa.Table.from_batches([batch]).rename_columns(names) for batch in batches])
         times = draft.sample.column(0).cast(pa.timestamp("us", "UTC"), safe=False)
         ends = pc.min_max(times).as_py()
         draft.first_time, draft.last_time = ends["min"], ends["max"]
@@ -185,11 +181,14 @@ def _per_series(draft: Draft) -> list[int]:
     """Rows of each series, out of a sample that holds all of them."""
     import numpy as np
 
+    return [] if draft.sample is None else [int(n) for n in np.bincount(_series_of_rows(draft))]
+
+
+def _series_of_rows(draft: Draft) -> np.ndarray:
     from tsaudit.collect.figures import series_of_rows
 
-    if draft.sample is None:
-        return []
-    return [int(n) for n in np.bincount(series_of_rows(draft.sample, [t.key for t in draft.tags]))]
+    assert draft.sample is not None
+    return series_of_rows([draft.read(Role.TAG, tag.key) for tag in draft.tags], draft.sample.num_rows)
 
 
 def _counted(asker: Asker, draft: Draft, series: list[dict[str, str | None]]) -> list[int] | None:

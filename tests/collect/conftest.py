@@ -1,0 +1,60 @@
+"""Collecting from real databases of each engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol
+
+import pytest
+
+from tests.builders import DAY, NOW
+from tests.databases import Dataset, write
+from tests.servers import Influxd
+from tsaudit.collect import collect
+from tsaudit.config import Target
+from tsaudit.connectors import AVAILABLE, open_connection
+from tsaudit.profile import Profile
+
+
+def collected(target: Target, **settings: Any) -> Profile:
+    """A profile of the target as of NOW."""
+    with open_connection(target) as connection:
+        return collect(target, connection, **{"day": DAY, "now": NOW} | settings)
+
+
+class Writer(Protocol):
+    """Writes a data set into a new database."""
+
+    engine: str
+
+    def __call__(self, dataset: Dataset, **settings: Any) -> Target: ...
+
+
+class _Writer:
+    def __init__(self, engine: str, where: Callable[[], str | Path]) -> None:
+        self.engine = engine
+        self._where = where
+
+    def __call__(self, dataset: Dataset, **settings: Any) -> Target:
+        return write(dataset, self.engine, self._where(), **settings)
+
+
+def _writer(engine: str, request: pytest.FixtureRequest, folder: Path) -> Writer:
+    if engine == "influxdb1":
+        server: Influxd = request.getfixturevalue("influxd")
+        return _Writer(engine, lambda: server.url)
+    # The file is named like the schema in it, which makes `main.x` ambiguous for DuckDB.
+    return _Writer(engine, lambda: folder / f"main.{engine}")
+
+
+@pytest.fixture(params=sorted(AVAILABLE))
+def written(request: pytest.FixtureRequest, tmp_path: Path) -> Writer:
+    """For each engine: a way to write a data set into it."""
+    return _writer(request.param, request, tmp_path)
+
+
+@pytest.fixture(params=["duckdb", "sqlite"])
+def written_sql(request: pytest.FixtureRequest, tmp_path: Path) -> Writer:
+    """The same for the SQL engines."""
+    return _writer(request.param, request, tmp_path)

@@ -1,0 +1,234 @@
+"""What a profile says of a known data set: the same on every engine, apart from what the engine itself knows."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from tests.builders import DAY, NOW
+from tests.collect.conftest import Writer, collected
+from tests.databases import Dataset, Row, Table, times
+from tsaudit.collect import probe
+from tsaudit.connectors import open_connection
+from tsaudit.facts import FACTS
+from tsaudit.jsonfile import from_json, to_json
+from tsaudit.profile import How, Profile, Reason
+
+NAMES = (
+    'it\'s a "na,me"=x; DROP TABLE x --ü☃',
+    "new\nline",
+    "a;b--c",
+    "p%q {{ x }} :y",
+    "back\\slash",
+)
+
+
+def _http(rows: int = 60, name: str = "http") -> Table:
+    """Host tells region; every third row lacks it. `ms` is whole, `error` rare, `unit` constant."""
+    return Table(
+        name,
+        tags=("host", "region"),
+        fields={"ms": "float", "error": "string", "unit": "string", "share": "float"},
+        rows=[
+            Row(
+                time,
+                {"host": f"h{i % 6}", "region": None if i % 6 == 0 else f"r{i % 2}"},
+                {"ms": float(i), "error": "x" if i % 10 == 0 else None, "unit": "s", "share": i / 7},
+            )
+            for i, time in enumerate(times(rows))
+        ],
+        key=("time", "host", "region"),
+    )
+
+
+def test_profile_of_a_known_data_set(written: Writer) -> None:
+    profile = collected(written(Dataset([_http()])))
+    assert profile.gaps == ()
+    assert (profile.engine, profile.day, profile.target) == (written.engine, DAY, "test")
+    assert profile.server_version
+    (http,) = profile.measurements
+    assert http.columns == ("time", "host", "region", "error", "ms", "share", "unit")
+    assert http.series is not None
+    assert (http.series.value, http.series.source.how) == (6, How.EXACT)
+    host, region = http.tags
+    assert host.values is not None
+    assert (host.values.value, host.sample) == (6, ("h0", "h1", "h2", "h3", "h4", "h5"))
+    assert host.absent is not None
+    assert host.absent.value == 0
+    assert region.values is not None
+    assert (region.values.value, region.sample) == (2, ("r0", "r1"))
+    assert region.absent is not None
+    assert region.absent.value == pytest.approx(1 / 6)
+    assert http.tag_sets is not None
+    assert [(d.determinant, d.dependent) for d in http.tag_sets.dependencies] == [("host", "region")]
+    assert http.tag_sets.minimal_key == ("host",)
+    assert http.rows is not None
+    assert (http.rows.value, http.rows.source.how) == (60, How.EXACT)
+    assert (http.first_time, http.last_time) == (NOW - timedelta(minutes=60), NOW - timedelta(minutes=1))
+
+
+def test_fields_of_a_known_data_set(written: Writer) -> None:
+    (http,) = collected(written(Dataset([_http()]))).measurements
+    fields = {f.key: f for f in http.fields}
+    nulls = {key: f.null_ratio.value for key, f in fields.items() if f.null_ratio}
+    assert nulls == pytest.approx({"error": 0.9, "ms": 0.0, "share": 0.0, "unit": 0.0})
+    assert {key: f.distinct.value for key, f in fields.items() if f.distinct} == {
+        "error": 1,
+        "ms": 60,
+        "share": 60,
+        "unit": 1,
+    }
+    assert fields["unit"].sample == ("s",)
+    assert len(fields["ms"].sample) == 60
+    constant = {key: f.constant_ratio.value for key, f in fields.items() if f.constant_ratio}
+    # `error` has several values in hosts 0, 2 and 4, always the same.
+    assert constant == {"error": 1.0, "ms": 0.0, "share": 0.0, "unit": 1.0}
+    whole = {key: f.whole_ratio.value for key, f in fields.items() if f.whole_ratio}
+    assert whole == pytest.approx({"ms": 1.0, "share": 9 / 60})
+
+
+def test_rows_outside_the_window_do_not_count(written: Writer) -> None:
+    rows = [
+        Row(NOW - timedelta(days=30, microseconds=1), {"host": "too old"}, {"v": 1.0}),
+        Row(NOW - timedelta(days=30), {"host": "oldest"}, {"v": 2.0}),
+        Row(NOW - timedelta(microseconds=1), {"host": "newest"}, {"v": 3.0}),
+        Row(NOW, {"host": "too new"}, {"v": 4.0}),
+    ]
+    target = written(Dataset([Table("t", ("host",), {"v": "float"}, rows, key=("time", "host"))]))
+    profile = collected(target)
+    assert profile.gaps == ()
+    (t,) = profile.measurements
+    assert t.rows is not None
+    if written.engine == "sqlite":
+        # julianday() knows milliseconds: the row a microsecond before the window is taken for its first.
+        assert t.rows.value in (2, 3)
+    else:
+        assert t.rows.value == 2
+        assert t.fields[0].sample == ("2", "3")
+        assert (t.first_time, t.last_time) == (rows[1].time, rows[2].time)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_are_hostile(written: Writer, name: str) -> None:
+    if written.engine == "influxdb1" and "\n" in name:
+        pytest.skip("line protocol cannot write a newline in a name")
+    tag, field = f"t{name}", f"f{name}"
+    value = name if "\n" not in name or written.engine != "influxdb1" else "v"
+    rows = [Row(t, {tag: f"{value}{i % 2}", "z": "z"}, {field: float(i)}) for i, t in enumerate(times(4))]
+    target = written(Dataset([Table(name, (tag, "z"), {field: "float"}, rows, key=("time", tag, "z"))]))
+    profile = collected(target)
+    assert profile.gaps == ()
+    (m,) = profile.measurements
+    assert (m.name, {t.key for t in m.tags}, [f.key for f in m.fields]) == (name, {tag, "z"}, [field])
+    found = m.tag(tag)
+    assert found is not None
+    assert found.sample == (f"{value}0", f"{value}1")
+    assert m.fields[0].null_ratio is not None
+    assert m.fields[0].sample == ("0", "1", "2", "3")
+    assert from_json(Profile, to_json(profile)) == profile
+
+
+def test_measurements_are_chosen_by_pattern(written: Writer) -> None:
+    dataset = Dataset([_http(6, name) for name in ("cpu", "cpu_old", "mem")])
+    profile = collected(written(dataset, include=("cpu*",), exclude=("*_old",)))
+    assert [m.name for m in profile.measurements] == ["cpu"]
+    assert profile.gaps == ()
+
+
+def test_budget_of_measurements_is_used_up(written: Writer) -> None:
+    dataset = Dataset([_http(6, name) for name in ("a", "b", "c")])
+    profile = collected(written(dataset, budget={"max_measurements": 2}))
+    assert [m.name for m in profile.measurements] == ["a", "b"]
+    assert {g.reason for g in profile.gaps} == {Reason.OVER_BUDGET}
+    facts = {g.fact for g in profile.gaps}
+    # Every rule that looks at measurements learns of it.
+    assert {"measurements", "series_listing", "row_sample"} <= facts
+    assert "1 of 3 measurements not looked at; raise budget.max_measurements" in profile.gaps[0].detail
+
+
+def test_listing_is_broken_off_over_budget(written: Writer) -> None:
+    rows = [Row(t, {"id": f"i{i}"}, {"v": 1.0}) for i, t in enumerate(times(50))]
+    dataset = Dataset([Table("many", ("id",), {"v": "float"}, rows, key=("time", "id")), _http(6)])
+    profile = collected(written(dataset, budget={"max_series": 20}))
+    (gap,) = [g for g in profile.gaps if g.fact == "series_listing"]
+    assert (gap.measurement, gap.reason) == ("many", Reason.OVER_BUDGET)
+    assert gap.detail.startswith("at least ")
+    assert int(gap.detail.split()[2]) in range(21, 51)
+    http, many = profile.measurements
+    assert many.series is None
+    assert many.tag_sets is None
+    assert many.tags[0].values is None
+    assert http.series is not None
+
+
+def test_time_of_the_audit_is_used_up(written: Writer) -> None:
+    profile = collected(written(Dataset([_http(6)]), budget={"deadline_s": 1e-9}))
+    assert profile.gaps
+    assert {g.reason for g in profile.gaps} == {Reason.OVER_BUDGET}
+    assert all("raise budget.deadline_s" in g.detail for g in profile.gaps)
+    assert profile.measurements == ()
+
+
+def test_facts_nobody_wants_are_not_asked_for(written: Writer) -> None:
+    target = written(Dataset([_http()]))
+    profile = collected(target, wanted=frozenset({"tag_keys"}))
+    asked = {c.fact for c in profile.costs}
+    assert not asked & {"series_listing", "null_counts", "row_count", "retention", "database_series"}
+    (http,) = profile.measurements
+    assert [t.key for t in http.tags] == ["host", "region"]
+    assert http.series is None
+    assert http.fields[0].null_ratio is None
+    # Offered all the same.
+    assert {"series_listing", "null_ratios", "tag_values", "row_share"} <= set(profile.facts)
+    assert set(profile.facts) <= set(FACTS)
+
+
+def test_result_is_the_same_with_several_connections(written: Writer) -> None:
+    dataset = Dataset([_http(6, f"m{i:02}") for i in range(12)])
+    target = written(dataset)
+    one = collected(target)
+    four = collected(target.model_copy(update={"budget": target.budget.model_copy(update={"concurrency": 4})}))
+    assert one.gaps == four.gaps == ()
+    assert one.measurements == four.measurements
+    assert [(c.fact, c.statements, c.rows) for c in one.costs] == [(c.fact, c.statements, c.rows) for c in four.costs]
+
+
+def test_costs_and_statements_are_kept(written: Writer) -> None:
+    profile = collected(written(Dataset([_http()])))
+    costs = {c.fact: c for c in profile.costs}
+    assert costs["series_listing"].statements == 1
+    assert costs["series_listing"].rows == 6
+    assert costs["row_sample"].rows >= 60
+    assert all(c.seconds > 0 for c in profile.costs)
+    assert (costs["row_sample"].bytes is None) == (written.engine != "influxdb1")
+    (http,) = profile.measurements
+    assert "series_listing" in http.statements
+    assert "http" in http.statements["row_sample"]
+    assert "{{" not in "".join(http.statements.values())
+    assert "measurements" in profile.statements
+
+
+def test_measurement_without_tags(written: Writer) -> None:
+    rows = [Row(t, {}, {"v": 1.0}) for t in times(3)]
+    profile = collected(written(Dataset([Table("t", (), {"v": "float"}, rows)])))
+    assert profile.gaps == ()
+    (t,) = profile.measurements
+    assert t.series is not None
+    assert (t.series.value, t.tags, t.tag_sets) == (1, (), None)
+    assert profile.series == 1
+
+
+def test_probe_when_all_can_be_had(written: Writer) -> None:
+    target = written(Dataset([_http()]))
+    with open_connection(target) as connection:
+        assert probe(target, connection) == ()
+
+
+def test_database_that_does_not_exist(written: Writer) -> None:
+    target = written(Dataset([_http(6)])).model_copy(update={"databases": ("nowhere",)})
+    profile = collected(target)
+    assert profile.measurements == ()
+    assert {g.database for g in profile.gaps} == {"nowhere"}
+    assert {g.reason for g in profile.gaps} == {Reason.FAILED}
+    assert "series_listing" in {g.fact for g in profile.gaps}

@@ -1,0 +1,274 @@
+"""InfluxDB 1.x as it really is: many series over many shards, rights, crashes, and its own notions of a schema."""
+
+from __future__ import annotations
+
+import threading
+import time
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.builders import DAY, NOW
+from tests.collect.conftest import collected
+from tests.databases import (
+    CROWDED_SERIES,
+    CROWDED_WEEKS,
+    Dataset,
+    Row,
+    Table,
+    influxql,
+    times,
+    write,
+    write_crowded,
+    write_lines,
+)
+from tests.servers import ADMIN, Influxd
+from tsaudit.collect import collect, probe
+from tsaudit.config import Target
+from tsaudit.connector import ConnectorError
+from tsaudit.connectors import open_connection
+from tsaudit.profile import FOREVER, How, Profile, Reason
+
+
+@pytest.fixture(scope="module")
+def crowded(influxd: Influxd) -> Target:
+    return write_crowded(influxd.url)
+
+
+@pytest.fixture(scope="module")
+def crowded_profile(crowded: Target) -> Profile:
+    return collected(crowded)
+
+
+def test_series_are_counted_once_though_the_server_counts_shards(crowded_profile: Profile, influxd: Influxd) -> None:
+    (hits,) = crowded_profile.measurements
+    assert hits.series is not None
+    assert (hits.series.value, hits.series.source.how) == (CROWDED_SERIES, How.EXACT)
+    (database,) = crowded_profile.databases
+    assert database.series is not None
+    assert database.series.value == CROWDED_SERIES
+    # The trap: the form of the statement that is called exact counts a series once in each shard.
+    answer = influxql(influxd.url, "SHOW SERIES EXACT CARDINALITY FROM hits", db="crowded")
+    assert answer["results"][0]["series"][0]["values"] == [[CROWDED_SERIES * CROWDED_WEEKS]]
+
+
+def test_guilty_tag_of_many_series(crowded_profile: Profile) -> None:
+    assert crowded_profile.gaps == ()
+    (hits,) = crowded_profile.measurements
+    assert hits.tag_sets is not None
+    found = {(d.determinant, d.dependent) for d in hits.tag_sets.dependencies}
+    assert {("user_id", "host"), ("user_id", "region"), ("host", "region")} <= found
+    assert hits.tag_sets.minimal_key == ("user_id",)
+    left = {c.tag: (c.series_left, c.together_with) for c in hits.tag_sets.contributions}
+    assert left["user_id"] == (50, ())
+    assert left["region"] == (1, ("host", "user_id"))
+    assert {t.key: t.values.value for t in hits.tags if t.values} == {"host": 50, "region": 5, "user_id": 100_000}
+
+
+def test_rows_of_many_series_are_sampled(crowded_profile: Profile) -> None:
+    (hits,) = crowded_profile.measurements
+    assert hits.rows is not None
+    assert hits.rows.source.how is How.ESTIMATE
+    assert hits.rows.standard_error is not None
+    # Each of the series has a row in each week: the estimate cannot be off.
+    assert (hits.rows.value, hits.rows.standard_error) == (400_000, 0.0)
+    fields = {f.key: f for f in hits.fields}
+    null_ratio = fields["error"].null_ratio
+    assert null_ratio is not None
+    assert null_ratio.source.how is How.SAMPLED
+    assert "64 series, chosen evenly out of 100,000" in null_ratio.source.scope
+    # Exactly 0.9 over all series; 64 of them give or take three standard errors.
+    assert 0.75 < null_ratio.value < 1.0
+    assert hits.statements["row_sample"].count("user_id") == 64 + 1
+    assert hits.statements["row_sample"].count("region") == 1
+
+
+def test_row_estimate_is_within_its_error(influxd: Influxd) -> None:
+    rows = [
+        Row(NOW - timedelta(minutes=1 + k), {"id": f"i{i}"}, {"v": 1.0}) for i in range(2000) for k in range(1 + i % 9)
+    ]
+    target = write(Dataset([Table("t", ("id",), {"v": "float"}, rows)]), "influxdb1", influxd.url)
+    for most in (10_000, 100):  # read whole; and cut off, so that the server counts
+        (t,) = collected(
+            target.model_copy(update={"budget": target.budget.model_copy(update={"max_rows": most})})
+        ).measurements
+        assert t.rows is not None
+        assert t.rows.source.how is How.ESTIMATE
+        assert t.rows.standard_error is not None
+        assert 0 < t.rows.standard_error < 2000
+        assert abs(t.rows.value - len(rows)) < 4 * t.rows.standard_error
+
+
+def test_rows_are_counted_by_the_server_when_the_sample_is_cut_off(influxd: Influxd) -> None:
+    rows = [
+        Row(t, {"host": f"h{i % 3}"}, {"v": float(i), "w": 1.0 if i % 2 else None}) for i, t in enumerate(times(300))
+    ]
+    dataset = Dataset([Table("t", ("host",), {"v": "float", "w": "float"}, rows)])
+    target = write(dataset, "influxdb1", influxd.url, budget={"max_rows": 100})
+    (t,) = collected(target).measurements
+    assert t.rows is not None
+    assert (t.rows.value, t.rows.source.how, t.rows.source.query) == (300, How.EXACT, "influxdb1/row_count.influxql")
+    assert t.fields[0].distinct is not None
+    assert (t.fields[0].distinct.value, t.fields[0].distinct.source.how) == (100, How.SAMPLED)
+    assert t.fields[0].sample[0] == "200"  # the newest rows
+
+
+def test_rows_are_read_in_all_retention_policies(influxd: Influxd) -> None:
+    table = Table("t", ("host",), {"v": "float"}, [Row(t, {"host": "a"}, {"v": 1.0}) for t in times(3)])
+    target = write(Dataset([table]), "influxdb1", influxd.url)
+    (database,) = target.databases
+    influxql(
+        influxd.url, f'CREATE RETENTION POLICY "long one" ON {database} DURATION 52w REPLICATION 1 SHARD DURATION 7d'
+    )
+    minute = round((NOW - timedelta(minutes=9)).timestamp()) * 10**9
+    write_lines(influxd.url, database, iter([f"t,host=b v=2 {minute}"]), policy="long one")
+    profile = collected(target)
+    assert profile.gaps == ()
+    (t,) = profile.measurements
+    assert (t.rows and t.rows.value, t.fields[0].sample) == (4, ("1", "2"))
+    retention = profile.databases[0].retention
+    assert retention is not None
+    assert [(r.policy, r.duration_s, r.partition_s, r.default) for r in retention] == [
+        ("autogen", FOREVER, 7 * 86400, True),
+        ("long one", 52 * 7 * 86400, 7 * 86400, False),
+    ]
+
+
+def test_field_has_two_types_and_the_name_of_a_tag(influxd: Influxd) -> None:
+    older, newer = NOW - timedelta(days=20), NOW - timedelta(minutes=1)
+    rows = [
+        Row(older, {"same": "tag"}, {"mixed": 1, "same": 1.5}),
+        Row(newer, {"same": "tag"}, {"mixed": "text", "same": 2.5}),
+    ]
+    target = write(Dataset([Table("t", ("same",), {"mixed": "any", "same": "any"}, rows)]), "influxdb1", influxd.url)
+    profile = collected(target)
+    assert profile.gaps == ()
+    (t,) = profile.measurements
+    assert {f.key: f.types for f in t.fields} == {"mixed": ("integer", "string"), "same": ("float",)}
+    assert t.tags[0].sample == ("tag",)
+    assert {f.key: f.sample for f in t.fields}["same"] == ("1.5", "2.5")
+
+
+def test_sampled_series_have_no_rows_in_the_window(influxd: Influxd) -> None:
+    old = NOW - timedelta(days=100)
+    rows = [Row(old, {"id": f"i{i}"}, {"v": 1.0}) for i in range(1100)]
+    target = write(Dataset([Table("t", ("id",), {"v": "float"}, rows)]), "influxdb1", influxd.url)
+    profile = collected(target)
+    (gap,) = profile.gaps
+    assert (gap.fact, gap.reason, gap.measurement) == ("row_sample", Reason.FAILED, "t")
+    assert "none of 64 series" in gap.detail
+    (t,) = profile.measurements
+    assert t.fields[0].null_ratio is None
+
+
+def test_reader_may_do_all_that_an_audit_needs(influxd_auth: Influxd) -> None:
+    login = {"u": ADMIN[0], "p": ADMIN[1]}
+    url = influxd_auth.url
+    for statement in (
+        "CREATE DATABASE mine",
+        "CREATE DATABASE other",
+        "CREATE USER reader WITH PASSWORD 'it''s'".replace("''", "\\'"),
+        "GRANT READ ON mine TO reader",
+        "CREATE USER nobody WITH PASSWORD 'n'",
+    ):
+        influxql(url, statement, **login)
+    minute = round((NOW - timedelta(minutes=9)).timestamp()) * 10**9
+    write_lines(url, "mine", iter([f"t,host=b v=2 {minute}"]), **login)
+    target = Target(name="auth", engine="influxdb1", url=url, username="reader", password="it's")
+    profile = collected(target)
+    assert profile.gaps == ()
+    assert [d.name for d in profile.databases] == ["mine"]
+    assert profile.measurements[0].rows is not None
+    with open_connection(target) as connection:
+        assert probe(target, connection) == ()
+
+
+@pytest.mark.parametrize("databases", [(), ("mine",)])
+def test_rights_are_missing(influxd_auth: Influxd, databases: tuple[str, ...]) -> None:
+    influxql(influxd_auth.url, "CREATE DATABASE mine", u=ADMIN[0], p=ADMIN[1])
+    influxql(influxd_auth.url, "CREATE USER nobody WITH PASSWORD 'n'", u=ADMIN[0], p=ADMIN[1])
+    secret = "wrong-secret"
+    for password in ("n", secret):
+        target = Target(
+            name="auth",
+            engine="influxdb1",
+            url=influxd_auth.url,
+            username="nobody",
+            password=password,
+            databases=databases,
+        )
+        profile = collected(target)
+        assert profile.measurements == ()
+        assert {g.reason for g in profile.gaps} == {Reason.DENIED}
+        assert {"measurements", "series_listing", "row_sample", "retention"} <= {g.fact for g in profile.gaps}
+        assert not any(secret in g.detail for g in profile.gaps)
+        with open_connection(target) as connection:
+            assert {g.reason for g in probe(target, connection)} == {Reason.DENIED}
+
+
+def test_server_is_killed_midway(own_influxd: Influxd) -> None:
+    dataset = Dataset(
+        [
+            Table(f"m{i:02}", ("host",), {"v": "float"}, [Row(t, {"host": "a"}, {"v": 1.0}) for t in times(3)])
+            for i in range(20)
+        ]
+    )
+    target = write(dataset, "influxdb1", own_influxd.url)
+    with open_connection(target) as connection:
+        asked = connection.query
+        listed: list[str] = []
+
+        def query(fact: str, timeout_s: float, **parameters: object) -> object:
+            if fact == "series_listing":
+                listed.append(str(parameters["measurement"]))
+                if len(listed) == 5:
+                    own_influxd.kill()
+            return asked(fact, timeout_s, **parameters)
+
+        connection.query = query  # type: ignore[method-assign, assignment]
+        began = time.monotonic()
+        profile = collect(target, connection, day=DAY, now=NOW)
+        assert time.monotonic() - began < 10
+    assert listed == [f"m{i:02}" for i in range(5)]
+    assert {g.reason for g in profile.gaps} == {Reason.UNREACHABLE}
+    missing = {g.measurement for g in profile.gaps if g.fact == "series_listing"}
+    assert missing == {f"m{i:02}" for i in range(4, 20)}
+    assert [m.name for m in profile.measurements if m.series] == [f"m{i:02}" for i in range(4)]
+    with pytest.raises(ConnectorError, match="does not answer"), open_connection(target):
+        pass
+    own_influxd.start()
+    again = collected(target)
+    assert again.gaps == ()
+    assert all(m.series for m in again.measurements)
+
+
+def test_server_is_killed_in_the_middle_of_an_answer(own_influxd: Influxd, tmp_path: Path) -> None:
+    target = write_crowded(own_influxd.url)
+    killer = threading.Timer(0.25, own_influxd.kill)
+    killer.start()
+    with open_connection(target) as connection:
+        profile = collect(target, connection, day=DAY, now=NOW)
+    killer.join()
+    listing = [g for g in profile.gaps if g.fact == "series_listing"]
+    series = [m.series.value for m in profile.measurements if m.series]
+    # Killed before, during or after the listing: never a short count.
+    assert (series == [CROWDED_SERIES] and not listing) or (series == [] and listing)
+    assert {g.reason for g in profile.gaps} <= {Reason.UNREACHABLE}
+    own_influxd.start()
+    assert collected(target).gaps == ()
+
+
+def test_statement_that_takes_too_long_is_cancelled_on_the_server(crowded: Target, influxd: Influxd) -> None:
+    hurried = crowded.model_copy(update={"budget": crowded.budget.model_copy(update={"statement_timeout_s": 0.05})})
+    profile = collected(hurried)
+    (gap,) = [g for g in profile.gaps if g.fact == "series_listing"]
+    assert (gap.reason, gap.detail) == (Reason.TIMED_OUT, "cancelled after 0.05 s")
+    assert profile.measurements[0].series is None
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        running = influxql(influxd.url, "SHOW QUERIES")["results"][0]["series"][0]["values"]
+        if not any("SHOW SERIES" in str(row[1]) for row in running):
+            return
+        time.sleep(0.1)
+    raise AssertionError(f"still running: {running}")

@@ -1,0 +1,93 @@
+"""Every query file: its header is complete, it reads and never writes, and it renders with what collect gives it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.builders import NOW
+from tsaudit import queries
+from tsaudit.connectors import AVAILABLE
+from tsaudit.facts import FACTS
+
+FILES = [path for engine in AVAILABLE for path in queries.query_files(engine).values()]
+WORDS = ("fact", "columns", "cost", "grant", "versions", "link")
+HOSTILE = "a\"b'c;\n-- d\\"
+PARAMETERS = {
+    "catalog": HOSTILE,
+    "database": HOSTILE,
+    "measurement": HOSTILE,
+    "columns": [HOSTILE, "v"],
+    "tags": [HOSTILE, "t"],
+    "fields": [HOSTILE, "v"],
+    "policies": [HOSTILE, "p"],
+    "series": [{HOSTILE: HOSTILE, "t": None}],
+    "time": HOSTILE,
+    "start": NOW,
+    "end": NOW,
+    "limit": 10,
+}
+KINDS = ("timestamp", "zoned", "text", "s", "ms", "us", "ns")
+
+
+def _name(path: Path) -> str:
+    return f"{path.parent.name}/{path.name}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=_name)
+def test_header_is_complete(path: Path) -> None:
+    header = queries.header(path)
+    assert set(header) == set(WORDS)
+    assert header["fact"] == path.stem
+    columns = [c.strip() for c in header["columns"].split(",")]
+    fixed = [c for c in FACTS[path.stem].columns if c != "*"]
+    assert columns[: len(fixed)] == fixed
+    assert header["link"].startswith("https://")
+
+
+@pytest.mark.parametrize("path", FILES, ids=_name)
+@pytest.mark.parametrize("kind", KINDS)
+def test_statement_only_reads(path: Path, kind: str) -> None:
+    engine = path.parent.name
+    statement = queries.render(engine, path.stem, **PARAMETERS, time_kind=kind)
+    # What stands between quotes is a name or a text, however it looks.
+    if engine == "influxdb1":
+        bare = re.sub(r"\"(\\.|[^\"\\])*\"|'(\\.|[^'\\])*'", "X", statement)
+    else:
+        bare = re.sub(r"--.*", "", re.sub(r"\"(\"\"|[^\"])*\"|'(''|[^'])*'", "X", statement))
+    assert re.match(r"(SELECT|WITH|SHOW)\b", bare)
+    assert ";" not in bare
+    assert "--" not in bare
+    written = r"\b(INSERT|UPDATE|DELETE|DROP|CREATE|ALTER|GRANT|REVOKE|KILL|INTO|ATTACH|COPY|PRAGMA|SET)\b"
+    assert not re.search(written, bare, re.IGNORECASE)
+
+
+@pytest.mark.parametrize("engine", AVAILABLE)
+def test_folder_holds_nothing_else(engine: str) -> None:
+    known = {path.name for path in queries.query_files(engine).values()}
+    others = {p.name for p in (queries.root() / engine).iterdir()} - known
+    assert "grants.md" in others
+    assert all(name == "grants.md" or name.startswith("_") for name in others)
+
+
+@pytest.mark.parametrize("engine", AVAILABLE)
+def test_missing_parameter_is_an_error(engine: str) -> None:
+    import jinja2
+
+    with pytest.raises(jinja2.UndefinedError):
+        queries.render(engine, "measurements" if engine == "influxdb1" else "columns")
+
+
+def test_epoch_is_exact_to_the_microsecond() -> None:
+    later = NOW.replace(microsecond=1)
+    statements = [
+        queries.render("duckdb", "null_counts", **PARAMETERS | {"start": NOW, "end": later}, time_kind=kind)
+        for kind in ("s", "ns")
+    ]
+    seconds = int(NOW.timestamp())
+    assert f">= {seconds}" in statements[0]
+    # Before a microsecond past the second are the rows of that very second.
+    assert f"< {seconds + 1}" in statements[0]
+    assert f"< {seconds * 1_000_000_000 + 1000}" in statements[1]
