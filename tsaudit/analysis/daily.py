@@ -1,0 +1,102 @@
+"""A daily history made ready for fitting: on a log scale, without its weekly season, without single wild days."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+
+_WEEK: Final = 7
+_SEASON_POINTS: Final = 21
+_SEASON_HELPS: Final = 0.8
+"""The season is taken out where that lowers the day-to-day noise to this share or less."""
+_WILD: Final = 5.0
+"""A day this many times the noise away from its neighbours is set to their median."""
+_LEAST_NOISE: Final = 0.005
+"""Relative: counts that stood perfectly still may still move by half a per cent."""
+_MEDIAN_TO_DEVIATION: Final = 1.4826
+
+
+@dataclass(frozen=True, slots=True)
+class Daily:
+    """The points of a history, oldest first."""
+
+    first: date
+    times: Array
+    """Days since the first."""
+    logs: Array
+    """Logarithms of the counts, season and wild days taken out."""
+    noise: float
+    """Standard deviation of a day's log."""
+    season_peak: float
+    """Factor by which the busiest weekday exceeds the average; 1 without a season."""
+    last: float
+    """The last count as given."""
+
+    @property
+    def points(self) -> int:
+        return len(self.times)
+
+    @property
+    def counts(self) -> Array:
+        """The counts that `logs` are the logarithms of."""
+        return np.exp(self.logs)
+
+    def day(self, time: float) -> date:
+        return self.first + timedelta(days=round(float(time)))
+
+
+def prepared(days: Sequence[date], values: Sequence[float], longest: int) -> Daily:
+    """The history of the last `longest` days; the later value counts where a day occurs twice.
+
+    Counts below one, zero among them, are taken for one. Values that are no numbers are left out.
+    """
+    by_day = {day: float(value) for day, value in zip(days, values, strict=True) if np.isfinite(value)}
+    newest = max(by_day, default=date.min)
+    kept = sorted(day for day in by_day if (newest - day).days < longest)
+    first = kept[0] if kept else date.min
+    times = np.array([(day - first).days for day in kept], float)
+    logs = np.log(np.maximum([by_day[day] for day in kept], 1.0))
+    logs, season_peak = _without_season(times, logs, (times + first.weekday()) % _WEEK)
+    noise = _noise(times, logs)
+    return Daily(first, times, _tamed(logs, noise), noise, season_peak, by_day[newest] if kept else 0.0)
+
+
+def _noise(times: Array, logs: Array) -> float:
+    """From the differences of successive days, by their median: neither steps nor growth count as noise."""
+    differences = np.diff(logs)[np.diff(times) <= 2]
+    if len(differences) < 4:
+        return _LEAST_NOISE
+    spread = np.median(np.abs(differences - np.median(differences)))
+    return max(float(_MEDIAN_TO_DEVIATION * spread / np.sqrt(2)), _LEAST_NOISE)
+
+
+def _without_season(times: Array, logs: Array, weekdays: Array) -> tuple[Array, float]:
+    if len(logs) < _SEASON_POINTS:
+        return logs, 1.0
+    level = np.array([np.median(logs[np.abs(times - time) <= _WEEK // 2]) for time in times])
+    effects = np.array(
+        [np.median((logs - level)[weekdays == day]) if (weekdays == day).any() else 0.0 for day in range(_WEEK)]
+    )
+    effects -= effects.mean()
+    without = logs - effects[weekdays.astype(int)]
+    if _noise(times, without) > _SEASON_HELPS * _noise(times, logs):
+        return logs, 1.0
+    return without, float(np.exp(effects.max()))
+
+
+def _tamed(logs: Array, noise: float) -> Array:
+    """A level that changes has neighbours on its side and stays; a single wild day has none."""
+    tamed = logs.copy()
+    for i in range(1, len(logs) - 1):
+        reach = min(2, i, len(logs) - 1 - i)
+        neighbours = np.median(logs[i - reach : i + reach + 1])
+        if abs(logs[i] - neighbours) > _WILD * noise:
+            tamed[i] = neighbours
+    return tamed
