@@ -14,23 +14,26 @@ from tsaudit import __version__
 from tsaudit.cli.errors import State, guarded
 
 _COMMANDS: Final = {
-    "init": "tsaudit.cli.init",
-    "check": "tsaudit.cli.check",
-    "collect": "tsaudit.cli.collect",
-    "audit": "tsaudit.cli.audit",
-    "report": "tsaudit.cli.report",
-    "incidents": "tsaudit.cli.incidents",
-    "ack": "tsaudit.cli.decide",
-    "snooze": "tsaudit.cli.decide",
-    "accept": "tsaudit.cli.decide",
-    "history": "tsaudit.cli.history",
-    "rules": "tsaudit.cli.rules",
-    "explain": "tsaudit.cli.rules",
-    "guidelines": "tsaudit.cli.guidelines",
-    "config": "tsaudit.cli.config",
-    "version": "tsaudit.cli.version",
+    "init": ("init", "Write a commented tsaudit.yaml."),
+    "check": ("check", "Try everything an audit needs, and say what is missing."),
+    "collect": ("collect", "Measure targets and write their profiles as JSON."),
+    "audit": ("audit", "Measure, judge, remember, report, and tell the owners."),
+    "report": ("report", "Write a report again, from the history."),
+    "incidents": ("incidents", "List incidents: open ones, then those being watched."),
+    "ack": ("decide", "Say that somebody is working on an incident."),
+    "snooze": ("decide", "Hear nothing of an incident for a while."),
+    "accept": ("decide", "Live with an incident until a given day."),
+    "history": ("history", "What was audited when."),
+    "rules": ("rules", "List the rules: code, name, severity, what each finds."),
+    "explain": ("rules", "Print the page of a rule, given by its code or name."),
+    "guidelines": ("guidelines", "Print the guidelines, with the rules that check them."),
+    "config": ("config", "About tsaudit.yaml itself."),
+    "version": ("version", "Print versions, and the engines that can be audited here."),
 }
-"""Command to the module that defines it under its own name, in the order of a day's work."""
+"""Command to the module that defines it under its own name, and its first line, in the order of a day's work.
+
+The line stands here too so that `tsaudit --help` loads none of them; a test holds the two together.
+"""
 
 
 class Commands(click.Group):
@@ -42,8 +45,13 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 -- the same
         if cmd_name not in _COMMANDS:
             return None
-        found: click.Command = getattr(importlib.import_module(_COMMANDS[cmd_name]), cmd_name)
+        module, _ = _COMMANDS[cmd_name]
+        found: click.Command = getattr(importlib.import_module(f"tsaudit.cli.{module}"), cmd_name)
         return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 -- the same
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in _COMMANDS.items()])
 
     def main(
         self,

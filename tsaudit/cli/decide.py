@@ -35,7 +35,10 @@ _UNTIL_HELP = "The last day it holds: a date, or 7d, 2w."
 @click.command()
 @_shared
 def ack(fingerprint: str, config: str | None, owner: str | None, reason: str) -> None:
-    """Say that somebody is working on an incident; holds until it is resolved."""
+    """Say that somebody is working on an incident.
+
+    Holds until it is resolved or gets worse.
+    """
     _decide("ack", fingerprint, config, owner, reason, None)
 
 

@@ -12,9 +12,9 @@ from tsaudit.cli import options, show
 def guidelines(form: str) -> None:
     """Print the guidelines, with the rules that check them."""
     from tsaudit import guidelines as texts
-    from tsaudit.rules import all_rules
+    from tsaudit.cli.catalogue import pages
 
-    rules = all_rules()
+    rules = pages()
     if form == "json":
         click.echo(texts.as_json(rules))
     elif form == "markdown":

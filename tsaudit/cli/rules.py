@@ -1,8 +1,9 @@
-"""`tsaudit rules`, `explain` and `guidelines`: what is looked for and why. Printed from the rules' own texts."""
+"""`tsaudit rules` and `explain`: what is looked for and why. Printed from the rules' own texts."""
 
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
@@ -10,7 +11,7 @@ import click
 from tsaudit.cli import options, show
 
 if TYPE_CHECKING:
-    from tsaudit.rule import Rule, Threshold
+    from tsaudit.cli.catalogue import Page
 
 
 @click.command()
@@ -21,13 +22,12 @@ def rules(form: str, plans: bool) -> None:
     if plans:
         _plans(form)
         return
-    from tsaudit.rules import all_rules
+    from tsaudit.cli.catalogue import pages
 
-    found = sorted(all_rules(), key=lambda r: r.code)
     if form == "json":
-        show.as_json([_as_dict(r) for r in found])
+        show.as_json([page.as_dict() for page in pages()])
         return
-    show.table([(r.code, r.name, str(r.severity), r.title) for r in found], ("code", "name", "severity", "finds"))
+    show.table([(p.code, p.name, p.severity, p.title) for p in pages()], ("code", "name", "severity", "finds"))
     click.echo("\n`tsaudit explain CODE` prints the page of a rule.")
 
 
@@ -49,9 +49,9 @@ def _plans(form: str) -> None:
 @click.argument("rule", metavar="RULE")
 def explain(rule: str) -> None:
     """Print the page of a rule, given by its code or name."""
-    from tsaudit.rules import all_rules
+    from tsaudit.cli.catalogue import pages
 
-    known = {name: r for r in all_rules() for name in (r.code.lower(), r.name)}
+    known = {name: page for page in pages() for name in (page.code.lower(), page.name)}
     found = known.get(rule.lower().replace("_", "-"))
     if found is None:
         import difflib
@@ -59,47 +59,23 @@ def explain(rule: str) -> None:
         near = difflib.get_close_matches(rule.lower(), known, n=1, cutoff=0.5)
         hint = f"did you mean {known[near[0]].name}?" if near else "`tsaudit rules` lists them"
         raise click.BadParameter(f"no rule is called `{rule}`; {hint}", param_hint="RULE")
-    click.echo(_page(found))
+    click.echo("\n".join(_lines(found)))
 
 
-def _page(rule: Rule) -> str:
-    engines = ", ".join(sorted(rule.engines))
-    parts = [
-        click.style(f"{rule.code}  {rule.name}", bold=True),
-        rule.title,
-        f"severity {rule.severity}; guidelines {', '.join(rule.guidelines)}; engines {engines}",
-        f"needs {', '.join(sorted(rule.requires))}",
-        "",
-        rule.doc,
-    ]
-    if rule.thresholds:
-        parts += ["", "## Limits", *(line for t in rule.thresholds for line in _threshold(rule, t))]
-    if rule.fixes:
-        parts += ["", "## Fix by engine"]
-        for engine, text in sorted(rule.fixes.items()):
-            parts += [f"{engine}:", textwrap.indent(text.strip(), "  ")]
-    return "\n".join(parts)
-
-
-def _threshold(rule: Rule, threshold: Threshold) -> list[str]:
-    lines = [f"{rule.name}.{threshold.name}: {threshold.default:g} {threshold.unit} ({threshold.source})"]
-    lines += [f"  on {e}: {v:g} {threshold.unit} ({why})" for e, (v, why) in sorted(threshold.engines.items())]
-    return lines
-
-
-def _as_dict(rule: Rule) -> dict[str, object]:
-    return {
-        "code": rule.code,
-        "name": rule.name,
-        "title": rule.title,
-        "family": str(rule.family),
-        "severity": str(rule.severity),
-        "guidelines": list(rule.guidelines),
-        "engines": sorted(rule.engines),
-        "requires": sorted(rule.requires),
-        "limits": [
-            {"name": f"{rule.name}.{t.name}", "default": t.default, "unit": t.unit, "source": t.source}
-            for t in rule.thresholds
-        ],
-        "summary": rule.summary,
-    }
+def _lines(page: Page) -> Iterator[str]:
+    yield click.style(f"{page.code}  {page.name}", bold=True)
+    yield page.title
+    yield f"severity {page.severity}; guidelines {', '.join(page.guidelines)}"
+    yield f"engines {', '.join(sorted(page.engines))}"
+    yield f"needs {', '.join(page.requires)}"
+    yield f"\n{page.doc}"
+    if page.limits:
+        yield "\n## Limits"
+    for limit in page.limits:
+        yield f"{limit.name}: {limit.default:g} {limit.unit} ({limit.source})"
+        for engine, (value, source) in sorted(limit.engines.items()):
+            yield f"  on {engine}: {value:g} {limit.unit} ({source})"
+    if page.fixes:
+        yield "\n## Fix by engine"
+    for engine, text in sorted(page.fixes.items()):
+        yield f"{engine}:\n{textwrap.indent(text.strip(), '  ')}"

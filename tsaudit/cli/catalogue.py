@@ -1,0 +1,139 @@
+"""The rules' texts without the rules: what `tsaudit rules`, `explain` and `guidelines` print.
+
+Importing every rule takes longer than all the rest of such a command. So their texts are kept beside their bytecode,
+in the same way and for the same reason, and made anew whenever a module has changed.
+"""
+
+# ruff: noqa: PTH -- loading pathlib would take as long as all that this module does
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import tsaudit
+
+if TYPE_CHECKING:
+    from tsaudit.rule import Rule
+
+_SOURCES: Final = ("", "analysis", "rules")
+"""Folders of the package whose modules decide what a rule says."""
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """One limit of a rule."""
+
+    name: str
+    """As in tsaudit.yaml."""
+    default: float
+    unit: str
+    source: str
+    engines: Mapping[str, Sequence[Any]]
+    """Engine to (default there, its source)."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """What one rule says of itself."""
+
+    code: str
+    name: str
+    title: str
+    family: str
+    severity: str
+    guidelines: tuple[str, ...]
+    engines: frozenset[str]
+    requires: tuple[str, ...]
+    limits: tuple[Threshold, ...]
+    fixes: Mapping[str, str]
+    summary: str
+    doc: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain lists and dictionaries."""
+        plain = {key: list(value) if isinstance(value, tuple) else value for key, value in vars(self).items()}
+        return plain | {"engines": sorted(self.engines), "limits": [asdict(t) for t in self.limits]}
+
+
+def pages() -> tuple[Page, ...]:
+    """Every rule's texts, by code."""
+    stamp, file = _stamp(), _file()
+    with suppress(OSError, ValueError, KeyError, TypeError), open(file, encoding="utf-8") as kept:
+        found = json.load(kept)
+        if found["stamp"] == stamp:
+            return tuple(_page(entry) for entry in found["rules"])
+
+    from tsaudit.rules import all_rules
+
+    made = tuple(sorted((_of(rule) for rule in all_rules()), key=lambda p: p.code))
+    if not sys.dont_write_bytecode:
+        _keep(file, {"stamp": stamp, "rules": [page.as_dict() for page in made]})
+    return made
+
+
+def _of(rule: Rule) -> Page:
+    return Page(
+        code=rule.code,
+        name=rule.name,
+        title=rule.title,
+        family=str(rule.family),
+        severity=str(rule.severity),
+        guidelines=rule.guidelines,
+        engines=rule.engines,
+        requires=tuple(sorted(rule.requires)),
+        limits=tuple(
+            Threshold(f"{rule.name}.{t.name}", t.default, t.unit, t.source, {e: list(v) for e, v in t.engines.items()})
+            for t in rule.thresholds
+        ),
+        fixes=dict(rule.fixes),
+        summary=rule.summary,
+        doc=rule.doc,
+    )
+
+
+def _page(entry: dict[str, Any]) -> Page:
+    """The page that `as_dict` wrote."""
+    return Page(
+        **entry
+        | {
+            "guidelines": tuple(entry["guidelines"]),
+            "engines": frozenset(entry["engines"]),
+            "requires": tuple(entry["requires"]),
+            "limits": tuple(Threshold(**t) for t in entry["limits"]),
+        }
+    )
+
+
+def _stamp() -> list[list[Any]]:
+    """Name, size and time of every module that has a say, and the version: what bytecode goes by."""
+    found: list[list[Any]] = [[tsaudit.__version__, 0, 0]]
+    for folder in _SOURCES:
+        with os.scandir(os.path.join(tsaudit.__path__[0], folder)) as entries:
+            for entry in entries:
+                if entry.name.endswith(".py"):
+                    state = entry.stat()
+                    found.append([f"{folder}/{entry.name}", state.st_size, state.st_mtime_ns])
+    return sorted(found)
+
+
+def _file() -> str:
+    """Beside the bytecode of the rules, wherever Python keeps that."""
+    bytecode = importlib.util.cache_from_source(os.path.join(tsaudit.__path__[0], "rules", "__init__.py"))
+    return os.path.join(os.path.dirname(bytecode), "catalogue.json")
+
+
+def _keep(file: str, content: dict[str, Any]) -> None:
+    """Write it in one piece; where that is not allowed, the next call reads the rules again."""
+    partial = f"{file}.{os.getpid()}"
+    with suppress(OSError):
+        os.makedirs(os.path.dirname(file), exist_ok=True)
+        with open(partial, "w", encoding="utf-8") as out:
+            json.dump(content, out)
+        os.replace(partial, file)
