@@ -85,14 +85,3 @@ def test_killed_with_a_webhook_loses_none(store: Store, slack: SlackDouble, step
     killed(sender(store, slack.webhook, step, moment))
     history.send(lambda _: None)
     assert len(slack.messages) == (2 if step == "settle" else 1), "at least once"
-
-
-def test_two_processes_at_once_send_each_message_once(history: History, slack: SlackDouble) -> None:
-    targets = [f"t{n}" for n in range(8)]
-    for target in targets:
-        history.audit(found(1), target=target)
-    processes = [sender(history.store, slack.base_url) for _ in range(2)]
-    for process in processes:
-        output, _ = process.communicate(timeout=60)
-        assert process.returncode == 0, output.decode()
-    assert [text.split(": ")[1].split(",")[0] for text in slack.texts()] == targets

@@ -233,6 +233,19 @@ def test_a_channel_corrected_in_the_configuration_gets_what_waited(history: Hist
     assert history.send().edited == 1
 
 
+def test_a_thread_in_a_channel_that_is_gone_goes_on_in_the_new_one(history: History, slack: SlackDouble) -> None:
+    history.audit(found(1))
+    history.send()
+    history.next_day(found(1, 2))
+    slack.fail(method="chat.update", error="channel_not_found")
+    slack.archived.add("C0DEFAULT")
+    assert history.send().waiting == 2
+    history.settings = builders.with_token(slack, owners={"default": {"channel": "#dba"}})
+    slack.fail(method="chat.update", error="is_archived")
+    assert history.send() == SendReport(sent=1)
+    assert "1 new" in slack.texts("C0DBA")[0]
+
+
 def test_an_owner_without_a_channel_gives_one_line(history: History, slack: SlackDouble) -> None:
     history.settings = builders.with_token(slack, owners={"default": {}})
     history.audit(found(1))
