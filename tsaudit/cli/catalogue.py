@@ -4,7 +4,8 @@ Importing every rule takes longer than all the rest of such a command. So their 
 in the same way and for the same reason, and made anew whenever a module has changed.
 """
 
-# ruff: noqa: PTH -- loading pathlib would take as long as all that this module does
+# Loading pathlib would take as long as all that this module does.
+# ruff: noqa: PTH103, PTH105, PTH118, PTH120, PTH123
 
 from __future__ import annotations
 
