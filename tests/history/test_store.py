@@ -10,6 +10,7 @@ import zlib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import date, timedelta
+from pathlib import Path
 
 import pytest
 from sqlalchemy import func, select, text, update
@@ -31,6 +32,7 @@ from tsaudit.jsonfile import to_json
 from tsaudit.profile import Gap, Profile, Reason
 from tsaudit.timeline import Point, figures
 
+ROOT = Path(__file__).parents[2]
 CPU = Subject("main", "cpu")
 
 _HALF_A_SAVE = """
@@ -235,7 +237,9 @@ def test_figure_that_is_no_number_is_left_out(store: Store) -> None:
 def test_save_when_the_process_is_killed_leaves_the_one_before(address: str) -> None:
     with Store.open(address) as store:
         save(store, 0, series=3)
-        victim = subprocess.Popen([sys.executable, "-c", _HALF_A_SAVE, address], stdout=subprocess.PIPE, text=True)
+        victim = subprocess.Popen(
+            [sys.executable, "-c", _HALF_A_SAVE, address], stdout=subprocess.PIPE, text=True, cwd=ROOT
+        )
         assert victim.stdout is not None
         assert victim.stdout.readline() == "half\n"
         victim.kill()
