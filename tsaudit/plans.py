@@ -30,7 +30,6 @@ _INFLUX1: Final = "https://docs.influxdata.com/influxdb/v1/administration/config
 def _series(value: float, source: str) -> dict[str, tuple[float, str]]:
     return {
         "high-series-cardinality.max_series": (value, source),
-        "runaway-cardinality.max_series": (value, source),
         "worst-case-above-limit.max_series": (value, source),
     }
 
@@ -42,7 +41,7 @@ _ALL: Final = (
         "influxdb1-default",
         "InfluxDB 1.x with the settings it is delivered with",
         _series(1_000_000, f"{_INFLUX1}#max-series-per-database--1000000")
-        | {"identifier-tag.max_values": (100_000, f"{_INFLUX1}#max-values-per-tag--100000")},
+        | {"identifier-tag.engine_values": (100_000, f"{_INFLUX1}#max-values-per-tag--100000")},
     ),
 )
 

@@ -3,10 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
-from tsaudit.finding import Evidence
+from tsaudit.finding import Evidence, Limit
 from tsaudit.phrases import number, percent
 from tsaudit.profile import Contribution, Measurement, TagSets
+from tsaudit.rule import Case, Threshold, resolve_limit
+
+MAX_SERIES: Final = Threshold(
+    "max_series",
+    1_000_000,
+    "series",
+    "house judgement: from here on an index over all series no longer fits small machines; "
+    "the same number that InfluxDB chose as its own limit",
+    {
+        "influxdb1": (
+            1_000_000,
+            "https://docs.influxdata.com/influxdb/v1/administration/config/#max-series-per-database--1000000",
+        )
+    },
+)
+"""Of high-series-cardinality. Other rules forecast the day on which that rule's limit is reached."""
+
+
+def series_limit(case: Case, measurement: Measurement | None = None) -> Limit:
+    """The limit of high-series-cardinality on the measurement, or on databases and targets."""
+    name = measurement.name if measurement else None
+    return resolve_limit("high-series-cardinality", MAX_SERIES, case.profile.engine, case.policy, name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +62,12 @@ def estimate(measurement: Measurement) -> Estimate | None:
 def guilty_tag(measurement: Measurement) -> Contribution | None:
     """The tag without which fewest series are left; None when not listed, or when none would go."""
     sets = measurement.tag_sets
-    if sets is None or not sets.contributions:
+    if sets is None:
         return None
-    first = sets.contributions[0]
-    return first if first.series_left < sets.series else None
+    # A tag that others determine goes only together with them: to blame are those.
+    alone = [c for c in sets.contributions if not c.together_with]
+    candidates = (*sets.drop_curve[:1], *alone, *sets.contributions)
+    return next((c for c in candidates if c.series_left < sets.series), None)
 
 
 def share_of(contribution: Contribution, sets: TagSets) -> float:

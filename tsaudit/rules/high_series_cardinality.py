@@ -8,9 +8,7 @@ from tsaudit.finding import Evidence, Finding, Limit, Severity, Subject
 from tsaudit.phrases import number, percent
 from tsaudit.profile import Count, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
-from tsaudit.series_estimate import guilty_tag, share_of
-
-_INFLUX = "https://docs.influxdata.com/influxdb/v1/administration/config/#max-series-per-database--1000000"
+from tsaudit.series_estimate import MAX_SERIES, guilty_tag, share_of
 
 
 @rule(
@@ -22,14 +20,7 @@ _INFLUX = "https://docs.influxdata.com/influxdb/v1/administration/config/#max-se
     requires={"series_listing"},
     uses={"database_series"},
     thresholds=(
-        Threshold(
-            "max_series",
-            1_000_000,
-            "series",
-            "house judgement: from here on an index over all series no longer fits small machines; "
-            "the same number that InfluxDB chose as its own limit",
-            {"influxdb1": (1_000_000, _INFLUX)},
-        ),
+        MAX_SERIES,
         Threshold("warn_ratio", 0.8, "share of the limit", "house judgement: leaves time to act before writes fail"),
     ),
     fixes={

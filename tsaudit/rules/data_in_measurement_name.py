@@ -1,0 +1,110 @@
+"""NAM002."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tsaudit.finding import Evidence, Finding, Severity, Subject
+from tsaudit.phrases import listed, many, number
+from tsaudit.profile import Measurement
+from tsaudit.rule import Case, Threshold, rule
+
+if TYPE_CHECKING:
+    from tsaudit.analysis.shapes import NameFamily
+
+
+@rule(
+    code="NAM002",
+    title="Names of measurements hold data",
+    severity=Severity.WARN,
+    guidelines=("B2",),
+    engines={"influxdb1"},
+    requires={"measurements", "field_types"},
+    thresholds=(Threshold("min_names", 1, "names", "house judgement: raise it to leave small families alone"),),
+    fixes={
+        "influxql": (
+            "Write {after} instead of {before}.{template} Names that are no longer written go with "
+            "DROP MEASUREMENT {first:q} (and the others) once they are not needed."
+        )
+    },
+)
+def data_in_measurement_name(case: Case) -> Iterator[Finding]:
+    """Measurements whose names differ only in data: hosts, regions, ids, dates, numbers.
+
+    Proposes the measurement, tags and field to write instead. A single name is reported only when its parts leave no
+    doubt.
+
+    ## Why it matters
+
+    What is in the name is in no index: to ask for one region, or to group by host, queries need regular expressions.
+    Every host makes a new measurement, so there is no end to their number.
+
+    ## Example
+
+    `Cpu.server-5.us-west.usage_user value=20.0` should be
+    `cpu,host=server-5,region=us-west usage_user=20.0`.
+
+    ## Fix
+
+    Put the data into tags and what is measured into the field's name. Telegraf's Graphite parser does it with a
+    template such as `measurement.host.region.field`.
+
+    ## References
+
+    - Data in names: https://docs.influxdata.com/influxdb/v1/concepts/schema_and_data_layout/#dont-encode-data-in-measurement-names
+    - Too many measurements, InfluxData's guide: https://awesome.influxdata.com/docs/part-2/designing-your-schema/
+    - Graphite templates: https://docs.influxdata.com/telegraf/v1/data_formats/input/graphite/
+    """
+    from tsaudit.analysis import shapes
+
+    for database in case.profile.databases:
+        inside = {m.name: m for m in case.measurements if m.database == database.name}
+        for family in shapes.name_families(list(inside)):
+            if len(family.members) >= case.limit("min_names").value:
+                yield _finding(case, database.name, family, inside[family.members[0]])
+
+
+def _finding(case: Case, database: str, family: NameFamily, first: Measurement) -> Finding:
+    tags = {part.name: part.example for part in family.tags}
+    proposal = [f"measurement {family.measurement}"]
+    proposal += [f"tag{'s' if len(tags) > 1 else ''} {listed(list(tags))}"] if tags else []
+    proposal += [f"field {family.field}"] if family.field else []
+    return Finding(
+        subject=Subject(database, family.template),
+        severity=Severity.WARN,
+        message=f"{many(len(family.members), 'measurement')} named {family.template} should be {listed(proposal)}.",
+        fix=case.fix(
+            before=first.name,
+            after=_line(family, tags, first),
+            template=_graphite(family),
+            first=first.name,
+        ),
+        observed=len(family.members),
+        limit=case.limit("min_names"),
+        unit="names",
+        samples=family.members[:3],
+        evidence=(
+            Evidence("names", f"{number(len(family.members))}: {listed(family.members, 6)}"),
+            *(Evidence(f"tag {name}", f"e.g. {value}") for name, value in tags.items()),
+        ),
+        facts=("measurements",),
+    )
+
+
+def _line(family: NameFamily, tags: dict[str, str], first: Measurement) -> str:
+    """The first member's points as they should be written."""
+    field = family.field or (first.fields[0].key if first.fields else "value")
+    return "".join([family.measurement, *(f",{k}={v}" for k, v in tags.items()), f" {field}=..."])
+
+
+def _graphite(family: NameFamily) -> str:
+    """How Telegraf's Graphite parser is told; empty for names without dots."""
+    parts = family.template.split(".")
+    if len(parts) < 3:
+        return ""
+    words = [re.sub(r"[{}]", "", p) if p.startswith("{") else "measurement" for p in parts]
+    if family.field and not parts[-1].startswith("{"):
+        words[-1] = "field"
+    return f' Telegraf, inputs with data_format = "graphite": templates = ["{".".join(words)}"].'

@@ -1,0 +1,136 @@
+"""TAG002."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tsaudit.finding import Evidence, Finding, Limit, Severity
+from tsaudit.phrases import count, many, number, percent
+from tsaudit.profile import Measurement, Tag
+from tsaudit.rule import Case, Threshold, rule, subject_of
+
+
+@rule(
+    code="TAG002",
+    title="A tag holds ids without bound",
+    severity=Severity.WARN,
+    guidelines=("A6",),
+    engines={"duckdb", "sqlite", "influxdb1"},
+    requires={"tag_values"},
+    uses={"row_count", "null_counts"},
+    thresholds=(
+        Threshold("max_ids", 1_000, "values shaped like ids", "house judgement: more than the things most people run"),
+        Threshold("max_values_per_row", 0.1, "values per row", "house judgement: a source that lasts writes ten rows"),
+        Threshold("min_values", 500, "values", "house judgement: below it the ratio to rows is chance, and harmless"),
+        Threshold(
+            "engine_values",
+            0,
+            "values of one tag",
+            "house judgement: 0 stands for an engine that has no limit",
+            {
+                "influxdb1": (
+                    100_000,
+                    "https://docs.influxdata.com/influxdb/v1/administration/config/#max-values-per-tag--100000",
+                )
+            },
+        ),
+    ),
+    fixes={
+        "influxql": (
+            "Write {tag} as a field; keep as tags what has few values. Stored data, in slices of time (points that "
+            "then "
+            "share tags and time overwrite each other): SELECT * INTO {new:q} FROM {measurement:q} "
+            "WHERE time >= now() - 1d GROUP BY {keep}"
+        ),
+        "sql": (
+            "Keep {tag} as a plain column outside the key and the composite indexes of {measurement}, and tell "
+            "tsaudit: "
+            "columns: {{{measurement}: {{fields: [{tag}]}}}}. To look single ids up, one index of its own does: "
+            "CREATE INDEX {index:q} ON {measurement:q} ({tag:q});"
+        ),
+    },
+)
+def identifier_tag(case: Case) -> Iterator[Finding]:
+    """Tags that hold ids of events, orders, requests, traces or users: values that are used once or a few times.
+
+    A tag is reported when its values are shaped like ids and there are more than `max_ids`; when there are more than
+    `max_values_per_row` values per row; or when the engine's own limit on the values of a tag is near. Ids that are
+    scoped, few and used again and again, such as the ids of sensors, stay silent.
+
+    ## Why it matters
+
+    Every id opens a series of its own, which is written once and kept forever in the index. The number of series then
+    grows with traffic instead of with the things that are watched.
+
+    ## Example
+
+    `order_id=8c1f…` as a tag of `checkout`: 100,000 orders make 100,000 series of one point each.
+
+    ## Fix
+
+    Store the id as a field, or in a log store beside. Keep tags that group many points: shop, region, kind.
+
+    ## References
+
+    - Ids as tags, InfluxData's guide: https://awesome.influxdata.com/docs/part-2/designing-your-schema/
+    - Schema recommendations: https://docs.influxdata.com/influxdb/v1/concepts/schema_and_data_layout/
+    """
+    for measurement in case.measurements:
+        for tag in measurement.tags:
+            if tag.values is not None and (reason := _reason(case, measurement, tag)):
+                yield _finding(case, measurement, tag, *reason)
+
+
+def _reason(case: Case, measurement: Measurement, tag: Tag) -> tuple[str, float, Limit] | None:
+    """Why the tag is reported, with what was observed and the limit; None when it is not."""
+    from tsaudit.analysis import shapes
+
+    values = tag.values.value if tag.values else 0
+    limit = case.limit("max_ids", measurement)
+    kind = shapes.classify(tag.sample).kind
+    if kind in shapes.IDENTIFIER_KINDS and values > limit.value:
+        return f"{many(values, 'value')} shaped like ids ({kind.replace('_', ' ')})", values, limit
+    limit, rows = case.limit("max_values_per_row", measurement), measurement.rows
+    if rows is not None and rows.value and values >= case.limit("min_values", measurement).value:
+        ratio = values / rows.value
+        if ratio > limit.value:
+            return f"{many(values, 'value')} in {many(rows.value, 'row')}: hardly any is used again", ratio, limit
+    limit = case.limit("engine_values", measurement)
+    if limit.value and values >= 0.8 * limit.value:
+        return f"{many(values, 'value')}, {percent(values / limit.value)} of what one tag may have", values, limit
+    return None
+
+
+def _finding(case: Case, measurement: Measurement, tag: Tag, reason: str, observed: float, limit: Limit) -> Finding:
+    if tag.values is None:
+        raise ValueError("a tag without its count of values")
+    series = measurement.series.value if measurement.series else 0
+    evidence = [Evidence("distinct values", count(tag.values))]
+    if series:
+        evidence.append(
+            Evidence("values per series", f"{number(tag.values.value / series)} of {number(series)} series")
+        )
+    if measurement.rows is not None and measurement.rows.value:
+        per_row = tag.values.value / measurement.rows.value
+        evidence.append(Evidence("values per row", f"{number(per_row)} of {count(measurement.rows)} rows"))
+    return Finding(
+        subject=subject_of(measurement, tag.key),
+        severity=Severity.WARN,
+        message=f"Tag {tag.key} has {reason}.",
+        fix=case.fix(
+            tag=tag.key,
+            measurement=measurement.name,
+            new=f"{measurement.name}_new",
+            index=f"{measurement.name}_{tag.key}",
+            keep=case.quoted(t.key for t in measurement.tags if t.key != tag.key) or "no tag",
+        ),
+        observed=observed,
+        limit=limit,
+        unit=limit.unit,
+        guilty=tag.key,
+        share=min(tag.values.value / series, 1.0) if series else None,
+        samples=tag.sample[:3],
+        evidence=tuple(evidence),
+        facts=("tag_values", "row_count", "null_counts"),
+        source=tag.values.source,
+    )

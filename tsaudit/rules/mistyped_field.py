@@ -1,0 +1,122 @@
+"""FLD002."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tsaudit.column_types import is_text
+from tsaudit.finding import Evidence, Finding, Severity
+from tsaudit.phrases import count, number
+from tsaudit.profile import Field, Measurement
+from tsaudit.rule import Case, Threshold, rule, subject_of
+
+_CODE_NAME = re.compile(r"(^|_)(id|code|serial|zip|postcode|phone|version|no|nr|number|key|uuid)$|Id$", re.IGNORECASE)
+_SQL_TYPES = {"integer": "BIGINT", "float": "DOUBLE", "boolean": "BOOLEAN", "time": "TIMESTAMP"}
+_SQLITE_TYPES = {"integer": "INTEGER", "float": "REAL", "boolean": "INTEGER", "time": "TEXT"}
+_WORDS = {"integer": "whole numbers", "float": "numbers", "boolean": "true and false", "time": "times"}
+_AS_WRITTEN = {"integer": "42i", "float": "42.5", "boolean": "true", "time": "1709294400000000000i (nanoseconds)"}
+
+
+@rule(
+    code="FLD002",
+    title="A field has a type that does not fit its values",
+    severity=Severity.WARN,
+    guidelines=("C3",),
+    engines={"duckdb", "sqlite", "influxdb1"},
+    requires={"field_types", "field_values"},
+    uses={"row_count", "null_counts"},
+    thresholds=(
+        Threshold("min_rows", 20, "rows", "house judgement: fewer may all be numbers by chance"),
+        Threshold("min_whole_ratio", 1.0, "share of the values", "house judgement: one fraction proves a float"),
+    ),
+    fixes={
+        "influxql": (
+            "Write {field} as {kind}: {field}={written}. The type of a field is fixed per shard: write under a new "
+            "name "
+            "({new}), or from the begin of a new shard on; otherwise points are refused with a type conflict."
+        ),
+        "duckdb": "ALTER TABLE {measurement:q} ALTER COLUMN {field:q} TYPE {type};",
+        "sqlite": (
+            "ALTER TABLE {measurement:q} ADD COLUMN {new:q} {type}; UPDATE {measurement:q} SET {new:q} = "
+            "CAST({field:q} AS {type}); ALTER TABLE {measurement:q} DROP COLUMN {field:q};"
+        ),
+        "sql": "ALTER TABLE {measurement:q} ALTER COLUMN {field:q} TYPE {type} USING {field:q}::{type};",
+    },
+)
+def mistyped_field(case: Case) -> Iterator[Finding]:
+    """Text fields that hold numbers, booleans or times, and float fields that only ever hold whole numbers.
+
+    Judged by the values read within the window. The second is information: what is whole today may have a fraction
+    tomorrow. Text with leading zeros, and fields named like codes, stay text.
+
+    ## Why it matters
+
+    Text cannot be averaged or compared as numbers (`"9" > "10"`), takes more room and compresses worse. Queries have to
+    cast every value, and one that cannot be cast breaks them.
+
+    ## Example
+
+    `temperature="21.5"` as a string: `mean(temperature)` is an error in InfluxDB, and silently 0 elsewhere.
+
+    ## Fix
+
+    Write whole numbers as integers, decimals as floats, true and false as booleans, instants as times.
+
+    ## References
+
+    - The best data type: https://docs.influxdata.com/influxdb3/cloud-serverless/write-data/best-practices/schema-design/#use-the-best-data-type-for-your-data
+    - Field types of InfluxDB: https://docs.influxdata.com/influxdb/v1/write_protocols/line_protocol_reference/#data-types
+    """
+    for measurement in case.measurements:
+        rows = measurement.rows
+        if rows is None or rows.value < case.limit("min_rows", measurement).value:
+            continue
+        for field in measurement.fields:
+            if kind := _text_kind(field):
+                yield _finding(case, measurement, field, kind, Severity.WARN)
+            elif _is_whole(case, measurement, field):
+                yield _finding(case, measurement, field, "integer", Severity.INFO)
+
+
+def _text_kind(field: Field) -> str | None:
+    """The type the texts should have; None when they are texts for good."""
+    from tsaudit.analysis import shapes
+
+    if not all(is_text(t) for t in field.types) or _CODE_NAME.search(field.key):
+        return None
+    return shapes.number_kind(field.sample)
+
+
+def _is_whole(case: Case, measurement: Measurement, field: Field) -> bool:
+    limit = case.limit("min_whole_ratio", measurement).value
+    # A single value says nothing: most of them are zero.
+    several = field.distinct is not None and field.distinct.value > 1
+    return several and field.whole_ratio is not None and field.whole_ratio.value >= limit
+
+
+def _finding(case: Case, measurement: Measurement, field: Field, kind: str, severity: Severity) -> Finding:
+    types = _SQLITE_TYPES if case.profile.engine == "sqlite" else _SQL_TYPES
+    stored = " and ".join(field.types)
+    return Finding(
+        subject=subject_of(measurement, field.key),
+        severity=severity,
+        message=f"Field {field.key} is stored as {stored}, and all its values are {_WORDS[kind]}.",
+        fix=case.fix(
+            field=field.key,
+            measurement=measurement.name,
+            kind=_WORDS[kind],
+            written=_AS_WRITTEN[kind],
+            type=types[kind],
+            new=f"{field.key}_{kind}",
+        ),
+        guilty=field.key,
+        samples=field.sample[:3],
+        evidence=(
+            Evidence("stored as", stored),
+            Evidence("values are", _WORDS[kind]),
+            Evidence("distinct values read", count(field.distinct) if field.distinct else number(len(field.sample))),
+        ),
+        facts=("field_types", "field_values"),
+        source=field.distinct.source if field.distinct else None,
+    )

@@ -1,0 +1,247 @@
+"""CAR004."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING
+
+from tsaudit.finding import Evidence, Finding, Forecast, Limit, Severity, Subject
+from tsaudit.phrases import number, percent
+from tsaudit.profile import Count, Measurement
+from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.series_estimate import series_limit
+from tsaudit.timeline import Point
+
+if TYPE_CHECKING:
+    from tsaudit.analysis.growth import Growth
+
+
+@rule(
+    code="CAR004",
+    title="Series run away",
+    severity=Severity.CRITICAL,
+    guidelines=("A4",),
+    engines={"duckdb", "sqlite", "influxdb1"},
+    requires={"series_listing", "tag_values"},
+    uses={"database_series"},
+    thresholds=(
+        Threshold("min_series", 1_000, "series", "house judgement: below it no engine notices"),
+        Threshold("critical_days", 14, "days to the limit", "house judgement: the time a change needs to be deployed"),
+        Threshold("critical_factor", 10, "times the series before", "house judgement: an order of magnitude"),
+        Threshold(
+            "critical_min_series", 10_000, "series", "house judgement: a fleet that is being set up stays below it"
+        ),
+        Threshold("warn_factor", 2, "times the series before", "house judgement: more than a fleet grows by itself"),
+        Threshold("step_days", 14, "days", "house judgement: after that a new level is the level"),
+    ),
+    fixes={
+        "influxql": (
+            "Stop writing {tag} of {measurement} as a tag, today: write it as a field. What is stored goes with its "
+            "shards, or, "
+            "series by series, with DROP SERIES FROM {measurement:q} WHERE {tag:q} = '...'. See the newest values: "
+            "SHOW TAG VALUES FROM {measurement:q} WITH KEY = {tag:q} LIMIT 20"
+        ),
+        "sql": (
+            "Find what writes new values of {tag}: SELECT {tag:q}, count(*) FROM {measurement:q} GROUP BY 1 ORDER "
+            "BY 2 LIMIT 20; "
+            "then keep it out of the key, or write coarser values."
+        ),
+    },
+)
+def runaway_cardinality(case: Case) -> Iterator[Finding]:
+    """Series that grow: since when, how fast, which tag is to blame, and when the limit is reached.
+
+    Growth is told from steps and noise by the daily history of the counts. It is critical when the limit is likely to
+    be reached within `critical_days`, or when there are more than `critical_factor` times as many series as before; a
+    warning when the limit is within sight or the number doubled; otherwise information. With fewer than seven days of
+    history only a tenfold number is reported, as provisional. The limit is that of high-series-cardinality.
+
+    ## Why it matters
+
+    A tag without bound adds series every day, and nothing looks wrong until memory runs out or writes are refused.
+    Found early, the fix is one line in a writer; found late, it is a migration of everything that was stored.
+
+    ## Example
+
+    5 customers with 5 devices and 1 field are 25 series. 100,000 customers with 10 devices and 5 fields are 5,000,000.
+
+    ## Fix
+
+    Stop the writer from sending the guilty tag, or bound its values; then decide whether to drop what it wrote.
+
+    ## References
+
+    - Runaway cardinality, InfluxData's guide: https://awesome.influxdata.com/docs/part-2/designing-your-schema/
+    - Resolve high cardinality: https://docs.influxdata.com/influxdb/v2/write-data/best-practices/resolve-high-cardinality/
+    """
+    found: list[Finding] = []
+    for measurement in case.measurements:
+        limit = series_limit(case, measurement)
+        finding = _judge(case, subject_of(measurement), measurement.series, limit, measurement)
+        found += [finding] if finding else []
+    for database in case.profile.databases:
+        wider = _judge(case, Subject(database.name), database.series, series_limit(case), None)
+        if wider and not any(
+            f.subject.database == database.name and f.severity.rank >= wider.severity.rank for f in found
+        ):
+            found.append(wider)
+    yield from found
+
+
+@dataclass(frozen=True, slots=True)
+class _Course:
+    """How a count came to where it is."""
+
+    growth: Growth
+    forecast: Forecast | None
+    before: Point
+    now: Point
+
+    @property
+    def factor(self) -> float:
+        return self.now.value / max(self.before.value, 1.0)
+
+    @property
+    def since(self) -> date:
+        return self.growth.onset or self.before.day
+
+
+def _judge(
+    case: Case, subject: Subject, series: Count | None, limit: Limit, measurement: Measurement | None
+) -> Finding | None:
+    """The finding on one count; None when it does not run away."""
+    from tsaudit.analysis import growth
+
+    if series is None or series.value < case.limit("min_series", measurement).value:
+        return None
+    points = (*case.timeline.of("series", subject), Point(case.profile.day, series.value))
+    if len(points) < 2:
+        return None
+    days, values = [p.day for p in points], [p.value for p in points]
+    judged = growth.judge(days, values)
+    course = _Course(judged, growth.forecast(days, values, limit.value), _before(points, judged), points[-1])
+    severity = _severity(case, course, measurement)
+    return _finding(case, subject, series, limit, course, severity, measurement) if severity else None
+
+
+def _before(points: Sequence[Point], judged: Growth) -> Point:
+    """The newest point before the onset; the oldest one where there is no onset."""
+    earlier = [p for p in points if judged.onset is not None and p.day < judged.onset]
+    return earlier[-1] if earlier else points[0]
+
+
+def _severity(case: Case, course: _Course, measurement: Measurement | None) -> Severity | None:
+    def limit(name: str) -> float:
+        return case.limit(name, measurement).value
+
+    tenfold = course.factor >= limit("critical_factor")
+    if course.growth.kind == "unknown":
+        return Severity.WARN if tenfold else None
+    if course.growth.kind == "step":
+        age = (course.now.day - course.since).days
+        return Severity.WARN if course.factor >= limit("warn_factor") and age <= limit("step_days") else None
+    if course.growth.kind != "growth":
+        return None
+    days = course.forecast.days if course.forecast else None
+    near = days is not None and days <= limit("critical_days")
+    if near or (tenfold and course.now.value >= limit("critical_min_series")):
+        return Severity.CRITICAL
+    return Severity.WARN if days is not None or course.factor >= limit("warn_factor") else Severity.INFO
+
+
+def _finding(
+    case: Case,
+    subject: Subject,
+    series: Count,
+    limit: Limit,
+    course: _Course,
+    severity: Severity,
+    measurement: Measurement | None,
+) -> Finding:
+    shares = _growth_shares(case, measurement, course) if measurement else {}
+    guilty = max(shares, key=lambda tag: shares[tag][0]) if shares else None
+    tag = measurement.tag(guilty) if measurement and guilty else None
+    return Finding(
+        subject=subject,
+        severity=severity,
+        message=_message(course, limit, f"tag {guilty} makes {percent(shares[guilty][0])} of it" if guilty else ""),
+        fix=case.fix(tag=guilty, measurement=subject.measurement)
+        if guilty
+        else "Compare the tag values of its measurements with the snapshot before; the newest ones are the cause.",
+        observed=series.value,
+        limit=limit,
+        unit="series",
+        baseline=course.before.value,
+        guilty=guilty,
+        share=shares[guilty][0] if guilty else None,
+        samples=tag.sample[:3] if tag else (),
+        evidence=(
+            Evidence("series before", f"{number(course.before.value)} on {course.before.day}"),
+            Evidence("days of history", number(course.growth.points)),
+            *(
+                Evidence(f"values of {name}", f"{number(old)} to {number(new)} ({percent(share)} of the growth)")
+                for name, (share, old, new) in sorted(shares.items(), key=lambda item: -item[1][0])
+            ),
+        ),
+        since=course.since,
+        forecast=course.forecast,
+        facts=("series_listing", "tag_values", "database_series"),
+        source=series.source,
+    )
+
+
+def _message(course: _Course, limit: Limit, blame: str) -> str:
+    verb = "jumped" if course.growth.kind == "step" else "grew"
+    parts = [f"Series {verb} from {number(course.before.value)} to {number(course.now.value)} since {course.since}"]
+    if course.growth.growth_per_day:
+        parts[0] += f", {percent(course.growth.growth_per_day)} a day"
+    parts += [blame] if blame else []
+    parts += [_when(course.forecast, limit)] if course.forecast and course.forecast.days is not None else []
+    if course.growth.provisional:
+        parts.append("provisional, as history is short")
+    return "; ".join(parts) + "."
+
+
+def _when(forecast: Forecast, limit: Limit) -> str:
+    if not forecast.days:
+        return f"the limit of {number(limit.value)} is reached"
+    latest = number(round(forecast.days_high)) if forecast.days_high is not None else "many"
+    return (
+        f"at this rate the limit of {number(limit.value)} is reached in {number(round(forecast.days))} days "
+        f"({number(round(forecast.days_low or 0))} to {latest})"
+    )
+
+
+def _growth_shares(case: Case, measurement: Measurement, course: _Course) -> dict[str, tuple[float, float, float]]:
+    """Tag to its share of the growth, its values before and now; only tags that grew and follow from no other that did.
+
+    Series multiply, so shares are those of the logarithms.
+    """
+    grown: dict[str, tuple[float, float]] = {}
+    for tag in measurement.tags:
+        before = _values_before(case, measurement, tag.key, course.before.day)
+        if tag.values is not None and before is not None and tag.values.value > before:
+            grown[tag.key] = before, float(tag.values.value)
+    sets = measurement.tag_sets
+    known = {(d.determinant, d.dependent) for d in sets.dependencies} if sets else set()
+    free = {
+        tag: values
+        for tag, values in grown.items()
+        if not any((by, tag) in known and (tag, by) not in known for by in grown)
+    }
+    total = sum(math.log(new / old) for old, new in free.values())
+    return {tag: (math.log(new / old) / total, old, new) for tag, (old, new) in free.items()}
+
+
+def _values_before(case: Case, measurement: Measurement, tag: str, day: date) -> float | None:
+    """Distinct values on that day or the next one known; 1 for a tag that did not exist; None when not known."""
+    points = case.timeline.of("tag_values", subject_of(measurement, tag))
+    if points:
+        earlier = [p for p in points if p.day <= day]
+        return max((earlier[-1] if earlier else points[0]).value, 1.0)
+    previous = case.timeline.previous
+    same = [m for m in previous.measurements if subject_of(m) == subject_of(measurement)] if previous else []
+    return 1.0 if same and same[0].tag(tag) is None else None

@@ -1,0 +1,129 @@
+"""CAR005."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tsaudit.finding import Evidence, Finding, Severity, Subject
+from tsaudit.phrases import listed, number, percent
+from tsaudit.rule import Case, Threshold, rule
+
+if TYPE_CHECKING:
+    from tsaudit.analysis.shapes import NameFamily
+
+
+@rule(
+    code="CAR005",
+    title="Too many measurements",
+    severity=Severity.WARN,
+    guidelines=("A7",),
+    engines={"duckdb", "sqlite", "influxdb1"},
+    requires={"measurements"},
+    thresholds=(
+        Threshold("max_measurements", 1_000, "measurements", "house judgement: more than anybody can know by name"),
+        Threshold("max_family", 50, "names", "house judgement: a list of things one runs, not of things one measures"),
+    ),
+    fixes={
+        "influxql": (
+            "Write the families as one measurement each with what varies as tags: {proposals}. Then drop the old ones: "
+            "DROP MEASUREMENT {first:q}"
+        ),
+        "sql": (
+            "Keep each family in one table with what varies as columns: {proposals}. Copy table by table: "
+            "INSERT INTO {target:q} SELECT {values}, * FROM {first:q}; DROP TABLE {first:q};"
+        ),
+    },
+)
+def too_many_measurements(case: Case) -> Iterator[Finding]:
+    """Databases with more than `max_measurements` measurements or tables, and families of more than `max_family` names.
+
+    A family are names that differ only in data, such as `cpu_server_1`, `cpu_server_2` or `events_2024_01`.
+
+    ## Why it matters
+
+    Measurements are meant for kinds of things, of which there are few. When each host, customer or month has its own,
+    one question needs many queries, the catalogue grows without end, and every schema change has to be made many times.
+    It mostly happens to people who come from a key-value store.
+
+    ## Example
+
+    `Cpu.server-5.us-west.usage_user` and 800 more such names, where `cpu` with the tags host and region would do.
+
+    ## Fix
+
+    Put what varies into tags or columns, and the period into nothing at all: the rows have their time.
+
+    ## References
+
+    - Too many measurements, InfluxData's guide: https://awesome.influxdata.com/docs/part-2/designing-your-schema/
+    - Schema recommendations: https://docs.influxdata.com/influxdb/v1/concepts/schema_and_data_layout/
+    """
+    from tsaudit.analysis import shapes
+
+    for database in case.profile.databases:
+        names = [m.name for m in case.measurements if m.database == database.name]
+        families = sorted(shapes.name_families(names), key=lambda f: -len(f.members))
+        limit = case.limit("max_measurements")
+        if len(names) > limit.value:
+            yield _whole(case, database.name, len(names), families)
+        for family in families:
+            if len(family.members) > case.limit("max_family").value:
+                yield _family(case, database.name, family, len(names))
+
+
+def _whole(case: Case, database: str, names: int, families: list[NameFamily]) -> Finding:
+    limit = case.limit("max_measurements")
+    in_families = sum(len(f.members) for f in families)
+    return Finding(
+        subject=Subject(database),
+        severity=Severity.WARN,
+        message=f"{number(names)} measurements, more than {number(limit.value)}"
+        + (f"; {number(in_families)} of them have names that differ only in data." if in_families else "."),
+        fix=_fix(case, families[0])
+        if families
+        else "Look for things that should be rows of one measurement, and drop what is no longer written.",
+        observed=names,
+        limit=limit,
+        unit="measurements",
+        share=in_families / names,
+        samples=families[0].members[:3] if families else (),
+        evidence=tuple(Evidence(f.template, f"{number(len(f.members))} names") for f in families[:10]),
+        facts=("measurements",),
+    )
+
+
+def _family(case: Case, database: str, family: NameFamily, names: int) -> Finding:
+    size, limit = len(family.members), case.limit("max_family")
+    return Finding(
+        subject=Subject(database, family.template),
+        severity=Severity.WARN,
+        message=f"{number(size)} measurements have names that differ only in data: {family.template}.",
+        fix=_fix(case, family),
+        observed=size,
+        limit=limit,
+        unit="names",
+        share=size / names,
+        samples=family.members[:3],
+        evidence=(
+            Evidence("names", listed(family.members, 6)),
+            Evidence("share of all measurements", percent(size / names)),
+            *(Evidence(f"column or tag {part.name}", f"e.g. {part.example}") for part in family.tags),
+        ),
+        facts=("measurements",),
+    )
+
+
+def _fix(case: Case, family: NameFamily) -> str:
+    from tsaudit.dialect import quote_text
+
+    tags = [part.name for part in family.tags]
+    return case.fix(
+        proposals=f"{family.measurement} with {listed(tags)}" if tags else f"{family.measurement}, with nothing added",
+        target=family.measurement,
+        values=", ".join(
+            f"{quote_text(case.profile.engine, p.example)} AS {case.quoted([p.name])}" for p in family.tags
+        )
+        or "0 AS unused",
+        first=family.members[0],
+    )

@@ -1,0 +1,119 @@
+"""RET001."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tsaudit.finding import Evidence, Finding, Severity, Subject
+from tsaudit.phrases import listed, number, percent
+from tsaudit.profile import FOREVER, Database, Measurement, Retention
+from tsaudit.rule import Case, Threshold, rule
+from tsaudit.timeline import Point
+
+
+@rule(
+    code="RET001",
+    title="Data is kept forever",
+    severity=Severity.WARN,
+    guidelines=("F1",),
+    engines={"influxdb1"},
+    requires={"retention"},
+    uses={"database_series", "row_count"},
+    thresholds=(
+        Threshold("min_series", 1_000, "series", "house judgement: below it no engine notices"),
+        Threshold(
+            "max_rate_ratio", 1_000, "times the rows of another measurement", "house judgement: another kind of data"
+        ),
+    ),
+    fixes={
+        "influxql": (
+            "Give the database a lifetime (older data goes with its shards, at once): "
+            "ALTER RETENTION POLICY {policy:q} ON {database:q} DURATION 52w SHARD DURATION 7d. What has to live longer "
+            'goes to a policy of its own: CREATE RETENTION POLICY "long" ON {database:q} DURATION INF REPLICATION 1'
+        )
+    },
+)
+def unbounded_retention(case: Case) -> Iterator[Finding]:
+    """Databases whose default retention policy keeps all data forever.
+
+    Information by itself; a warning when the database's series grow. Measurements that differ much in how fast they are
+    written, or that nobody writes any more, are named: they may need lifetimes of their own.
+
+    ## Why it matters
+
+    Without a lifetime disk and index only ever grow, and series that nobody writes any more stay in the index. One
+    lifetime for everything is the other half of the mistake: the database's policy is as long as its most precious data
+    needs, and the busiest data is kept as long.
+
+    ## Example
+
+    Raw readings every second and daily sums in one database with the policy `autogen`, duration infinite.
+
+    ## Fix
+
+    Set a duration. Keep what lives longer, such as sums made by a continuous query, in a policy of its own.
+
+    ## References
+
+    - Retention policies: https://docs.influxdata.com/influxdb/v1/query_language/manage-database/#retention-policy-management
+    - Downsampling and retention: https://docs.influxdata.com/influxdb/v1/guides/downsample_and_retain/
+    """
+    for database in case.profile.databases:
+        policies = [r for r in database.retention or () if r.default]
+        inside = [m for m in case.measurements if m.database == database.name]
+        if inside and policies and policies[0].duration_s == FOREVER:
+            yield _finding(case, database, policies[0], inside)
+
+
+def _finding(case: Case, database: Database, policy: Retention, inside: Sequence[Measurement]) -> Finding:
+    subject = Subject(database.name)
+    growth = _growth(case, database)
+    message = f"Policy {policy.policy} keeps everything forever"
+    if growth:
+        message += f", while series grew from {number(growth[0].value)} on {growth[0].day} to {number(growth[1].value)}"
+    return Finding(
+        subject=subject,
+        severity=Severity.WARN if growth else Severity.INFO,
+        message=f"{message}.",
+        fix=case.fix(policy=policy.policy, database=database.name),
+        observed=database.series.value if database.series else None,
+        unit="series" if database.series else "",
+        baseline=growth[0].value if growth else None,
+        evidence=(Evidence("measurements", number(len(inside))), *_rates(case, inside), *_idle(inside)),
+        since=growth[0].day if growth else None,
+        facts=("retention", "database_series", "row_count"),
+        source=database.series.source if database.series else None,
+    )
+
+
+def _growth(case: Case, database: Database) -> tuple[Point, Point] | None:
+    """Where the growth of the series began, and where it is; None when they do not grow."""
+    from tsaudit.analysis import growth
+
+    if database.series is None or database.series.value < case.limit("min_series").value:
+        return None
+    now = Point(case.profile.day, database.series.value)
+    points = (*case.timeline.of("series", Subject(database.name)), now)
+    judged = growth.judge([p.day for p in points], [p.value for p in points])
+    if judged.kind != "growth":
+        return None
+    earlier = [p for p in points if judged.onset is None or p.day < judged.onset]
+    return (earlier[-1] if judged.onset and earlier else points[0]), now
+
+
+def _rates(case: Case, inside: Sequence[Measurement]) -> Iterator[Evidence]:
+    rows = {m.name: m.rows.value for m in inside if m.rows is not None and m.rows.value}
+    if not rows:
+        return
+    busiest = max(rows, key=lambda name: rows[name])
+    slow = [name for name in rows if rows[name] * case.limit("max_rate_ratio").value <= rows[busiest]]
+    if slow:
+        share = percent(rows[busiest] / sum(rows.values()))
+        yield Evidence("busiest measurement", f"{busiest}: {number(rows[busiest])} rows in the window, {share} of all")
+        yield Evidence("measurements with other rates under the same policy", listed(slow))
+
+
+def _idle(inside: Sequence[Measurement]) -> Iterator[Evidence]:
+    idle = [m.name for m in inside if m.rows is not None and not m.rows.value]
+    if idle:
+        yield Evidence("measurements without a row in the window, kept all the same", listed(idle))
