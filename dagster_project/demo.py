@@ -45,6 +45,8 @@ def main(end: datetime | None, days: int, config: Path) -> None:
     try:
         with _instance() as instance:
             done = run(config, instance, end.date() if end else datetime.now(UTC).date(), days)
+    except dg.Failure as failure:
+        raise click.ClickException(failure.description or "the history cannot be used") from None
     except (DemoError, config_file.ConfigError) as error:
         raise click.ClickException(str(error)) from None
     sys.exit(0 if done else 1)

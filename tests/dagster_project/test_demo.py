@@ -105,3 +105,10 @@ def test_a_broken_configuration_ends_the_demo_with_a_line(config: Path) -> None:
     result = tell(config)
     assert result.exit_code == 1
     assert result.output.startswith("Error: ")
+
+
+def test_a_history_in_the_way_ends_the_demo_with_a_line(config: Path) -> None:
+    (config.parent / "history.db").mkdir()
+    result = tell(config)
+    assert result.exit_code == 1
+    assert result.output.startswith("Error: ")

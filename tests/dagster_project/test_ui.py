@@ -11,6 +11,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -50,45 +51,44 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         patch.setenv("DAGSTER_HOME", str(folder / "home"))
         done = CliRunner().invoke(demo.main, ["--config", str(config), "--end", str(END), "--days", "4"])
         assert done.exit_code == 0, done.output
-        with _running(folder) as address:
+        with running(folder) as address:
             yield address
 
 
-class _running:  # noqa: N801 -- used like a function
-    """The web server as a process of its own."""
-
-    def __init__(self, folder: Path) -> None:
-        self._log = folder / "server.log"
-
-    def __enter__(self) -> str:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
-        program = Path(sys.executable).parent / "dagster-webserver"
-        command = [program, "-w", ROOT / "workspace.yaml", "-h", "127.0.0.1", "-p", str(port)]
-        environment = os.environ | {"DAGSTER_DISABLE_TELEMETRY": "1"}
-        with self._log.open("wb") as log:
-            self._process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
-        address = f"http://127.0.0.1:{port}"
-        for _ in range(240):
-            if self._process.poll() is not None:
-                break
-            try:
-                urllib.request.urlopen(f"{address}/server_info", timeout=2).close()
-            except OSError:
-                time.sleep(0.25)
-            else:
-                return address
-        self.__exit__()
-        raise AssertionError(f"the web server did not come up:\n{self._log.read_text()}")
-
-    def __exit__(self, *_: object) -> None:
-        self._process.terminate()
+@contextmanager
+def running(folder: Path) -> Iterator[str]:
+    """The web server as a process of its own, on a free port of loopback."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{probe.getsockname()[1]}"
+    program = Path(sys.executable).parent / "dagster-webserver"
+    command = [program, "-w", ROOT / "workspace.yaml", "-h", "127.0.0.1", "-p", address.rsplit(":", 1)[1]]
+    environment = os.environ | {"DAGSTER_DISABLE_TELEMETRY": "1"}
+    with (folder / "server.log").open("wb") as log:
+        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
+    try:
+        wait_for(address, process)
+        yield address
+    finally:
+        process.terminate()
         try:
-            self._process.wait(20)
+            process.wait(20)
         except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+            process.kill()
+            process.wait()
+
+
+def wait_for(address: str, process: subprocess.Popen[bytes]) -> None:
+    """Until the server answers; fails when it ends or takes longer than a minute."""
+    for _ in range(240):
+        assert process.poll() is None, "the web server ended; see server.log"
+        try:
+            urllib.request.urlopen(f"{address}/server_info", timeout=2).close()
+        except OSError:
+            time.sleep(0.25)
+        else:
+            return
+    raise AssertionError("the web server did not come up; see server.log")
 
 
 def ask(server: str, query: str) -> Any:

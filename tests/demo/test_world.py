@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -109,6 +111,19 @@ def test_a_file_that_is_no_database_is_told_in_one_line(world: World) -> None:
     with pytest.raises(DemoError, match=r"remove the file to begin the demo anew$") as caught:
         world.advance(FIRST)
     assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_another_process_holds_is_not_to_be_removed(world: World) -> None:
+    after(world, 1)
+    code = f"import duckdb, sys; c = duckdb.connect({str(world.path)!r}); print('open', flush=True); sys.stdin.read()"
+    holder = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"open\n"
+        with pytest.raises(DemoError, match=r"stop the other process, or wait for it$"):
+            world.last_day()
+    finally:
+        holder.communicate()
 
 
 def test_the_database_is_that_of_the_first_target(tmp_path: Path) -> None:

@@ -114,5 +114,8 @@ def _open(path: Path) -> Iterator[Connection]:
         finally:
             engine.dispose()
     except SQLAlchemyError as error:
-        first_line = str(getattr(error, "orig", error)).splitlines()[0]
-        raise DemoError(f"{path}: {first_line}; remove the file to begin the demo anew") from error
+        problem = str(getattr(error, "orig", error)).splitlines()[0]
+        # DuckDB lets one process in; another one is no reason to throw the file away.
+        busy = "lock" in problem
+        advice = "stop the other process, or wait for it" if busy else "remove the file to begin the demo anew"
+        raise DemoError(f"{path}: {problem}; {advice}") from error
