@@ -166,4 +166,5 @@ def _least_squares(basis: Array, target: Array, relative: bool) -> tuple[Array, 
     square += 1e-9 * np.trace(square, axis1=1, axis2=2)[:, None, None] * np.eye(basis.shape[2])
     coefficients = np.linalg.solve(square, transposed @ (target * weights)[:, None])[:, :, 0]
     fitted: Array = np.einsum("ijk,ik->ij", basis, coefficients)
-    return fitted, coefficients[:, 1]
+    slopes: Array = coefficients[:, 1]
+    return fitted, slopes
