@@ -41,7 +41,7 @@ def collect(targets: tuple[str, ...], config: str | None, day: date | None, outp
             profile = measure(target, connection, day=logical, wanted=required_facts(target.engine), now=as_of(logical))
         document = to_json(profile, indent=2) + b"\n"
         if output is None:
-            click.get_binary_stream("stdout").write(document)
+            click.echo(document, nl=False)
             continue
         file = output / f"{target.name}.json" if output.is_dir() else output
         try:

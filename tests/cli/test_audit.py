@@ -1,0 +1,217 @@
+"""`tsaudit audit`, `collect` and `report` on real databases."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.builders import DAY, a_finding, a_result, a_rule_result
+from tests.cli.conftest import Tsaudit
+from tsaudit.alerts import SendReport
+from tsaudit.cli import results
+from tsaudit.cli.audit import FAIL_ON
+from tsaudit.cli.errors import Exit
+from tsaudit.finding import Outcome, Severity, Subject
+from tsaudit.jsonfile import from_json
+from tsaudit.profile import Profile
+
+ON = ("--day", DAY.isoformat())
+
+
+def test_audit_when_something_is_wrong_says_what_and_how_to_fix_it(tsaudit: Tsaudit, folder: Path) -> None:
+    done = tsaudit("audit", *ON)
+    assert done.exit_code == Exit.FINDINGS
+    assert "shop  warn  sqlite" in done.stdout
+    assert "main/cpu.usage" in done.stdout
+    assert "Fix: " in done.stdout
+    assert f"report  file://{folder}/.tsaudit/reports/shop/{DAY}.html" in done.stdout
+    assert "2 targets: 1 warn, 1 ok" in done.stdout
+    assert (folder / ".tsaudit" / "reports" / "shop" / f"{DAY}.html").exists()
+
+
+def test_audit_when_one_target_is_named(tsaudit: Tsaudit) -> None:
+    done = tsaudit("audit", "plant", *ON)
+    assert done.exit_code == Exit.OK
+    assert done.stdout.startswith("plant  ok  sqlite")
+    assert "shop" not in done.stdout
+    assert "targets" not in done.stdout
+
+
+def test_audit_when_the_target_is_not_there(tsaudit: Tsaudit) -> None:
+    done = tsaudit("audit", "shopp")
+    assert done.exit_code == Exit.USAGE
+    assert "no target is named `shopp`; did you mean shop?" in done.stderr
+    assert "the configuration has shop, plant" in tsaudit("audit", "zzz").stderr
+
+
+def test_audit_when_json_is_asked_for(tsaudit: Tsaudit) -> None:
+    done = tsaudit("audit", *ON, "--format", "json")
+    shop, plant = json.loads(done.stdout)
+    assert (shop["target"], shop["verdict"], plant["target"], plant["verdict"]) == ("shop", "warn", "plant", "ok")
+    assert shop["findings"][0]["subject"] == "main/cpu.usage"
+    assert len(shop["findings"][0]["fingerprint"]) == 16
+    assert shop["error"] is None
+    assert shop["report"].endswith(f"/shop/{DAY}.html")
+    assert done.exit_code == Exit.FINDINGS
+    assert done.stdout.isascii()
+
+
+@pytest.mark.parametrize(("fail_on", "code"), zip(FAIL_ON, (1, 0, 1, 0), strict=True))
+def test_exit_code_when_the_verdict_is_warn(tsaudit: Tsaudit, fail_on: str, code: int) -> None:
+    assert tsaudit("audit", "shop", *ON, "--fail-on", fail_on).exit_code == code
+
+
+@pytest.mark.parametrize("fail_on", FAIL_ON)
+def test_exit_code_when_a_target_cannot_be_audited(tsaudit: Tsaudit, folder: Path, fail_on: str) -> None:
+    (folder / "plant.db").write_text("this is no database, and long enough to be looked at" * 20)
+    done = tsaudit("audit", *ON, "--fail-on", fail_on)
+    assert done.exit_code == Exit.NOT_AUDITED
+    assert "error: plant: " in done.stderr
+    assert "plant  warn" not in done.stdout
+    assert "plant  unknown" in done.stdout
+    assert "shop  warn" in done.stdout
+    assert "TGT001" in done.stdout
+
+
+def test_exit_code_when_a_report_cannot_be_written(tsaudit: Tsaudit, folder: Path) -> None:
+    (folder / ".tsaudit").mkdir()
+    (folder / ".tsaudit" / "reports").write_text("a file where the folder should be")
+    done = tsaudit("audit", "plant", *ON)
+    assert done.exit_code == Exit.NOT_AUDITED
+    assert "error: plant: " in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_no_tell_when_given_calls_nobody(tsaudit: Tsaudit, folder: Path) -> None:
+    config = (folder / "tsaudit.yaml").read_text()
+    slack = "slack: {token: xoxb-1, base_url: 'http://127.0.0.1:1/api/'}\nowners: {default: {channel: '#x'}}\n"
+    (folder / "tsaudit.yaml").write_text(slack + config)
+    assert tsaudit("audit", "shop", *ON, "--no-tell").exit_code == Exit.FINDINGS
+
+
+def test_exit_code_when_a_message_is_not_delivered(tsaudit: Tsaudit, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tsaudit.run.tell", lambda *_: SendReport(failed=1, errors=("#x: not in the channel",)))
+    done = tsaudit("audit", "plant", *ON)
+    assert done.exit_code == Exit.NOT_DELIVERED
+    assert "error: delivery: #x: not in the channel" in done.stderr
+
+
+def test_collect_and_audit_when_apart_say_what_audit_says(tsaudit: Tsaudit, folder: Path) -> None:
+    collected = tsaudit("collect", "shop", *ON)
+    assert collected.exit_code == Exit.OK
+    profile = from_json(Profile, collected.stdout)
+    assert (profile.target, profile.day) == ("shop", DAY)
+    (folder / "profile.json").write_text(collected.stdout)
+    apart = tsaudit("audit", "--profile", "profile.json", "--format", "json")
+    together = tsaudit("audit", "shop", *ON, "--format", "json")
+    assert apart.exit_code == together.exit_code == Exit.FINDINGS
+    (one,), (other,) = json.loads(apart.stdout), json.loads(together.stdout)
+    assert one["findings"] == other["findings"]
+    assert one["report"] is None
+
+
+def test_profile_when_judged_uses_the_limits_of_its_target(tsaudit: Tsaudit, folder: Path) -> None:
+    (folder / "profile.json").write_text(tsaudit("collect", "plant", *ON).stdout)
+    assert tsaudit("audit", "--profile", "profile.json").exit_code == Exit.OK
+    limits = "    limits: {high-series-cardinality.max_series: 3}\n"
+    with (folder / "tsaudit.yaml").open("a") as file:
+        file.write(limits)
+    limited = tsaudit("audit", "--profile", "profile.json")
+    assert limited.exit_code == Exit.FINDINGS
+    assert "CAR001" in limited.stdout
+
+
+def test_profile_when_there_is_no_configuration(tsaudit: Tsaudit, folder: Path) -> None:
+    (folder / "profile.json").write_text(tsaudit("collect", "shop", *ON).stdout)
+    (folder / "tsaudit.yaml").unlink()
+    assert tsaudit("audit", "--profile", "profile.json").exit_code == Exit.FINDINGS
+    assert tsaudit("audit", "--profile", "profile.json", "--config", "gone.yaml").exit_code == Exit.USAGE
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[1]", '{"target": 1}', "\x00"])
+def test_profile_when_the_file_is_something_else(tsaudit: Tsaudit, folder: Path, content: str) -> None:
+    (folder / "profile.json").write_text(content)
+    done = tsaudit("audit", "--profile", "profile.json")
+    assert done.exit_code == Exit.USAGE
+    assert "profile.json is no profile" in done.stderr
+
+
+def test_profile_when_given_with_targets(tsaudit: Tsaudit, folder: Path) -> None:
+    (folder / "profile.json").write_text("{}")
+    assert "leave them out" in tsaudit("audit", "shop", "--profile", "profile.json").stderr
+
+
+def test_collect_when_several_go_to_a_folder(tsaudit: Tsaudit, folder: Path) -> None:
+    (folder / "out").mkdir()
+    done = tsaudit("collect", *ON, "-o", "out")
+    assert done.exit_code == Exit.OK
+    assert done.stdout == ""
+    assert sorted(p.name for p in (folder / "out").iterdir()) == ["plant.json", "shop.json"]
+
+
+@pytest.mark.parametrize("output", [(), ("-o", "one.json")])
+def test_collect_when_several_have_nowhere_to_go(tsaudit: Tsaudit, output: tuple[str, ...]) -> None:
+    done = tsaudit("collect", *output)
+    assert done.exit_code == Exit.USAGE
+    assert "several targets need `--output`" in done.stderr
+
+
+def test_collect_when_the_file_cannot_be_written(tsaudit: Tsaudit) -> None:
+    done = tsaudit("collect", "shop", "-o", "no/such/folder.json")
+    assert done.exit_code == Exit.USAGE
+    assert "No such file or directory" in done.stderr
+
+
+def test_collect_when_there_is_no_database(tsaudit: Tsaudit, folder: Path) -> None:
+    (folder / "plant.db").unlink()
+    done = tsaudit("collect", "plant")
+    assert done.exit_code == Exit.NOT_AUDITED
+    assert done.stderr.startswith("error: ")
+    assert len(done.stderr.splitlines()) == 1
+    assert not (folder / "plant.db").exists()
+
+
+def test_report_when_written_again(tsaudit: Tsaudit, folder: Path) -> None:
+    tsaudit("audit", "shop", *ON)
+    page = folder / ".tsaudit" / "reports" / "shop" / f"{DAY}.html"
+    before = page.read_text()
+    page.unlink()
+    done = tsaudit("report", "shop")
+    assert done.exit_code == Exit.OK
+    assert done.stdout.strip() == f"file://{page}"
+    assert page.read_text() == before
+
+
+def test_report_when_nothing_was_audited(tsaudit: Tsaudit) -> None:
+    assert "`shop` was never audited" in tsaudit("report", "shop").stderr
+    tsaudit("audit", "shop", *ON)
+    done = tsaudit("report", "shop", "--day", "2020-01-01")
+    assert done.exit_code == Exit.USAGE
+    assert f"shop was not audited on 2020-01-01; near it is {DAY}" in done.stderr
+
+
+def test_text_when_there_are_very_many_findings(capsys: pytest.CaptureFixture[str]) -> None:
+    many = [a_finding(Subject("main", f"t{i:02}")) for i in range(25)]
+    found = results.of_result(a_result(a_rule_result(*many)))
+    results.print_text(found, everything=False)
+    short = capsys.readouterr().out
+    assert short.count("Fix: ") == 20
+    assert "... and 5 findings more; --all prints them" in short
+    results.print_text(found, everything=True)
+    assert capsys.readouterr().out.count("Fix: ") == 25
+
+
+def test_text_when_names_are_hostile(capsys: pytest.CaptureFixture[str]) -> None:
+    nasty = a_finding(Subject("main", "cpu\x1b[2J\u202e\n"), Severity.CRITICAL, message="a\x07b", fix="c\r\nd")
+    results.print_text(results.of_result(a_result(a_rule_result(nasty))), everything=False)
+    text = capsys.readouterr().out
+    assert all(line.isprintable() for line in text.splitlines())
+    assert len(text.splitlines()) == 4
+
+
+def test_text_when_a_rule_could_not_be_judged_says_why(capsys: pytest.CaptureFixture[str]) -> None:
+    broken = a_rule_result(outcome=Outcome.ERROR, reason="ZeroDivisionError: by zero")
+    results.print_text(results.of_result(a_result(broken)), everything=False)
+    assert "  unknown   CAR001  ZeroDivisionError: by zero" in capsys.readouterr().out
