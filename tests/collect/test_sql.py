@@ -238,7 +238,7 @@ def test_sqlite_values_of_mixed_types(tmp_path: Path) -> None:
     profile = collected(Target(name="t", engine="sqlite", url=f"sqlite:///{tmp_path}/t.db"))
     assert profile.gaps == ()
     (t,) = profile.measurements
-    by_key = {x.key: x.sample for x in (*t.tags, *t.fields)}
+    by_key = {tag.key: tag.sample for tag in t.tags} | {field.key: field.sample for field in t.fields}
     assert set(by_key["host"]) >= {"3", "a", "b"}
     assert {"1", "2.5", "three"} < set(by_key["v"])
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import unquote, urlencode, urlsplit
 
 import pyarrow as pa
 import urllib3
@@ -43,12 +43,16 @@ def connect(
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ConnectorError("the URL is not of the form http://host:8086")
     address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
-    login = (username or parts.username, password or parts.password)
+    login = (username or _decoded(parts.username), password or _decoded(parts.password))
     connection = InfluxConnection(address, login, float(options.get("connect_timeout_s", 10.0)))
     try:
         yield connection
     finally:
         connection.close()
+
+
+def _decoded(text: str | None) -> str | None:
+    return None if text is None else unquote(text)
 
 
 class InfluxConnection:
@@ -146,7 +150,8 @@ def _documents(response: urllib3.BaseHTTPResponse, deadline: float, rows: Rows) 
     rest = b""
     while True:
         _wait_at_most(response, deadline)
-        data = response.read(_READ_BYTES)
+        # What is there, and no waiting until the buffer is full: the deadline holds for a server that drips, too.
+        data = response.read1(_READ_BYTES)
         rows.bytes = (rows.bytes or 0) + len(data)
         *lines, rest = (rest + data).split(b"\n")
         for line in lines:
