@@ -164,7 +164,6 @@ def _least_squares(basis: Array, target: Array, relative: bool) -> tuple[Array, 
     # The last term keeps a step that coincides with the onset from making the equations unsolvable.
     square = transposed @ weighted
     square += 1e-9 * np.trace(square, axis1=1, axis2=2)[:, None, None] * np.eye(basis.shape[2])
-    coefficients = np.linalg.solve(square, transposed @ (target * weights)[:, None])[:, :, 0]
+    coefficients: Array = np.linalg.solve(square, transposed @ (target * weights)[:, None])[:, :, 0]
     fitted: Array = np.einsum("ijk,ik->ij", basis, coefficients)
-    slopes: Array = coefficients[:, 1]
-    return fitted, slopes
+    return fitted, coefficients[:, 1]

@@ -73,7 +73,7 @@ def _parse_some(keys: pa.StringArray) -> dict[str, pa.StringArray]:
     cuts = _cuts(tokens, equals, escaped_equals)
     bad = np.flatnonzero(tokens.is_tag & (cuts < 0))
     if len(bad):
-        line = int(np.searchsorted(bounds, tokens.start[bad[0]], side="right")) - 1
+        line = int((~tokens.is_tag[: bad[0]]).sum()) - 1
         raise ValueError(f"not a series key, a tag without '=': {keys[line].as_py()!r}")
     return _columns(text, tokens, cuts, escapes)
 

@@ -168,8 +168,8 @@ RULES: Final = (
     Rule("boolean", _pattern(r"true|false|yes|no|on|off")),
     Rule("path", _pattern(r"/\S*|~/\S*|\.{1,2}/\S*|[a-z]:\\.*|\\\\[^\\]+\\.*"), sure=False),
     Rule("sql", _pattern(
-        r"\s*(?:select\b.*\bfrom\b|insert\s+into\b|update\b.*\bset\b|delete\s+from\b|with\b.*\bas\s*\(|"
-        r"(?:create|alter|drop|truncate)\s+(?:table|index|view|database)\b)[\s\S]*"
+        r"(?s:\s*(?:select\b.*\bfrom\b|insert\s+into\b|update\b.*\bset\b|delete\s+from\b|with\b.*\bas\s*\(|"
+        r"(?:create|alter|drop|truncate)\s+(?:table|index|view|database)\b).*)"
     )),
     Rule("json", _pattern(r"\{\s*\"[\s\S]*\}|\[\s*[\[{\"][\s\S]*\]")),
     Rule("composite", _PAIRS, sure=False),

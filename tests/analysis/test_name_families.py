@@ -1,0 +1,110 @@
+"""Names with data in them, and their false friends."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tsaudit.analysis.shapes import NameFamily, Part, name_families
+
+
+def test_the_measurement_of_the_guideline_falls_apart_by_itself():
+    assert name_families(["Cpu.server-5.us-west.usage_user"]) == [
+        NameFamily(
+            template="Cpu.{host}.{region}.usage_user",
+            members=("Cpu.server-5.us-west.usage_user",),
+            measurement="cpu",
+            tags=(Part("host", "server-5"), Part("region", "us-west")),
+            field="usage_user",
+        )
+    ]
+
+
+def test_a_family_may_measure_several_things():
+    names = ["Cpu.server-6.us-east.usage_system", "Cpu.server-5.us-west.usage_user"]
+    (family,) = name_families([*names, "mem"])
+    assert family.template == "Cpu.{host}.{region}.{field}"
+    assert family.members == tuple(sorted(names))
+    assert family.field == "usage_user"
+
+
+@pytest.mark.parametrize(
+    ("names", "template", "measurement", "tags"),
+    [
+        (["events_2024_01", "events_2024_02"], "events_{date}", "events", []),
+        (["visits_20240101", "visits_20240102"], "visits_{date}", "visits", []),
+        (["visits20240101", "visits20240102"], "visits{date}", "visits", []),
+        (["logs-2024-01-01", "logs-2024-01-02"], "logs-{date}", "logs", []),
+        (["hits.2024.01.02", "hits.2024.01.03"], "hits.{date}", "hits", []),
+        (["hits.2024w05", "hits.2024w06"], "hits.{date}", "hits", []),
+        (["sales_2024_q1", "sales_2024_q2"], "sales_{date}", "sales", []),
+        (["sales_jan_2024", "sales_feb_2024"], "sales_{date}", "sales", []),
+        (["census_2010", "census_2020"], "census_{date}", "census", []),
+        (["20240101", "20240102"], "{date}", "measurement", []),
+        (["sensor_1", "sensor_2", "sensor_3"], "sensor_{n}", "sensor", [Part("part_1", "1")]),
+        (["cpu0", "cpu1", "cpu2", "cpu3"], "cpu{n}", "cpu", [Part("part_1", "0")]),
+        (["server-1_load", "server-2_load"], "{host}_load", "load", [Part("host", "server-1")]),
+        (["us-west_cpu", "us-east_cpu"], "{region}_cpu", "cpu", [Part("region", "us-east")]),
+        (["prod_cpu", "dev_cpu"], "{env}_cpu", "cpu", [Part("env", "dev")]),
+        (["job_8f3a9c21b7", "job_17bd09e2ac"], "job_{id}", "job", [Part("id", "17bd09e2ac")]),
+        (["up.10_0_0_1.x", "up.10_0_0_2.x"], "up.{host}.x", "up", [Part("host", "10_0_0_1")]),
+        (["server-1.us-west.cpu"], "{host}.{region}.cpu", "cpu", [Part("host", "server-1"), Part("region", "us-west")]),
+        (
+            ["net.server-1.server-2.rtt"],
+            "net.{host}.{host}.rtt",
+            "net",
+            [Part("host", "server-1"), Part("host_2", "server-2")],
+        ),
+        (["disk.sda1.free", "disk.sda2.free", "disk.sdb1.free"], "disk.{n}.free", "disk", [Part("part_1", "sda1")]),
+    ],
+)
+def test_families_are_found(names, template, measurement, tags):
+    (family,) = name_families(["weather", *names])
+    assert (family.template, family.measurement, list(family.tags)) == (template, measurement, tags)
+    assert set(family.members) == set(names)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["http_2xx", "http_4xx", "http_5xx"],
+        ["http_200", "http_404", "http_500", "http_503"],
+        ["p50", "p90", "p95", "p99"],
+        ["latency_p50", "latency_p90", "latency_p95", "latency_p99"],
+        ["load1", "load5", "load15", "load60"],
+        ["ipv4", "ipv6"],
+        ["sha1", "sha256", "sha512", "sha384"],
+        ["orders_v1", "orders_v2", "orders_v3", "orders_v4"],
+        ["http.server.duration", "http.client.duration", "jvm.memory.used"],
+        ["ibm.db2.latency"],
+        ["backup_20240101"],
+        ["events_2024"],
+        ["prod_cpu"],
+        ["sensor_1", "sensor_2"],
+        ["cpu0", "cpu1", "cpu2"],
+        ["us-west_cpu"],
+        ["disk.sda1.free"],
+        ["weather", "air_quality", "cpu", "mem", "mem_2"],
+        [],
+    ],
+)
+def test_false_friends_are_kept_out(names):
+    assert name_families(names) == []
+
+
+def test_families_of_different_words_stay_apart():
+    names = ["events_2024_01", "events_2024_02", "hits_2024_01", "hits_2024_02"]
+    assert [f.measurement for f in name_families(names)] == ["events", "hits"]
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    st.lists(st.text("aZ9._-é{}", max_size=12) | st.from_regex(r"[a-z]{1,3}[._-]\d{1,8}", fullmatch=True), max_size=12)
+)
+def test_each_name_is_in_one_family_at_most(names):
+    families = name_families(names)
+    members = [m for f in families for m in f.members]
+    assert len(members) == len(set(members))
+    assert set(members) <= set(names)
+    assert all(f.measurement and len({t.name for t in f.tags}) == len(f.tags) for f in families)
