@@ -1,0 +1,193 @@
+"""The whole path: databases in, history, incidents, reports and messages out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from tests.builders import DAY, NOW
+from tests.databases import Dataset, Row, Table, times, write
+from tests.servers import Influxd
+from tsaudit import run
+from tsaudit.config import Incidents, Report, Settings, Target
+from tsaudit.connector import Connection, Rows
+from tsaudit.connectors import open_connection
+from tsaudit.finding import UNREACHABLE_CODE, Verdict
+from tsaudit.history import incidents
+from tsaudit.history.incidents import ChangeKind, State
+from tsaudit.history.store import Store
+from tsaudit.profile import Reason
+
+NEXT_DAY = DAY + timedelta(days=1)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store.open(f"sqlite:///{tmp_path}/history.db") as opened:
+        yield opened
+
+
+def settings_for(tmp_path: Path, *targets: Target, **changes: Any) -> Settings:
+    known: dict[str, Any] = {
+        "history": SecretStr(f"sqlite:///{tmp_path}/history.db"),
+        "report": Report(folder=str(tmp_path / "reports")),
+        "incidents": Incidents(open_after=1, resolve_after=1),
+        "targets": targets,
+    }
+    return Settings(**(known | changes))
+
+
+def a_table(name: str = "cpu", *, text_numbers: bool = False) -> Table:
+    value = "string" if text_numbers else "float"
+    rows = [
+        Row(at, {"host": f"host-{i % 5}"}, {"usage": f"{i % 90}" if text_numbers else i / 7})
+        for i, at in enumerate(times(300))
+    ]
+    return Table(name, tags=("host",), fields={"usage": value}, rows=rows, key=("time", "host"))
+
+
+def test_target_is_audited_remembered_reported_and_told_when_something_is_wrong(tmp_path: Path, store: Store) -> None:
+    target = write(Dataset([a_table(text_numbers=True)]), "duckdb", tmp_path / "a.duckdb")
+    settings = settings_for(tmp_path, target)
+
+    done = run.audit_target(target, settings, store, day=DAY)
+
+    assert done.error is None
+    assert done.verdict is Verdict.WARN
+    assert [c.kind for c in done.changes] == [ChangeKind.OPENED]
+    assert store.days("test") == [DAY]
+    assert store.result("test", DAY) == done.result
+    assert done.report is not None
+    assert "usage" in Path(done.report.path).read_text()
+    said: list[str] = []
+    sent = run.tell(settings, store, said.append)
+    assert sent.not_sent == 1
+    assert "usage" in "\n".join(said)
+
+
+def test_second_audit_of_a_day_changes_nothing_when_the_database_has_not(tmp_path: Path, store: Store) -> None:
+    target = write(Dataset([a_table(text_numbers=True)]), "duckdb", tmp_path / "a.duckdb")
+    settings = settings_for(tmp_path, target)
+    run.audit_target(target, settings, store, day=DAY)
+    run.tell(settings, store, lambda _line: None)
+
+    again = run.audit_target(target, settings, store, day=DAY)
+
+    assert [c.kind for c in again.changes] == [ChangeKind.OPENED]
+    assert len(incidents.current(store)) == 1
+    assert run.tell(settings, store, lambda _line: None).not_sent == 0
+
+
+def test_target_that_is_gone_is_unknown_and_an_incident_and_closes_nothing(tmp_path: Path, store: Store) -> None:
+    path = tmp_path / "a.duckdb"
+    target = write(Dataset([a_table(text_numbers=True)]), "duckdb", path)
+    settings = settings_for(tmp_path, target)
+    run.audit_target(target, settings, store, day=DAY)
+    path.rename(tmp_path / "elsewhere.duckdb")
+
+    gone = run.audit_target(target, settings, store, day=NEXT_DAY)
+
+    assert gone.verdict is Verdict.UNKNOWN
+    assert gone.error is not None
+    assert "a.duckdb" in gone.error
+    open_now = {i.code for i in incidents.current(store) if i.state is State.OPEN}
+    assert len(open_now) == 2
+    assert UNREACHABLE_CODE in open_now
+
+    (tmp_path / "elsewhere.duckdb").rename(path)
+    back = run.audit_target(target, settings, store, day=NEXT_DAY + timedelta(days=1))
+    assert back.error is None
+    assert ChangeKind.RESOLVED in {c.kind for c in back.changes if c.incident.code == UNREACHABLE_CODE}
+    assert not [c for c in back.changes if c.incident.code.startswith("DRF")]
+
+
+def test_one_failing_target_neither_stops_nor_hides_the_others(tmp_path: Path, store: Store) -> None:
+    good = [write(Dataset([a_table()]), "sqlite", tmp_path / f"{name}.db", name=name) for name in ("first", "second")]
+    bad = Target(name="bad", engine="sqlite", url=SecretStr(f"sqlite:///{tmp_path}/nothing.db"))
+    settings = settings_for(tmp_path, good[0], bad, good[1])
+
+    runs = {r.target: r for r in run.audit_targets(settings.targets, settings, store, day=DAY)}
+
+    assert set(runs) == {"first", "second", "bad"}
+    assert [name for name, done in runs.items() if done.error] == ["bad"]
+    assert runs["first"].verdict is Verdict.OK
+    assert store.targets() == ["bad", "first", "second"]
+
+
+def test_alert_is_queued_when_the_report_cannot_be_written(tmp_path: Path, store: Store) -> None:
+    target = write(Dataset([a_table(text_numbers=True)]), "duckdb", tmp_path / "a.duckdb")
+    (tmp_path / "taken").write_text("a file where the folder should be")
+    settings = settings_for(tmp_path, target, report=Report(folder=str(tmp_path / "taken")))
+
+    done = run.audit_target(target, settings, store, day=DAY)
+
+    assert done.report is None
+    assert done.error is not None
+    assert run.tell(settings, store, lambda _line: None).not_sent == 1
+
+
+def test_audit_goes_on_with_gaps_when_the_server_is_killed_midway(
+    own_influxd: Influxd, tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables = [a_table(name) for name in ("cpu", "disk", "net")]
+    target = write(Dataset(tables), "influxdb1", own_influxd.url, name="metrics")
+    settings = settings_for(tmp_path, target)
+    run.audit_target(target, settings, store, day=DAY)
+
+    @contextmanager
+    def killed_while_listing(target: Target) -> Iterator[Connection]:
+        with open_connection(target) as connection:
+            yield Killer(connection, own_influxd)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(run, "open_connection", killed_while_listing)
+        broken = run.audit_target(target, settings, store, day=NEXT_DAY)
+    own_influxd.start()
+    clean = run.audit_target(target, settings, store, day=NEXT_DAY + timedelta(days=1))
+
+    assert broken.profile is not None
+    assert {gap.reason for gap in broken.profile.gaps} == {Reason.UNREACHABLE}
+    assert broken.verdict is Verdict.UNKNOWN
+    assert [c.incident.code for c in broken.changes] == [UNREACHABLE_CODE]
+    assert clean.error is None
+    assert clean.profile is not None
+    assert clean.profile.gaps == ()
+    assert [c.kind for c in clean.changes] == [ChangeKind.RESOLVED]
+    assert len(store.days("metrics")) == 3
+
+
+class Killer:
+    """A connection whose server dies while the second measurement's tag sets are being listed."""
+
+    def __init__(self, connection: Connection, server: Influxd) -> None:
+        self._connection = connection
+        self._server = server
+        self._listings = 0
+        self.server_version = connection.server_version
+
+    def query(self, fact: str, timeout_s: float, **parameters: Any) -> Rows:
+        if fact == "series_listing":
+            self._listings += 1
+            if self._listings == 2:
+                self._server.kill()
+        return self._connection.query(fact, timeout_s, **parameters)
+
+    def reconnect(self) -> Connection:
+        return self._connection.reconnect()
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def test_as_of_is_now_while_the_day_lasts_and_its_end_afterwards() -> None:
+    morning = datetime(2026, 3, 31, 6, tzinfo=UTC)
+
+    assert run.as_of(date(2026, 3, 31), morning) == morning
+    assert run.as_of(date(2026, 3, 30), morning) == datetime(2026, 3, 31, tzinfo=UTC)
+    assert NOW.date() == DAY
