@@ -5,7 +5,10 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 import sys
+import threading
+from contextlib import closing
 from pathlib import Path
+from typing import Any, Final
 
 import pytest
 from alembic.autogenerate import compare_metadata
@@ -20,6 +23,15 @@ from tsaudit.history import database
 from tsaudit.history.database import HEAD, VERSION_TABLE
 from tsaudit.history.schema import decision, metadata
 from tsaudit.history.store import HistoryError, Store
+
+A_DECISION: Final[dict[str, Any]] = {
+    "fingerprint": "f",
+    "kind": "ack",
+    "owner": "ann",
+    "reason": "why",
+    "made_at": NOW.replace(tzinfo=None),
+    "severity": "warn",
+}
 
 _OPENER = """
 import sys
@@ -159,6 +171,43 @@ def test_reading_keeps_no_writer_waiting(store: Store) -> None:
             writer.execute(text("DELETE FROM figure"))
 
 
+def test_reading_sees_one_state_throughout(store: Store) -> None:
+    query = select(func.count()).select_from(decision)
+    with store.reading() as reader:
+        before = reader.execute(query).scalar()
+        with store.writing("other") as writer:
+            writer.execute(insert(decision).values(**A_DECISION))
+        assert reader.execute(query).scalar() == before == 0
+    with store.reading() as reader:
+        assert reader.execute(query).scalar() == 1
+
+
+def test_open_while_somebody_writes_does_not_wait(store: Store, address: str) -> None:
+    with store.writing("other") as writer:
+        writer.execute(insert(decision).values(**A_DECISION))
+        Store.open(address).close()
+
+
+@pytest.mark.parametrize("held_s", [0.3, 60])
+def test_open_waits_for_whoever_has_the_fresh_file_locked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, held_s: float
+) -> None:
+    monkeypatch.setattr(database, "_BUSY_S", 1)
+    with closing(sqlite3.connect(tmp_path / "h.db", isolation_level=None, check_same_thread=False)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        release = threading.Timer(held_s, other.rollback)
+        release.start()
+        try:
+            if held_s < 1:
+                Store.open(f"sqlite:///{tmp_path}/h.db").close()
+            else:
+                with pytest.raises(HistoryError, match="database is locked"):
+                    Store.open(f"sqlite:///{tmp_path}/h.db")
+        finally:
+            release.cancel()
+            release.join()
+
+
 def test_sqlite_is_set_up_for_many_users(tmp_path: Path) -> None:
     with Store.open(f"sqlite:///{tmp_path}/history.db") as store, store.reading() as connection:
         settings = [
@@ -169,11 +218,9 @@ def test_sqlite_is_set_up_for_many_users(tmp_path: Path) -> None:
 
 
 def test_writing_leaves_nothing_when_it_breaks_off(store: Store) -> None:
-    row = {"fingerprint": "f", "kind": "ack", "owner": "o", "reason": "r", "made_at": NOW.replace(tzinfo=None)}
-
     def half_done() -> None:
         with store.writing("x") as connection:
-            connection.execute(insert(decision).values(**row, severity="warn"))
+            connection.execute(insert(decision).values(**A_DECISION))
             raise RuntimeError
 
     with pytest.raises(RuntimeError):

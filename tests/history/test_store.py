@@ -111,6 +111,7 @@ def test_save_of_the_same_audit_only_notes_the_report(store: Store) -> None:
     store.save(profile, a_result(), "https://reports/demo")
     with store.reading() as connection:
         assert connection.execute(select(snapshot.c.report_url)).scalars().all() == ["https://reports/demo"]
+    assert store.profile("demo", DAY) == profile
     assert figures_kept(store) == len(list(figures(profile)))
 
 
@@ -168,6 +169,15 @@ def test_previous_skips_a_snapshot_that_does_not_show_the_whole_schema(store: St
     save(store, -1, gaps=(Gap(fact, Reason.DENIED, "no right"),))
     assert store.timeline("demo", DAY).previous == profile_on(-2)
     assert store.timeline("demo", DAY).of("series", CPU) == (Point(on(-2), 3.0), Point(on(-1), 3.0))
+
+
+def test_previous_is_a_partial_snapshot_when_no_recent_one_is_whole(store: Store) -> None:
+    gaps = (Gap("columns", Reason.DENIED, "no right", "secret"),)
+    save(store, -9)
+    save(store, -2, gaps=gaps)
+    assert store.timeline("demo", on(-1)).previous == profile_on(-9), "a week is recent"
+    save(store, -1, gaps=gaps)
+    assert store.timeline("demo", DAY).previous == profile_on(-1, gaps=gaps)
 
 
 def test_previous_may_lack_figures(store: Store) -> None:

@@ -26,6 +26,8 @@ T = TypeVar("T")
 SCHEMA_FACTS: Final = frozenset({"databases", "measurements", "columns", "tag_keys", "field_types"})
 """Without a gap in these, what a profile does not show does not exist."""
 
+_WHOLE_WITHIN: Final = timedelta(days=7)
+
 _LONGEST_SUBJECT_BYTES: Final = 2000
 """PostgreSQL indexes no longer text than about 2,700 bytes; the figures of longer names are not followed."""
 
@@ -101,9 +103,11 @@ class Store:
             return list(connection.execute(select(snapshot.c.target).distinct().order_by("target")).scalars())
 
     def timeline(self, target: str, before: date, days: int = 90) -> Timeline:
-        """All figures of the `days` days before the day, and the newest snapshot before it that is whole.
+        """All figures of the `days` days before the day, and the snapshot before it to compare with.
 
-        Whole is one that lists everything there is: from a partial one, what is missing would look deleted.
+        That is the newest whole one, if it is at most a week older than the newest: where the last audits saw only
+        a part of the schema, what changed in the rest shows up all the same. Where no audit sees everything, a
+        database being denied for good, it is the newest, whose gaps say what it cannot tell.
         """
         with self.reading() as connection:
             return Timeline(
@@ -175,14 +179,15 @@ def _of_day(column: Any, target: str, day: date) -> Any:
 
 
 def _previous(connection: Connection, target: str, before: date) -> Profile | None:
-    candidates = (
-        select(snapshot.c.id)
-        .where(snapshot.c.target == target, snapshot.c.day < before)
-        .where(snapshot.c.profile.is_not(None), snapshot.c.schema_complete == 1)
+    measured = (
+        select(snapshot.c.id, snapshot.c.day, snapshot.c.schema_complete)
+        .where(snapshot.c.target == target, snapshot.c.day < before, snapshot.c.profile.is_not(None))
         .order_by(snapshot.c.day.desc())
     )
-    for snapshot_id in connection.execute(candidates).scalars().all():
-        blob = connection.execute(select(snapshot.c.profile).where(snapshot.c.id == snapshot_id)).scalar()
+    rows = connection.execute(measured).all()
+    whole = [row for row in rows if row.schema_complete and row.day >= rows[0].day - _WHOLE_WITHIN]
+    for row in (*whole, *rows):
+        blob = connection.execute(select(snapshot.c.profile).where(snapshot.c.id == row.id)).scalar()
         if (found := _profile(blob)) is not None:
             return found
     return None
