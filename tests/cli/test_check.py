@@ -1,0 +1,141 @@
+"""`tsaudit check`: what it tries, and what it says about what is missing."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+from tests.cli.conftest import CONFIG, Tsaudit
+from tsaudit.cli.errors import Exit
+from tsaudit.profile import Gap, Reason
+
+
+def configure(folder: Path, top: str) -> None:
+    (folder / "tsaudit.yaml").write_text(top + CONFIG)
+
+
+def test_check_when_all_is_well(tsaudit: Tsaudit, folder: Path) -> None:
+    configure(folder, "report: {base_url: 'http://reports'}\n")
+    done = tsaudit("check")
+    assert done.exit_code == Exit.OK
+    lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
+    assert lines[0] == "configuration ok tsaudit.yaml: 2 targets"
+    assert lines[1] == "history ok 0 targets known"
+    assert lines[2] == f"reports ok {folder}/.tsaudit/reports can be written to"
+    assert lines[3] == "slack ok no token and no webhook: messages are shown here"
+    assert lines[4].startswith("shop ok sqlite 3.")
+    assert lines[4].endswith("rules can be judged")
+    assert lines[5].startswith("plant ok sqlite 3.")
+    assert list((folder / ".tsaudit" / "reports").iterdir()) == []
+
+
+def test_check_when_one_target_is_named(tsaudit: Tsaudit) -> None:
+    done = tsaudit("check", "plant")
+    assert "plant " in done.stdout
+    assert "shop " not in done.stdout
+
+
+def test_check_when_a_target_cannot_be_reached(tsaudit: Tsaudit, folder: Path) -> None:
+    (folder / "shop.db").unlink()
+    done = tsaudit("check")
+    assert done.exit_code == Exit.NOT_AUDITED
+    assert "shop           failed " in done.stdout
+    assert "plant          ok " in done.stdout
+
+
+def test_check_when_rights_are_missing_names_the_rules(tsaudit: Tsaudit, monkeypatch: pytest.MonkeyPatch) -> None:
+    gap = Gap("series_listing", Reason.DENIED, "no SELECT on cpu; grant it", "main", "cpu")
+    monkeypatch.setattr("tsaudit.collect.probe", lambda *_: (gap,))
+    whole, lost = tsaudit("check", "plant").stdout.splitlines()[-2:]
+    assert lost.split("unknown  ")[1].startswith(
+        "series_listing of main/cpu denied: no SELECT on cpu; grant it (CAR001"
+    )
+    monkeypatch.setattr("tsaudit.collect.probe", lambda *_: ())
+    assert rules_in(whole) < rules_in(tsaudit("check", "plant").stdout.splitlines()[-1])
+
+
+def rules_in(line: str) -> int:
+    return int(line.split(": ")[1].split()[0])
+
+
+def test_check_when_secrets_are_plain_text_advises(tsaudit: Tsaudit, folder: Path) -> None:
+    configure(folder, "slack: {webhook: 'http://127.0.0.1:1/x'}\n")
+    done = tsaudit("check")
+    assert done.exit_code == Exit.OK
+    assert "tsaudit.yaml:1: slack.webhook: a secret in plain text" in done.stdout
+    assert "a webhook is set; only a message would show whether it works" in done.stdout
+
+
+def test_check_when_the_report_folder_cannot_be_written_to(tsaudit: Tsaudit, folder: Path) -> None:
+    configure(folder, "report: {folder: /proc/tsaudit}\n")
+    done = tsaudit("check")
+    assert done.exit_code == Exit.USAGE
+    assert "reports        failed   /proc/tsaudit cannot be written to" in done.stdout
+    assert "plant          ok " in done.stdout
+
+
+def test_check_when_the_report_folder_needs_a_driver(tsaudit: Tsaudit, folder: Path) -> None:
+    configure(folder, "report: {folder: 'nosuch://bucket/x'}\n")
+    assert "reports        failed   nosuch://bucket/x cannot be written to" in tsaudit("check").stdout
+
+
+def test_check_when_the_history_cannot_be_opened(tsaudit: Tsaudit, folder: Path) -> None:
+    configure(folder, "history: sqlite:////proc/nowhere/history.db\n")
+    done = tsaudit("check")
+    assert done.exit_code == Exit.USAGE
+    assert "history        failed" in done.stdout
+
+
+class Slack(BaseHTTPRequestHandler):
+    """Answers auth.test."""
+
+    answer: ClassVar[dict[str, object]] = {"ok": True, "user": "tsaudit", "team": "Plant"}
+
+    def do_POST(self) -> None:
+        body = json.dumps(self.answer).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Stay quiet."""
+
+
+@pytest.fixture
+def slack() -> Iterator[str]:
+    server = HTTPServer(("127.0.0.1", 0), Slack)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/api/"
+    server.shutdown()
+    server.server_close()
+
+
+def test_check_when_slack_knows_the_token(tsaudit: Tsaudit, folder: Path, slack: str) -> None:
+    configure(folder, f"slack: {{token: xoxb-1, base_url: '{slack}'}}\n")
+    assert "slack          ok       tsaudit in Plant" in tsaudit("check").stdout
+
+
+def test_check_when_slack_refuses_the_token(
+    tsaudit: Tsaudit, folder: Path, slack: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Slack, "answer", {"ok": False, "error": "invalid_auth"})
+    configure(folder, f"slack: {{token: xoxb-1, base_url: '{slack}'}}\n")
+    done = tsaudit("check")
+    assert done.exit_code == Exit.USAGE
+    assert "slack          failed   Slack refuses the token: invalid_auth" in done.stdout
+    assert "xoxb-1" not in done.output
+
+
+def test_check_when_slack_cannot_be_reached(tsaudit: Tsaudit, folder: Path) -> None:
+    configure(folder, "slack: {token: xoxb-1, base_url: 'http://127.0.0.1:1/api/'}\n")
+    done = tsaudit("check")
+    assert done.exit_code == Exit.USAGE
+    assert "slack          failed   http://127.0.0.1:1/api/ cannot be reached" in done.stdout

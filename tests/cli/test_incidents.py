@@ -1,0 +1,147 @@
+"""`tsaudit incidents`, the three decisions, and `tsaudit history`."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from tests.builders import DAY
+from tests.cli.conftest import Tsaudit
+from tsaudit.cli.errors import Exit
+from tsaudit.cli.options import Until
+
+TODAY = datetime.now(UTC).date()
+
+
+@pytest.fixture
+def fingerprint(tsaudit: Tsaudit) -> str:
+    """Of an open incident."""
+    tsaudit("audit", "--day", DAY.isoformat(), "--no-tell")
+    (found,) = json.loads(tsaudit("incidents", "--format", "json").stdout)
+    assert (found["target"], found["state"], found["decision"]) == ("shop", "open", None)
+    return str(found["fingerprint"])
+
+
+def test_incidents_when_there_are_none(tsaudit: Tsaudit) -> None:
+    done = tsaudit("incidents")
+    assert (done.exit_code, done.stdout) == (Exit.OK, "no incidents\n")
+
+
+def test_incidents_when_listed_are_aligned(tsaudit: Tsaudit, fingerprint: str) -> None:
+    heads, row = tsaudit("incidents", "shop").stdout.splitlines()
+    assert row.startswith(fingerprint)
+    assert row[heads.index("subject") :].startswith("main/cpu.usage")
+    assert tsaudit("incidents", "plant").stdout == "no incidents\n"
+    assert "`nowhere` was never audited" in tsaudit("incidents", "nowhere").stderr
+
+
+@pytest.mark.parametrize("kind", ["snooze", "accept"])
+def test_decision_when_made_is_shown(tsaudit: Tsaudit, fingerprint: str, kind: str) -> None:
+    done = tsaudit(kind, fingerprint[:8].upper(), "--reason", "moving", "--owner", "ada", "--until", "1w")
+    until = TODAY + timedelta(days=7)
+    assert done.exit_code == Exit.OK, done.stderr
+    assert done.stdout.startswith(f"{kind} {fingerprint} until {until}: shop ")
+    assert f"{kind} by ada until {until}: moving" in tsaudit("incidents").stdout
+    (found,) = json.loads(tsaudit("incidents", "--format", "json").stdout)
+    assert found["decision"]["kind"] == kind
+    assert found["decision"]["until"] == until.isoformat()
+
+
+def test_ack_when_made_holds_until_resolved(tsaudit: Tsaudit, fingerprint: str) -> None:
+    done = tsaudit("ack", fingerprint, "--reason", "on it", "--owner", "ada")
+    assert done.exit_code == Exit.OK
+    assert "ack by ada: on it" in tsaudit("incidents").stdout
+
+
+def test_owner_when_not_given_is_whoever_git_or_the_login_says(
+    tsaudit: Tsaudit, fingerprint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
+    monkeypatch.setenv("GIT_CONFIG_KEY_0", "user.name")
+    monkeypatch.setenv("GIT_CONFIG_VALUE_0", "Grace Hopper")
+    tsaudit("ack", fingerprint, "--reason", "x")
+    assert "ack by Grace Hopper: x" in tsaudit("incidents").stdout
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setenv("LOGNAME", "grace")
+    tsaudit("ack", fingerprint, "--reason", "y")
+    assert "ack by grace: y" in tsaudit("incidents").stdout
+
+
+def test_owner_when_nobody_knows_who_it_is(tsaudit: Tsaudit, fingerprint: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown() -> str:
+        raise KeyError("uid")
+
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr("getpass.getuser", unknown)
+    done = tsaudit("ack", fingerprint, "--reason", "x")
+    assert done.exit_code == Exit.USAGE
+    assert "say it with `--owner`" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("ack", "ffffffffffffffffffff", "--reason", "x"), "no incident starts with `ffffffffffffffffffff`"),
+        (("ack", "", "--reason", "x"), "no incident starts with ``"),
+        (("ack", "{fingerprint}", "--reason", "  "), "say why"),
+    ],
+)
+def test_decision_when_it_cannot_be_made(
+    tsaudit: Tsaudit, fingerprint: str, arguments: tuple[str, ...], expected: str
+) -> None:
+    done = tsaudit(*(a.format(fingerprint=fingerprint) for a in arguments))
+    assert done.exit_code == Exit.USAGE
+    assert expected in done.stderr
+
+
+def test_decision_when_the_start_is_not_unique(tsaudit: Tsaudit, fingerprint: str) -> None:
+    """Seventeen incidents cannot all start with different hex digits."""
+    config = "".join(f"  - {{name: shop{i}, engine: sqlite, url: 'sqlite:///shop.db'}}\n" for i in range(17))
+    with open("tsaudit.yaml", "a") as file:  # noqa: PTH123 -- the current folder
+        file.write(config)
+    tsaudit("audit", "--day", DAY.isoformat(), "--no-tell")
+    starts = [i["fingerprint"][0] for i in json.loads(tsaudit("incidents", "--format", "json").stdout)]
+    shared = next(s for s in starts if starts.count(s) > 1)
+    done = tsaudit("ack", shared, "--reason", "x")
+    assert done.exit_code == Exit.USAGE
+    assert f"`{shared}` could be any of" in done.stderr
+
+
+@pytest.mark.parametrize(("text", "days"), [("0d", 0), ("7d", 7), ("2w", 14), (TODAY.isoformat(), 0)])
+def test_until_when_written_in_any_way(text: str, days: int) -> None:
+    assert Until().convert(text, None, None) == TODAY + timedelta(days=days)
+
+
+def test_history_when_listed(tsaudit: Tsaudit) -> None:
+    assert "nothing was audited yet" in tsaudit("history", "list").stdout
+    for day in (DAY, DAY + timedelta(days=1)):
+        tsaudit("audit", "--day", day.isoformat(), "--no-tell")
+    rows = json.loads(tsaudit("history", "list", "shop", "--format", "json").stdout)
+    assert [(r["day"], r["verdict"]) for r in rows] == [
+        ((DAY + timedelta(days=1)).isoformat(), "warn"),
+        (DAY.isoformat(), "warn"),
+    ]
+    heads, *lines = tsaudit("history", "list", "--days", "1").stdout.splitlines()
+    assert heads.split() == ["target", "day", "verdict", "findings"]
+    assert [line.split()[0] for line in lines] == ["plant", "shop"]
+    assert "`nowhere` was never audited" in tsaudit("history", "list", "nowhere").stderr
+
+
+def test_history_when_compacted(tsaudit: Tsaudit) -> None:
+    for back in (0, 200, 201, 202):
+        tsaudit("audit", "plant", "--day", (DAY - timedelta(days=back)).isoformat(), "--no-tell")
+    done = tsaudit("history", "compact", "plant")
+    assert done.exit_code == Exit.OK
+    assert done.stdout in ("plant: 1 day dropped\n", "plant: 2 days dropped\n")
+    assert tsaudit("history", "compact", "plant").stdout == "plant: 0 days dropped\n"
+
+
+def test_history_when_it_cannot_be_opened(tsaudit: Tsaudit, monkeypatch: pytest.MonkeyPatch) -> None:
+    with open("tsaudit.yaml", "a") as file:  # noqa: PTH123 -- the current folder
+        file.write("history: sqlite:////proc/nowhere/history.db\n")
+    done = tsaudit("audit")
+    assert done.exit_code == Exit.USAGE
+    assert done.stderr.startswith("error: ")
+    assert "Traceback" not in done.stderr

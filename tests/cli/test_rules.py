@@ -1,0 +1,78 @@
+"""`tsaudit rules`, `explain`, `guidelines`, `config schema`, `version`."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tsaudit import __version__, guidelines
+from tsaudit.cli import main
+from tsaudit.cli.errors import Exit
+from tsaudit.config_file import json_schema
+from tsaudit.plans import PLANS
+from tsaudit.rules import all_rules
+
+
+def tsaudit(*arguments: str) -> Result:
+    return CliRunner().invoke(main, list(arguments), prog_name="tsaudit")
+
+
+def test_rules_when_listed_are_all_there() -> None:
+    text = tsaudit("rules").stdout
+    assert [line.split()[:3] for line in text.splitlines()[1:-2]] == [
+        [r.code, r.name, str(r.severity)] for r in all_rules()
+    ]
+
+
+def test_rules_when_listed_as_json_have_their_limits() -> None:
+    found = {r["code"]: r for r in json.loads(tsaudit("rules", "--format", "json").stdout)}
+    assert list(found) == [r.code for r in all_rules()]
+    assert found["CAR001"]["limits"][0]["name"].startswith("high-series-cardinality.")
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_plans_when_listed(form: str) -> None:
+    text = tsaudit("rules", "--plans", "--format", form).stdout
+    assert all(name in text for name in PLANS)
+
+
+@pytest.mark.parametrize("word", ["CAR001", "car001", "high-series-cardinality", "high_series_cardinality"])
+def test_explain_when_given_code_or_name(word: str) -> None:
+    text = tsaudit("explain", word).stdout
+    rule = next(r for r in all_rules() if r.code == "CAR001")
+    assert text.startswith("CAR001  high-series-cardinality\n")
+    assert rule.doc in text
+    assert all(fix.strip().splitlines()[0] in text for fix in rule.fixes.values())
+    assert "high-series-cardinality.max_series: " in text
+
+
+@pytest.mark.parametrize("rule", all_rules(), ids=lambda r: r.code)
+def test_explain_when_asked_of_any_rule(rule: object) -> None:
+    assert tsaudit("explain", rule.code).exit_code == Exit.OK  # type: ignore[attr-defined]  # a Rule
+
+
+def test_explain_when_there_is_no_such_rule() -> None:
+    done = tsaudit("explain", "high-series-cardinalty")
+    assert done.exit_code == Exit.USAGE
+    assert "did you mean high-series-cardinality?" in done.stderr
+    assert "`tsaudit rules` lists them" in tsaudit("explain", "zzzzzz").stderr
+
+
+def test_guidelines_when_printed_in_each_form() -> None:
+    rows = tsaudit("guidelines").stdout.splitlines()
+    assert len(rows) == len(guidelines.GUIDELINES) + 1
+    assert tsaudit("guidelines", "--format", "markdown").stdout.strip() == guidelines.markdown(all_rules()).strip()
+    assert [g["id"] for g in json.loads(tsaudit("guidelines", "--format", "json").stdout)] == [
+        g.id for g in guidelines.GUIDELINES
+    ]
+
+
+def test_schema_when_printed() -> None:
+    assert json.loads(tsaudit("config", "schema").stdout) == json_schema()
+
+
+def test_version_when_printed() -> None:
+    assert f"tsaudit    {__version__}" in tsaudit("version").stdout
+    assert tsaudit("--version").stdout == f"tsaudit {__version__}\n"
