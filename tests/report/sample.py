@@ -21,6 +21,7 @@ from tests.builders import (
     a_source,
     a_tag,
 )
+from tsaudit.config import Report
 from tsaudit.finding import (
     AuditResult,
     Evidence,
@@ -33,7 +34,7 @@ from tsaudit.finding import (
     Subject,
     fingerprint,
 )
-from tsaudit.history.incidents import Decision, Incident, State
+from tsaudit.history.incidents import Decision, DecisionKind, Incident, State
 from tsaudit.profile import (
     FOREVER,
     Contribution,
@@ -48,6 +49,7 @@ from tsaudit.profile import (
     Retention,
     TagSets,
 )
+from tsaudit.report import ReportLocation, html, write
 from tsaudit.timeline import Point, Timeline
 
 HOSTILE = "<img src=x onerror=alert(1)>\u202e'\"&`{{ 7*7 }}\x07"
@@ -363,7 +365,7 @@ def the_previous() -> AuditResult:
 
 def the_incidents() -> Sequence[Incident]:
     findings = the_findings()
-    accepted = Decision("accept", "dana", "billing needs <b>it</b> until the move", NOW, date(2026, 6, 30))
+    accepted = Decision(DecisionKind.ACCEPT, "dana", "billing needs <b>it</b> until the move", NOW, date(2026, 6, 30))
     return (
         an_incident("CAR001", HTTP, findings["CAR001"]),
         an_incident("TAG001", findings["TAG001"].subject, findings["TAG001"], state=State.WATCHING, opened=None),
@@ -371,7 +373,7 @@ def the_incidents() -> Sequence[Incident]:
             "FLD001",
             findings["FLD001"].subject,
             findings["FLD001"],
-            decision=Decision("ack", "kim", "on it", NOW, None),
+            decision=Decision(DecisionKind.ACK, "kim", "on it", NOW, None),
         ),
         an_incident("NAM001", findings["NAM001"].subject, findings["NAM001"], decision=accepted),
     )
@@ -396,3 +398,50 @@ def the_timeline() -> Timeline:
             ),
         },
     )
+
+
+def empty_timeline() -> Timeline:
+    return Timeline()
+
+
+def unreachable() -> AuditResult:
+    """What is known of a target that nobody could reach."""
+    finding = a_finding(
+        Subject(), message="The target could not be audited: connection refused", fix="Run `tsaudit check`."
+    )
+    rule = a_rule_result(
+        finding,
+        code="TGT001",
+        name="target-not-audited",
+        title="The target could not be audited",
+        family="coverage",
+        guidelines=(),
+        outcome=Outcome.ERROR,
+        reason="connection refused",
+    )
+    return a_result(rule, target="lost", engine="postgresql", server_version="")
+
+
+def fine() -> AuditResult:
+    """A target without a finding or a gap."""
+    return a_result(a_rule_result(), target="fine", engine="influxdb1")
+
+
+def write_rich(settings: Report, **changes: Any) -> ReportLocation:
+    """Write the rich sample's report."""
+    options = {"run_url": "https://dagster.example/runs/1", "previous": the_previous()} | changes
+    return write(the_result(), the_profile(), the_timeline(), the_incidents(), settings, **options)
+
+
+def the_story(**changes: Any) -> html.Story:
+    """The rich sample before it is put into words."""
+    options: dict[str, Any] = {
+        "result": the_result(),
+        "profile": the_profile(),
+        "timeline": the_timeline(),
+        "incidents": the_incidents(),
+        "full_values": False,
+        "run_url": None,
+        "previous": the_previous(),
+    }
+    return html.tell(**options | changes)

@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.facts import FACTS, sources_of
-from tsaudit.finding import AuditResult, Finding, RuleResult, Severity, Subject, fingerprint
+from tsaudit.finding import AuditResult, Finding, Forecast, RuleResult, Severity, Subject, fingerprint
 from tsaudit.profile import Measurement, Profile
 from tsaudit.report import foreign, words
 
@@ -189,16 +189,23 @@ def sentence(item: Item) -> str:
 
 
 def days_left(finding: Finding) -> str:
-    """`the limit is reached in about 9 days (7 to 13)`; empty without a forecast that reaches it."""
+    """`the limit is reached in about 9 days (80 % range 7 to 13 days)`; empty without a forecast that reaches it."""
     forecast = finding.forecast
     if forecast is None or forecast.days is None:
         return ""
     if forecast.days <= 0:
         return "the limit is already reached"
-    low = "?" if forecast.days_low is None else words.number(round(forecast.days_low))
-    high = "later" if forecast.days_high is None else words.number(round(forecast.days_high))
     about = words.plural(max(1, round(forecast.days)), "day")
-    return f"the limit is reached in about {about} (8 times of 10 within {low} to {high})"
+    return f"the limit is reached in about {about} ({interval(forecast)})"
+
+
+def interval(forecast: Forecast) -> str:
+    """`80 % range 7 to 13 days`; open where an end lies beyond the horizon."""
+    low = None if forecast.days_low is None else words.number(max(0, round(forecast.days_low)))
+    high = None if forecast.days_high is None else words.plural(max(1, round(forecast.days_high)), "day")
+    if low is None:
+        return f"80 % range up to {high}" if high else "80 % range unknown"
+    return f"80 % range {low} to {high}" if high else f"80 % range {low} days or more"
 
 
 def _holding(incident: Incident | None, day: date) -> Decision | None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from markupsafe import Markup
 
-from tsaudit.finding import AuditResult, Finding, Forecast, Limit, Outcome, Severity, Verdict
+from tsaudit.finding import AuditResult, Finding, Limit, Outcome, Severity, Verdict
 from tsaudit.profile import How, Profile
 from tsaudit.report import changes, charts, coverage, definitions, findings, foreign, tables, trends, words
 from tsaudit.timeline import Timeline
@@ -173,7 +173,7 @@ def _environment() -> Environment:
         preformatted=lambda text: Markup.escape(foreign.cut(foreign.block(text), findings.LONGEST_TEXT)),
         verdict_word=WORDS.__getitem__,
         heat_level=_heat_level,
-        interval=_interval,
+        interval=findings.interval,
         origin=_origin,
         day_of=lambda moment: moment.date(),
         plural_word=lambda things, noun: noun if len(things) == 1 else f"{noun}s",
@@ -241,13 +241,6 @@ def _origin(limit: Limit) -> str:
     return f"of {kind} {name}"
 
 
-def _interval(forecast: Forecast) -> str:
-    """The interval of a forecast, in days."""
-    low = "?" if forecast.days_low is None else words.number(round(forecast.days_low))
-    high = "no end in sight" if forecast.days_high is None else words.number(round(forecast.days_high))
-    return f"8 times of 10 within {low} to {high} days"
-
-
 def _trend_note(trend: trends.Trend) -> str:
     """What there is to see in a chart, in one line."""
     write = words.percent if trend.is_ratio else words.number
@@ -257,7 +250,7 @@ def _trend_note(trend: trends.Trend) -> str:
         parts.append(f"limit {write(trend.limit)}")
     if trend.forecast is not None and trend.forecast.days is not None and trend.forecast.days > 0:
         days = words.plural(max(1, round(trend.forecast.days)), "day")
-        parts.append(f"reached in about {days} ({_interval(trend.forecast)})")
+        parts.append(f"reached in about {days} ({findings.interval(trend.forecast)})")
     return "; ".join(parts) + "."
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Final
 
 from tsaudit.finding import Severity, Subject, Verdict
@@ -159,11 +158,6 @@ def name_shares(profile: Profile, previous: Profile | None) -> tuple[list[NameSh
 
     found = sorted((share(m) for m in profile.measurements), key=lambda s: (-s.rows, s.name))
     return found[:MOST_NAMES], max(0, len(found) - MOST_NAMES)
-
-
-def newest_row(profile: Profile) -> datetime | None:
-    """The newest time stamp read anywhere."""
-    return max((m.last_time for m in profile.measurements if m.last_time), default=None)
 
 
 def _detail(m: Measurement) -> Detail:

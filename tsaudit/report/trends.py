@@ -83,12 +83,13 @@ def whole(profile: Profile | None, timeline: Timeline) -> tuple[Point, ...]:
 
 
 def _trend(key: tuple[str, Subject], points: tuple[Point, ...], item: Item) -> Trend:
-    finding = item.finding
-    limit = finding.forecast.limit if finding.forecast else None
-    if limit is None and finding.limit is not None and finding.observed == points[-1].value:
-        limit = finding.limit.value
-    onset = (finding.forecast.onset if finding.forecast else None) or finding.since
-    return Trend(*key, points, limit, finding.forecast, onset, item.fingerprint)
+    finding, forecast = item.finding, item.finding.forecast
+    onset = (forecast.onset if forecast else None) or finding.since
+    if finding.observed != points[-1].value:
+        # A related figure, not the one that was judged: its limit and forecast do not belong here.
+        return Trend(*key, points, onset=onset, fingerprint=item.fingerprint)
+    limit = forecast.limit if forecast else finding.limit.value if finding.limit else None
+    return Trend(*key, points, limit, forecast, onset, item.fingerprint)
 
 
 def _today(profile: Profile | None) -> dict[tuple[str, Subject], float]:
@@ -96,12 +97,13 @@ def _today(profile: Profile | None) -> dict[tuple[str, Subject], float]:
 
 
 def _figure_of(finding: Finding, today: Mapping[tuple[str, Subject], float], timeline: Timeline) -> tuple[str, Subject]:
-    """The figure the finding is about: the one that has its observed value, else the likeliest there is."""
+    """The figure the finding is about: the one that has its observed value, else the likeliest of its subject."""
     candidates = list(_candidates(finding.subject))
     for key in candidates:
         if finding.observed is not None and today.get(key) == finding.observed:
             return key
-    return next((k for k in candidates if timeline.of(*k)), candidates[-1])
+    own = [key for key in candidates if key[1] == finding.subject]
+    return next((key for key in own if timeline.of(*key)), own[0])
 
 
 def _candidates(subject: Subject) -> Iterable[tuple[str, Subject]]:

@@ -1,0 +1,117 @@
+"""The pictures: well formed, described in words, and true to the figures."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from datetime import timedelta
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.builders import DAY
+from tests.report import sample
+from tsaudit.finding import Forecast, Subject
+from tsaudit.report import charts
+from tsaudit.report.trends import Trend
+from tsaudit.timeline import Point
+
+FORECAST = Forecast(100_000, 9.0, 7.0, 13.0, 0.08, DAY - timedelta(days=18), "exponential", False)
+GROWING = (*sample.growing(21_000, 76_000), Point(DAY, 81_000.0))
+TREND = Trend("series", sample.HTTP, GROWING, 100_000, FORECAST, FORECAST.onset, "abc")
+
+
+def parsed(trend: Trend) -> ElementTree.Element:
+    return ElementTree.fromstring(str(charts.trend(trend, 1)))
+
+
+def words_of(trend: Trend) -> list[str]:
+    return ["".join(e.itertext()) for e in parsed(trend).iter("text")]
+
+
+def test_trend_is_named_and_described() -> None:
+    svg = parsed(TREND).findall("svg")[1]
+    assert svg.get("role") == "img"
+    assert svg.get("aria-labelledby") == "ct1 cd1"
+    assert svg.findtext("title") == "Series of telegraf/http_requests over time"
+    assert svg.findtext("desc") == (
+        "From 21,000 on 1 March 2026 to 81,000 on 31 March 2026. The limit is 100,000. "
+        "Growth began on 13 March 2026. At this pace the limit is reached in about 9 days."
+    )
+
+
+def test_trend_marks_limit_onset_today_and_the_day_the_limit_is_reached() -> None:
+    assert words_of(TREND)[3:] == ["1 Mar", "31 Mar (today)", "15 Apr", "limit 100 k", "began 13 Mar", "≈ 9 Apr"]
+    classes = [e.get("class") for e in parsed(TREND).iter() if e.get("class")]
+    assert {"band", "ahead", "limit", "onset", "curve", "dot"} <= set(classes)
+
+
+def test_trend_without_limit_or_forecast_ends_today() -> None:
+    plain = Trend("series", Subject(), GROWING)
+    assert words_of(plain)[3:] == ["1 Mar", "31 Mar"]
+    assert "band" not in str(charts.trend(plain, 1))
+
+
+def test_limit_far_above_is_named_but_not_drawn() -> None:
+    far = replace(TREND, limit=10_000_000, forecast=None)
+    assert "limit" not in "".join(words_of(far))
+    assert "too far above to be drawn" in str(charts.trend(far, 1))
+
+
+def test_days_not_measured_leave_a_hole() -> None:
+    path = next(e.get("d") or "" for e in parsed(TREND).iter("path"))
+    assert path.count("M") == 2
+
+
+def test_share_is_drawn_in_percent() -> None:
+    trend = Trend("null_ratio", Subject("a", "b", "c"), (Point(DAY - timedelta(days=1), 0.2), Point(DAY, 0.9)), 0.5)
+    assert words_of(trend)[:3] == ["0 %", "50 %", "100 %"]
+
+
+def test_hostile_names_stay_text() -> None:
+    trend = replace(TREND, subject=Subject("a", sample.HOSTILE))
+    assert parsed(trend).findall("svg")[1].findtext("title") is not None
+    assert "<img" not in str(charts.trend(trend, 1))
+
+
+@pytest.mark.parametrize("high", [None, 13.0, 4_000.0])
+@pytest.mark.parametrize("shape", ["linear", "exponential", "undecided"])
+@pytest.mark.parametrize("days", [0.4, 9.0, 300.0])
+def test_forecast_of_any_shape_and_reach_stays_inside(high: float | None, shape: str, days: float) -> None:
+    forecast = replace(FORECAST, days=days, days_low=days / 2, days_high=high, shape=shape)
+    band = next(e for e in parsed(replace(TREND, forecast=forecast)).iter("polygon"))
+    numbers = [tuple(map(float, p.split(","))) for p in (band.get("points") or "").split()]
+    assert all(0 <= x <= 1000 and -0.1 <= y <= 150 for x, y in numbers)
+
+
+@given(
+    values=st.lists(st.floats(0, 1e15, allow_nan=False), min_size=2, max_size=12),
+    gaps=st.lists(st.integers(1, 40), min_size=11, max_size=11),
+    limit=st.none() | st.floats(1e-6, 1e16),
+    days=st.none() | st.floats(0, 4_000),
+)
+@settings(deadline=None, max_examples=80)
+def test_trend_of_any_figures_is_well_formed(
+    values: list[float], gaps: list[int], limit: float | None, days: float | None
+) -> None:
+    day, points = DAY - timedelta(days=500), []
+    for value, gap in zip(values, gaps, strict=False):
+        day += timedelta(days=gap)
+        points.append(Point(day, value))
+    forecast = replace(FORECAST, limit=limit or 1.0, days=days, days_low=None)
+    root = parsed(Trend("rows", Subject("d"), tuple(points), limit, forecast, DAY))
+    text = ElementTree.tostring(root, encoding="unicode")
+    assert not re.search(r"\b(nan|inf)\b", text)
+
+
+def test_bar_is_as_wide_as_its_share() -> None:
+    widths = [re.findall(r'width="([\d.]+)%"', str(charts.bar(share)))[1] for share in (-1, 0, 0.375, 1, 7)]
+    assert widths == ["0.0", "0.0", "37.5", "100.0", "100.0"]
+
+
+def test_sparkline_needs_two_values() -> None:
+    assert charts.sparkline([5]) == ""
+    assert 'points="0.0,2.0 100.0,12.0"' in charts.sparkline([10, 5])
+    assert "nan" not in charts.sparkline([0, 0])

@@ -1,0 +1,51 @@
+"""What was not audited, and the bill."""
+
+from __future__ import annotations
+
+from tests.builders import a_finding, a_profile, a_result, a_rule_result
+from tsaudit.finding import Outcome
+from tsaudit.profile import Cost, Gap, Reason
+from tsaudit.report.coverage import MOST_PLACES, bill, coverage
+
+GAP = Gap("row_sample", Reason.TIMED_OUT, "the statement was cancelled", "main", "cpu")
+
+
+def test_coverage_when_all_was_measured_is_complete() -> None:
+    assert coverage(a_result(), a_profile()).complete
+
+
+def test_gaps_are_grouped_by_fact_and_reason_most_first() -> None:
+    many = tuple(Gap("row_sample", Reason.TIMED_OUT, "cancelled", "main", f"m{n}") for n in range(9))
+    alone = Gap("retention", Reason.DENIED, "grant it.")
+    found = coverage(a_result(), a_profile(gaps=(alone, *many)))
+    assert [(g.fact, g.reason, g.count) for g in found.gaps] == [
+        ("row_sample", Reason.TIMED_OUT, 9),
+        ("retention", Reason.DENIED, 1),
+    ]
+    assert len(found.gaps[0].places) == MOST_PLACES
+    assert found.gaps[1].places == ("(whole target)",)
+    assert [g.detail for g in found.gaps] == ["Cancelled.", "Grant it."]
+    assert not found.complete
+
+
+def test_rules_are_told_apart_by_why_they_say_nothing() -> None:
+    result = a_result(
+        a_rule_result(code="CAR001", outcome=Outcome.OPEN, gaps=(GAP,)),
+        a_rule_result(a_finding(), code="CAR002", gaps=(GAP,)),
+        a_rule_result(code="CAR003", outcome=Outcome.ERROR, gaps=(GAP,)),
+        a_rule_result(code="CAR004", outcome=Outcome.NOT_APPLICABLE),
+        a_rule_result(code="CAR005"),
+    )
+    found = coverage(result, None)
+    assert [r.code for r in found.open_rules] == ["CAR001", "CAR002"]
+    assert [r.code for r in found.broken_rules] == ["CAR003"]
+    assert [r.code for r in found.not_applicable] == ["CAR004"]
+    assert found.gaps == ()
+
+
+def test_bill_adds_up_dearest_first() -> None:
+    found = bill(a_profile(costs=(Cost("a", 1, 0.5, 10, 100), Cost("b", 2, 2.0, 5, None)), reused=4))
+    assert [c.fact for c in found.costs] == ["b", "a"]
+    assert found.total == Cost("all", 3, 2.5, 15, 100)
+    assert found.reused == 4
+    assert bill(a_profile()).total.bytes is None

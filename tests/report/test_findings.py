@@ -1,0 +1,134 @@
+"""Order, arrangement and wording of the findings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date, timedelta
+
+from tests.builders import DAY, a_finding, a_measurement, a_profile, a_result, a_rule_result
+from tests.report import sample
+from tsaudit.finding import AuditResult, Finding, Forecast, Severity, Subject
+from tsaudit.history.incidents import State
+from tsaudit.report import findings
+
+
+def arranged(count: int, **changes: object) -> findings.FindingsView:
+    result = a_result(a_rule_result(*(a_finding(Subject("main", f"m{n:05}"), **changes) for n in range(count))))
+    return findings.arrange(findings.items_of(result, None, ()))
+
+
+def order(result: AuditResult, *measurements: tuple[str, int]) -> list[str]:
+    profile = a_profile(*(a_measurement(name, series) for name, series in measurements))
+    return [i.finding.subject.measurement for i in findings.items_of(result, profile, ())]
+
+
+def test_items_come_by_severity_then_by_series_concerned() -> None:
+    result = a_result(
+        a_rule_result(
+            a_finding(Subject("main", "small")),
+            a_finding(Subject("main", "large")),
+            a_finding(Subject("main", "half"), share=0.2),
+            a_finding(Subject("main", "bad"), Severity.CRITICAL),
+            a_finding(Subject("main", "note"), Severity.INFO),
+        )
+    )
+    found = order(result, ("small", 10), ("large", 1000), ("half", 1000), ("bad", 1), ("note", 10**6))
+    assert found == ["bad", "large", "half", "small", "note"]
+
+
+def test_items_when_equal_come_by_how_far_over_the_limit() -> None:
+    limit = sample.a_limit(10)
+    near = a_finding(Subject("main", "a"), observed=11.0, limit=limit)
+    far = a_finding(Subject("main", "b"), observed=99.0, limit=limit)
+    assert order(a_result(a_rule_result(near, far)), ("a", 5), ("b", 5)) == ["b", "a"]
+
+
+def test_item_of_a_database_concerns_all_series() -> None:
+    result = a_result(a_rule_result(a_finding(Subject("main"))))
+    assert findings.items_of(result, a_profile(a_measurement(series=70)), ())[0].touched == 70
+
+
+def test_anchors_are_the_fingerprints_and_never_alike() -> None:
+    items = findings.items_of(a_result(a_rule_result(a_finding(), a_finding(message="again"))), None, ())
+    assert items[0].anchor == f"f-{items[0].fingerprint}"
+    assert items[1].anchor == f"f-{items[0].fingerprint}-2"
+
+
+def test_arrange_when_few_shows_all_in_full() -> None:
+    view = arranged(30)
+    assert (len(view.full), view.compact, view.open_count) == (30, (), 30)
+
+
+def test_arrange_when_many_shows_the_rest_in_short_and_loses_none() -> None:
+    view = arranged(10_000)
+    anchors = [i.anchor for i in view.full] + [i.anchor for g in view.compact for p in g.places for i in p.items]
+    assert len(set(anchors)) == view.open_count == 10_000
+    assert 10 < len(view.full) < 100
+    assert view.compact[0].places[0].items[0].text == "Tag host has too many values."
+    assert view.compact[-1].places[-1].items[-1].text == ""
+
+
+def test_compact_finding_without_room_for_its_message_shows_its_figure() -> None:
+    view = arranged(10_000, observed=0.5, unit="ratio")
+    assert view.compact[-1].places[-1].items[-1].text == "50 %"
+
+
+def test_compact_names_the_database_only_where_there_are_several() -> None:
+    def names(*databases: str) -> set[str]:
+        many = (a_finding(Subject(d, f"m{n}"), fix="x" * 1500) for d in databases for n in range(400))
+        view = findings.arrange(findings.items_of(a_result(a_rule_result(*many)), None, ()))
+        return {p.name.rpartition("/")[0] for g in view.compact for p in g.places}
+
+    assert names("main") == {""}
+    assert names("main", "shop") == {"main", "shop"}
+
+
+def test_settled_findings_stand_apart_until_their_day_has_passed() -> None:
+    incidents = sample.the_incidents()
+    items = findings.items_of(sample.the_result(), None, incidents)
+    view = findings.arrange(items)
+    assert [i.rule.code for i in view.settled] == ["NAM001"]
+    assert view.settled_count == 1
+    later = findings.items_of(replace(sample.the_result(), day=date(2026, 7, 1)), None, incidents)
+    assert findings.arrange(later).settled == ()
+
+
+def test_state_is_told_in_words() -> None:
+    finding = a_finding()
+
+    def state(**changes: object) -> str:
+        incident = sample.an_incident("CAR001", finding.subject, finding, **changes)
+        result = a_result(a_rule_result(finding), target=sample.TARGET)
+        return findings.items_of(result, None, (incident,))[0].state
+
+    assert state() == "Open since 20 March 2026"
+    assert state(state=State.WATCHING) == "Watched, not yet an incident"
+    assert state(state=State.RESOLVED) == "Resolved"
+    note = a_result(a_rule_result(a_finding(severity=Severity.INFO)))
+    assert findings.items_of(note, None, ())[0].state == "For information, opens no incident"
+    assert findings.items_of(a_result(a_rule_result(finding)), None, ())[0].state == "No incident"
+
+
+def test_statements_are_the_measurements_own_then_the_targets() -> None:
+    item = findings.items_of(sample.the_result(), sample.the_profile(), ())[0]
+    assert findings.statements(item, sample.the_profile()) == [("series_listing", 'SHOW SERIES FROM "http_requests"')]
+    assert findings.statements(item, None) == []
+    other = replace(item, finding=replace(item.finding, facts=("measurements", "no_such_fact")))
+    assert findings.statements(other, sample.the_profile()) == [("measurements", "SHOW MEASUREMENTS")]
+
+
+def said(finding: Finding) -> str:
+    return findings.sentence(findings.items_of(a_result(a_rule_result(finding)), None, ())[0])
+
+
+def test_sentence_names_guilt_begin_and_days_left() -> None:
+    forecast = Forecast(10, 9.2, 6.8, None, 0.1, DAY - timedelta(days=5), "linear", False)
+    assert said(a_finding()) == "Tag host has too many values."
+    assert said(a_finding(guilty="pid", share=0.97, forecast=forecast)) == (
+        "Tag host has too many values: `pid` is to blame for 97 % of it, it began on 26 March 2026 and "
+        "the limit is reached in about 9 days (80 % range 7 days or more)."
+    )
+    assert said(a_finding(forecast=replace(forecast, days=0.0, onset=None))) == (
+        "Tag host has too many values: the limit is already reached."
+    )
+    assert said(a_finding(forecast=replace(forecast, days=None, onset=None))) == "Tag host has too many values."

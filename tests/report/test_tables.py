@@ -1,0 +1,125 @@
+"""The tables: worst first, nothing guessed, nothing endless."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+from tests.builders import DAY, a_count, a_field, a_finding, a_measurement, a_profile, a_result, a_rule_result, a_tag
+from tests.report import sample
+from tsaudit.finding import Severity, Subject, Verdict
+from tsaudit.profile import FOREVER, Database, Gap, Profile, Reason, Retention
+from tsaudit.report import findings, tables, words
+from tsaudit.timeline import Point, Timeline
+
+
+def overview(profile: Profile, *found: object, timeline: Timeline | None = None) -> tables.Overview:
+    items = findings.items_of(a_result(a_rule_result(*found)), profile, ())  # type: ignore[arg-type]
+    return tables.overview(profile, timeline or Timeline(), items)
+
+
+def test_overview_is_worst_first_then_by_series() -> None:
+    profile = a_profile(*(a_measurement(name, series) for name, series in (("a", 1), ("b", 9), ("c", 5), ("d", 2))))
+    found = a_finding(Subject("main", "a", "host")), a_finding(Subject("main", "d"), Severity.INFO)
+    rows = overview(profile, *found).rows
+    assert [(r.measurement.name, r.verdict) for r in rows] == [
+        ("a", Verdict.WARN),
+        ("b", Verdict.OK),
+        ("c", Verdict.OK),
+        ("d", Verdict.OK),
+    ]
+
+
+def test_overview_when_something_was_not_measured_is_unknown_there() -> None:
+    gap = Gap("row_sample", Reason.DENIED, "no", "main", "a")
+    rows = overview(a_profile(a_measurement("a"), a_measurement("b"), gaps=(gap,))).rows
+    assert {r.measurement.name: r.verdict for r in rows} == {"a": Verdict.UNKNOWN, "b": Verdict.OK}
+
+
+def test_overview_when_very_long_says_how_many_are_left_out() -> None:
+    many = overview(a_profile(*(a_measurement(f"m{n}") for n in range(tables.MOST_ROWS + 7))))
+    assert (len(many.rows), many.left_out) == (tables.MOST_ROWS, 7)
+
+
+def test_row_tells_change_share_nulls_and_retention() -> None:
+    policy = Retention("auto", 86_400, None, True)
+    other = Retention("long", FOREVER, None, False)
+    profile = a_profile(
+        a_measurement("a", 12, fields=(a_field("x", null_ratio=0.1), a_field("y", null_ratio=0.4))),
+        a_measurement("b", rows=a_count(3000)),
+        databases=(Database("main", None, (other, policy)),),
+    )
+    points = {("series", Subject("main", "a")): (Point(DAY - timedelta(days=2), 10.0), Point(DAY, 99.0))}
+    row = overview(profile, timeline=Timeline(points=points)).rows[0]
+    assert (row.series_change, row.row_share, row.worst_null, row.retention) == (2.0, 0.25, ("y", 0.4), "1 d")
+
+
+def test_share_of_an_unknown_whole_is_unknown() -> None:
+    profile = a_profile(a_measurement("a"), a_measurement("b", rows=None, fields=()))
+    row = overview(profile).rows[0]
+    assert (row.row_share, row.series_change, row.retention) == (None, None, words.NONE)
+    assert overview(profile).rows[1].worst_null is None
+    assert tables.name_shares(profile, None) == ([], 0)
+
+
+def test_retention_without_a_default_lists_what_there_is() -> None:
+    policies = (Retention("a", 3_600, None, False), Retention("b", FOREVER, None, False))
+    profile = a_profile(databases=(Database("main", None, policies),))
+    assert overview(profile).rows[0].retention == "1 h, forever"
+
+
+def test_details_are_of_measurements_with_findings_only() -> None:
+    profile = sample.the_profile()
+    items = findings.items_of(sample.the_result(), profile, ())
+    found = tables.details(profile, items)
+    assert [d.measurement.name for d in found] == ["http_requests", "cpu", "Cpu.server-5.us-west", sample.HOSTILE]
+    assert [c.tag for c in found[0].drop_curve] == ["request_id", "path", "status"]
+    assert found[0].tags[0].key == "request_id"
+    assert found[0].fields[0].key == "error"
+    assert found[1].contributions == ()
+
+
+def test_details_when_wide_or_many_are_cut() -> None:
+    wide = a_measurement("wide", series=99, fields=tuple(a_field(f"f{n}") for n in range(250)))
+    tables_ = [a_measurement(f"m{n:02}", tags=(a_tag(),)) for n in range(40)]
+    profile = a_profile(wide, *tables_)
+    many = (a_finding(Subject("main", m.name)) for m in profile.measurements)
+    found = tables.details(profile, findings.items_of(a_result(a_rule_result(*many)), profile, ()))
+    assert len(found) == tables.MOST_DETAILS
+    assert sum(d.columns_left_out for d in found) == 250 - tables.MOST_COLUMNS
+
+
+def test_heat_map_holds_the_worst_and_says_what_is_missing() -> None:
+    some = [a_measurement(f"m{n:02}", fields=(a_field("x", null_ratio=n / 100),)) for n in range(1, 41)]
+    unknown = replace(a_field("y"), null_ratio=None)
+    heat = tables.heat_map(a_profile(*some, a_measurement("none", fields=(a_field("x"), unknown))))
+    assert heat is not None
+    assert (len(heat.rows), heat.left_out, heat.fields) == (tables.HEAT_ROWS, 10, ("x",))
+    assert (heat.rows[0][0].name, heat.rows[0][1]) == ("m40", (0.4,))
+    assert tables.heat_map(a_profile()) is None
+
+
+def test_heat_map_leaves_cells_without_such_a_field_empty() -> None:
+    left = a_measurement("a", fields=(a_field("x", null_ratio=1.0),))
+    right = a_measurement("b", fields=(a_field("y", null_ratio=0.5),))
+    heat = tables.heat_map(a_profile(left, right))
+    assert heat is not None
+    assert [ratios for _, ratios in heat.rows] == [(1.0, None), (None, 0.5)]
+
+
+def test_name_shares_compare_with_the_day_before() -> None:
+    now = a_profile(a_measurement("a", rows=a_count(75)), a_measurement("b", rows=a_count(25)))
+    old = a_profile(a_measurement("a", rows=a_count(50)), a_measurement("c", rows=a_count(50)))
+    shares, left_out = tables.name_shares(now, old)
+    assert [(s.name, s.rows, s.share, s.share_before) for s in shares] == [
+        ("main/a", 75, 0.75, 0.5),
+        ("main/b", 25, 0.25, None),
+    ]
+    assert left_out == 0
+
+
+def test_name_shares_when_many_keep_the_largest() -> None:
+    shares, left_out = tables.name_shares(
+        a_profile(*(a_measurement(f"m{n}", rows=a_count(n)) for n in range(30))), None
+    )
+    assert (len(shares), shares[0].name, left_out) == (tables.MOST_NAMES, "main/m29", 10)

@@ -1,0 +1,75 @@
+"""Which figures are drawn, with which limit."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from tests.builders import DAY, a_finding, a_measurement, a_profile, a_result, a_rule_result, a_tag
+from tests.report import sample
+from tsaudit.finding import Finding, Forecast, Severity, Subject
+from tsaudit.profile import Profile
+from tsaudit.report import findings, trends
+from tsaudit.timeline import Point, Timeline
+
+CPU = Subject("main", "cpu")
+HOST = Subject("main", "cpu", "host")
+
+
+def before(value: float, days: int = 3) -> tuple[Point, ...]:
+    return tuple(Point(DAY - timedelta(days=back), value) for back in range(days, 0, -1))
+
+
+def drawn(*found: Finding, profile: Profile | None = None, **points: tuple[Point, ...]) -> list[trends.Trend]:
+    subjects = {"series": CPU, "tag_values": HOST, "whole": Subject(), "rows": CPU}
+    timeline = Timeline(points={("series" if n == "whole" else n, subjects[n]): p for n, p in points.items()})
+    today = profile or a_profile(a_measurement(series=10, tags=(a_tag(values=8),)))
+    items = findings.items_of(a_result(a_rule_result(*found)), today, ())
+    return trends.trends(today, timeline, items)
+
+
+def test_nothing_is_drawn_without_history() -> None:
+    assert drawn(a_finding(CPU)) == []
+
+
+def test_whole_target_comes_first_with_todays_value_last() -> None:
+    found = drawn(a_finding(CPU, observed=10.0), series=before(9), whole=before(7))
+    assert [(t.figure, t.subject) for t in found] == [("series", Subject()), ("series", CPU)]
+    assert found[0].points[-1] == Point(DAY, 10.0)
+    assert found[0].fingerprint == ""
+
+
+def test_figure_judged_is_drawn_with_its_limit_and_forecast() -> None:
+    forecast = Forecast(20, 5.0, 4.0, 6.0, 0.1, DAY, "linear", False)
+    (found,) = drawn(a_finding(HOST, observed=8.0, limit=sample.a_limit(12)), tag_values=before(6))
+    assert (found.figure, found.limit, found.forecast) == ("tag_values", 12, None)
+    (found,) = drawn(a_finding(CPU, observed=10.0, forecast=forecast), series=before(6))
+    assert (found.limit, found.forecast, found.onset) == (20, forecast, DAY)
+
+
+def test_related_figure_is_drawn_without_the_limit_of_another() -> None:
+    forecast = Forecast(1.0, 5.0, 4.0, 6.0, 0.1, DAY, "linear", False)
+    found = drawn(a_finding(CPU, observed=0.7, limit=sample.a_limit(0.5), forecast=forecast), series=before(6))
+    assert [(t.limit, t.forecast, t.onset) for t in found] == [(None, None, DAY)]
+
+
+def test_one_figure_of_two_findings_is_drawn_once_with_the_forecast() -> None:
+    forecast = Forecast(20, 5.0, 4.0, 6.0, 0.1, DAY, "linear", False)
+    worse = a_finding(CPU, Severity.CRITICAL, observed=10.0)
+    found = drawn(worse, a_finding(CPU, observed=10.0, forecast=forecast), series=before(6))
+    assert [t.forecast for t in found] == [forecast]
+
+
+def test_no_more_than_a_few_are_drawn() -> None:
+    names = [f"m{n:02}" for n in range(40)]
+    profile = a_profile(*(a_measurement(name) for name in names))
+    timeline = Timeline(points={("series", Subject("main", name)): before(2) for name in names})
+    many = (a_finding(Subject("main", name), observed=3.0) for name in names)
+    items = findings.items_of(a_result(a_rule_result(*many)), profile, ())
+    assert len(trends.trends(profile, timeline, items)) == trends.MOST
+
+
+def test_target_not_audited_today_still_shows_its_past() -> None:
+    timeline = Timeline(points={("series", Subject()): before(7)})
+    found = trends.trends(None, timeline, ())
+    assert [len(t.points) for t in found] == [3]
+    assert trends.whole(None, timeline) == before(7)
