@@ -174,7 +174,7 @@ def test_facts_nobody_wants_are_not_asked_for(written: Writer) -> None:
     target = written(Dataset([_http()]))
     profile = collected(target, wanted=frozenset({"tag_keys"}))
     asked = {c.fact for c in profile.costs}
-    assert not asked & {"series_listing", "null_counts", "row_count", "retention", "database_series"}
+    assert not asked & {"series_listing", "null_counts", "row_count", "retention"}
     (http,) = profile.measurements
     assert [t.key for t in http.tags] == ["host", "region"]
     assert http.series is None

@@ -95,9 +95,11 @@ def _asked(wanted: frozenset[str], files: frozenset[str]) -> frozenset[str]:
     """The query files to run, with those that nothing can be asked without."""
     asked = asked_for(wanted, files)
     asked |= files & {"databases", "measurements", "columns", "tag_keys", "field_types"}
+    # By these it is seen whether a measurement has moved.
+    asked |= files & {"row_estimate", "database_series"}
     if "columns" not in files and asked & {"row_sample", "row_count"}:
         # InfluxDB: rows are read of listed series, and out of retention policies.
-        asked |= files & {"series_listing", "retention", "database_series"}
+        asked |= files & {"series_listing", "retention"}
     return asked
 
 

@@ -58,6 +58,7 @@ def outline(
         asker.gap_in_all(asked, Reason.FAILED, f"the server lists no database {name}", name)
     chosen = _chosen(asker, name, [row["measurement"] for row in found], asked)
     estimates = _estimates(asker, name) if "row_estimate" in asked else {}
+    settings = [sorted(asked), str(asker.target.window)]
     drafts = []
     for measurement in chosen:
         draft = described.get(measurement, Draft(name, measurement))
@@ -65,7 +66,8 @@ def outline(
             draft.time = TimeColumn("time", TimeKind.NANOSECONDS)
         draft.policies = tuple(r.policy for r in retention or ())
         draft.previous = _before(previous, draft)
-        draft.fingerprint = _fingerprint(draft, series, estimates.get(measurement))
+        chosen_columns = asker.target.columns.get(measurement)
+        draft.fingerprint = _fingerprint(draft, series, estimates.get(measurement), [*settings, repr(chosen_columns)])
         drafts.append(draft)
     return database, drafts
 
@@ -139,14 +141,17 @@ def _before(previous: Profile | None, draft: Draft) -> Any:
     return next((m for m in measurements if (m.database, m.name) == (draft.database, draft.name)), None)
 
 
-def _fingerprint(draft: Draft, series: Count | None, estimate: int | None) -> str:
-    """The measurement's cheap state in 16 hex digits; empty when nothing cheap counts its rows or series."""
+def _fingerprint(draft: Draft, series: Count | None, estimate: int | None, settings: list[Any]) -> str:
+    """The measurement's cheap state in 16 hex digits; empty when nothing cheap counts its rows or series.
+
+    `settings` are those under which its expensive facts are measured: when they change, old figures do not do.
+    """
     count = series.value if series else estimate
     if count is None:
         return ""
     columns = [[c.name, c.data_type, c.key_position] for c in draft.columns]
     tags, fields = sorted(t.key for t in draft.tags), sorted([f.key, *f.types] for f in draft.fields)
-    text = json.dumps([count, columns, tags, fields, draft.policies])
+    text = json.dumps([count, columns, tags, fields, draft.policies, settings])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

@@ -1,0 +1,92 @@
+"""What sampled rows say of a field: known columns, known figures; and plain Python as the judge."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.builders import a_source
+from tsaudit.collect.figures import TEXT_KEPT, filled_in, is_float, series_of_rows
+from tsaudit.profile import SAMPLE_SIZE, Field
+
+SOURCE = a_source()
+
+
+def _described(values: list[object], series: list[int] | None = None, kind: str = "DOUBLE") -> Field:
+    column = pa.chunked_array([pa.array(values)])
+    return filled_in(Field("v", (kind,)), column, np.array(series or [0] * len(values)), SOURCE)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.tuples(st.integers(0, 4), st.one_of(st.none(), st.integers(0, 2))), min_size=1, max_size=30))
+def test_constant_ratio_as_plain_python_has_it(rows: list[tuple[int, int | None]]) -> None:
+    by_series = defaultdict(list)
+    for series, value in rows:
+        if value is not None:
+            by_series[series].append(value)
+    several = [len(set(values)) == 1 for values in by_series.values() if len(values) > 1]
+    column = pa.chunked_array([pa.array([v for _, v in rows], pa.int64())])
+    found = filled_in(Field("v", ("BIGINT",)), column, np.array([s for s, _ in rows]), SOURCE).constant_ratio
+    assert (found.value if found else None) == (pytest.approx(sum(several) / len(several)) if several else None)
+
+
+_TAGS = st.one_of(st.none(), st.sampled_from(["", "a", "b", "c"]))
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.tuples(_TAGS, _TAGS, _TAGS), max_size=30))
+def test_rows_with_the_same_tags_are_of_one_series(rows: list[tuple[str | None, ...]]) -> None:
+    tags = [pa.chunked_array([pa.array([row[i] for row in rows], pa.string())]) for i in range(3)]
+    numbers = series_of_rows(tags, len(rows)).tolist()
+    for i, row in enumerate(rows):
+        assert [n == numbers[i] for n in numbers] == [other == row for other in rows]
+
+
+def test_many_tags_of_many_values_do_not_run_over() -> None:
+    column = pa.chunked_array([pa.array([str(i) for i in range(2000)])])
+    assert len(set(series_of_rows([column] * 12, 2000).tolist())) == 2000
+
+
+def test_sample_is_spread_over_all_values() -> None:
+    field = _described([f"v{i:04}" for i in range(1000)], kind="VARCHAR")
+    assert len(field.sample) == SAMPLE_SIZE
+    assert (field.sample[0], field.sample[-1]) == ("v0000", "v0999")
+    assert field.distinct is not None
+    assert field.distinct.value == 1000
+
+
+def test_sample_of_long_texts_is_cut() -> None:
+    assert _described(["x" * 10_000], kind="VARCHAR").sample == ("x" * TEXT_KEPT,)
+
+
+def test_all_values_are_null() -> None:
+    field = _described([None, None])
+    assert field.null_ratio is not None
+    assert (field.null_ratio.value, field.sample) == (1.0, ())
+    assert (field.constant_ratio, field.whole_ratio) == (None, None)
+    assert field.distinct is not None
+    assert field.distinct.value == 0
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [([1.0, 2.0], 1.0), ([1.0, 2.5, None], 0.5), ([1, 2], 1.0), (["x"], None), ([float("nan"), 1.0], 0.5)],
+)
+def test_whole_ratio(values: list[object], expected: float | None) -> None:
+    found = _described(values).whole_ratio
+    assert (found.value if found else None) == expected
+
+
+def test_whole_ratio_is_for_floats() -> None:
+    assert _described([1, 2], kind="BIGINT").whole_ratio is None
+
+
+@pytest.mark.parametrize("name", ["float", "DOUBLE", "DOUBLE PRECISION", "REAL", "FLOAT(24)"])
+def test_types_that_are_floats(name: str) -> None:
+    assert is_float(name)
+    assert not is_float("DECIMAL(9,2)")

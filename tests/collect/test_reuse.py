@@ -1,0 +1,123 @@
+"""What has not moved is not measured again, until it is too old; what has moved always is."""
+
+from __future__ import annotations
+
+import dataclasses
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from tests.collect.conftest import collected
+from tests.databases import Dataset, Row, Table, times, write, write_lines
+from tests.servers import Influxd
+from tsaudit.config import Columns, Target
+from tsaudit.profile import Gap, Profile, Reason, utc_now
+
+PRESENT = utc_now()
+DEAR = {"series_listing", "row_sample", "null_counts", "row_count"}
+
+
+def _dataset() -> Dataset:
+    rows = [Row(t, {"host": f"h{i % 3}"}, {"v": float(i)}) for i, t in enumerate(times(30, end=PRESENT))]
+    return Dataset([Table(name, ("host",), {"v": "float"}, rows, key=("time", "host")) for name in ("a", "b")])
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Target:
+    return write(_dataset(), "duckdb", tmp_path / "x.duckdb")
+
+
+def _collected(target: Target, days: float = 0, **settings: Any) -> Profile:
+    now = PRESENT + timedelta(days=days)
+    return collected(target, now=now, day=now.date(), **settings)
+
+
+def _append(target: Target, table: str) -> None:
+    with duckdb.connect(target.url.get_secret_value().removeprefix("duckdb:///")) as connection:
+        connection.execute(f"INSERT INTO {table} SELECT max(time) + INTERVAL 1 SECOND, 'new', 1 FROM {table}")
+
+
+def test_measurement_has_not_moved(target: Target) -> None:
+    before = _collected(target)
+    after = _collected(target, 1, previous=before)
+    assert after.reused == 2
+    assert after.measurements == before.measurements
+    assert after.measurements[0].series is not None
+    assert after.measurements[0].series.source.as_of == PRESENT
+    assert not {c.fact for c in after.costs} & DEAR
+    # Taken over once more, the figures keep their age.
+    third = _collected(target, 2, previous=after)
+    assert (third.reused, third.measurements) == (2, before.measurements)
+
+
+def test_only_the_measurement_that_moved_is_measured(target: Target) -> None:
+    before = _collected(target)
+    _append(target, "a")
+    after = _collected(target, 0.01, previous=before)
+    assert after.reused == 1
+    a, b = after.measurements
+    assert (a.series and a.series.value, b.series and b.series.value) == (4, 3)
+    assert b == before.measurements[1]
+    assert {c.fact: c.statements for c in after.costs if c.fact in DEAR} == {
+        "series_listing": 1,
+        "row_sample": 1,
+        "null_counts": 1,
+    }
+
+
+def test_figures_are_too_old(target: Target) -> None:
+    before = _collected(target)
+    assert _collected(target, 7, previous=before).reused == 2
+    after = _collected(target, 7.01, previous=before)
+    assert after.reused == 0
+    assert after.measurements[0].series is not None
+    assert after.measurements[0].series.source.as_of > PRESENT
+
+
+def test_schema_has_changed(target: Target) -> None:
+    before = _collected(target)
+    with duckdb.connect(target.url.get_secret_value().removeprefix("duckdb:///")) as connection:
+        connection.execute("ALTER TABLE b ADD COLUMN w DOUBLE")
+    after = _collected(target, 1, previous=before)
+    assert after.reused == 1
+    assert [f.key for f in after.measurements[1].fields] == ["v", "w"]
+
+
+def test_something_was_missing_before(target: Target) -> None:
+    before = _collected(target)
+    gap = Gap("null_counts", Reason.TIMED_OUT, "cancelled after 1 s", "main", "a")
+    after = _collected(target, 1, previous=dataclasses.replace(before, gaps=(gap,)))
+    assert after.reused == 1
+    assert after.gaps == ()
+
+
+def test_more_is_wanted_than_before(target: Target) -> None:
+    before = _collected(target, wanted=frozenset({"tag_values"}))
+    assert before.measurements[0].fields[0].null_ratio is None
+    after = _collected(target, 1, previous=before)
+    assert after.reused == 0
+    assert after.measurements[0].fields[0].null_ratio is not None
+
+
+def test_roles_are_configured_anew(target: Target) -> None:
+    before = _collected(target)
+    changed = target.model_copy(update={"columns": {"a": Columns(tags=("v",))}})
+    after = _collected(changed, 1, previous=before)
+    assert after.reused == 1
+    assert [t.key for t in after.measurements[0].tags] == ["host", "v"]
+
+
+def test_influxdb_has_not_moved(influxd: Influxd) -> None:
+    target = write(_dataset(), "influxdb1", influxd.url)
+    before = _collected(target)
+    after = _collected(target, 1, previous=before)
+    assert (after.reused, after.measurements) == (2, before.measurements)
+    assert not {c.fact for c in after.costs} & DEAR
+    write_lines(influxd.url, target.databases[0], iter([f"a,host=new v=1 {round(PRESENT.timestamp()) * 10**9}"]))
+    again = _collected(target, 1, previous=before)
+    assert again.reused == 0
+    assert again.measurements[0].series is not None
+    assert again.measurements[0].series.value == 4
