@@ -88,7 +88,7 @@ def forecast(days: Sequence[date], values: Sequence[float], limit: float) -> For
     courses = None if history.points < _FEWEST_POINTS else courses_of(history)
     growth = _judged(history, courses)
     if history.points and history.last >= limit:
-        outcomes = np.zeros(1)
+        outcomes: Array = np.zeros(1)
     elif growth.kind == "growth" and courses is not None:
         outcomes = _days_to(limit, history, courses)
     else:
@@ -124,8 +124,15 @@ def _grows(history: Daily, courses: Courses) -> bool:
     young = growing.since is not None and (history.times > growing.since).sum() < _SETTLED
     if courses.quiet.criterion - growing.criterion <= (_YOUNG_GAP if young else _GAP):
         return False
-    former = history.logs[history.times <= growing.since] if growing.since is not None else history.logs[:1]
-    return bool(history.logs[-1] > former.max() + 2 * history.noise)
+    if growing.since is None:
+        return True
+    smooth = _smoothed(history.logs)
+    return bool(smooth[-1] > smooth[history.times <= growing.since].max() + history.noise)
+
+
+def _smoothed(logs: Array) -> Array:
+    """The median of each value and up to two before it."""
+    return np.array([np.median(logs[max(0, i - 2) : i + 1]) for i in range(len(logs))])
 
 
 def _growing(unknown: Growth, history: Daily, courses: Courses) -> Growth:
@@ -178,18 +185,19 @@ def _continued(course: Course, draws: int, limit: float, history: Daily, random:
     else:
         weights = np.ones_like(logs)
         target, goal = logs, math.log(limit / history.season_peak)
-    fit = np.linalg.pinv(basis * weights[:, None]) * weights
+    fit: Array = np.linalg.pinv(basis * weights[:, None]) * weights
     line = basis @ (fit @ target)
     misfit = float(np.sqrt(np.mean(((target - line) * weights) ** 2)))
     noise = max(history.noise, misfit) * (_SEASON_WIDENS if history.season_peak > 1 else 1.0)
     coefficients = (line + _persistent_noise(draws, len(x), random) * noise / weights) @ fit.T
     level, slope = coefficients[:, 0], coefficients[:, 1]
-    return np.where(slope > 0, (goal - level) / np.where(slope > 0, slope, 1.0), _HORIZON_DAYS)
+    days: Array = np.where(slope > 0, (goal - level) / np.where(slope > 0, slope, 1.0), _HORIZON_DAYS)
+    return days
 
 
 def _persistent_noise(draws: int, length: int, random: np.random.Generator) -> Array:
     """Rows of standard noise in which a deviation fades over some days."""
-    noise = random.standard_normal((draws, length))
+    noise: Array = random.standard_normal((draws, length))
     for i in range(1, length):
         noise[:, i] = _PERSISTENCE * noise[:, i - 1] + math.sqrt(1 - _PERSISTENCE**2) * noise[:, i]
     return noise
