@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -141,6 +143,24 @@ def test_interrupt_when_the_process_gets_the_signal(tmp_path: Path) -> None:
     assert process.stdout.readline() == "ready\n"
     process.send_signal(signal.SIGINT)
     _, stderr = process.communicate(timeout=30)
+    assert process.returncode == Exit.INTERRUPTED
+    assert stderr.strip() == "interrupted"
+
+
+def test_interrupt_when_a_database_does_not_answer(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        (tmp_path / "tsaudit.yaml").write_text(f"targets: [{{name: a, engine: influxdb1, url: '{url}'}}]\n")
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tsaudit", "audit"], stderr=subprocess.PIPE, text=True, cwd=tmp_path
+        )
+        silent.settimeout(30)
+        connection, _ = silent.accept()
+        process.send_signal(signal.SIGINT)
+        began = time.monotonic()
+        _, stderr = process.communicate(timeout=30)
+        connection.close()
+    assert time.monotonic() - began < 5
     assert process.returncode == Exit.INTERRUPTED
     assert stderr.strip() == "interrupted"
 

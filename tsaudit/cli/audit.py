@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tsaudit.cli import options, results, show
-from tsaudit.cli.errors import Exit, say
+from tsaudit.cli.errors import Exit, at_once_on_interrupt, say
 
 if TYPE_CHECKING:
     from tsaudit.alerts import SendReport
@@ -69,7 +69,7 @@ def audit(
 
     from tsaudit import run
 
-    with options.open_store(settings) as store:
+    with at_once_on_interrupt(), options.open_store(settings) as store:
         audited = run.audit_targets(
             chosen,
             settings,

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import enum
 import os
+import signal
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -63,6 +66,27 @@ def guarded(state: State, call: Callable[[], Any]) -> int:
         return _usage(error)
     except Exception as error:
         return _other(error, state)
+
+
+@contextmanager
+def at_once_on_interrupt() -> Iterator[None]:
+    """Ctrl-C ends the process, without waiting for threads that wait for a database.
+
+    Nothing is lost by that: databases are only read, a snapshot is one transaction, a message is kept until it is sent.
+    """
+
+    def stop(_signal: int, _frame: object) -> None:
+        os.write(2, b"\ninterrupted\n")
+        os._exit(Exit.INTERRUPTED)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def say(text: str, hint: str = "") -> None:
