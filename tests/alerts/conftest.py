@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,8 +20,17 @@ def slack(monkeypatch: pytest.MonkeyPatch) -> Iterator[SlackDouble]:
         yield double
 
 
+@pytest.fixture(scope="session")
+def empty_history(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A history just made; copied, because making one takes longer than most tests."""
+    path = tmp_path_factory.mktemp("history") / "empty.db"
+    Store.open(f"sqlite:///{path}").close()
+    return path
+
+
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
+def store(tmp_path: Path, empty_history: Path) -> Iterator[Store]:
+    shutil.copy(empty_history, tmp_path / "history.db")
     with Store.open(f"sqlite:///{tmp_path}/history.db") as opened:
         yield opened
 

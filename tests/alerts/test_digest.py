@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +17,14 @@ from tsaudit.alerts.blocks import MAX_TOTAL, characters
 from tsaudit.alerts.digest import digest
 from tsaudit.alerts.escape import size
 from tsaudit.finding import Severity
+from tsaudit.history.store import Store
+
+TARGETS = [{"name": name, "engine": "duckdb", "url": "x"} for name in ("demo", "a", "b", "c")]
+
+
+@pytest.fixture
+def history(store: Store, slack: SlackDouble) -> History:
+    return History(store, builders.with_token(slack, targets=TARGETS))
 
 
 def sent_digests(history: History, slack: SlackDouble) -> list[str]:
@@ -34,7 +43,9 @@ def test_nothing_open_and_nothing_resolved_is_not_worth_a_digest(history: Histor
 
 
 def test_each_owner_gets_one_over_all_targets(history: History, slack: SlackDouble) -> None:
-    history.settings = builders.with_token(slack, routes=[{"owner": "dba", "measurements": ["table_1"]}])
+    history.settings = builders.with_token(
+        slack, targets=TARGETS, routes=[{"owner": "dba", "measurements": ["table_1"]}]
+    )
     history.audit([*found(1), *found(2, severity=Severity.CRITICAL)], target="a")
     history.audit(found(2), target="b")
     dba, default = sorted(sent_digests(history, slack))
@@ -77,6 +88,17 @@ def test_the_same_day_again_with_more_found_brings_it_up_to_date(history: Histor
     (text,) = sent_digests(history, slack)
     assert "3 open incidents on 3 targets" in text
     assert states(history.store)[-1] == ("edit", "sent")
+
+
+def test_a_past_day_has_no_digest(history: History) -> None:
+    history.audit(found(1))
+    assert queue_digest(history.store, history.settings, history.day - timedelta(days=1)) == []
+
+
+def test_targets_no_longer_configured_are_left_out(history: History, slack: SlackDouble) -> None:
+    history.audit(found(1), target="a")
+    history.settings = builders.with_token(slack)
+    assert queue_digest(history.store, history.settings, history.day) == []
 
 
 def test_a_digest_that_failed_is_made_anew(history: History, slack: SlackDouble) -> None:

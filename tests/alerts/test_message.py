@@ -154,8 +154,8 @@ def test_incidents_furthest_over_the_limit_come_first() -> None:
     assert said.index("table_2") < said.index("table_1")
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.lists(HOSTILE, min_size=8, max_size=8), st.integers(1, 25))
+@settings(max_examples=30, deadline=None)
+@given(st.lists(HOSTILE, min_size=8, max_size=8), st.integers(1, 12))
 def test_no_foreign_text_rings_links_or_bursts_a_limit(words: list[str], count: int) -> None:
     name, measurement, column, text, fix, guilty, sample, run = words
     incident = full_incident(

@@ -153,6 +153,12 @@ def test_the_same_day_again_posts_nothing_again(history: History, slack: SlackDo
     assert len(slack.messages) == 3
 
 
+def test_the_same_day_again_still_shows_what_it_resolved(history: History) -> None:
+    history.audit(found(1, 2))
+    assert len(history.next_day(found(1))) == 1
+    assert history.audit(found(1)) == []
+
+
 def test_the_same_day_again_with_another_run_edits_at_most(history: History, slack: SlackDouble) -> None:
     history.audit(found(1))
     history.send()
@@ -252,6 +258,14 @@ def test_an_owner_who_changes_channels_is_told_anew_there(history: History, slac
     assert "1 open incident" in slack.texts("C0DBA")[0]
     history.next_day(found(1))
     assert history.send().edited == 1
+
+
+def test_a_change_of_channels_with_nothing_new_to_tell_is_quiet(history: History, slack: SlackDouble) -> None:
+    history.audit(found(1))
+    history.send()
+    decide(history, "ack", None)
+    history.settings = builders.with_token(slack, owners={"default": {"channel": "#dba"}})
+    assert history.next_day(found(1)) == []
 
 
 def test_an_owner_with_a_slash_and_targets_with_alike_names(store: Store, slack: SlackDouble) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from datetime import timedelta
 from typing import Any
 
@@ -15,6 +16,7 @@ from tsaudit import alerts
 from tsaudit.alerts.sending import SendReport
 from tsaudit.finding import Severity
 from tsaudit.history import deliveries
+from tsaudit.history.deliveries import State
 from tsaudit.history.store import Store
 
 TARGETS = [{"name": f"t{n}", "engine": "duckdb", "url": "x"} for n in range(6)]
@@ -140,6 +142,15 @@ def test_what_stays_broken_waits_in_doubt_and_keeps_its_place(many: History, sla
     assert rows(many.store)[0].last_error == report.errors[0]
     assert many.send().sent == 6
     assert heads(slack) == ALL
+
+
+def test_what_slack_fails_on_again_and_again_is_sent_as_plain_text(many: History, slack: SlackDouble) -> None:
+    slack.fail(99, status=500, only_blocks=True)
+    assert many.send().waiting == 6
+    assert many.send().waiting == 6
+    report = many.send()
+    assert slack.messages[0].blocks == []
+    assert report.waiting == 5, "the next one is tried with its blocks"
 
 
 def test_other_channels_go_on(history: History, slack: SlackDouble) -> None:
@@ -360,6 +371,23 @@ def test_a_private_channel_nobody_lists_is_not_looked_up(history: History, slack
     assert "Slack knows no such channel" in report.errors[0]
 
 
+def test_too_many_pages_are_not_looked_through(history: History, slack: SlackDouble) -> None:
+    history.audit(found(1))
+    leave_in_doubt(history, slack, stored=False)
+    for _ in range(30):
+        slack._store("C0DEFAULT", {"text": "chatter"})
+    slack.page = 1
+    said: list[str] = []
+    assert history.send(said.append) == SendReport(sent=1)
+    assert "more than 5000 messages to look through" in said[0]
+
+
+def test_a_message_that_may_nowhere_be_posted_fails(history: History, slack: SlackDouble) -> None:
+    history.audit(found(1))
+    slack.fail(error="cannot_reply_to_message")
+    assert history.send().failed == 1
+
+
 # -- webhook -----------------------------------------------------------------------------------------------------
 
 
@@ -408,6 +436,14 @@ def test_a_webhook_refusing_blocks_gets_plain_text(hooked: History, slack: Slack
     assert slack.messages[0].blocks == []
 
 
+def test_a_webhook_refusing_plain_text_too_fails_the_run(hooked: History, slack: SlackDouble) -> None:
+    hooked.audit(found(1))
+    slack.fail(2, method="webhook", status=400, error="invalid_payload")
+    report = hooked.send()
+    assert report.failed == 1
+    assert report.errors[0].endswith("Slack refused the message (400 invalid_payload)")
+
+
 @pytest.mark.parametrize(("status", "code"), [(404, "no_service"), (403, "action_prohibited"), (404, "no_team")])
 def test_a_dead_webhook_gives_one_line_without_its_address(
     hooked: History, slack: SlackDouble, status: int, code: str, caplog: pytest.LogCaptureFixture
@@ -448,7 +484,27 @@ def test_a_sender_that_waits_in_vain_says_so(many: History) -> None:
     with deliveries.sole_sender(many.store.engine, 0) as alone:
         assert alone
         report = many.send(pace=alerts.Pace(lock_wait_s=0.1))
-    assert report == SendReport(waiting=6, errors=("another tsaudit has been sending for 0 s; 6 messages wait",))
+    line = "another tsaudit is sending and has not got on for 0 s; 6 messages wait"
+    assert report == SendReport(waiting=6, errors=(line,))
+
+
+def test_a_sender_whose_messages_another_has_sent_has_nothing_to_say(history: History) -> None:
+    with deliveries.sole_sender(history.store.engine, 0):
+        assert history.send(pace=alerts.Pace(lock_wait_s=0.1)) == SendReport()
+
+
+def test_a_sender_waits_as_long_as_the_other_gets_on(many: History) -> None:
+    def other() -> None:
+        for row in deliveries.waiting(many.store.engine)[:4]:
+            time.sleep(0.2)
+            deliveries.settle(many.store.engine, row, State.SENT)
+
+    with deliveries.sole_sender(many.store.engine, 0):
+        thread = threading.Thread(target=other)
+        thread.start()
+        report = many.send(pace=alerts.Pace(lock_wait_s=0.4))
+        thread.join()
+    assert report.waiting == 2, "it gave up only when nothing moved any more"
 
 
 def test_what_is_queued_while_sending_is_sent_too(

@@ -44,14 +44,18 @@ _SHOWN: Final = 5
 def queue_digest(store: Store, settings: Settings, day: date) -> list[str]:
     """Write down the day's digest for every owner with open incidents, or with some resolved that day; the ids.
 
-    Called again for the same day it brings the digests up to date, and sends none twice.
+    Called again for the same day it brings the digests up to date, and sends none twice. Targets that are no longer
+    configured are left out; for a day before the newest audited one nothing is queued.
     """
+    configured = {target.name for target in settings.targets}
     by_owner: dict[str, list[Incident]] = {}
     for incident in incidents.current(store, day=day):
-        if is_told_of(incident) or incident.resolved == day:
+        if incident.target in configured and (is_told_of(incident) or incident.resolved == day):
             by_owner.setdefault(incident.owner, []).append(incident)
     queued: list[str] = []
     with deliveries.writing(store.engine) as connection:
+        if (newest := connection.scalar(sa.select(sa.func.max(snapshot.c.day)))) and newest > day:
+            return []
         reports = _report_urls(connection, day)
         for owner, found in sorted(by_owner.items()):
             message = digest(day, found, reports)

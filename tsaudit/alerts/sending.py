@@ -61,8 +61,8 @@ class Pace:
     """Slack asking for more leaves the rest to the next run."""
     settle_s: float = 5.0
     """How long after a call broke off its message may still turn up."""
-    lock_wait_s: float = 600.0
-    """How long another sender is waited for."""
+    lock_wait_s: float = 300.0
+    """How long another sender, which sends our messages too, may stand still."""
     now: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
 
@@ -73,15 +73,20 @@ def send(store: Store, settings: Settings, out: Callable[[str], None], pace: Pac
     Without a token or webhook the messages go to `out`, readable, and are kept as `not_sent`. Raises nothing for what
     Slack or the network does; the report tells.
     """
-    chosen = pace or Pace()
-    with deliveries.sole_sender(store.engine, chosen.lock_wait_s) as alone:
-        if not alone:
-            left = len(deliveries.waiting(store.engine))
-            line = f"another tsaudit has been sending for {chosen.lock_wait_s:.0f} s; {left} messages wait"
-            return SendReport(waiting=left, errors=(line,))
-        sender = _Sender(store, settings, out, chosen)
-        sender.drain()
-        return sender.report()
+    chosen, before = pace or Pace(), None
+    while True:
+        with deliveries.sole_sender(store.engine, chosen.lock_wait_s) as alone:
+            if alone:
+                sender = _Sender(store, settings, out, chosen)
+                sender.drain()
+                return sender.report()
+        left = [d.id for d in deliveries.waiting(store.engine)]
+        if not left:
+            return SendReport()
+        if left == before:
+            line = f"another tsaudit is sending and has not got on for {chosen.lock_wait_s:.0f} s"
+            return SendReport(waiting=len(left), errors=(f"{line}; {len(left)} messages wait",))
+        before = left
 
 
 def _way(store: Store, settings: Settings) -> Way | None:
@@ -186,11 +191,12 @@ class _Attempt:
     delivery: Delivery
     owner: str
     place: Place
-    as_text: bool = False
 
     def __post_init__(self) -> None:
         self.doubt = self.delivery.state is State.SENDING
         """A call was made for it whose outcome is not known."""
+        # Slack fails on some blocks instead of refusing them; one message must not hold up its channel for ever.
+        self.as_text = self.delivery.attempts >= 2 * self.sender.pace.tries
 
     def run(self) -> None:
         pace = self.sender.pace
