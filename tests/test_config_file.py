@@ -204,6 +204,7 @@ CASES = {
         TARGET + "report: {base_url: ftp://x}\n",
         "5: report.base_url: must start with http:// or https://",
     ),
+    "schedule": (TARGET + "    schedule: daily\n", "5: targets[0].schedule: expected a cron line: minute, hour"),
     "key twice": (TARGET + "    name: b\n", "5: `name` is given twice, first on line 2"),
     "tag": (
         TARGET + "    username: !!python/name:os.system x\n",

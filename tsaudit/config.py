@@ -23,6 +23,7 @@ from pydantic import (
     model_validator,
 )
 
+from tsaudit import cron
 from tsaudit.dialect import ENGINES
 
 _UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
@@ -156,7 +157,7 @@ class Target(Model):
     """Pattern of measurement names to settings; the first that matches applies."""
     owner: str | None = None
     """Who is told, unless a route or a measurement says otherwise."""
-    schedule: str = "0 6 * * *"
+    schedule: Annotated[str, AfterValidator(cron.check)] = "0 6 * * *"
     """When Dagster audits it: a cron line, UTC."""
     group: str | None = None
     """Targets of one group share a Dagster asset when granularity is `group`."""
