@@ -66,6 +66,13 @@ def test_page_lists_the_worst_first_and_says_who_is_behind() -> None:
     assert "4 targets" in page
 
 
+def test_page_of_very_many_lists_the_rest_by_name() -> None:
+    entries = [an_entry(f"t{n:04}", verdict=Verdict.OK) for n in range(index.MOST_ROWS)] + [an_entry("zz")]
+    page = index.page({e.target + ".json": to_json(e) for e in entries})
+    assert page.index("zz/latest.html") < page.index("1 more target, in short") < page.index("t0999/latest.html")
+    assert f"{index.MOST_ROWS + 1:,} targets" in page
+
+
 def test_page_of_nothing_is_a_page() -> None:
     assert "0 targets" in index.page({})
 

@@ -91,7 +91,8 @@ def test_error_never_shows_a_password() -> None:
 def test_read_what_is_not_there_is_nothing(tmp_path: Path) -> None:
     folder = Folder(str(tmp_path))
     assert folder.read("absent.json") is None
-    assert folder.read_all("absent", ".json") == {}
+    assert folder.marks("absent", ".json") == {}
+    assert folder.read_all("absent", ["x"]) == {}
     (tmp_path / "d").mkdir()
     with pytest.raises(ReportError, match="cannot read"):
         folder.read("d")
@@ -106,7 +107,10 @@ def test_read_all_when_the_folder_refuses_is_one_clear_line(tmp_path: Path, monk
 
     monkeypatch.setattr(type(folder._files), "ls", refuse)
     with pytest.raises(ReportError, match=r"cannot read .*: Permission denied"):
-        folder.read_all("d", ".json")
+        folder.marks("d", ".json")
+    monkeypatch.setattr(type(folder._files), "cat", refuse)
+    with pytest.raises(ReportError, match=r"cannot read .*: Permission denied"):
+        folder.read_all("d", ["x"])
 
 
 def test_target_named_like_the_index_is_refused(tmp_path: Path) -> None:

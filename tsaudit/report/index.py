@@ -20,6 +20,8 @@ PAGE: Final = "index.html"
 ENTRIES: Final = "_targets"
 """No target's name begins with an underscore, so this cannot be one's folder."""
 SPARK_POINTS: Final = 30
+MOST_ROWS: Final = 1_000
+"""Targets with a row of their own, the worst; the others are listed by name."""
 _ATTEMPTS: Final = 5
 
 
@@ -72,11 +74,11 @@ def update(folder: Folder, entry: Entry) -> None:
     While other audits keep ending, the page is left to them after a few attempts: the last one writes it whole.
     """
     folder.write(_place(entry.target), to_json(entry))
-    files = folder.read_all(ENTRIES, ".json")
+    marks = folder.marks(ENTRIES, ".json")
     for _ in range(_ATTEMPTS):
-        folder.write(PAGE, page(files).encode())
-        written, files = files, folder.read_all(ENTRIES, ".json")
-        if files == written:
+        folder.write(PAGE, page(folder.read_all(ENTRIES, marks)).encode())
+        seen, marks = marks, folder.marks(ENTRIES, ".json")
+        if marks == seen:
             return
 
 
@@ -86,9 +88,15 @@ def page(files: dict[str, bytes]) -> str:
     entries = [entry for entry in parsed.values() if entry is not None]
     entries.sort(key=lambda e: (-e.verdict.rank, e.target))
     broken = sorted(name for name, entry in parsed.items() if entry is None)
-    counts = {verdict: sum(e.verdict is verdict for e in entries) for verdict in reversed(Verdict)}
-    newest = max((e.day for e in entries), default=None)
-    return html.render("index.html.j2", {"entries": entries, "broken": broken, "counts": counts, "newest": newest})
+    view = {
+        "entries": entries[:MOST_ROWS],
+        "others": entries[MOST_ROWS:],
+        "total": len(entries),
+        "broken": broken,
+        "counts": {verdict: sum(e.verdict is verdict for e in entries) for verdict in reversed(Verdict)},
+        "newest": max((e.day for e in entries), default=None),
+    }
+    return html.render("index.html.j2", view)
 
 
 def _place(target: str) -> str:

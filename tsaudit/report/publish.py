@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import uuid
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,15 +59,23 @@ class Folder:
         except Exception as error:
             raise self._refused("read", path, error) from error
 
-    def read_all(self, subfolder: str, suffix: str) -> dict[str, bytes]:
-        """File name to contents of every file of that ending directly in the subfolder."""
+    def marks(self, subfolder: str, suffix: str) -> dict[str, str]:
+        """File name to a text that changes when the file does, for every file of that ending in the subfolder."""
         try:
             self._files.invalidate_cache()
             if not self._files.exists(self._full(subfolder)):
                 return {}
-            listed = self._files.ls(self._full(subfolder), detail=False)
-            wanted = sorted(str(path) for path in listed if str(path).endswith(suffix))
-            # A file may be replaced between listing and reading; what is gone is simply not there.
+            listed = self._files.ls(self._full(subfolder), detail=True)
+        except Exception as error:
+            raise self._refused("read", subfolder, error) from error
+        # What a file system tells of a file holds its time and, where there is one, its inode or ETag.
+        named = ((str(info["name"]).rpartition("/")[2], str(info)) for info in listed)
+        return {name: mark for name, mark in sorted(named) if name.endswith(suffix)}
+
+    def read_all(self, subfolder: str, names: Iterable[str]) -> dict[str, bytes]:
+        """File name to contents; what has gone meanwhile is simply not there."""
+        wanted = [self._full(f"{subfolder}/{name}") for name in names]
+        try:
             found = self._files.cat(wanted, on_error="omit") if wanted else {}
             return {str(path).rpartition("/")[2]: bytes(data) for path, data in found.items()}
         except Exception as error:
