@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import dagster as dg
 
-from dagster_project.words import findings_table, table
+from dagster_project.words import findings_table, sentence, table
 from tsaudit.finding import Finding, Limit, RuleResult, Severity, Verdict
 from tsaudit.rule import Family
 from tsaudit.rules import all_rules
@@ -87,6 +87,7 @@ def _family_metadata(family: Family, found: list[RuleResult], run: "AuditRun", s
     if findings:
         pairs = [(r, f) for r in found for f in r.findings]
         pairs.sort(key=lambda pair: -pair[1].severity.rank)
+        metadata["worst_finding"] = _text(sentence(*pairs[0]))
         metadata["findings"] = dg.MetadataValue.md(findings_table(pairs))
     return metadata
 

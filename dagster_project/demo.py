@@ -38,13 +38,15 @@ _QUIET: Final = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 
 @click.command(help=__doc__)
-@click.option("--end", type=click.DateTime(["%Y-%m-%d"]), help="Last day of the story; today (UTC) when left out.")
+@click.option("--end", type=click.DateTime(["%Y-%m-%d"]), help="Last day of the story; yesterday (UTC) when left out.")
 @click.option("--days", type=click.IntRange(1), default=DAYS, show_default=True, help="Days it takes, when it begins.")
 @click.option("--config", type=click.Path(path_type=Path), default=CONFIG, help="A tsaudit.yaml with a target `demo`.")
 def main(end: datetime | None, days: int, config: Path) -> None:
     try:
         with _instance() as instance:
-            done = run(config, instance, end.date() if end else datetime.now(UTC).date(), days)
+            # A day that is not over has fewer new series than the others: the forecast would be too hopeful.
+            yesterday = datetime.now(UTC).date() - timedelta(days=1)
+            done = run(config, instance, end.date() if end else yesterday, days)
     except dg.Failure as failure:
         raise click.ClickException(failure.description or "the history cannot be used") from None
     except (DemoError, config_file.ConfigError) as error:
@@ -76,21 +78,22 @@ def run(config: Path, instance: dg.DagsterInstance, end: date, days: int = DAYS)
 
 
 def _world(settings: Settings, store: "Store") -> World:
-    """The demo's database; begun anew when days were written and not audited, for the past cannot be seen again."""
+    """The demo's database; begun anew as long as nothing was audited, for a tag's first day cannot be seen later."""
     world = World.of(settings)
-    first, last = world.first_day(), world.last_day()
-    if first and last and not set(_days(first, last)[:-1]) <= set(store.days(TARGET)):
-        click.echo("The demo's database is ahead of its history: it is begun anew.")
+    if world.path.exists() and not store.days(TARGET):
+        click.echo("No day of the demo's database was audited yet: it is begun anew.")
         world.path.unlink()
     return world
 
 
 def _to_do(world: World, store: "Store", end: date, days: int) -> tuple[list[date], list[date]]:
     """The days to write, and those to audit: the ones not audited yet, or the last one again."""
-    to_write = world.missing(end, days)
-    first = world.first_day() or to_write[0]
-    every = _days(first, max(end, world.last_day() or end))
-    audited = set(store.days(TARGET))
+    audited = store.days(TARGET)
+    newest = world.last_day()
+    # A database that was lost is written as it was, from the day on which its history begins.
+    first = world.first_day() or (audited[0] if audited else end - timedelta(days=days - 1))
+    every = _days(first, max(end, newest or end))
+    to_write = [day for day in every if newest is None or day > newest]
     return to_write, [day for day in every if day not in audited] or every[-1:]
 
 

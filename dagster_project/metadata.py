@@ -7,7 +7,7 @@ import dagster as dg
 
 from dagster_project.checks import Metadata, numbers, series_limit
 from dagster_project.pictures import sparkline
-from dagster_project.words import findings_table, table
+from dagster_project.words import findings_table, sentence, table
 from tsaudit.finding import AuditResult, Finding, Forecast, Severity, Verdict
 from tsaudit.profile import Measurement, Profile
 from tsaudit.timeline import Point
@@ -37,6 +37,7 @@ def target_metadata(run: "AuditRun", result: AuditResult, profile: Profile, seri
         metadata["series_over_time"] = dg.MetadataValue.md(picture)
     pairs = [(r, f) for r, f in result.findings() if f.severity is not Severity.INFO]
     if pairs:
+        metadata["worst_finding"] = dg.MetadataValue.text(sentence(*pairs[0]))
         metadata["findings"] = dg.MetadataValue.md(findings_table(pairs))
     return metadata | _counts(run, result, profile) | _biggest_table(profile)
 

@@ -26,6 +26,11 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     return "\n".join(lines)
 
 
+def sentence(rule: RuleResult, finding: Finding) -> str:
+    """The finding in one plain line."""
+    return f"{rule.code} {finding.subject}: {finding.message}"
+
+
 def findings_table(pairs: Iterable[tuple[RuleResult, Finding]]) -> str:
     """The findings with what to do, in the given order."""
     return table(

@@ -143,8 +143,10 @@ def test_a_target_that_was_not_audited_leaves_no_check_green() -> None:
 def test_findings_are_shown_worst_first_and_cut_at_fifty() -> None:
     findings = [a_finding(Subject("main", f"t{n}")) for n in range(60)]
     worst = a_finding(Subject("main", "worst"), Severity.CRITICAL)
-    text = str(value(checks_of(run_with(*findings, worst))["cardinality"], "findings"))
+    check = checks_of(run_with(*findings, worst))["cardinality"]
+    text = str(value(check, "findings"))
     assert text.splitlines()[2].startswith("| critical |")
+    assert value(check, "worst_finding") == "CAR001 main/worst: Tag host has too many values."
     assert sum(line.startswith("| ") for line in text.splitlines()) == MAX_ROWS + 2  # with the two lines of the header
     assert text.endswith("11 more are in the report.")
 

@@ -43,6 +43,11 @@ def materializations(config: Path) -> int:
         return len(instance.fetch_materializations(dg.AssetKey(["tsaudit", "demo"]), limit=100).records)
 
 
+def series_of(config: Path) -> list[float]:
+    with Store.open(config_file.load(config).history.get_secret_value()) as store:
+        return [point.value for point in store.trend("demo", "series", Subject(), 10, END + timedelta(days=1))]
+
+
 def test_the_story_is_told_once_and_then_only_its_last_day_again(config: Path) -> None:
     first = tell(config)
     assert first.exit_code == 0, first.output
@@ -60,15 +65,7 @@ def test_the_story_is_told_once_and_then_only_its_last_day_again(config: Path) -
 
     later = tell(config, END + timedelta(days=1))
     assert day_lines(later) == [str(END + timedelta(days=1))]
-    with Store.open(settings.history.get_secret_value()) as store:
-        assert len(store.days("demo")) == 5
-        assert [p.value for p in store.trend("demo", "series", Subject(), 10, END + timedelta(days=1))] == [
-            865,
-            865,
-            865 + 1536,
-            865 + 1536 + 3072,
-            865 + 1536 + 2 * 3072,
-        ]
+    assert series_of(config) == [865, 865, 865 + 1536, 865 + 1536 + 3072, 865 + 1536 + 2 * 3072]
 
 
 def test_a_story_broken_off_after_writing_is_taken_up_again(config: Path) -> None:
@@ -77,19 +74,29 @@ def test_a_story_broken_off_after_writing_is_taken_up_again(config: Path) -> Non
     assert day_lines(tell(config)) == [str(END)]
 
 
-def test_days_written_and_never_audited_begin_the_story_anew(config: Path) -> None:
+def test_a_database_of_which_nothing_was_audited_is_begun_anew(config: Path) -> None:
     world = World.of(config_file.load(config))
-    for n in (3, 2, 1):
+    for n in (9, 8, 7):
         world.advance(END - timedelta(days=n))
     result = tell(config)
     assert "begun anew" in result.output
     assert len(day_lines(result)) == 4
 
 
-def test_a_lost_database_is_written_again_without_auditing_all(config: Path) -> None:
+def test_days_written_by_others_are_audited_as_of_their_end(config: Path) -> None:
+    tell(config, END - timedelta(days=2), days=2)
+    world = World.of(config_file.load(config))
+    for n in (1, 0):
+        world.advance(END - timedelta(days=n))
+    assert day_lines(tell(config)) == [str(END - timedelta(days=n)) for n in (1, 0)]
+    assert series_of(config) == [865, 865, 865 + 1536, 865 + 1536 + 3072]
+
+
+def test_a_lost_database_is_written_as_it_was_without_auditing_all(config: Path) -> None:
     tell(config)
     World.of(config_file.load(config)).path.unlink()
-    assert day_lines(tell(config)) == [str(END)]
+    assert day_lines(tell(config, END, days=2)) == [str(END)]
+    assert series_of(config) == [865, 865, 865 + 1536, 865 + 1536 + 3072]
 
 
 def test_a_failed_audit_ends_the_demo_with_a_line_and_an_exit_code(config: Path) -> None:

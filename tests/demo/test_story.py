@@ -51,5 +51,5 @@ def test_a_day_is_one_line_with_its_worst_finding() -> None:
     line = day_line(DAY, result, 1234)
     assert line.startswith("2026-03-31  warn        1,234 series  CAR001 Series grow.")
     assert line.endswith("…")
-    assert len(line) < 130
+    assert len(line) < 160
     assert day_line(DAY, a_result(), None) == "2026-03-31  ok              ? series  nothing found"

@@ -17,7 +17,7 @@ def day_line(day: date, result: AuditResult, series: int | None) -> str:
     """One line on one audited day."""
     worst = next((f"{r.code} {f.message}" for r, f in _bad(result)), "nothing found")
     count = "? series" if series is None else f"{series:,} series"
-    return f"{day}  {result.verdict:<8}  {count:>14}  {_cut(worst, 90)}"
+    return f"{day}  {result.verdict:<8}  {count:>14}  {_cut(worst, 110)}"
 
 
 def ending(result: AuditResult, report: str | None) -> Iterator[str]:
