@@ -260,16 +260,17 @@ CROWDED_SERIES: Final = 100_000
 CROWDED_WEEKS: Final = 4
 
 
-def write_crowded(url: str, database: str = "crowded") -> Target:
-    """100,000 series in one measurement `hits`, a point of each in each of four weekly shards.
+def write_crowded(url: str, weeks: int = CROWDED_WEEKS) -> Target:
+    """100,000 series in one measurement `hits` of `crowded`, a point of each in each of four weekly shards.
 
     Every user has one host and every host one region: tags `host` and `region` depend on `user_id`. Field `ms` is
     always there, `error` in every tenth point. The newest points are a minute before NOW.
     """
-    influxql(url, f'CREATE DATABASE "{database}" WITH SHARD DURATION 7d')
+    database = "crowded"
+    influxql(url, f"CREATE DATABASE {database} WITH SHARD DURATION 7d")
 
     def lines() -> Iterator[str]:
-        for week in range(CROWDED_WEEKS):
+        for week in range(weeks):
             nanoseconds = round((NOW - timedelta(minutes=1, weeks=week)).timestamp()) * 1_000_000_000
             for user in range(CROWDED_SERIES):
                 host = user % 50

@@ -162,6 +162,21 @@ def test_sampled_series_have_no_rows_in_the_window(influxd: Influxd) -> None:
     assert t.fields[0].null_ratio is None
 
 
+def test_rows_are_sampled_though_the_listing_was_too_long(influxd: Influxd) -> None:
+    rows = [Row(NOW - timedelta(minutes=1), {"id": f"i{i}", "dc": "x"}, {"v": 1.0}) for i in range(1500)]
+    dataset = Dataset([Table("t", ("id", "dc"), {"v": "float"}, rows)])
+    target = write(dataset, "influxdb1", influxd.url, budget={"max_series": 1200})
+    profile = collected(target)
+    assert {g.fact for g in profile.gaps} == {"series_listing", "row_count"}
+    assert {g.reason for g in profile.gaps} == {Reason.OVER_BUDGET}
+    (t,) = profile.measurements
+    assert (t.series, t.rows) == (None, None)
+    null_ratio = t.fields[0].null_ratio
+    assert null_ratio is not None
+    assert (null_ratio.value, null_ratio.source.how) == (0.0, How.SAMPLED)
+    assert "64 series, chosen evenly out of more than could be listed" in null_ratio.source.scope
+
+
 def test_reader_may_do_all_that_an_audit_needs(influxd_auth: Influxd) -> None:
     login = {"u": ADMIN[0], "p": ADMIN[1]}
     url = influxd_auth.url
@@ -244,8 +259,8 @@ def test_server_is_killed_midway(own_influxd: Influxd) -> None:
 
 
 def test_server_is_killed_in_the_middle_of_an_answer(own_influxd: Influxd, tmp_path: Path) -> None:
-    target = write_crowded(own_influxd.url)
-    killer = threading.Timer(0.25, own_influxd.kill)
+    target = write_crowded(own_influxd.url, weeks=1)
+    killer = threading.Timer(0.2, own_influxd.kill)
     killer.start()
     with open_connection(target) as connection:
         profile = collect(target, connection, day=DAY, now=NOW)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _ALIVE_TIMEOUT_S: Final = 5.0
+_SILENCE: Final = frozenset({Reason.UNREACHABLE, Reason.TIMED_OUT})
 
 
 class TooMuchError(Exception):
@@ -89,7 +90,7 @@ class Asker:
             if reason is Reason.TIMED_OUT and timeout < self.target.budget.statement_timeout_s:
                 reason, detail = Reason.OVER_BUDGET, self._out_of_time()
             self.gap(fact, reason, detail, database, measurement)
-            if reason is Reason.UNREACHABLE:
+            if error.reason in _SILENCE:
                 self._see_whether_gone(detail)
         except ConnectorError as error:
             self.gap(fact, Reason.UNREACHABLE, str(error), database, measurement)
@@ -102,6 +103,13 @@ class Asker:
         """Note that something was not measured."""
         with self._lock:
             self.gaps.append(Gap(fact, reason, detail, database, measurement))
+
+    def why(self, facts: frozenset[str], database: str, measurement: str) -> Reason:
+        """Why one of the facts is missing for the measurement; FAILED when there is no gap that says so."""
+        with self._lock:
+            gaps = [g for g in self.gaps if g.fact in facts and g.database == database]
+        reasons = [g.reason for g in gaps if g.measurement in (None, measurement)]
+        return reasons[-1] if reasons else Reason.FAILED
 
     def gap_in_all(self, facts: Iterable[str], reason: Reason, detail: str, database: str | None = None) -> None:
         """Note the same for all the facts that are about a database or its measurements."""
@@ -196,16 +204,16 @@ class Asker:
             self._further.pop().close()
 
     def _see_whether_gone(self, detail: str) -> None:
-        """Try once whether the server is back; if not, nothing more is asked, so that no timeouts add up."""
+        """Try once whether the server answers at all; if not, nothing more is asked, so that no timeouts add up."""
         try:
             with self._billed("databases"):
                 for _ in self._connection_here().query("databases", _ALIVE_TIMEOUT_S):
                     pass
         except FactError as error:
-            if error.reason is Reason.UNREACHABLE:
-                self._gone = detail
+            if error.reason in _SILENCE:
+                self._gone = f"the server no longer answers: {detail}"
         except ConnectorError:
-            self._gone = detail
+            self._gone = f"the server no longer answers: {detail}"
 
     def _out_of_time(self) -> str:
         return f"the audit's {self.target.budget.deadline_s:g} s were used up; raise budget.deadline_s"

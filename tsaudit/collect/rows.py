@@ -67,8 +67,9 @@ def read_points(asker: Asker, draft: Draft, database_series: int | None, asked: 
     known = draft.series.value if draft.series else database_series
     restricted = known is None or known > ALL_SERIES_UP_TO
     if impossible := _cannot_read(draft, restricted):
+        reason = asker.why(frozenset({"series_listing", "retention"}), draft.database, draft.name)
         for fact in sorted(asked & {"row_sample", "row_count"}):
-            asker.gap(fact, Reason.FAILED, impossible, draft.database, draft.name)
+            asker.gap(fact, reason, impossible, draft.database, draft.name)
         return
     series = _told_apart(draft) if restricted else []
     draft.sampled_series = len(series)

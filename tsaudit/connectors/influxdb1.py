@@ -110,9 +110,7 @@ class InfluxConnection:
                     yield from result.get("series", ())
             if not complete:
                 raise FactError(Reason.FAILED, "the answer broke off before its last part")
-        except ReadTimeoutError as error:
-            raise _timed_out(timeout_s) from error
-        except TimeoutError as error:
+        except (ReadTimeoutError, TimeoutError) as error:
             raise _timed_out(timeout_s) from error
         except (HTTPError, OSError) as error:
             raise self._broken(error) from error
@@ -314,7 +312,9 @@ def _sample(answer: Iterator[Series], parameters: Mapping[str, Any]) -> Iterator
 def _values(values: Sequence[Any]) -> pa.Array:
     """JSON knows no integers: a float field with whole values arrives as such. Mixed types become text."""
     kinds = {type(v) for v in values if v is not None}
-    if kinds <= {int, float} and kinds:
+    if not kinds:
+        return pa.nulls(len(values))
+    if kinds <= {int, float}:
         return pa.array(values, pa.int64()) if kinds == {int} else pa.array([_float(v) for v in values], pa.float64())
     if len(kinds) == 1:
         return pa.array(values)
