@@ -8,10 +8,10 @@ import pytest
 
 from tests.alerts.builders import an_incident
 from tests.builders import DAY, a_finding
-from tsaudit.alerts.figures import details, number
+from tsaudit.alerts.figures import details, quantity
 from tsaudit.finding import Forecast, Limit
 
-LIMIT = Limit("x.y", 100.0, "values", "house", "default")
+LIMIT = Limit("x.y", 100.0, "", "house", "default")
 
 
 def lines(**changes: Any) -> list[str]:
@@ -26,13 +26,14 @@ def lines(**changes: Any) -> list[str]:
         (1_234_567.0, "series", "1,234,567 series"),
         (1234.5, "", "1,234"),
         (0.12345, "s", "0.123 s"),
-        (0.985, "ratio", "98.5%"),
+        (0.985, "ratio", "98 %"),
+        (0.25, "share of null cells", "25 %"),
         (math.inf, "values", "inf values"),
         (math.nan, "", "nan"),
     ],
 )
-def test_number_is_for_people(value: float, unit: str, expected: str) -> None:
-    assert number(value, unit) == expected
+def test_quantity_is_for_people(value: float, unit: str, expected: str) -> None:
+    assert quantity(value, unit) == expected
 
 
 def test_what_a_finding_does_not_know_is_left_out() -> None:
@@ -40,7 +41,7 @@ def test_what_a_finding_does_not_know_is_left_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("observed", "ending"), [(99.0, "(default)"), (199.0, "(default)"), (200.0, "(default), 2.0 times as much")]
+    ("observed", "ending"), [(99.0, "(default)"), (199.0, "(default)"), (200.0, "(default), 2 times as much")]
 )
 def test_times_as_much_is_said_from_twice_on(observed: float, ending: str) -> None:
     assert lines(observed=observed, limit=LIMIT)[1].endswith(ending)
@@ -51,12 +52,18 @@ def test_a_limit_of_zero_divides_nothing() -> None:
     assert lines(observed=3.0, limit=limit, unit="conflicts")[1] == "Measured 3 conflicts, limit 0 conflicts (default)"
 
 
+def test_figures_of_different_units_are_not_divided() -> None:
+    limit = Limit("x.y", 10.0, "times the series before", "house", "default")
+    said = lines(observed=5_000.0, baseline=400.0, unit="series", limit=limit)[1]
+    assert said == "Measured 5,000 series (400 series before), limit 10 times the series before (default)"
+
+
 @pytest.mark.parametrize(
     ("days", "low", "high", "said"),
     [
-        (12.0, 8.0, 20.0, "in about 12 days (8 to 20), growing 5.0% a day"),
-        (12.0, 8.0, None, "in about 12 days (8 or more), growing 5.0% a day"),
-        (12.0, None, None, "in about 12 days, growing 5.0% a day"),
+        (12.0, 8.0, 20.0, "in about 12 days (8 to 20), growing 5 % a day"),
+        (12.0, 8.0, None, "in about 12 days (8 or more), growing 5 % a day"),
+        (12.0, None, None, "in about 12 days, growing 5 % a day"),
     ],
 )
 def test_days_to_the_limit_come_with_their_interval(

@@ -112,9 +112,9 @@ def test_alert_says_what_how_much_who_since_when_how_long_and_the_fix() -> None:
     for part in (
         "Measurement table_1 has 1,234,567 series.",
         "Measured 1,234,567 series, limit 100,000 series (plan influxdb-cloud-free), 12.3 times as much",
-        "Guilty: host, 92% of it",
+        "Guilty: host, 92 % of it",
         "Since 2026-03-01 (30 days)",
-        "in about 12 days (8 to 20), growing 5.0% a day since 2026-03-01 (provisional: little history)",
+        "in about 12 days (8 to 20), growing 5 % a day since 2026-03-01 (provisional: little history)",
         "Fix: Drop tag host. Then wait.",
         f"#f-{full_incident().fingerprint}|details>",
         RUN,

@@ -10,6 +10,7 @@ from typing import Final
 from tsaudit.alerts.escape import plain
 from tsaudit.finding import Finding, Forecast, Limit
 from tsaudit.history.incidents import Incident
+from tsaudit.phrases import number, percent
 
 _SAMPLES: Final = 3
 _LINE: Final = 400
@@ -34,9 +35,9 @@ def _lines(incident: Incident, day: date, *, full_values: bool) -> Iterator[tupl
     finding = incident.finding
     yield finding.message, _LINE
     if finding.observed is not None and finding.limit is not None:
-        yield _measured(finding.observed, finding.limit, finding.unit), _LINE
+        yield _measured(finding.observed, finding.limit, finding), _LINE
     if finding.guilty is not None:
-        share = f", {finding.share:.0%} of it" if finding.share is not None else ""
+        share = f", {percent(finding.share)} of it" if finding.share is not None else ""
         yield f"Guilty: {finding.guilty[:_SHORT]}{share}", _LINE
     if finding.samples:
         from tsaudit.analysis.shapes import redact
@@ -52,10 +53,13 @@ def _lines(incident: Incident, day: date, *, full_values: bool) -> Iterator[tupl
     yield f"Fix: {finding.fix}", _LINE
 
 
-def _measured(observed: float, limit: Limit, unit: str) -> str:
-    text = f"Measured {number(observed, unit)}, limit {number(limit.value, limit.unit)} ({limit.origin})"
-    if limit.value > 0 and observed >= 2 * limit.value:
-        text += f", {observed / limit.value:,.1f} times as much"
+def _measured(observed: float, limit: Limit, finding: Finding) -> str:
+    text = f"Measured {quantity(observed, finding.unit)}"
+    if finding.baseline is not None:
+        text += f" ({quantity(finding.baseline, finding.unit)} before)"
+    text += f", limit {quantity(limit.value, limit.unit)} ({limit.origin})"
+    if finding.unit == limit.unit and limit.value > 0 and observed >= 2 * limit.value:
+        text += f", {number(observed / limit.value)} times as much"
     return text
 
 
@@ -73,18 +77,17 @@ def _ahead(forecast: Forecast, days: float, unit: str) -> str:
     interval = ""
     if low is not None:
         interval = f" ({low:.0f} to {high:.0f})" if high is not None else f" ({low:.0f} or more)"
-    text = f"Reaches {number(forecast.limit, unit)} in about {days:.0f} days{interval}"
-    text += f", growing {forecast.growth_per_day:.1%} a day"
+    text = f"Reaches {quantity(forecast.limit, unit)} in about {days:.0f} days{interval}"
+    text += f", growing {percent(forecast.growth_per_day)} a day"
     if forecast.onset is not None:
         text += f" since {forecast.onset}"
     return text + (" (provisional: little history)" if forecast.provisional else "")
 
 
-def number(value: float, unit: str) -> str:
-    """For people: thousands separated, no more than three digits behind the point; a ratio as per cent."""
+def quantity(value: float, unit: str) -> str:
+    """The value with its unit, for people; a ratio as per cent."""
     if not math.isfinite(value):
         return f"{value} {unit}".strip()
-    if unit == "ratio":
-        return f"{value:.1%}"
-    text = f"{value:,.0f}" if value == int(value) or abs(value) >= 1000 else f"{value:,.3g}"
-    return f"{text} {unit}".strip()
+    if unit.startswith(("ratio", "share")):
+        return percent(value)
+    return f"{number(value)} {unit}".strip()
