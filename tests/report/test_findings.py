@@ -132,3 +132,11 @@ def test_sentence_names_guilt_begin_and_days_left() -> None:
         "Tag host has too many values: the limit is already reached."
     )
     assert said(a_finding(forecast=replace(forecast, days=None, onset=None))) == "Tag host has too many values."
+
+
+def test_interval_may_be_open_at_either_end() -> None:
+    forecast = Forecast(10, 9.0, 7.0, 13.0, 0.1, None, "linear", False)
+    assert findings.interval(forecast) == "80 % range 7 to 13 days"
+    assert findings.interval(replace(forecast, days_high=None)) == "80 % range 7 days or more"
+    assert findings.interval(replace(forecast, days_low=None)) == "80 % range up to 13 days"
+    assert findings.interval(replace(forecast, days_low=None, days_high=None)) == "80 % range unknown"

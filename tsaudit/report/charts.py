@@ -224,7 +224,8 @@ def _days(plane: _Plane, today: date, last: date) -> str:
 
 
 def _title(chart: Trend) -> str:
-    return f"{chart.title} of {foreign.line(foreign.cut(str(chart.subject)))} over time"
+    name = "the whole target" if chart.of_whole else foreign.line(foreign.cut(str(chart.subject)))
+    return f"{chart.title} of {name} over time"
 
 
 def _description(chart: Trend, drawn_limit: float | None) -> str:

@@ -48,6 +48,11 @@ class Trend:
         return _TITLES.get(self.figure, self.figure)
 
     @property
+    def of_whole(self) -> bool:
+        """Whether it is about the whole target."""
+        return self.subject == Subject()
+
+    @property
     def is_ratio(self) -> bool:
         return self.figure.endswith("_ratio")
 

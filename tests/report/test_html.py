@@ -1,0 +1,275 @@
+"""The page: its order, its safety, and what it says in each situation."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from html.parser import HTMLParser
+from itertools import pairwise
+from typing import Any
+
+import html5lib
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.builders import a_count, a_field, a_finding, a_measurement, a_profile, a_result, a_rule_result, a_tag
+from tests.report import sample
+from tsaudit.finding import Evidence, Finding, Outcome, Severity, Subject, fingerprint
+from tsaudit.profile import Gap, How, Profile, Reason
+from tsaudit.report import html, index
+from tsaudit.timeline import Timeline
+
+SECTIONS = (
+    "verdict",
+    "changes",
+    "findings",
+    "trend",
+    "tables",
+    "schema",
+    "settled",
+    "coverage",
+    "cost",
+    "definitions",
+)
+
+
+class Outline(HTMLParser):
+    """Elements, ids, headings and addresses of a page."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.elements: Counter[str] = Counter()
+        self.ids: list[str] = []
+        self.sections: list[str] = []
+        self.headings: list[int] = []
+        self.addresses: list[str] = []
+        self.attributes: set[str] = set()
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = dict(attrs)
+        self.elements[tag] += 1
+        self.attributes |= set(values)
+        if values.get("id"):
+            self.ids.append(str(values["id"]))
+        if tag == "section":
+            self.sections.append(str(values.get("id")))
+        if re.fullmatch("h[1-6]", tag):
+            self.headings.append(int(tag[1]))
+        self.addresses += [str(values[name]) for name in ("href", "src", "action") if name in values]
+
+
+def the_pages() -> Iterator[tuple[str, str]]:
+    yield "rich", html.page(sample.the_story())
+    yield "no history", html.page(sample.the_story(timeline=Timeline(), previous=None))
+    yield "unreachable", html.page(sample.the_story(result=sample.unreachable(), profile=None, incidents=()))
+    yield "fine", html.page(sample.the_story(result=sample.fine(), incidents=(), previous=sample.fine()))
+    yield "empty", html.page(sample.the_story(profile=a_profile(measurements=(), databases=()), incidents=()))
+    yield "index", index.page({})
+
+
+PAGES = dict(the_pages())
+RICH = PAGES["rich"]
+
+
+@pytest.mark.parametrize("name", [n for n in PAGES if n != "index"])
+def test_sections_are_all_there_in_order(name: str) -> None:
+    assert tuple(Outline(PAGES[name]).sections) == SECTIONS
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_page_is_well_formed(name: str) -> None:
+    parser = html5lib.HTMLParser(strict=True)
+    parser.parse(PAGES[name])
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_ids_are_unique_and_inner_links_lead_somewhere(name: str) -> None:
+    outline = Outline(PAGES[name])
+    assert [i for i, n in Counter(outline.ids).items() if n > 1] == []
+    inner = {a[1:] for a in outline.addresses if a.startswith("#")}
+    assert inner - set(outline.ids) == set()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_headings_never_skip_a_level(name: str) -> None:
+    levels = Outline(PAGES[name]).headings
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert [(a, b) for a, b in pairwise(levels) if b > a + 1] == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_policy_names_the_very_style_and_script_and_nothing_else(name: str) -> None:
+    page = PAGES[name]
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page)
+    assert policy is not None
+
+    def digest(element: str) -> str:
+        (text,) = re.findall(f"<{element}>(.*?)</{element}>", page, re.DOTALL)
+        return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+    assert policy[1] == (
+        f"default-src 'none'; style-src '{digest('style')}'; script-src '{digest('script')}'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    outline = Outline(page)
+    assert not {a for a in outline.attributes if a.startswith("on") or a == "style"}
+    assert outline.elements["img"] == outline.elements["iframe"] == 0
+
+
+def test_tables_have_captions_and_scopes() -> None:
+    outline = Outline(RICH)
+    assert outline.elements["caption"] == outline.elements["table"] > 6
+    assert re.findall(r"<th(?! scope)[^e]", RICH) == []
+
+
+ODD_TEXT = st.text(
+    st.one_of(st.sampled_from("<>&\"'/=\u202e\x00\x1b\n\ufeff;{}%#-!"), st.characters(exclude_characters="`")),
+    min_size=1,
+    max_size=24,
+)
+
+
+def page_about(database: str, measurement: str, column: str) -> str:
+    subject = Subject(database, measurement, column)
+    finding = a_finding(
+        subject,
+        message=f"about {measurement}",
+        fix=f"change {column}",
+        guilty=column,
+        evidence=(Evidence(column, measurement),),
+        samples=(),
+    )
+    tag, field = a_tag(column), a_field(column, (measurement,), 0.5)
+    table = a_measurement(
+        measurement, database=database, tags=(tag,), fields=(field,), statements={"row_count": f"SELECT {column}"}
+    )
+    gap = Gap("row_count", Reason.FAILED, column, database, measurement)
+    profile = a_profile(table, gaps=(gap,))
+    result = a_result(a_rule_result(replace(finding, facts=("row_count",))), target="t")
+    timeline = Timeline(previous=a_profile(a_measurement(measurement, database=database)))
+    options: dict[str, Any] = {"incidents": (), "full_values": True, "run_url": None, "previous": a_result()}
+    return html.page(html.tell(result, profile, timeline, **options))
+
+
+PLAIN = Outline(page_about("d", "m", "c"))
+
+
+@given(database=ODD_TEXT, measurement=ODD_TEXT, column=ODD_TEXT)
+@settings(deadline=None, max_examples=40)
+def test_names_never_become_markup(database: str, measurement: str, column: str) -> None:
+    page = page_about(database, measurement, column)
+    outline = Outline(page)
+    assert outline.elements == PLAIN.elements
+    assert outline.attributes == PLAIN.attributes
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff]", page)
+    page.encode()
+
+
+def test_hostile_sample_is_shown_as_text() -> None:
+    assert "&lt;img src=x onerror=alert(1)&gt;⟨U+202E⟩" in RICH
+    assert "<img" not in RICH
+    assert "<script>alert" not in RICH
+
+
+def test_sample_values_are_redacted_unless_asked_for_in_full() -> None:
+    assert sample.FULL_KEY not in RICH
+    assert "01" in RICH
+    assert sample.FULL_KEY in html.page(sample.the_story(full_values=True))
+
+
+def test_anchor_of_a_finding_is_its_fingerprint() -> None:
+    for code, finding in sample.the_findings().items():
+        assert RICH.count(f'id="f-{fingerprint(sample.TARGET, code, finding.subject)}"') == 1
+
+
+@pytest.mark.parametrize("address", ["javascript:alert(1)", "data:text/html,x", "", None])
+def test_run_link_is_only_ever_a_web_address(address: str | None) -> None:
+    assert sample.the_story(run_url=address).run_url is None
+    assert sample.the_story(run_url="https://d.example/runs/1").run_url == "https://d.example/runs/1"
+
+
+def test_source_of_a_limit_is_a_link_only_where_it_is_an_address() -> None:
+    outline = Outline(RICH)
+    assert "https://docs.influxdata.com/influxdb/cloud/account-management/limits/" in outline.addresses
+    assert "house judgement: &lt;i&gt;so&lt;/i&gt;" in RICH
+
+
+def headline(*results: Any, incidents: Any = (), profile: Profile | None = None) -> str:
+    result = a_result(*results, target=sample.TARGET)
+    story = html.tell(result, profile, Timeline(), incidents, full_values=False, run_url=None, previous=None)
+    return story.headline
+
+
+def test_headline_says_what_there_is_to_say() -> None:
+    passed, note = a_rule_result(), a_rule_result(a_finding(severity=Severity.INFO))
+    open_rule = a_rule_result(code="CAR002", outcome=Outcome.OPEN, gaps=(Gap("x", Reason.DENIED, "no"),))
+    moot = a_rule_result(outcome=Outcome.NOT_APPLICABLE)
+    assert headline(passed) == "Nothing wrong was found: 1 rule judged on complete figures."
+    assert headline(note) == "Nothing wrong was found: 1 rule judged on complete figures."
+    assert headline(passed, open_rule) == (
+        "No finding in what was measured, but 1 rule could not be judged; 1 rule could."
+    )
+    assert headline(moot) == "No rule applies to this target, so nothing could be judged."
+    finding = sample.the_findings()["NAM001"]
+    accepted = [i for i in sample.the_incidents() if i.code == "NAM001"]
+    assert headline(a_rule_result(finding, code="NAM001"), incidents=accepted) == (
+        "Nothing new: 1 finding accepted or snoozed, 1 rule judged."
+    )
+
+
+def test_unreachable_target_still_has_a_useful_page() -> None:
+    page = PAGES["unreachable"]
+    assert "The target could not be audited: connection refused." in page
+    assert "Unknown" in page
+    assert "so nothing is known of its tables today" in page
+    assert "Nothing was measured today, so nothing is concluded." in page
+    assert "Series of the whole target" in page
+
+
+def test_figures_say_how_they_were_had() -> None:
+    assert "≈ 9,120,400<small>estimate ± 12,000</small>" in RICH
+    assert "10,000<small>sampled</small>" in RICH
+    assert "<small>sampled: newest 10,000 rows</small>" in RICH
+    estimated = a_profile(a_measurement(series=5), a_measurement("b"))
+    counted = replace(estimated.measurements[0], series=a_count(5, How.ESTIMATE))
+    story = sample.the_story(profile=replace(estimated, measurements=(counted,)))
+    assert story.series_how == "estimate"
+
+
+def limit_of(origin: str) -> str:
+    finding: Finding = a_finding(observed=1.0, limit=sample.a_limit(origin=origin))
+    return html.page(sample.the_story(result=a_result(a_rule_result(finding)), incidents=()))
+
+
+@pytest.mark.parametrize(
+    ("origin", "words"),
+    [
+        ("default", "tsaudit&#39;s default"),
+        ("target", "set for this target"),
+        ("all targets", "set for all targets"),
+        ("plan influxdb-cloud-free", "of plan influxdb-cloud-free"),
+        ("engine influxdb1", "of engine influxdb1"),
+        ("measurement http_*", "set for http_*"),
+    ],
+)
+def test_limit_says_who_set_it(origin: str, words: str) -> None:
+    assert f"<small>{words}</small>" in limit_of(origin)
+
+
+def test_huge_values_do_not_make_a_huge_page() -> None:
+    long = "x" * 3_000_000
+    finding = a_finding(
+        Subject("d", long, long), message=long, fix=long, evidence=(Evidence(long, long),), guilty=long, samples=(long,)
+    )
+    table = a_measurement(long, database="d", tags=(a_tag(long),), fields=(a_field(long),), statements={"x": long})
+    gap = Gap("row_count", Reason.FAILED, long, "d", long)
+    result = a_result(a_rule_result(finding, reason=long, why=long), target="t")
+    page = html.page(sample.the_story(result=result, profile=a_profile(table, gaps=(gap,)), incidents=()))
+    assert len(page) < 100_000
