@@ -204,6 +204,10 @@ CASES = {
         TARGET + "report: {base_url: ftp://x}\n",
         "5: report.base_url: must start with http:// or https://",
     ),
+    "history in a target": (
+        TARGET + "history: duckdb:///a.db\n",
+        "5: history: is a target's address; the history must not be inside an audited database",
+    ),
     "schedule": (TARGET + "    schedule: daily\n", "5: targets[0].schedule: expected a cron line: minute, hour"),
     "key twice": (TARGET + "    name: b\n", "5: `name` is given twice, first on line 2"),
     "tag": (

@@ -16,6 +16,7 @@ from tsaudit.rules import all_rules
 def contradictions(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
     """Places in the file, each with what is wrong there."""
     yield from _engines(data)
+    yield from _history(data)
     yield from _names_and_owners(data)
     yield from _limits(data)
 
@@ -25,6 +26,13 @@ def _engines(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
     for place, engine in _at(data, "targets", "*", "engine"):
         if engine in ENGINES and engine not in AVAILABLE:
             yield place, f"{engine} is not in this version of tsaudit; it audits {', '.join(AVAILABLE)}"
+
+
+def _history(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    """The history inside a database that is audited: it would be audited too, and need the right to write there."""
+    history = data.get("history")
+    if history is not None and any(url == history for _, url in _at(data, "targets", "*", "url")):
+        yield ("history",), "is a target's address; the history must not be inside an audited database"
 
 
 def _names_and_owners(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:

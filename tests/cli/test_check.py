@@ -60,6 +60,13 @@ def test_check_when_rights_are_missing_names_the_rules(tsaudit: Tsaudit, monkeyp
     assert rules_in(whole) < rules_in(tsaudit("check", "plant").stdout.splitlines()[-1])
 
 
+def test_check_when_many_rights_are_missing_stays_short(tsaudit: Tsaudit, monkeypatch: pytest.MonkeyPatch) -> None:
+    gaps = tuple(Gap("series_listing", Reason.DENIED, "no SELECT", "main", f"t{i}") for i in range(1500))
+    monkeypatch.setattr("tsaudit.collect.probe", lambda *_: gaps)
+    last = tsaudit("check", "plant").stdout.splitlines()[-1]
+    assert "series_listing of main/t0 and 1,499 more denied: no SELECT (CAR001" in last
+
+
 def rules_in(line: str) -> int:
     return int(line.split(": ")[1].split()[0])
 

@@ -27,10 +27,15 @@ BEGIN, END = "<!-- generated: begin -->\n", "<!-- generated: end -->\n"
 WIDTH = 100
 
 
+def top() -> click.Context:
+    """The context of `tsaudit` itself. Its settings matter: click keeps the help option it makes from them."""
+    return click.Context(main, info_name="tsaudit", terminal_width=WIDTH, **main.context_settings)
+
+
 def commands(command: click.Command, context: click.Context | None = None) -> Iterator[tuple[str, click.Command, str]]:
     """(full name, command, help text), depth first."""
     name = context.command_path if context else "tsaudit"
-    own = context or click.Context(command, info_name="tsaudit", terminal_width=WIDTH, max_content_width=WIDTH)
+    own = context or top()
     yield name, command, command.get_help(own)
     if isinstance(command, click.Group):
         for child in command.list_commands(own):
@@ -126,10 +131,8 @@ def test_every_option_when_listed_has_help() -> None:
 
 def test_every_command_when_listed_has_its_own_first_line() -> None:
     """`tsaudit --help` prints them without loading the commands."""
-    listed = dict(
-        re.findall(r"^  ([a-z]+) +(.+)$", main.get_help(click.Context(main, terminal_width=WIDTH)), re.MULTILINE)
-    )
-    context = click.Context(main)
+    listed = dict(re.findall(r"^  ([a-z]+) +(.+)$", main.get_help(top()), re.MULTILINE))
+    context = top()
     for name in main.list_commands(context):
         command = main.get_command(context, name)
         assert command is not None
@@ -145,7 +148,7 @@ def commands_in(text: str) -> set[str]:
 @pytest.mark.parametrize("file", ["README.md", "CONTRIBUTING.md", "docs/cli.md", "docs/configuration.md"])
 def test_commands_when_mentioned_exist(file: str) -> None:
     mentioned = commands_in((ROOT / file).read_text(encoding="utf-8"))
-    assert mentioned <= set(main.list_commands(click.Context(main)))
+    assert mentioned <= set(main.list_commands(top()))
 
 
 @pytest.mark.parametrize("file", ["README.md", "CONTRIBUTING.md"])

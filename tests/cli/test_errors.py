@@ -116,6 +116,13 @@ def test_output_when_nobody_reads_on() -> None:
     assert done.stderr == b""
 
 
+def test_output_when_stdout_is_closed() -> None:
+    done = subprocess.run(
+        ["sh", "-c", f"'{sys.executable}' -m tsaudit --help >&-"], capture_output=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stderr) == (Exit.OK, b"")
+
+
 def test_output_when_the_terminal_knows_few_characters() -> None:
     environment = os.environ | {"PYTHONIOENCODING": "latin-1"}
     done = subprocess.run(

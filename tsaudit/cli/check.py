@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -119,15 +120,22 @@ def _target(target: Target) -> bool:
     lost = {rule for gap in gaps for rule in _rules_without(target.engine, gap.fact)}
     judged = _judged(target.engine) - lost
     _line(target.name, "ok", f"{target.engine} {version}: {show.plural(len(judged), 'rule')} can be judged")
-    for gap in gaps:
-        _line("", "unknown", _missing(target.engine, gap))
+    for line in _missing(target.engine, gaps):
+        _line("", "unknown", line)
     return True
 
 
-def _missing(engine: str, gap: Gap) -> str:
-    where = "/".join(part for part in (gap.database, gap.measurement) if part)
-    codes = ", ".join(sorted(_rules_without(engine, gap.fact))) or "no rule"
-    return f"{gap.fact}{f' of {where}' if where else ''} {gap.reason}: {gap.detail} ({codes})"
+def _missing(engine: str, gaps: Iterable[Gap]) -> Iterator[str]:
+    """One line per fact and reason: where first, in how many more places, and the rules that are unknown for it."""
+    alike: dict[tuple[str, str], list[Gap]] = {}
+    for gap in gaps:
+        alike.setdefault((gap.fact, str(gap.reason)), []).append(gap)
+    for (fact, reason), (first, *rest) in alike.items():
+        where = "/".join(part for part in (first.database, first.measurement) if part)
+        place = f" of {where}" if where else ""
+        more = f" and {len(rest):,} more" if rest else ""
+        codes = ", ".join(sorted(_rules_without(engine, fact))) or "no rule"
+        yield f"{fact}{place}{more} {reason}: {first.detail} ({codes})"
 
 
 def _judged(engine: str) -> set[str]:

@@ -53,7 +53,8 @@ def guarded(state: State, call: Callable[[], Any]) -> int:
             reconfigure(errors="backslashreplace")
     try:
         code = call()
-        sys.stdout.flush()
+        if sys.stdout is not None:  # closed with `>&-`
+            sys.stdout.flush()
         return int(code) if isinstance(code, int) else Exit.OK
     except (KeyboardInterrupt, click.Abort):
         click.echo("interrupted", err=True)
