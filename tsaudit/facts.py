@@ -103,7 +103,7 @@ _ALL: Final = (
         "distinct values, a sample of them and the share of series without the tag, per tag",
         derived_from=("series_listing",),
     ),
-    Fact("row_count", Scope.MEASUREMENT, Step.SCAN, ("rows",), "rows within the window"),
+    Fact("row_count", Scope.MEASUREMENT, Step.SCAN, ("rows",), "rows within the window, in one or more parts"),
     Fact(
         "row_sample",
         Scope.MEASUREMENT,

@@ -20,6 +20,9 @@ LONG_TEXT: Final = 64
 NUMBERS_SHARE: Final = 0.95
 """From this share of number-like values on a text column holds numbers."""
 
+UNJUDGED: Final = "without values to judge by"
+"""Ends the reason of a column whose role is a guess."""
+
 _TIME_NAMES: Final = ("time", "timestamp", "ts", "datetime", "date", "_time", "event_time", "created_at", "recorded_at")
 _ID_NAME: Final = re.compile(
     r"(^|_)(id|uuid|guid|key|code|serial|no|nr|number|zip)$|[a-z](Id|ID)$"
@@ -200,7 +203,7 @@ def _by_type_and_values(column: Column, values: Values | None) -> tuple[Role, st
     if not is_text(column.data_type):
         return Role.FIELD, f"a {kind} column"
     if values is None or values.count == 0:
-        return Role.TAG, f"a {kind} column without values to judge by"
+        return Role.TAG, f"a {kind} column {UNJUDGED}"
     if values.mean_length > LONG_TEXT:
         return Role.FIELD, f"long text, {values.mean_length:.0f} characters on average"
     if kind.startswith("bool"):

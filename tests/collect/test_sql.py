@@ -10,10 +10,13 @@ from typing import Any
 import duckdb
 import pytest
 
-from tests.builders import NOW
+from tests.builders import DAY, NOW
 from tests.collect.conftest import Writer, collected
 from tests.databases import Dataset, Row, Table, TimeAs, times
+from tsaudit.collect import collect
 from tsaudit.config import Columns, Target
+from tsaudit.connector import FactError, Rows
+from tsaudit.connectors import open_connection
 from tsaudit.profile import How, Measurement, Profile, Reason
 
 
@@ -63,6 +66,27 @@ def test_configuration_names_no_column(written_sql: Writer) -> None:
     (gap,) = profile.gaps
     assert (gap.fact, gap.reason, gap.measurement) == ("columns", Reason.FAILED, "logs")
     assert "names a column hots" in gap.detail
+
+
+def test_rows_to_judge_by_cannot_be_read(written_sql: Writer) -> None:
+    target = written_sql(Dataset([_logs(None)]))
+    with open_connection(target) as connection:
+        asked = connection.query
+
+        def query(fact: str, timeout_s: float, **parameters: Any) -> Rows:
+            if fact == "row_sample":
+                raise FactError(Reason.TIMED_OUT, "cancelled after 1 s")
+            return asked(fact, timeout_s, **parameters)
+
+        connection.query = query  # type: ignore[method-assign]
+        profile = collect(target, connection, day=DAY, now=NOW)
+    (gap,) = [g for g in profile.gaps if g.fact == "columns"]
+    assert (gap.reason, gap.measurement) == (Reason.TIMED_OUT, "logs")
+    assert "message, " in gap.detail or ", message" in gap.detail
+    # What can be had without is had.
+    (logs,) = profile.measurements
+    assert logs.rows is not None
+    assert logs.series is not None
 
 
 def test_roles_stay_as_they_were(written_sql: Writer) -> None:

@@ -41,6 +41,7 @@ class Asker:
         self.statements: dict[str, str] = {}
         """Fact to statement, of the facts about a database or the target."""
         self._connection = connection
+        self._thread = threading.get_ident()
         self._own = threading.local()
         self._further: list[Connection] = []
         self._deadline = time.monotonic() + target.budget.deadline_s
@@ -189,15 +190,15 @@ class Asker:
                 )
 
     def _connection_here(self) -> Connection:
-        """The connection of the thread that asks."""
-        if threading.current_thread().name.startswith("tsaudit-ask"):
-            if not hasattr(self._own, "connection"):
-                self._own.connection = self._connection.reconnect()
-                with self._lock:
-                    self._further.append(self._own.connection)
-            connection: Connection = self._own.connection
-            return connection
-        return self._connection
+        """The connection of the thread that asks: the one given for the thread that began, its own for each worker."""
+        if threading.get_ident() == self._thread:
+            return self._connection
+        if not hasattr(self._own, "connection"):
+            self._own.connection = self._connection.reconnect()
+            with self._lock:
+                self._further.append(self._own.connection)
+        connection: Connection = self._own.connection
+        return connection
 
     def _close_further(self) -> None:
         while self._further:

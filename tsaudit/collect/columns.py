@@ -34,6 +34,11 @@ def assign_roles(asker: Asker, draft: Draft, sample_wanted: bool) -> None:
     most = asker.target.budget.max_rows
     _read_sample(asker, draft, most if sample_wanted else min(most, _ROLE_ROWS))
     _assign(asker, draft, _values(draft))
+    guessed = [t.key for t in draft.tags if t.role_reason.endswith(roles.UNJUDGED)]
+    if guessed and "row_sample" not in draft.statements:
+        reason = asker.why(frozenset({"row_sample"}), draft.database, draft.name)
+        detail = f"without rows to judge by, {', '.join(guessed)} may be tags or fields"
+        asker.gap("columns", reason, detail, draft.database, draft.name)
 
 
 def roles_without_rows(asker: Asker, draft: Draft) -> None:

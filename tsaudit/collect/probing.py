@@ -22,6 +22,8 @@ def try_facts(asker: Asker, draft: Draft, asked: frozenset[str]) -> None:
 
     if "series_listing" in asked and draft.tags:
         asker.ask("series_listing", keep_one, **draft.about, limit=1, first_only=True)
+    if draft.tags and not series and not draft.columns:
+        return  # the gap of the listing stands for what needs it: rows of all series at once are too dear for a probe
     names = [c.name for c in draft.columns]
     for fact in sorted(asked & {"row_sample", "row_count", "null_counts"}):
         asker.ask(fact, _ignore, **draft.about, series=series, columns=names, limit=1, first_only=True)

@@ -74,6 +74,9 @@ def read_points(asker: Asker, draft: Draft, database_series: int | None, asked: 
     series = _told_apart(draft) if restricted else []
     draft.sampled_series = len(series)
     if not _read_newest(asker, draft, series):
+        if "row_count" in asked:
+            reason = asker.why(frozenset({"row_sample"}), draft.database, draft.name)
+            asker.gap("row_count", reason, "the rows could not be sampled", draft.database, draft.name)
         return
     if "row_count" in asked:
         complete = _complete(asker, draft)
