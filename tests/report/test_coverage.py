@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.builders import a_finding, a_profile, a_result, a_rule_result
+from tests.report import sample
 from tsaudit.finding import Outcome
 from tsaudit.profile import Cost, Gap, Reason
 from tsaudit.report.coverage import MOST_PLACES, bill, coverage
@@ -41,6 +42,14 @@ def test_rules_are_told_apart_by_why_they_say_nothing() -> None:
     assert [r.code for r in found.broken_rules] == ["CAR003"]
     assert [r.code for r in found.not_applicable] == ["CAR004"]
     assert found.gaps == ()
+    assert found.unreachable == ""
+
+
+def test_target_not_reached_is_no_broken_rule() -> None:
+    found = coverage(sample.unreachable(), None)
+    assert found.unreachable == "Connection refused."
+    assert found.broken_rules == ()
+    assert not found.complete
 
 
 def test_bill_adds_up_dearest_first() -> None:

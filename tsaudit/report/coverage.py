@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from tsaudit.finding import AuditResult, Outcome, RuleResult
+from tsaudit.finding import UNREACHABLE_CODE, AuditResult, Outcome, RuleResult
 from tsaudit.profile import Cost, Gap, Profile, Reason
 
 MOST_PLACES: Final = 6
@@ -34,10 +34,12 @@ class Coverage:
     """Needed something that was not measured."""
     broken_rules: tuple[RuleResult, ...]
     not_applicable: tuple[RuleResult, ...]
+    unreachable: str
+    """Why the target could not be audited, or not to its end; empty when it could."""
 
     @property
     def complete(self) -> bool:
-        return not (self.gaps or self.open_rules or self.broken_rules)
+        return not (self.gaps or self.open_rules or self.broken_rules or self.unreachable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +55,16 @@ def coverage(result: AuditResult, profile: Profile | None) -> Coverage:
     """The gaps, grouped, and the rules that could not be judged because of them."""
 
     def having(outcome: Outcome) -> tuple[RuleResult, ...]:
-        return tuple(sorted((r for r in result.results if r.outcome is outcome), key=lambda r: r.code))
+        return tuple(sorted((r for r in rules if r.outcome is outcome), key=lambda r: r.code))
 
-    open_rules = tuple(r for r in result.results if r.gaps and r.outcome is not Outcome.ERROR)
+    rules = [r for r in result.results if r.code != UNREACHABLE_CODE]
+    open_rules = tuple(r for r in rules if r.gaps and r.outcome is not Outcome.ERROR)
     return Coverage(
         gaps=tuple(_grouped(profile.gaps)) if profile else (),
         open_rules=tuple(sorted(open_rules, key=lambda r: r.code)),
         broken_rules=having(Outcome.ERROR),
         not_applicable=having(Outcome.NOT_APPLICABLE),
+        unreachable=next((_sentence(r.reason) for r in result.results if r.code == UNREACHABLE_CODE), ""),
     )
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from markupsafe import Markup
 
-from tsaudit.finding import AuditResult, Finding, Limit, Outcome, Severity, Verdict
+from tsaudit.finding import UNREACHABLE_CODE, AuditResult, Finding, Limit, Outcome, Severity, Verdict
 from tsaudit.profile import How, Profile
 from tsaudit.report import changes, charts, coverage, definitions, findings, foreign, tables, trends, words
 from tsaudit.timeline import Timeline
@@ -62,7 +62,8 @@ class Story:
     @property
     def rules_unknown(self) -> int:
         """Rules that applied and lacked something, or broke."""
-        return sum(r.outcome is not Outcome.NOT_APPLICABLE for r in self.result.results) - self.rules_judged
+        applying = (r for r in self.result.results if r.outcome is not Outcome.NOT_APPLICABLE)
+        return sum(r.code != UNREACHABLE_CODE for r in applying) - self.rules_judged
 
     @property
     def headline(self) -> str:
