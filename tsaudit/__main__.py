@@ -4,4 +4,5 @@ from __future__ import annotations
 
 from tsaudit.cli import main
 
-main(prog_name="tsaudit")
+if __name__ == "__main__":
+    main(prog_name="tsaudit")

@@ -84,6 +84,7 @@ def raiser_of_any(error: Exception) -> Callable[[object], None]:
         (["frobnicate"], "error: No such command 'frobnicate'."),
         (["audit", "--frob"], "error: No such option '--frob'."),
         (["audit", "--day", "tomorrow"], "`tomorrow` is no day; write YYYY-MM-DD, today or yesterday"),
+        (["audit", "--day", "2999-01-01"], "2999-01-01 is still to come; in UTC it is "),
         (["snooze", "abc", "--reason", "x", "--until", "2001-01-01"], "2001-01-01 is past"),
         (["snooze", "abc", "--reason", "x", "--until", "999999999999d"], "is no day; write YYYY-MM-DD, 7d or 2w"),
         (["snooze", "abc", "--reason", "x"], "Missing option '--until'"),
@@ -173,9 +174,24 @@ def test_interrupt_when_a_database_does_not_answer(tmp_path: Path) -> None:
 
 
 def test_colour_when_no_color_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert "\x1b[33mwarn" in CliRunner().invoke(main, ["rules"], color=True).stdout
+    assert "\x1b[" not in CliRunner().invoke(main, ["rules"]).stdout
     monkeypatch.setenv("NO_COLOR", "1")
-    with_it = CliRunner().invoke(main, ["version"], color=True).stdout
-    assert "\x1b[" not in with_it
+    assert "\x1b[" not in CliRunner().invoke(main, ["rules"], color=True).stdout
+
+
+def test_completion_when_a_shell_asks() -> None:
+    environment = os.environ | {"_TSAUDIT_COMPLETE": "bash_complete", "COMP_WORDS": "tsaudit gui", "COMP_CWORD": "1"}
+    done = subprocess.run(
+        [str(Path(sys.executable).parent / "tsaudit")],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (Exit.OK, "plain,guidelines\n")
 
 
 def test_exit_codes_when_documented() -> None:

@@ -59,10 +59,11 @@ def guarded(state: State, call: Callable[[], Any]) -> int:
     except (KeyboardInterrupt, click.Abort):
         click.echo("interrupted", err=True)
         return Exit.INTERRUPTED
-    except (BrokenPipeError, SystemExit):
-        # In the mode we call it in, click itself exits only when nobody reads its output any more.
-        _silence_stdout()
-        return Exit.BROKEN_PIPE
+    except SystemExit as end:
+        # Click itself exits in two cases: after shell completion, and with 1 when nobody reads on.
+        return _unread() if end.code == 1 else Exit.OK
+    except BrokenPipeError:
+        return _unread()
     except click.ClickException as error:
         return _usage(error)
     except Exception as error:
@@ -120,9 +121,10 @@ def _other(error: Exception, state: State) -> int:
     return Exit.INTERNAL
 
 
-def _silence_stdout() -> None:
+def _unread() -> int:
     """Nobody reads on: send the rest nowhere, so that Python's own flush at exit stays quiet too."""
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (OSError, ValueError):
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 -- lives until exit
+    return Exit.BROKEN_PIPE

@@ -29,9 +29,13 @@ class Day(click.ParamType[date]):
         if value in ("today", "yesterday"):
             return today if value == "today" else today - timedelta(days=1)
         try:
-            return date.fromisoformat(value)
+            day = date.fromisoformat(value)
         except ValueError:
             self.fail(f"`{value}` is no day; write {DAY_FORMAT}, today or yesterday", param, ctx)
+        if day > today:
+            # Incidents follow the newest audited day: one audited ahead of time would make them stand still.
+            self.fail(f"{day} is still to come; in UTC it is {today}", param, ctx)
+        return day
 
 
 class Until(click.ParamType[date]):

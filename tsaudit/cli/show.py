@@ -24,7 +24,7 @@ _LONGEST: Final = 400
 
 def word(text: str, width: int = 0) -> str:
     """A verdict, severity or state in its colour, padded to `width`."""
-    return click.style(text.ljust(width), fg=_COLOURS.get(text), bold=text == "critical")
+    return click.style(text.ljust(width), fg=_COLOURS.get(text), bold=True if text == "critical" else None)
 
 
 def line(text: str = "") -> None:
