@@ -13,6 +13,8 @@ import numpy as np
 from tsaudit.analysis.daily import Array, Daily
 
 _MOST_STEPS: Final = 3
+_FEWEST_AT_LEVEL: Final = 3
+"""Points a level needs to be one."""
 _FEWEST_AFTER: Final = 3
 """Points a growth needs after its onset."""
 _PERSISTENCE: Final = 2.0
@@ -91,7 +93,7 @@ def courses_of(history: Daily) -> Courses:
     def priced(fit: _Fit) -> Course:
         return fit.course(fit.misfit / variance + fit.parameters * np.log(count))
 
-    growths = sorted((c for c in map(priced, growing) if c.rate > 0), key=lambda c: c.criterion)
+    growths = sorted(map(priced, growing), key=lambda c: c.criterion)
     return Courses(min(map(priced, quiet), key=lambda c: c.criterion), tuple(growths))
 
 
@@ -102,11 +104,13 @@ def _one_step(quiet: Sequence[_Fit]) -> float | None:
 def _steps(history: Daily) -> Iterator[_Fit]:
     """A level without a step, then with one more each time, put where it explains most."""
     breaks: list[int] = []
-    for _ in range(min(_MOST_STEPS + 1, history.points)):
+    for _ in range(_MOST_STEPS + 1):
         edges = [0, *sorted(breaks), history.points]
         parts = [history.logs[a:b] for a, b in pairwise(edges)]
         yield _stepped(history, parts, edges[-2] if breaks else None, 1 + 2 * len(breaks))
-        splits = [_best_split(history.logs, a, b) for a, b in pairwise(edges) if b - a > 1]
+        splits = [split for a, b in pairwise(edges) if (split := _best_split(history.logs, a, b))]
+        if not splits:
+            return
         breaks.append(max(splits)[1])
 
 
@@ -119,18 +123,23 @@ def _stepped(history: Daily, parts: list[Array], newest: int | None, parameters:
     return _Fit(misfit, parameters, partial(Course, step=after - before, step_at=at, before=before))
 
 
-def _best_split(logs: Array, start: int, end: int) -> tuple[float, int]:
-    """By how much the misfit of `logs[start:end]` shrinks when it is split at the best place, and that place."""
+def _best_split(logs: Array, start: int, end: int) -> tuple[float, int] | None:
+    """By how much the misfit of `logs[start:end]` shrinks when it is split at the best place, and that place.
+
+    A level takes a few points to be one, except for the newest: a step may be as young as today. None without room.
+    """
     part = logs[start:end] - logs[start:end].mean()
-    before = np.arange(1, len(part))
-    sums = np.cumsum(part)[:-1]
+    before = np.arange(_FEWEST_AT_LEVEL, len(part) - (_FEWEST_AT_LEVEL - 1 if end < len(logs) else 0))
+    if not len(before):
+        return None
+    sums = np.cumsum(part)[before - 1]
     gains = sums**2 / before + sums**2 / (len(part) - before)
     best = int(gains.argmax())
-    return float(gains[best]), start + best + 1
+    return float(gains[best]), start + int(before[best])
 
 
 def _growths(history: Daily, step_at: float | None) -> Iterator[_Fit]:
-    """Exponential and linear growth from the start and from each day that leaves enough points after it."""
+    """Exponential and linear growth, from the start and from each day that leaves enough points after it."""
     times = history.times
     onsets = times[: max(history.points - _FEWEST_AFTER, 1)]
     elapsed = np.maximum(times - onsets[:, None], 0.0)
@@ -145,7 +154,7 @@ def _growths(history: Daily, step_at: float | None) -> Iterator[_Fit]:
         logs = np.log(np.where(sound[:, None], fitted, 1.0)) if linear else fitted
         misfits = ((history.logs - logs) ** 2).sum(axis=1)
         rates = slopes / np.where(sound, fitted[:, -1], 1.0) if linear else np.expm1(slopes)
-        for i in np.flatnonzero(sound):
+        for i in np.flatnonzero(sound & (slopes > 0)):
             course = partial(
                 Course,
                 rate=float(rates[i]),

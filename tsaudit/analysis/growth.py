@@ -12,6 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from statistics import median
 from typing import Final, Literal
 
 import numpy as np
@@ -36,6 +37,9 @@ _LEAST_GROWTH: Final = 0.003
 """A day; slower growth is called flat."""
 _LEAST_STEP: Final = 0.05
 """Relative; smaller steps are called flat."""
+_WEEK: Final = 7
+_STILL: Final = 0.25
+"""Share of the growth fitted that the last week must show: what has levelled off grows no more."""
 _RECENT: Final = 7
 """Points whose median is the level before a growth."""
 _UNDECIDED: Final = (0.2, 0.8)
@@ -73,7 +77,8 @@ class Growth:
 def judge(days: Sequence[date], values: Sequence[float]) -> Growth:
     """What the counts of those days, in any order and with gaps, amount to.
 
-    Growth that has not yet passed the highest level before its onset is none: it returns to where it was.
+    Growth that has not yet passed the highest level before its onset is none: it returns to where it was. Nor is
+    growth that has come to an end; that is a step, in the course of a few days.
     """
     history = prepared(days, values, _LONGEST_DAYS)
     return _judged(history, None if history.points < _FEWEST_POINTS else courses_of(history))
@@ -124,15 +129,16 @@ def _grows(history: Daily, courses: Courses) -> bool:
     young = growing.since is not None and (history.times > growing.since).sum() < _SETTLED
     if courses.quiet.criterion - growing.criterion <= (_YOUNG_GAP if young else _GAP):
         return False
-    if growing.since is None:
-        return True
     smooth = _smoothed(history.logs)
-    return bool(smooth[-1] > smooth[history.times <= growing.since].max() + history.noise)
+    week_ago = history.times <= history.times[-1] - _WEEK
+    if week_ago.any() and smooth[-1] - smooth[week_ago][-1] < _STILL * _WEEK * growing.rate:
+        return False
+    return growing.since is None or bool(smooth[-1] > smooth[history.times <= growing.since].max() + history.noise)
 
 
 def _smoothed(logs: Array) -> Array:
     """The median of each value and up to two before it."""
-    return np.array([np.median(logs[max(0, i - 2) : i + 1]) for i in range(len(logs))])
+    return np.array([median(logs[max(0, i - 2) : i + 1].tolist()) for i in range(len(logs))])
 
 
 def _growing(unknown: Growth, history: Daily, courses: Courses) -> Growth:
@@ -169,7 +175,8 @@ def _days_to(limit: float, history: Daily, courses: Courses) -> Array:
         for course, count in zip(candidates, draws, strict=True)
         if count
     ]
-    return np.clip(np.concatenate(outcomes), 0.0, _HORIZON_DAYS)
+    clipped: Array = np.clip(np.concatenate(outcomes), 0.0, _HORIZON_DAYS)
+    return clipped
 
 
 def _continued(course: Course, draws: int, limit: float, history: Daily, random: np.random.Generator) -> Array:

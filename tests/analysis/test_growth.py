@@ -1,0 +1,235 @@
+"""Growth: histories of known truth, quiet ones that must stay quiet, and forecasts that must hit."""
+
+from __future__ import annotations
+
+import math
+from datetime import date, timedelta
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tsaudit.analysis.growth import forecast, judge
+
+FIRST = date(2026, 1, 5)
+
+
+def days(count: int) -> list[date]:
+    return [FIRST + timedelta(days=i) for i in range(count)]
+
+
+def noisy(level: np.ndarray, seed: int, deviation: float = 0.01) -> list[float]:
+    """Counts around the level: deviations last some days, and one day in fifty is far off."""
+    random = np.random.default_rng(seed)
+    noise = random.normal(0, deviation, len(level))
+    for i in range(1, len(level)):
+        noise[i] = 0.5 * noise[i - 1] + math.sqrt(0.75) * noise[i]
+    wild = random.random(len(level)) < 0.02
+    wild[-3:] = False
+    noise[wild] += random.normal(0, 0.08, wild.sum())
+    return [float(v) for v in np.round(level * np.exp(noise))]
+
+
+def since(onset: int, count: int) -> np.ndarray:
+    return np.maximum(np.arange(count) - onset, 0.0)
+
+
+def deployment(grown: int, quiet: int = 21) -> list[float]:
+    """300 series, until a new tag adds 900 every day."""
+    return [300.0] * quiet + [300.0 + 900 * k for k in range(1, grown + 1)]
+
+
+def test_a_deployment_is_a_step_on_its_first_day_and_growth_from_the_third():
+    kinds = [judge(days(21 + k), deployment(k)).kind for k in range(6)]
+    assert kinds == ["flat", "step", "step", "growth", "growth", "growth"]
+
+
+@pytest.mark.parametrize("grown", range(3, 11))
+def test_a_deployment_is_dated_and_forecast_rightly(grown):
+    counts = deployment(grown)
+    growth = judge(days(len(counts)), counts)
+    assert growth.onset == FIRST + timedelta(days=21)
+    assert growth.shape == "linear"
+    assert growth.before == pytest.approx(300)
+    assert growth.growth_per_day == pytest.approx(900 / counts[-1], rel=0.01)
+    ahead = forecast(days(len(counts)), counts, 30_000)
+    assert ahead is not None
+    assert ahead.days == pytest.approx((30_000 - counts[-1]) / 900, rel=0.02)
+    assert ahead.days_low is not None
+    assert ahead.days_high is not None
+    assert ahead.days_low <= ahead.days <= ahead.days_high
+    assert (ahead.onset, ahead.shape, ahead.provisional) == (growth.onset, "linear", False)
+
+
+def test_growth_that_has_ended_is_a_step():
+    counts = deployment(10) + [9300.0] * 10
+    growth = judge(days(len(counts)), counts)
+    assert growth.kind == "step"
+    assert growth.step_ratio is not None
+    assert growth.step_ratio > 2
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    "level",
+    [
+        1e4 * np.ones(90),
+        1e4 * np.where(np.arange(90) % 7 >= 5, 0.75, 1.0),
+        1e4 * (1 + 0.3 * (np.arange(90) % 7) / 7),
+        1e4 * np.where(np.arange(90) >= 40, 1.4, 1.0),
+        1e4 * np.where(np.arange(90) >= 70, 0.7, np.where(np.arange(90) >= 35, 1.3, 1.0)),
+        1e4 * (1.2 - 0.3 * np.arange(90) / 90),
+    ],
+    ids=["flat", "season", "sawtooth", "step", "steps", "falling"],
+)
+def test_quiet_histories_never_grow(level, seed):
+    counts = noisy(level, seed)
+    kinds = {judge(days(n), counts[:n]).kind for n in range(21, 91, 3)}
+    assert "growth" not in kinds
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("season", [False, True], ids=["level", "season"])
+@pytest.mark.parametrize(
+    ("growing", "shape"),
+    [(1 + 0.03 * since(60, 90), "linear"), (2 ** (since(60, 90) / 12), "exponential")],
+    ids=["linear", "exponential"],
+)
+def test_growth_is_found_dated_and_shaped(growing, shape, season, seed):
+    level = 1e4 * growing * (np.where(np.arange(90) % 7 >= 5, 0.8, 1.0) if season else 1.0)
+    counts = noisy(level, seed)
+    assert judge(days(72), counts[:72]).kind == "growth"
+    growth = judge(days(90), counts)
+    assert growth.kind == "growth"
+    assert growth.onset is not None
+    assert abs((growth.onset - FIRST).days - 61) <= 4
+    assert growth.shape in (shape, "undecided")
+    assert not growth.provisional
+
+
+def test_growth_from_the_start_has_no_onset():
+    growth = judge(days(40), [1000 * 1.02**i for i in range(40)])
+    assert (growth.kind, growth.onset, growth.before, growth.shape) == ("growth", None, None, "exponential")
+    assert growth.growth_per_day == pytest.approx(0.02, rel=0.01)
+
+
+def test_growth_after_a_step_is_dated_after_it():
+    counts = [1000.0] * 30 + [2000.0] * 10 + [2000 * 1.05**i for i in range(1, 9)]
+    growth = judge(days(48), counts)
+    assert (growth.kind, growth.onset) == ("growth", FIRST + timedelta(days=40))
+    assert growth.growth_per_day == pytest.approx(0.05, rel=0.02)
+
+
+@pytest.mark.parametrize("ratio", [0.5, 1.5, 4.0])
+def test_a_step_is_dated_and_measured(ratio):
+    growth = judge(days(60), noisy(1000 * np.where(np.arange(60) >= 45, ratio, 1.0), 3))
+    assert (growth.kind, growth.onset) == ("step", FIRST + timedelta(days=45))
+    assert growth.step_ratio == pytest.approx(ratio, rel=0.03)
+    assert growth.before == pytest.approx(1000, rel=0.03)
+    assert growth.growth_per_day == 0
+
+
+def test_a_step_below_five_per_cent_is_flat():
+    assert judge(days(40), [1000.0] * 20 + [1040.0] * 20).kind == "flat"
+
+
+def test_a_return_to_a_former_level_is_no_growth():
+    counts = [1000.0] * 30 + [500.0] * 10 + [500 * 1.03**i for i in range(1, 15)]
+    assert judge(days(len(counts)), counts).kind != "growth"
+
+
+def test_slow_growth_is_flat():
+    assert judge(days(60), [1000 * 1.001**i for i in range(60)]).kind != "growth"
+
+
+@pytest.mark.parametrize("points", range(7))
+def test_fewer_than_seven_points_are_unknown(points):
+    growth = judge(days(points), deployment(10)[-points:] if points else [])
+    assert (growth.kind, growth.points, growth.provisional) == ("unknown", points, True)
+    assert forecast(days(points), [100.0 * 2**i for i in range(points)], 1e9) is None
+
+
+def test_fewer_than_21_points_are_provisional():
+    counts = [100 * 1.1**i for i in range(21)]
+    assert judge(days(20), counts[:20]).provisional
+    assert not judge(days(21), counts).provisional
+
+
+def test_a_single_wild_day_counts_for_nothing():
+    counts = [1000.0] * 30
+    counts[15] = 9000.0
+    assert judge(days(30), counts).kind == "flat"
+
+
+def test_order_gaps_and_repeats_of_days_do_not_matter():
+    counts = deployment(8)
+    pairs = [p for i, p in enumerate(zip(days(len(counts)), counts, strict=True)) if i % 6 != 2]
+    plain = judge(*zip(*pairs, strict=True))
+    assert plain.kind == "growth"
+    assert judge(*zip(*reversed(pairs), strict=True)) == plain
+    assert judge(*zip(*[(pairs[0][0], 5e9), *pairs], strict=True)) == plain
+
+
+def test_only_the_last_90_days_count():
+    counts = [1.0] * 60 + [1000.0] * 90
+    growth = judge(days(150), counts)
+    assert (growth.kind, growth.points) == ("flat", 90)
+
+
+def test_values_that_are_no_numbers_are_left_out():
+    counts = [1000.0] * 20
+    counts[3] = math.nan
+    assert judge(days(20), counts).points == 19
+
+
+def test_zero_counts_are_flat():
+    assert judge(days(30), [0.0] * 30).kind == "flat"
+
+
+@pytest.mark.parametrize("values", [[100.0] * 10, [100.0] * 3, [10.0] * 9 + [200.0]])
+def test_a_count_at_its_limit_has_no_day_left(values):
+    ahead = forecast(days(len(values)), values, 100)
+    assert ahead is not None
+    assert (ahead.days, ahead.days_low, ahead.days_high) == (0, 0, 0)
+
+
+def test_no_forecast_without_growth():
+    assert forecast(days(40), [100.0] * 40, 101) is None
+    assert forecast([], [], 5) is None
+
+
+def test_a_limit_beyond_a_year_is_not_dated():
+    ahead = forecast(days(60), [1000 + 10.0 * i for i in range(60)], 1e6)
+    assert ahead is not None
+    assert (ahead.days, ahead.days_low, ahead.days_high) == (None, None, None)
+    assert ahead.growth_per_day > 0.003
+
+
+def test_with_a_season_the_busiest_day_meets_the_limit():
+    season = np.where(np.arange(84) % 7 >= 5, 0.6, 1.0)
+    counts = [float(v) for v in 1000 * (1 + 0.05 * since(50, 84)) * season]
+    ahead = forecast(days(84), counts, 4000)
+    assert ahead is not None
+    assert ahead.days == pytest.approx(60 - 33, rel=0.15)
+
+
+def test_intervals_of_noisy_histories_cover_the_truth_most_of_the_time():
+    inside = 0
+    for seed in range(15):
+        ahead = forecast(days(75), noisy(1e4 * (1 + 0.04 * since(45, 75)), seed), 1e4 * (1 + 0.04 * 59))
+        assert ahead is not None
+        assert ahead.days is not None
+        assert ahead.days == pytest.approx(30, rel=0.5)
+        inside += (ahead.days_low or 0) <= 30 <= (ahead.days_high or 365)
+    assert inside >= 9
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.floats(0, 1e9), max_size=40), st.floats(1, 1e9))
+def test_any_history_is_judged_and_twice_the_same(counts, limit):
+    growth = judge(days(len(counts)), counts)
+    assert growth == judge(days(len(counts)), counts)
+    assert forecast(days(len(counts)), counts, limit) == forecast(days(len(counts)), counts, limit)
+    assert (growth.growth_per_day > 0) == (growth.kind == "growth")
+    assert (growth.step_ratio is not None) == (growth.kind == "step")
