@@ -148,6 +148,20 @@ def test_compact_changes_no_standing_incident_nor_the_next_audit(store: Store) -
     assert (change.incident.opened, change.incident.decision is not None) == (before(400), True)
 
 
+def test_compact_keeps_the_day_an_incident_opened_and_that_it_was_resolved(store: Store) -> None:
+    audit(store, before(147), a_rule_result(LASTING))
+    audit(store, before(146), a_rule_result(LASTING))
+    audit(store, before(145), a_rule_result())
+    audit(store, before(144), a_rule_result())
+    audit(store, DAY, a_rule_result())
+    standing = incidents.current(store)
+    assert compact(store, "demo", DAY) == 3
+    assert incidents.current(store) == standing
+    assert [i.state for i in standing] == [State.RESOLVED]
+    assert [i.state for i in incidents.current(store, day=before(147))] == [State.OPEN]
+    assert counts(store)["incident_day"] == 2
+
+
 def test_compact_forgets_incidents_a_year_after_they_resolved(store: Store) -> None:
     audit(store, before(500), a_rule_result(LASTING))
     incidents.decide(store, MARK, "accept", "ann", "known", before(300))

@@ -171,6 +171,14 @@ def test_previous_skips_a_snapshot_that_does_not_show_the_whole_schema(store: St
     assert store.timeline("demo", DAY).of("series", CPU) == (Point(on(-2), 3.0), Point(on(-1), 3.0))
 
 
+def test_points_come_oldest_first_whatever_was_saved_last(store: Store) -> None:
+    for days in (-1, -3, -2):
+        save(store, days, series=10 + days)
+    expected = (Point(on(-3), 7.0), Point(on(-2), 8.0), Point(on(-1), 9.0))
+    assert store.timeline("demo", DAY).of("series", CPU) == expected
+    assert store.trend("demo", "series", CPU, 9, DAY) == expected
+
+
 def test_previous_is_a_partial_snapshot_when_no_recent_one_is_whole(store: Store) -> None:
     gaps = (Gap("columns", Reason.DENIED, "no right", "secret"),)
     save(store, -9)
