@@ -287,6 +287,25 @@ def test_edits_that_still_wait_are_superseded_by_newer_ones(history: History) ->
     assert states(history.store) == [("alert", "queued"), ("edit", "superseded"), ("edit", "queued")]
 
 
+def test_a_message_edited_day_after_day_stays_small_in_the_history(history: History) -> None:
+    history.audit(found(1))
+    for _ in range(9):
+        history.send()
+        history.next_day(found(1))
+    sizes = [len(row.payload) for row in rows(history.store)]
+    assert len(sizes) == 10
+    assert max(sizes[:-1]) < 100
+    assert sizes[-1] > 500
+
+
+def test_what_still_waits_keeps_its_content(history: History, slack: SlackDouble) -> None:
+    history.audit(found(1))
+    history.next_day(found(1))
+    history.send()
+    assert slack.methods() == ["chat.postMessage", "chat.update"]
+    assert "Table 1" in slack.calls[0][1]["text"]
+
+
 def test_everything_is_queued_or_nothing(history: History, monkeypatch: pytest.MonkeyPatch) -> None:
     real = deliveries.add
 

@@ -109,6 +109,7 @@ class _Thread:
         edit = message.alert(self.context, self.open, closed, full_values=self.full_values)
         if edit.to_payload() != shown[-1].payload:
             queued.append(self._add(Kind.EDIT, edit, alert.id))
+            self._forget(shown)
         fresh = self._news(told)
         if not self.open:
             queued.append(self._add(Kind.RESOLVE, message.over(self.context, closed), alert.id))
@@ -118,6 +119,12 @@ class _Thread:
             reply = message.news(self.context, fresh, raised, full_values=self.full_values, mention=mention)
             queued.append(self._add(Kind.REPLY, reply, alert.id))
         return queued
+
+    def _forget(self, shown: Sequence[Delivery]) -> None:
+        """A message that is edited every day for years must not fill the history with what it used to say."""
+        for row in shown:
+            if row.payload["blocks"]:
+                deliveries.drop_content(self.connection, row)
 
     def _news(self, told: dict[str, Severity]) -> list[Incident]:
         """What has to ring: not told of, or worse than told. An acknowledged incident rings only when it is worse."""

@@ -158,6 +158,13 @@ def rewrite(connection: Connection, delivery: Delivery, payload: Mapping[str, An
     return connection.execute(sa.update(table).where(*waits).values(payload=text)).rowcount == 1
 
 
+def drop_content(connection: Connection, delivery: Delivery) -> None:
+    """Forget what a message said, but not of what it told; one that still waits is left alone."""
+    text = _to_json({"text": "", "blocks": [], "about": delivery.payload.get("about", {})})
+    done = (table.c.id == delivery.id, table.c.state.not_in(_OPEN))
+    connection.execute(sa.update(table).where(*done).values(payload=text))
+
+
 def find(engine: Engine, identity: str) -> Delivery | None:
     """The message with the id."""
     with database.reading(engine) as connection:
