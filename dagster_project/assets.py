@@ -1,5 +1,6 @@
 """The assets: each audited database as an external asset, and the audits that look at it."""
 
+import functools
 import re
 from collections.abc import Iterator
 from datetime import timedelta
@@ -67,6 +68,7 @@ def kind(engine: str) -> str:
     return _KINDS.get(engine, engine)
 
 
+@functools.cache
 def freshness(schedule: str) -> dg.FreshnessPolicy | None:
     """`audited within two hours of its schedule`; None for schedules that are not at one time of the day."""
     match = re.fullmatch(r"(\d+) (\d+) (\S+ \S+ \S+)", schedule)

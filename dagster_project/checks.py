@@ -1,5 +1,6 @@
 """What an audit says, as Dagster's checks: one per family of rules, and one for what was not measured."""
 
+import functools
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
@@ -141,6 +142,7 @@ def _text(text: str) -> dg.MetadataValue:
     return dg.MetadataValue.text(text)
 
 
+@functools.cache
 def _rules_of(family: Family) -> str:
     lines = [f"- {rule.code} {rule.title}" for rule in all_rules() if rule.family is family]
     return "\n".join([f"Rules about {family.value}:", *lines])

@@ -1,5 +1,6 @@
 """What `dg scaffold defs` writes: a component that loads, with a tsaudit.yaml to fill in."""
 
+import os
 from pathlib import Path
 from typing import Final, Literal
 
@@ -9,7 +10,11 @@ from pydantic import BaseModel, Field
 
 _CONFIG: Final = """\
 # What tsaudit audits; the command line reads the same file: tsaudit --help.
-# Secrets are written ${{NAME}} and read from the environment when an audit runs.
+# Secrets are written ${{NAME}} and read from the environment when an audit runs. Paths are relative to this file.
+history: sqlite:///{root}/.tsaudit/history.db
+report:
+  folder: {root}/.tsaudit/reports
+
 owners:
   default:
     # channel: "#data-platform"
@@ -50,12 +55,13 @@ class AuditScaffolder(dg.Scaffolder[AuditScaffoldParams]):
     def scaffold(self, request: dg.ScaffoldRequest[AuditScaffoldParams]) -> None:
         scaffold_component(request, {"config": "tsaudit.yaml"})
         folder = request.target_path.parent if request.append else request.target_path
-        _write_config(folder / "tsaudit.yaml", request.params)
+        root = os.path.relpath(request.project_root or folder, folder)
+        _write_config(folder / "tsaudit.yaml", root, request.params)
 
 
-def _write_config(file: Path, params: AuditScaffoldParams) -> None:
+def _write_config(file: Path, root: str, params: AuditScaffoldParams) -> None:
     if file.exists():
         return
     name = file.parent.name
     url = params.url or _URLS[params.engine].format(name=name)
-    file.write_text(_CONFIG.format(name=name, engine=params.engine, url=url), encoding="utf-8")
+    file.write_text(_CONFIG.format(root=root, name=name, engine=params.engine, url=url), encoding="utf-8")

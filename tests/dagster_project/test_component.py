@@ -93,6 +93,7 @@ def test_scaffolding_writes_a_component_that_loads() -> None:
         )
         settings = config_file.load(path / "tsaudit.yaml")
         assert (settings.targets[0].name, settings.targets[0].engine) == ("shop", "sqlite")
+        assert Path(settings.report.folder).resolve() == (sandbox.project_root / ".tsaudit" / "reports").resolve()
         with sandbox.load_component_and_build_defs(path) as (component, definitions):
             assert isinstance(component, AuditComponent)
             dg.Definitions.validate_loadable(definitions)
