@@ -84,11 +84,13 @@ def print_text(found: dict[str, Any], everything: bool) -> None:
         where = f"{one['code']}  {one['subject']}"
         click.echo(f"  {show.word(one['severity'], 8)}  ", nl=False)
         show.line(where)
-        show.line(f"    {one['message']}")
-        show.line(f"    Fix: {one['fix']}")
+        show.paragraph(one["message"], "    ")
+        show.paragraph(f"Fix: {one['fix']}", "    ")
     if not everything and len(findings) > _WORST:
         show.line(f"  ... and {show.plural(len(findings) - _WORST, 'finding')} more; --all prints them")
     for one in found["not_judged"]:
+        if any(f["code"] == one["code"] and f["message"].endswith(one["reason"] or "?") for f in findings):
+            continue  # the finding above says so already
         click.echo(f"  {show.word('unknown', 8)}  ", nl=False)
         show.line(f"{one['code']}  {one['reason'] or one['outcome']}")
     if found["report"]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
@@ -20,6 +22,8 @@ _COLOURS: Final = {
     "failed": "red",
 }
 _LONGEST: Final = 400
+"""Of a cell or a line."""
+_LONGEST_PARAGRAPH: Final = 4000
 
 
 def word(text: str, width: int = 0) -> str:
@@ -30,6 +34,17 @@ def word(text: str, width: int = 0) -> str:
 def line(text: str = "") -> None:
     """One line of text, whatever it holds."""
     click.echo(printable(text, _LONGEST))
+
+
+def paragraph(text: str, indent: str) -> None:
+    """Text of any length: folded for a terminal, one line for whatever else reads it."""
+    clean = printable(text, _LONGEST_PARAGRAPH)
+    if sys.stdout.isatty():
+        import shutil
+
+        width = max(40, shutil.get_terminal_size().columns - 1)
+        clean = textwrap.fill(clean, width - len(indent), break_on_hyphens=False, break_long_words=False)
+    click.echo(textwrap.indent(clean, indent))
 
 
 def table(rows: Iterable[Sequence[str]], heads: Sequence[str] = (), indent: str = "", gap: str = "  ") -> None:
