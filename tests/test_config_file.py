@@ -51,6 +51,14 @@ def test_paths_when_relative(tmp_path: Path) -> None:
     assert found.report.folder == f"{tmp_path}/.tsaudit/reports"
 
 
+def test_paths_when_they_begin_at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/ada")
+    text = "report: {folder: ~/reports}\nhistory: sqlite:///~nobody-by-that-name/h.db\n" + TARGET
+    found = load(write(tmp_path, text))
+    assert found.report.folder == "/home/ada/reports"
+    assert found.history.get_secret_value() == f"sqlite:///{tmp_path}/~nobody-by-that-name/h.db"
+
+
 @pytest.mark.parametrize(
     "url",
     [

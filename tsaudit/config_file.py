@@ -216,7 +216,7 @@ def _anchored(settings: Settings, folder: Path) -> Settings:
     """The same settings with every relative file path made absolute from `folder`."""
     report = settings.report.folder
     if "://" not in report:
-        report = str(folder / Path(report).expanduser())
+        report = _absolute(report, folder)
     targets = tuple(t.model_copy(update={"url": _anchored_url(t.url, folder)}) for t in settings.targets)
     return settings.model_copy(
         update={
@@ -232,4 +232,12 @@ def _anchored_url(url: SecretStr, folder: Path) -> SecretStr:
     match = _FILE_URL.fullmatch(url.get_secret_value())
     if match is None or match[2].startswith((":", "file:", "md:", "${")):
         return url
-    return SecretStr(f"{match[1]}{folder / Path(match[2]).expanduser()}{match[3] or ''}")
+    return SecretStr(f"{match[1]}{_absolute(match[2], folder)}{match[3] or ''}")
+
+
+def _absolute(path: str, folder: Path) -> str:
+    """`path` from `folder` on; a leading `~` is somebody's home, where there is such a person."""
+    try:
+        return str(folder / Path(path).expanduser())
+    except RuntimeError:
+        return str(folder / path)
