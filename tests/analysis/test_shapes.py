@@ -167,6 +167,17 @@ def test_classify_samples_very_many_values_evenly():
     assert classify(values) == Shape("counter_name", 1.0, 9_000)
 
 
+@pytest.mark.parametrize(
+    "values",
+    [
+        [f"Red Hat Enterprise Linux {n} (Server)" for n in range(5, 11)],
+        [f"Intel(R) Xeon(R) CPU E5-26{n}0 v4 @ 2.40GHz" for n in range(10)],
+    ],
+)
+def test_classify_does_not_take_names_of_products_for_log_lines(values):
+    assert classify(values).kind != "log_text"
+
+
 def test_classify_takes_short_hex_ids_of_any_length_together():
     values = [hexadecimal(n) for n in (8, 12, 16) for _ in range(30)]
     assert classify(values).kind == "hash"

@@ -138,10 +138,13 @@ _LOG_BEGIN: Final = re.compile(
 
 
 def _is_log_text(value: str) -> bool:
-    words = len(_WORDS.findall(value))
-    if "\n" in value.strip() or (words > 2 and (len(value) > 120 or _LOG_BEGIN.match(value))):
+    words = _WORDS.findall(value)
+    if "\n" in value.strip() or (len(words) > 2 and (len(value) > 120 or _LOG_BEGIN.match(value))):
         return True
-    return words >= 7 or (words >= 4 and any(c.isdigit() or c in ":;=[]{}()<>\"'!?%" for c in value))
+    # Names of products have as many words and figures, but hardly two common words among them.
+    common = sum(word.islower() and word.isalpha() and len(word) > 1 for word in words)
+    told = len(words) >= 7 or (len(words) >= 4 and any(c.isdigit() or c in ":;=[]{}()<>\"'!?%" for c in value))
+    return common >= 2 and told
 
 
 _PAIRS: Final = _pattern(
