@@ -2,42 +2,111 @@
 
 from __future__ import annotations
 
-from tests.builders import a_measurement, a_profile
+import dataclasses
+
+from tests.builders import a_count, a_measurement, a_profile, a_source, a_tag
+from tests.rules.cases import Case, dataset, hosts, judge, table
 from tsaudit.audit import audit
-from tsaudit.finding import Outcome, RuleResult, Severity, Subject
-from tsaudit.profile import Profile
+from tsaudit.finding import Outcome, Severity, Subject
+from tsaudit.profile import Contribution, Database, Gap, Reason, TagSets
 from tsaudit.rule import LimitPolicy
-from tsaudit.rules.high_series_cardinality import high_series_cardinality
+from tsaudit.rules.high_series_cardinality import high_series_cardinality as rule
 
-LIMIT = LimitPolicy(target={"high-series-cardinality.max_series": 1000})
-
-
-def judged(profile: Profile, policy: LimitPolicy = LIMIT) -> RuleResult:
-    (result,) = audit(profile, policy=policy, rules=[high_series_cardinality]).results
-    return result
+CASES = (
+    Case(
+        breaks=dataset(table("cpu", hosts(60, region="eu"))),
+        keeps=dataset(table("cpu", hosts(20, region="eu"))),
+        subject=Subject("", "cpu"),
+        severity=Severity.CRITICAL,
+        guilty="host",
+        limits={"high-series-cardinality.max_series": 50},
+    ),
+    Case(
+        breaks=dataset(table("cpu", hosts(40)), table("disk", hosts(40))),
+        keeps=dataset(table("cpu", hosts(20)), table("disk", hosts(20))),
+        subject=Subject(""),
+        severity=Severity.CRITICAL,
+        limits={"high-series-cardinality.max_series": 60},
+    ),
+)
+LIMIT = {"max_series": 1000}
 
 
 def test_silence_when_below_the_warning_share() -> None:
-    assert judged(a_profile(a_measurement(series=799))).outcome is Outcome.PASS
+    assert judge(rule, a_profile(a_measurement(series=799)), LIMIT).outcome is Outcome.PASS
 
 
-def test_warning_when_at_the_warning_share() -> None:
-    (finding,) = judged(a_profile(a_measurement(series=800))).findings
-    assert finding.severity is Severity.WARN
-    assert finding.subject == Subject("main", "cpu")
-
-
-def test_warning_when_at_the_limit() -> None:
-    (finding,) = judged(a_profile(a_measurement(series=1000))).findings
-    assert finding.severity is Severity.WARN
+def test_warning_when_at_the_warning_share_and_at_the_limit() -> None:
+    for series in (800, 1000):
+        (finding,) = judge(rule, a_profile(a_measurement(series=series)), LIMIT).findings
+        assert finding.severity is Severity.WARN
+        assert finding.subject == Subject("main", "cpu")
 
 
 def test_critical_when_just_over_a_limit_somebody_set() -> None:
-    (finding,) = judged(a_profile(a_measurement(series=1001))).findings
+    (finding,) = judge(rule, a_profile(a_measurement(series=1001)), LIMIT).findings
     assert finding.severity is Severity.CRITICAL
     assert finding.message == "1,001 series, 100.1 % of the limit of 1,000."
+    assert finding.limit is not None
+    assert finding.limit.origin == "target"
 
 
 def test_warning_when_over_our_own_default() -> None:
-    (finding,) = judged(a_profile(a_measurement(series=1_000_001)), LimitPolicy()).findings
+    (finding,) = judge(rule, a_profile(a_measurement(series=1_000_001))).findings
     assert finding.severity is Severity.WARN
+
+
+def test_critical_when_over_the_limit_of_the_engine() -> None:
+    (finding,) = judge(rule, a_profile(a_measurement(series=1_000_001), engine="influxdb1")).findings
+    assert finding.severity is Severity.CRITICAL
+    assert finding.limit is not None
+    assert finding.limit.origin == "engine influxdb1"
+
+
+def test_limit_of_a_measurement_when_a_pattern_matches() -> None:
+    policy = LimitPolicy(measurements={"http_*": {"high-series-cardinality.max_series": 10}})
+    profile = a_profile(a_measurement("cpu", series=11), a_measurement("http_in", series=11))
+    (result,) = audit(profile, policy=policy, rules=[rule]).results
+    assert [f.subject.measurement for f in result.findings] == ["http_in"]
+
+
+def test_database_when_only_the_sum_is_over() -> None:
+    profile = a_profile(a_measurement("a", series=600), a_measurement("b", series=600))
+    (finding,) = judge(rule, profile, LIMIT).findings
+    assert finding.subject == Subject("main")
+    assert [e.value for e in finding.evidence] == ["600 (50 %)", "600 (50 %)"]
+
+
+def test_target_when_only_all_databases_together_are_over() -> None:
+    profile = a_profile(a_measurement("a", 600, database="x"), a_measurement("b", 600, database="y"))
+    (finding,) = judge(rule, profile, LIMIT).findings
+    assert finding.subject == Subject()
+
+
+def test_database_when_a_measurement_in_it_is_milder() -> None:
+    profile = a_profile(a_measurement("a", series=900), a_measurement("b", series=600))
+    findings = judge(rule, profile, LIMIT).findings
+    assert [(f.subject.measurement, f.severity) for f in findings] == [("", Severity.CRITICAL), ("a", Severity.WARN)]
+
+
+def test_own_count_of_the_database_when_measurements_are_not_known() -> None:
+    profile = a_profile(a_measurement(series=0), databases=(Database("main", a_count(1500)),))
+    (finding,) = judge(rule, profile, LIMIT).findings
+    assert finding.observed == 1500
+
+
+def test_unknown_when_the_listing_failed() -> None:
+    gap = Gap("series_listing", Reason.TIMED_OUT, "took too long", "main", "cpu")
+    result = judge(rule, a_profile(dataclasses.replace(a_measurement(), series=None), gaps=(gap,)), LIMIT)
+    assert result.outcome is Outcome.OPEN
+
+
+def test_fix_when_a_tag_is_to_blame() -> None:
+    tags = (a_tag("host", 50), a_tag("user_id", 2000))
+    left = (Contribution("user_id", (), 50), Contribution("host", (), 2000))
+    sets = TagSets(2000, 100_000, 100_000, (), ("user_id",), left, left, a_source())
+    measurement = a_measurement("requests", 2000, tags=tags, tag_sets=sets)
+    (finding,) = judge(rule, a_profile(measurement, engine="influxdb1"), LIMIT).findings
+    assert finding.guilty == "user_id"
+    assert finding.share == 0.975
+    assert 'SELECT * INTO "requests_new" FROM "requests" WHERE time >= now() - 1d GROUP BY "host"' in finding.fix

@@ -88,7 +88,10 @@ def _whole(case: Case, database: str, names: int, families: list[NameFamily]) ->
         unit="measurements",
         share=in_families / names,
         samples=families[0].members[:3] if families else (),
-        evidence=tuple(Evidence(f.template, f"{number(len(f.members))} names") for f in families[:10]),
+        evidence=(
+            Evidence("in families of names", f"{number(in_families)} of {number(names)}"),
+            *(Evidence(f.template, f"{number(len(f.members))} names") for f in families[:10]),
+        ),
         facts=("measurements",),
     )
 

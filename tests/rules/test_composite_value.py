@@ -1,0 +1,72 @@
+"""TAG003: several attributes in one value."""
+
+from __future__ import annotations
+
+import duckdb
+
+from tests.builders import a_field, a_measurement, a_profile, a_tag
+from tests.rules.cases import Case, dataset, judge, table
+from tsaudit.finding import Outcome, Subject
+from tsaudit.rules.composite_value import composite_value as rule
+
+SENSORS = ("loc-bath.model-A612.id-2635YB", "loc-kitchen.model-A612.id-1726ZA")
+PLAIN = [
+    {"location": "kitchen", "sensor_model": "A612", "sensor_id": "1726ZA"},
+    {"location": "bath", "sensor_model": "A612", "sensor_id": "2635YB"},
+]
+CASES = (
+    Case(
+        breaks=dataset(table("home", [{"sensor": s} for s in SENSORS])),
+        keeps=dataset(table("home", PLAIN)),
+        subject=Subject("", "home", "sensor"),
+        guilty="sensor",
+    ),
+    Case(
+        breaks=dataset(
+            table(
+                "home",
+                [{"room": "a"}],
+                {"note": "string"},
+                lambda s, r: {"note": f"floor={r % 5},wing={r % 3}"},
+                rows=30,
+            )
+        ),
+        keeps=dataset(
+            table("home", [{"room": "a"}], {"note": "string"}, lambda s, r: {"note": "ok" if r % 5 else "bad"}, rows=30)
+        ),
+        subject=Subject("", "home", "note"),
+        guilty="note",
+    ),
+)
+
+
+def test_split_when_values_are_those_of_the_guideline() -> None:
+    (finding,) = judge(rule, a_profile(a_measurement("home", tags=(a_tag("sensor", 2, SENSORS),)))).findings
+    assert [e.label for e in finding.evidence] == ["location", "sensor_model", "sensor_id"]
+    assert finding.message == ("Values of tag sensor hold 3 attributes each: location, sensor_model and sensor_id.")
+
+
+def test_line_protocol_when_the_engine_is_influxdb() -> None:
+    measurement = a_measurement("home", tags=(a_tag("sensor", 2, SENSORS),))
+    (finding,) = judge(rule, a_profile(measurement, engine="influxdb1")).findings
+    assert "home,location=bath,sensor_model=A612,sensor_id=2635YB" in finding.fix
+
+
+def test_statements_when_they_are_run() -> None:
+    (finding,) = judge(rule, a_profile(a_measurement("home", tags=(a_tag("sensor", 2, SENSORS),)))).findings
+    statements = finding.fix[finding.fix.index("ALTER TABLE") : finding.fix.index(" Then write")]
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE home (sensor VARCHAR)")
+        connection.executemany("INSERT INTO home VALUES (?)", [[s] for s in SENSORS])
+        connection.execute(statements)
+        rows = connection.execute("SELECT location, sensor_model, sensor_id FROM home ORDER BY 1").fetchall()
+    assert rows == [("bath", "A612", "2635YB"), ("kitchen", "A612", "1726ZA")]
+
+
+def test_silence_when_there_is_one_value_or_the_field_is_a_number() -> None:
+    one = a_measurement(tags=(a_tag("sensor", 1, SENSORS[:1]),))
+    assert judge(rule, a_profile(one)).outcome is Outcome.PASS
+    two = a_measurement(tags=(a_tag("sensor", 2, SENSORS),))
+    assert judge(rule, a_profile(two), {"min_values": 3}).outcome is Outcome.PASS
+    number = a_measurement(fields=(a_field(sample=SENSORS),))
+    assert judge(rule, a_profile(number)).outcome is Outcome.PASS

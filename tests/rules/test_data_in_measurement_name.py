@@ -1,0 +1,59 @@
+"""NAM002: data in the names of measurements."""
+
+from __future__ import annotations
+
+from tests.builders import a_field, a_measurement, a_profile
+from tests.rules.cases import Case, dataset, judge, table
+from tsaudit.finding import Outcome, Subject
+from tsaudit.rules.data_in_measurement_name import data_in_measurement_name as rule
+
+NAMES = ("Cpu.server-5.us-west.usage_user", "Cpu.server-6.us-east.usage_user")
+
+
+def _value(series: int, row: int) -> dict[str, float]:
+    return {"value": 20.0 + row}
+
+
+CASES = (
+    Case(
+        breaks=dataset(*(table(n, [{}], {"value": "float"}, _value) for n in NAMES)),
+        keeps=dataset(
+            table(
+                "cpu",
+                [{"host": "server-5", "region": "us-west"}],
+                {"usage_user": "float"},
+                lambda s, r: {"usage_user": 20.0 + r},
+            )
+        ),
+        subject=Subject("", "Cpu.{host}.{region}.usage_user"),
+    ),
+)
+
+
+def test_measurement_tags_and_field_when_the_name_is_that_of_the_guideline() -> None:
+    profile = a_profile(a_measurement(NAMES[0], tags=(), fields=(a_field("value"),)), engine="influxdb1")
+    (finding,) = judge(rule, profile).findings
+    assert finding.message == (
+        "1 measurement named Cpu.{host}.{region}.usage_user should be "
+        "measurement cpu, tags host and region and field usage_user."
+    )
+    assert f"Write cpu,host=server-5,region=us-west usage_user=... instead of {NAMES[0]}." in finding.fix
+    assert 'templates = ["measurement.host.region.field"]' in finding.fix
+
+
+def test_silence_when_names_are_plain() -> None:
+    names = ("cpu", "disk", "diskio", "http_404", "ipv6", "load15", "p99")
+    profile = a_profile(*(a_measurement(n) for n in names), engine="influxdb1")
+    assert judge(rule, profile).outcome is Outcome.PASS
+
+
+def test_silence_when_families_so_small_are_allowed() -> None:
+    profile = a_profile(*(a_measurement(n) for n in NAMES), engine="influxdb1")
+    assert judge(rule, profile, {"min_names": 2}).outcome is Outcome.FAIL
+    assert judge(rule, profile, {"min_names": 3}).outcome is Outcome.PASS
+
+
+def test_no_template_when_names_have_no_dots() -> None:
+    profile = a_profile(*(a_measurement(f"events_2024_{m:02}") for m in range(1, 7)), engine="influxdb1")
+    (finding,) = judge(rule, profile).findings
+    assert "Telegraf" not in finding.fix

@@ -1,0 +1,50 @@
+"""CAR003: tags that follow from another tag."""
+
+from __future__ import annotations
+
+from tests.builders import a_field, a_measurement, a_profile, a_source, a_tag
+from tests.rules.cases import Case, dataset, hosts, judge, table
+from tsaudit.finding import Outcome, Severity, Subject
+from tsaudit.profile import Dependency, TagSets
+from tsaudit.rules.dependent_tag import dependent_tag as rule
+
+CASES = (
+    Case(
+        breaks=dataset(table("cpu", [h | {"region": "eu" if i % 2 else "us"} for i, h in enumerate(hosts(12))])),
+        keeps=dataset(table("cpu", [h | {"region": r} for h in hosts(12) for r in ("eu", "us")])),
+        subject=Subject("", "cpu", "region"),
+        severity=Severity.INFO,
+        guilty="region",
+    ),
+)
+
+
+def test_worst_case_and_actual_when_one_tag_depends_on_the_other() -> None:
+    """The guide's example: 2 x 2 tag values and 3 fields are 12 in the worst case, but 6 in fact."""
+    sets = TagSets(2, 4, 2, (Dependency("tag1", "tag2"),), ("tag1",), (), (), a_source())
+    fields = tuple(a_field(f"field{i}") for i in range(3))
+    measurement = a_measurement("m", 2, tags=(a_tag("tag1", 2), a_tag("tag2", 2)), fields=fields, tag_sets=sets)
+    (finding,) = judge(rule, a_profile(measurement)).findings
+    figures = {e.label: e.value for e in finding.evidence}
+    assert figures["worst case (tag values x fields)"] == "12"
+    assert figures["actual (tag sets x fields)"] == "6"
+    assert figures["determined by"] == "tag1"
+    assert finding.subject == Subject("main", "m", "tag2")
+
+
+def test_closest_tag_when_several_determine_it() -> None:
+    dependencies = (Dependency("host", "country"), Dependency("region", "country"))
+    sets = TagSets(10, 200, 10, dependencies, ("host",), (), (), a_source())
+    tags = (a_tag("country", 2), a_tag("host", 10), a_tag("region", 4))
+    (finding,) = judge(rule, a_profile(a_measurement(series=10, tags=tags, tag_sets=sets))).findings
+    assert "tag region" in finding.message
+
+
+def test_silence_when_the_tag_has_one_value_or_there_is_one_series() -> None:
+    sets = TagSets(10, 10, 10, (Dependency("host", "region"),), ("host",), (), (), a_source())
+    tags = (a_tag("host", 10), a_tag("region", 1))
+    assert not judge(rule, a_profile(a_measurement(series=10, tags=tags, tag_sets=sets))).findings
+    tags = (a_tag("host", 10), a_tag("region", 2))
+    profile = a_profile(a_measurement(series=10, tags=tags, tag_sets=sets))
+    assert judge(rule, profile, {"min_series": 11}).outcome is Outcome.PASS
+    assert judge(rule, profile, {"min_series": 10}).outcome is Outcome.FAIL

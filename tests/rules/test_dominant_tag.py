@@ -1,0 +1,58 @@
+"""CAR006: one tag makes nearly all series."""
+
+from __future__ import annotations
+
+from tests.builders import a_measurement, a_profile, a_source, a_tag
+from tests.rules.cases import Case, dataset, judge, table
+from tsaudit.finding import Outcome, Severity, Subject
+from tsaudit.profile import Contribution, Measurement, TagSets
+from tsaudit.rules.dominant_tag import dominant_tag as rule
+
+CASES = (
+    Case(
+        breaks=dataset(table("req", [{"user": f"u{i}", "host": f"h{(i * i) % 3}"} for i in range(200)])),
+        keeps=dataset(
+            table("req", [{"a": f"a{i % 8}", "b": f"b{i // 8 % 8}", "c": f"c{i // 64}"} for i in range(192)])
+        ),
+        subject=Subject("", "req", "user"),
+        guilty="user",
+        limits={"dominant-tag.min_series": 100, "dominant-tag.warn_series": 100},
+    ),
+)
+
+
+def _measurement(series: int, left: int) -> Measurement:
+    contributions = (Contribution("user", (), left), Contribution("host", (), series))
+    sets = TagSets(series, series * 5, series * 5, (), ("user",), contributions, contributions[:1], a_source())
+    return a_measurement(series=series, tags=(a_tag("user", series), a_tag("host", 5)), tag_sets=sets)
+
+
+def test_finding_when_at_the_limit_and_silence_when_just_over() -> None:
+    assert judge(rule, a_profile(_measurement(1000, 100))).outcome is Outcome.FAIL
+    assert judge(rule, a_profile(_measurement(1000, 101))).outcome is Outcome.PASS
+    assert judge(rule, a_profile(_measurement(1000, 101)), {"max_left_ratio": 0.2}).outcome is Outcome.FAIL
+
+
+def test_silence_when_series_are_few() -> None:
+    assert judge(rule, a_profile(_measurement(999, 1))).outcome is Outcome.PASS
+
+
+def test_warning_when_series_are_many() -> None:
+    (finding,) = judge(rule, a_profile(_measurement(99_999, 50))).findings
+    assert finding.severity is Severity.INFO
+    (finding,) = judge(rule, a_profile(_measurement(100_000, 50))).findings
+    assert finding.severity is Severity.WARN
+    assert finding.message == "Without tag user 50 of 100,000 series would be left (< 0.1 %)."
+    assert {e.label: e.value for e in finding.evidence} == {
+        "without user": "50 series left (> 99.9 % fewer)",
+        "without host": "100,000 series left (0 % fewer)",
+        "dropping one after the other": "100,000 → 50 without user",
+    }
+
+
+def test_determining_tags_when_the_tag_cannot_go_alone() -> None:
+    together = (Contribution("region", ("host",), 1), Contribution("host", (), 6))
+    sets = TagSets(1000, 6000, 1000, (), ("host",), together, (), a_source())
+    measurement = a_measurement(series=1000, tags=(a_tag("host", 1000), a_tag("region", 6)), tag_sets=sets)
+    (finding,) = judge(rule, a_profile(measurement)).findings
+    assert finding.guilty == "host"

@@ -1,0 +1,69 @@
+"""TAG002: ids as tags."""
+
+from __future__ import annotations
+
+import random
+import uuid
+
+from tests.builders import a_count, a_measurement, a_profile, a_tag
+from tests.rules.cases import Case, dataset, judge, table
+from tsaudit.finding import Outcome, Subject
+from tsaudit.profile import Measurement
+from tsaudit.rules.identifier_tag import identifier_tag as rule
+
+SENSORS = tuple(f"TLM0{i}" for i in ("100", "101", "102", "103", "200", "201", "202", "203"))
+_random = random.Random(7)
+UUIDS = tuple(str(uuid.UUID(int=_random.getrandbits(128), version=4)) for _ in range(150))
+
+CASES = (
+    Case(
+        breaks=dataset(table("checkout", [{"order_id": u, "shop": f"s{i % 3}"} for i, u in enumerate(UUIDS)])),
+        keeps=dataset(table("air_sensors", [{"sensor_id": s} for s in SENSORS], rows=40)),
+        subject=Subject("", "checkout", "order_id"),
+        guilty="order_id",
+        limits={"identifier-tag.max_ids": 100},
+    ),
+    Case(
+        breaks=dataset(table("visits", [{"ticket": f"word{i}s"} for i in range(120)], rows=2)),
+        keeps=dataset(table("visits", [{"ticket": f"word{i}s"} for i in range(120)], rows=20)),
+        subject=Subject("", "visits", "ticket"),
+        guilty="ticket",
+        limits={"identifier-tag.min_values": 100},
+    ),
+)
+
+
+def _measurement(values: int, sample: tuple[str, ...], rows: int = 1_000_000, series: int = 1000) -> Measurement:
+    return a_measurement("checkout", series, tags=(a_tag("order_id", values, sample),), rows=a_count(rows))
+
+
+def test_finding_when_just_over_the_number_of_ids() -> None:
+    assert judge(rule, a_profile(_measurement(1000, UUIDS[:64]))).outcome is Outcome.PASS
+    assert judge(rule, a_profile(_measurement(1001, UUIDS[:64]))).outcome is Outcome.FAIL
+    assert judge(rule, a_profile(_measurement(1001, UUIDS[:64])), {"max_ids": 5000}).outcome is Outcome.PASS
+
+
+def test_silence_when_ids_are_scoped() -> None:
+    assert judge(rule, a_profile(_measurement(8, SENSORS))).outcome is Outcome.PASS
+
+
+def test_finding_when_hardly_any_value_is_used_again() -> None:
+    words = tuple(f"name{i}x" for i in range(64))
+    assert judge(rule, a_profile(_measurement(500, words, rows=5000))).outcome is Outcome.PASS
+    (finding,) = judge(rule, a_profile(_measurement(501, words, rows=5000))).findings
+    assert finding.message == "Tag order_id has 501 values in 5,000 rows: hardly any is used again."
+    assert judge(rule, a_profile(_measurement(499, words, rows=600))).outcome is Outcome.PASS
+
+
+def test_finding_when_the_limit_of_the_engine_is_near() -> None:
+    words = tuple(f"name{i}x" for i in range(64))
+    for values, outcome in ((79_999, Outcome.PASS), (80_000, Outcome.FAIL)):
+        profile = a_profile(_measurement(values, words, rows=10**9, series=values), engine="influxdb1")
+        assert judge(rule, profile).outcome is outcome
+    profile = a_profile(_measurement(80_000, words, rows=10**9, series=80_000))
+    assert judge(rule, profile).outcome is Outcome.PASS
+
+
+def test_silence_when_rows_were_not_counted() -> None:
+    measurement = a_measurement(tags=(a_tag("host", 600, tuple(f"name{i}x" for i in range(64))),), rows=None)
+    assert judge(rule, a_profile(measurement)).outcome is Outcome.PASS

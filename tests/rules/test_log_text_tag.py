@@ -1,0 +1,67 @@
+"""TAG001: free text as tags."""
+
+from __future__ import annotations
+
+from tests.builders import a_measurement, a_profile, a_tag
+from tests.rules.cases import Case, dataset, hosts, judge, table
+from tsaudit.finding import Outcome, RuleResult, Subject
+from tsaudit.rules.log_text_tag import log_text_tag as rule
+
+
+def _messages(count: int) -> tuple[str, ...]:
+    return tuple(
+        f"ERROR user {i * 7919 % 100_000} not found: session 2024-03-{i % 28 + 1:02}T12:{i % 60:02}:03Z"
+        for i in range(count)
+    )
+
+
+CASES = (
+    Case(
+        breaks=dataset(table("app_log", [{"message": m, "level": "error"} for m in _messages(40)])),
+        keeps=dataset(table("app_log", [h | {"level": v} for h in hosts(30) for v in ("error", "info")])),
+        subject=Subject("", "app_log", "message"),
+        guilty="message",
+    ),
+)
+
+
+def _judged(sample: tuple[str, ...], values: int, **limits: float) -> RuleResult:
+    return judge(rule, a_profile(a_measurement(tags=(a_tag("message", values, sample),))), limits)
+
+
+def test_silence_when_below_the_fewest_values() -> None:
+    assert _judged(_messages(19), 19).outcome is Outcome.PASS
+    assert _judged(_messages(20), 20).outcome is Outcome.FAIL
+    assert _judged(_messages(20), 20, min_values=21).outcome is Outcome.PASS
+
+
+def test_silence_when_values_are_words() -> None:
+    assert (
+        _judged(
+            tuple(f"{a}_{b}" for a in ("red", "big", "old", "new", "raw") for b in ("cat", "dog", "cow", "hen")), 20
+        ).outcome
+        is Outcome.PASS
+    )
+
+
+def test_finding_when_uuids_stand_within_the_values() -> None:
+    sample = tuple(f"job/{i:08x}-1c2d-4e5f-8a9b-0123456789ab/done" for i in range(30))
+    (finding,) = _judged(sample, 30).findings
+    assert "texts with times or UUIDs in them" in finding.message
+
+
+def test_finding_when_values_are_times() -> None:
+    (finding,) = _judged(tuple(f"2024-03-01T12:{i:02}:00Z" for i in range(40)), 40).findings
+    assert "holds times" in finding.message
+
+
+def test_urls_when_they_are_many() -> None:
+    sample = tuple(f"https://shop.example/item/{i}?ref=mail" for i in range(64))
+    assert _judged(sample, 999).outcome is Outcome.PASS
+    assert _judged(sample, 1000).outcome is Outcome.FAIL
+
+
+def test_samples_when_the_tag_is_reported() -> None:
+    (finding,) = _judged(_messages(64), 5000).findings
+    assert finding.samples == _messages(64)[:3]
+    assert finding.message == "Tag message holds log messages: 5,000 distinct values in 3 series."

@@ -1,0 +1,57 @@
+"""NAM001: long names."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.builders import a_field, a_measurement, a_profile
+from tests.rules.cases import Case, dataset, hosts, judge, table
+from tsaudit.finding import Outcome, Severity, Subject
+from tsaudit.rules.long_or_complex_name import long_or_complex_name as rule
+
+LONG = "temperature_in_degrees_celsius_measured_by_the_backup_sensor_of_the_second_floor"
+CASES = (
+    Case(
+        breaks=dataset(table("home", hosts(2), {LONG: "float"}, lambda s, r: {LONG: s + r / 7})),
+        keeps=dataset(
+            table("home", hosts(2), {"temperature_celsius": "float"}, lambda s, r: {"temperature_celsius": s + r / 7})
+        ),
+        subject=Subject("", "home"),
+        severity=Severity.INFO,
+        guilty=LONG,
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "outcome"),
+    [
+        ("x" * 64, Outcome.PASS),
+        ("x" * 65, Outcome.FAIL),
+        ("a_b_c_d_e_f_g_h", Outcome.PASS),
+        ("a_b_c_d_e_f_g_h_i", Outcome.FAIL),
+        ("goGcDurationSecondsTotalSumPerHost", Outcome.PASS),
+        ("goGcDurationSecondsTotalSumPerHostNow", Outcome.FAIL),
+        ("kube_pod_container_status_last_terminated_reason", Outcome.PASS),
+        ("温度", Outcome.PASS),
+    ],
+)
+def test_outcome_when_the_name_is(name: str, outcome: Outcome) -> None:
+    assert judge(rule, a_profile(a_measurement(fields=(a_field(name),)))).outcome is outcome
+
+
+def test_one_finding_when_several_names_of_a_measurement_are_long() -> None:
+    measurement = a_measurement("m" * 70, fields=(a_field("f" * 70), a_field("short")))
+    (finding,) = judge(rule, a_profile(measurement)).findings
+    assert len(finding.evidence) == 2
+    assert "RENAME TO" in finding.fix
+
+
+def test_finding_when_the_database_is_meant() -> None:
+    (finding,) = judge(rule, a_profile(a_measurement(database="d" * 65))).findings
+    assert finding.subject == Subject("d" * 65)
+
+
+def test_silence_when_the_limit_is_raised() -> None:
+    profile = a_profile(a_measurement("x" * 100))
+    assert judge(rule, profile, {"max_length": 100}).outcome is Outcome.PASS

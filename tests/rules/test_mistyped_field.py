@@ -1,0 +1,101 @@
+"""FLD002: types that do not fit."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import duckdb
+import pytest
+
+from tests.builders import a_count, a_field, a_measurement, a_profile, a_ratio
+from tests.rules.cases import Case, dataset, hosts, judge, table
+from tsaudit.finding import Finding, Outcome, Severity, Subject
+from tsaudit.profile import Field, Profile
+from tsaudit.rules.mistyped_field import mistyped_field as rule
+
+CASES = (
+    Case(
+        breaks=dataset(
+            table(
+                "home", hosts(2), {"temperature": "string"}, lambda s, r: {"temperature": f"{20 + r / 7:.2f}"}, rows=30
+            )
+        ),
+        keeps=dataset(
+            table("home", hosts(2), {"temperature": "float"}, lambda s, r: {"temperature": 20 + r / 7}, rows=30)
+        ),
+        subject=Subject("", "home", "temperature"),
+        guilty="temperature",
+    ),
+    Case(
+        breaks=dataset(table("home", hosts(2), {"visits": "float"}, lambda s, r: {"visits": float(r)}, rows=30)),
+        keeps=dataset(table("home", hosts(2), {"visits": "integer"}, lambda s, r: {"visits": r}, rows=30)),
+        subject=Subject("", "home", "visits"),
+        severity=Severity.INFO,
+        guilty="visits",
+    ),
+)
+
+
+def _profile(field: Field, rows: int = 1000, engine: str = "duckdb") -> Profile:
+    return a_profile(a_measurement("home", fields=(field,), rows=a_count(rows)), engine=engine)
+
+
+def _text(*sample: str, key: str = "reading") -> Field:
+    return a_field(key, ("VARCHAR",), sample=sample, distinct=a_count(len(sample)))
+
+
+def _finding(field: Field, engine: str = "duckdb") -> Finding:
+    (finding,) = judge(rule, _profile(field, engine=engine)).findings
+    return finding
+
+
+@pytest.mark.parametrize(
+    ("sample", "words"),
+    [
+        (("1", "2", "30"), "whole numbers"),
+        (("1.5", "2", "-3.5"), "numbers"),
+        (("true", "false"), "true and false"),
+        (("2024-03-01T00:00:00Z", "2024-03-02T00:00:00Z"), "times"),
+    ],
+)
+def test_warning_when_text_holds(sample: tuple[str, ...], words: str) -> None:
+    finding = _finding(_text(*sample))
+    assert finding.severity is Severity.WARN
+    assert finding.message == f"Field reading is stored as VARCHAR, and all its values are {words}."
+
+
+@pytest.mark.parametrize("sample", [("007", "012"), ("kitchen", "bath"), (), ("1", "n/a")])
+def test_silence_when_text_is_text(sample: tuple[str, ...]) -> None:
+    assert judge(rule, _profile(_text(*sample))).outcome is Outcome.PASS
+
+
+def test_silence_when_the_name_is_that_of_a_code() -> None:
+    assert judge(rule, _profile(_text("10115", "20095", key="zip"))).outcome is Outcome.PASS
+
+
+def test_information_when_floats_are_always_whole() -> None:
+    whole = a_field("visits", ("DOUBLE",), whole_ratio=a_ratio(1.0), distinct=a_count(9))
+    assert _finding(whole).severity is Severity.INFO
+    nearly = a_field("visits", ("DOUBLE",), whole_ratio=a_ratio(0.99), distinct=a_count(9))
+    assert judge(rule, _profile(nearly)).outcome is Outcome.PASS
+    assert judge(rule, _profile(nearly), {"min_whole_ratio": 0.9}).outcome is Outcome.FAIL
+    zero = a_field("visits", ("DOUBLE",), whole_ratio=a_ratio(1.0), distinct=a_count(1))
+    assert judge(rule, _profile(zero)).outcome is Outcome.PASS
+
+
+def test_silence_when_rows_are_few_or_not_counted() -> None:
+    assert judge(rule, _profile(_text("1", "2"), 19)).outcome is Outcome.PASS
+    assert judge(rule, _profile(_text("1", "2"), 20)).outcome is Outcome.FAIL
+    assert judge(rule, a_profile(a_measurement(fields=(_text("1", "2"),), rows=None))).outcome is Outcome.PASS
+
+
+def test_statements_when_they_are_run() -> None:
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE home AS SELECT '1.5' AS reading")
+        connection.execute(_finding(_text("1.5", "2.5")).fix)
+        assert connection.execute("SELECT reading FROM home").fetchone() == (1.5,)
+    other = sqlite3.connect(":memory:")
+    other.execute("CREATE TABLE home (a TEXT, reading TEXT)")
+    other.execute("INSERT INTO home VALUES ('x', '1.5')")
+    other.executescript(_finding(_text("1.5", "2.5"), "sqlite").fix)
+    assert other.execute("SELECT reading_float FROM home").fetchone() == (1.5,)

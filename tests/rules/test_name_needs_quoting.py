@@ -1,0 +1,135 @@
+"""NAM003: reserved words and special characters."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import duckdb
+import pytest
+
+from tests.builders import a_field, a_measurement, a_profile, a_tag
+from tests.databases import influxql
+from tests.rules.cases import Case, dataset, hosts, judge, table
+from tests.servers import Influxd
+from tsaudit.finding import Outcome, Subject
+from tsaudit.rules.name_needs_quoting import keywords
+from tsaudit.rules.name_needs_quoting import name_needs_quoting as rule
+
+CASES = (
+    Case(
+        breaks=dataset(
+            table(
+                "m",
+                [{"tag@1-23": "a"}, {"tag@1-23": "b"}],
+                {"example-field": "float"},
+                lambda s, r: {"example-field": s + 0.5},
+            )
+        ),
+        keeps=dataset(table("m", hosts(2), {"value": "float"}, lambda s, r: {"value": s + 0.5})),
+        subject=Subject("", "m"),
+    ),
+    Case(
+        breaks=dataset(table("orders", [{"group": "a"}, {"group": "b"}])),
+        keeps=dataset(table("orders", [{"group_name": "a"}, {"group_name": "b"}])),
+        subject=Subject("", "orders"),
+        guilty="group",
+    ),
+)
+
+
+def _names(measurement: str = "m", tag: str = "host", field: str = "usage", engine: str = "duckdb") -> Outcome:
+    return judge(
+        rule, a_profile(a_measurement(measurement, tags=(a_tag(tag),), fields=(a_field(field),)), engine=engine)
+    ).outcome
+
+
+@pytest.mark.parametrize("name", ["tag@1-23", "example-field", "9lives", "a b", "a.b", "größe", "a\nb"])
+def test_finding_when_a_character_is_special(name: str) -> None:
+    for engine in ("duckdb", "sqlite", "influxdb1"):
+        assert _names(tag=name, engine=engine) is Outcome.FAIL
+
+
+@pytest.mark.parametrize("name", ["time", "value", "_value", "Host", "timestamp", "rows"])
+def test_silence_when_the_engine_takes_the_name(name: str) -> None:
+    for engine in ("duckdb", "sqlite", "influxdb1"):
+        assert _names(field=name, engine=engine) is Outcome.PASS
+
+
+def test_reserved_words_when_engines_differ() -> None:
+    assert _names(tag="index", engine="sqlite") is Outcome.FAIL
+    assert _names(tag="index", engine="duckdb") is Outcome.PASS
+    assert _names(tag="series", engine="influxdb1") is Outcome.FAIL
+    assert _names(tag="Order", engine="duckdb") is Outcome.FAIL
+
+
+def test_one_finding_when_several_names_need_quotes() -> None:
+    measurement = a_measurement("order", tags=(a_tag("group"),), fields=(a_field("a-b"),))
+    (finding,) = judge(rule, a_profile(measurement)).findings
+    assert finding.observed == 3
+    assert (
+        finding.message
+        == "order (reserved word), group (reserved word) and a-b (contains -) need quotes in every query."
+    )
+    assert 'ALTER TABLE "order" RENAME "a-b" TO a_b;' in finding.fix
+    assert 'ALTER TABLE "order" RENAME TO order_value;' in finding.fix
+
+
+def test_database_when_the_engine_has_them_named_by_users() -> None:
+    measurement = a_measurement(database="my-db")
+    (finding,) = judge(rule, a_profile(measurement, engine="influxdb1")).findings
+    assert finding.subject == Subject("my-db")
+    assert judge(rule, a_profile(measurement)).outcome is Outcome.PASS
+
+
+def _refused_by_duckdb(word: str) -> bool:
+    with duckdb.connect() as connection:
+        return any(_fails(connection.execute, s, duckdb.Error) for s in _statements(word))
+
+
+def _refused_by_sqlite(word: str) -> bool:
+    connection = sqlite3.connect(":memory:")
+    return any(_fails(connection.execute, s, sqlite3.Error) for s in _statements(word))
+
+
+def _statements(word: str) -> list[str]:
+    return [
+        f'CREATE TABLE t ("{word}" INTEGER)',
+        f"SELECT {word} FROM t WHERE {word} = 7 GROUP BY {word}",
+        f'CREATE TABLE "{word}" (a INTEGER)',
+        f"SELECT a FROM {word}",
+    ]
+
+
+def _fails(execute: object, statement: str, error: type[Exception]) -> bool:
+    assert callable(execute)
+    try:
+        execute(statement)
+    except error:
+        return True
+    return False
+
+
+def test_keywords_when_compared_with_the_installed_duckdb() -> None:
+    with duckdb.connect() as connection:
+        words = {w for (w,) in connection.execute("SELECT DISTINCT keyword_name FROM duckdb_keywords()").fetchall()}
+    assert {w for w in words if _refused_by_duckdb(w)} == keywords("duckdb")
+
+
+def test_keywords_when_tried_on_the_installed_sqlite() -> None:
+    # These name the present instant: accepted, but as something else.
+    instants = {"current_date", "current_time", "current_timestamp"}
+    assert {w for w in keywords("sqlite") if not _refused_by_sqlite(w)} <= instants
+    assert not any(_refused_by_sqlite(w) for w in ("key", "query", "time", "value", "rows", "plan", "view"))
+
+
+def test_keywords_when_tried_on_a_real_influxdb(influxd: Influxd) -> None:
+    accepted = []
+    for word in sorted(keywords("influxdb1")):
+        try:
+            influxql(influxd.url, f"SELECT {word} FROM {word}", db="none")
+        except AssertionError as error:
+            if "parsing" not in str(error):
+                accepted.append(word)
+        else:
+            accepted.append(word)
+    assert accepted == []

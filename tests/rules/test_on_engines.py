@@ -1,0 +1,121 @@
+"""Every rule on every engine it declares: written to a real database, collected, audited."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import itertools
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.builders import DAY, NOW
+from tests.databases import Dataset, influxql, write
+from tests.rules.cases import Case, History
+from tests.servers import Influxd
+from tsaudit.audit import audit, required_facts
+from tsaudit.collect import collect
+from tsaudit.connectors import open_connection
+from tsaudit.finding import Finding, Outcome, RuleResult, Severity
+from tsaudit.profile import Profile
+from tsaudit.rule import LimitPolicy, Rule
+from tsaudit.rules import all_rules
+from tsaudit.timeline import Timeline
+
+_numbers = itertools.count()
+Collector = Callable[[Dataset, str, "Profile | None", frozenset[str]], Profile]
+
+
+def cases_of(rule: Rule) -> tuple[Case, ...]:
+    module = importlib.import_module(f"tests.rules.test_{rule.name.replace('-', '_')}")
+    found: tuple[Case, ...] = module.CASES
+    return found
+
+
+def _all() -> Iterator[object]:
+    for rule in all_rules():
+        for position, case in enumerate(cases_of(rule)):
+            for engine in sorted(case.engines or rule.engines):
+                yield pytest.param(rule, case, engine, id=f"{rule.code}-{position}-{engine}")
+
+
+@pytest.fixture
+def collected(request: pytest.FixtureRequest, tmp_path: Path) -> Collector:
+    """Writes a data set and collects it; a second call replaces the first, as if a day had passed."""
+    name = f"rules_{next(_numbers)}"
+
+    def run(dataset: Dataset, engine: str, previous: Profile | None, wanted: frozenset[str]) -> Profile:
+        if engine == "influxdb1":
+            server: Influxd = request.getfixturevalue("influxd")
+            influxql(server.url, f'DROP DATABASE "{name}"')
+            target = write(dataclasses.replace(dataset, database=dataset.database or name), engine, server.url)
+        else:
+            target = write(dataset, engine, tmp_path / f"{next(_numbers)}.db")
+        day = DAY if previous is None else previous.day + timedelta(days=1)
+        with open_connection(target) as connection:
+            return collect(target, connection, day=day, previous=previous, wanted=wanted, now=NOW)
+
+    return run
+
+
+def _judge(
+    rule: Rule, case: Case, engine: str, dataset: Dataset, history: History | None, collected: Collector
+) -> tuple[RuleResult, str]:
+    wanted = required_facts(engine, [rule])
+    before = collected(case.before, engine, None, wanted) if case.before else None
+    profile = collected(dataset, engine, before, wanted)
+    timeline = history(profile) if history else Timeline(previous=before)
+    (result,) = audit(profile, timeline, LimitPolicy(target=case.limits), [rule]).results
+    return result, profile.databases[0].name
+
+
+@pytest.mark.parametrize(("rule", "case", "engine"), _all())
+def test_finding_when_broken(rule: Rule, case: Case, engine: str, collected: Collector) -> None:
+    result, database = _judge(rule, case, engine, case.breaks, case.history, collected)
+    assert not result.gaps, result.gaps
+    assert result.outcome is Outcome.FAIL, result.reason
+    subject = dataclasses.replace(case.subject, database=database)
+    found = [f for f in result.findings if f.subject == subject]
+    assert found, [(f.subject, f.message) for f in result.findings]
+    assert found[0].severity is case.severity, found[0].message
+    assert case.guilty is None or found[0].guilty == case.guilty
+    _complete(found[0], rule)
+
+
+def _complete(finding: Finding, rule: Rule) -> None:
+    """All that a reader of the finding needs is there."""
+    assert finding.message.endswith(".")
+    assert "{" not in finding.fix.replace("columns: {", "").replace("{fields: [", "").replace("{tags: [", "")
+    assert finding.evidence
+    assert set(finding.facts) <= rule.requires | rule.uses | {"columns"}
+
+
+@pytest.mark.parametrize(("rule", "case", "engine"), _all())
+def test_silence_when_kept(rule: Rule, case: Case, engine: str, collected: Collector) -> None:
+    result, _ = _judge(rule, case, engine, case.keeps, case.quiet_history, collected)
+    assert result.outcome is Outcome.PASS, [f.message for f in result.findings] or result.reason
+
+
+def test_cases_when_compared_with_what_rules_declare() -> None:
+    declared = {(rule.code, engine) for rule in all_rules() for engine in rule.engines}
+    covered = {
+        (rule.code, engine)
+        for rule in all_rules()
+        for case in cases_of(rule)
+        for engine in case.engines or rule.engines
+    }
+    assert covered == declared
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "sqlite", "influxdb1"])
+def test_no_warning_when_the_database_is_healthy(engine: str, collected: Collector) -> None:
+    from tests.rules.healthy import HEALTHY
+
+    wanted = required_facts(engine)
+    before = collected(HEALTHY, engine, None, wanted)
+    profile = collected(HEALTHY, engine, before, wanted)
+    result = audit(profile, Timeline(previous=before))
+    assert [(r.code, f.subject, f.message) for r, f in result.findings() if f.severity is not Severity.INFO] == []
+    assert {r.code: r.reason for r in result.results if r.outcome in (Outcome.ERROR, Outcome.OPEN)} == {}

@@ -1,0 +1,164 @@
+"""CAR004: growth."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from datetime import timedelta
+
+from tests.builders import DAY, a_count, a_field, a_measurement, a_profile, a_source, a_tag
+from tests.rules.cases import Case, dataset, history_of, hosts, judge, table
+from tsaudit.audit import audit
+from tsaudit.finding import Outcome, RuleResult, Severity, Subject
+from tsaudit.profile import Database, Dependency, Profile, TagSets
+from tsaudit.rule import LimitPolicy
+from tsaudit.rules.runaway_cardinality import runaway_cardinality as rule
+from tsaudit.timeline import Point, Timeline
+
+DOUBLING = tuple(1.08 ** (i - 40) for i in range(40))
+FLAT = (1.0,) * 40
+
+CASES = (
+    Case(
+        breaks=dataset(table("requests", [h | {"user": f"u{i}"} for i, h in enumerate(hosts(150))])),
+        keeps=dataset(table("requests", [h | {"user": f"u{i}"} for i, h in enumerate(hosts(150))])),
+        subject=Subject("", "requests"),
+        severity=Severity.CRITICAL,
+        guilty="user",
+        limits={"runaway-cardinality.min_series": 100, "high-series-cardinality.max_series": 300},
+        history=lambda profile: history_of(profile, DOUBLING, "user"),
+        quiet_history=lambda profile: history_of(profile, FLAT),
+    ),
+)
+
+
+def _profile(series: int, customers: int = 0, devices: int = 0, fields: int = 1) -> Profile:
+    tags = (a_tag("customer_id", customers), a_tag("device_id", devices))
+    measurement = a_measurement("iot", series, tags=tags, fields=tuple(a_field(f"f{i}") for i in range(fields)))
+    return a_profile(measurement)
+
+
+def _timeline(profile: Profile, series: Sequence[float], **tags: Sequence[float]) -> Timeline:
+    def points(values: Sequence[float]) -> tuple[Point, ...]:
+        return tuple(Point(DAY - timedelta(days=len(values) - i), v) for i, v in enumerate(values))
+
+    history = {("series", Subject("main", "iot")): points(series)}
+    history |= {("tag_values", Subject("main", "iot", tag)): points(values) for tag, values in tags.items()}
+    return Timeline(points=history)
+
+
+def _judged(profile: Profile, timeline: Timeline, limit: float = 1_000_000, **limits: float) -> RuleResult:
+    named = {f"runaway-cardinality.{k}": v for k, v in limits.items()}
+    policy = LimitPolicy(target={"high-series-cardinality.max_series": limit} | named)
+    (result,) = audit(profile, timeline, policy, [rule]).results
+    return result
+
+
+def test_critical_when_25_series_become_5_000_000() -> None:
+    """The guide's example: 5 x 5 x 1 grows to 100,000 x 10 x 5; here counted as tag sets."""
+    days = 30
+    series = [25 * (1_000_000 / 25) ** (i / days) for i in range(days)]
+    customers = [5 * (100_000 / 5) ** (i / days) for i in range(days)]
+    devices = [5 * (10 / 5) ** (i / days) for i in range(days)]
+    profile = _profile(1_000_000, 100_000, 10, fields=5)
+    timeline = _timeline(profile, series, customer_id=customers, device_id=devices)
+    (finding,) = _judged(profile, timeline).findings
+    assert finding.severity is Severity.CRITICAL
+    assert finding.guilty == "customer_id"
+    assert finding.share is not None
+    assert 0.9 < finding.share < 1
+    assert finding.forecast is not None
+    assert finding.forecast.days == 0
+    assert finding.baseline is not None
+    assert finding.baseline < 100
+
+
+def test_days_to_the_limit_when_growth_is_steady() -> None:
+    """10 % a day: from 100,000 to 1,000,000 in 24 days."""
+    profile = _profile(100_000)
+    timeline = _timeline(profile, [100_000 * 1.1 ** (i - 30) for i in range(30)])
+    (finding,) = _judged(profile, timeline, critical_factor=100).findings
+    assert finding.forecast is not None
+    assert finding.forecast.days is not None
+    assert 22 < finding.forecast.days < 26
+    assert finding.severity is Severity.WARN
+    assert "the limit of 1,000,000 is reached in 24 days" in finding.message
+
+
+def test_critical_when_the_limit_is_near() -> None:
+    profile = _profile(100_000)
+    timeline = _timeline(profile, [100_000 * 1.1 ** (i - 20) for i in range(20)])
+    for days, severity in ((30, Severity.CRITICAL), (14, Severity.WARN)):
+        (finding,) = _judged(profile, timeline, critical_days=days).findings
+        assert finding.severity is severity
+
+
+def test_information_when_growth_is_slow_and_the_limit_is_far() -> None:
+    profile = _profile(2000)
+    timeline = _timeline(profile, [2000 * 1.005 ** (i - 60) for i in range(60)])
+    (finding,) = _judged(profile, timeline).findings
+    assert finding.severity is Severity.INFO
+
+
+def test_silence_when_nothing_grows() -> None:
+    profile = _profile(5000)
+    assert _judged(profile, _timeline(profile, [5000.0] * 40)).outcome is Outcome.PASS
+    assert _judged(profile, Timeline()).outcome is Outcome.PASS
+
+
+def test_silence_when_series_are_few() -> None:
+    profile = _profile(999)
+    timeline = _timeline(profile, [999 * 1.1 ** (i - 30) for i in range(30)])
+    assert _judged(profile, timeline).outcome is Outcome.PASS
+    assert _judged(profile, timeline, min_series=999).outcome is Outcome.FAIL
+
+
+def test_provisional_when_history_is_short() -> None:
+    profile = _profile(10_000)
+    (finding,) = _judged(profile, _timeline(profile, [1000.0, 3000.0])).findings
+    assert finding.severity is Severity.WARN
+    assert "provisional" in finding.message
+    assert _judged(profile, _timeline(profile, [1001.0, 3000.0])).outcome is Outcome.PASS
+
+
+def test_warning_when_series_jumped() -> None:
+    profile = _profile(9000)
+    (finding,) = _judged(profile, _timeline(profile, [3000.0] * 30 + [9000.0] * 8)).findings
+    assert finding.severity is Severity.WARN
+    assert finding.message.startswith("Series jumped from 3,000 to 9,000")
+    assert finding.since == DAY - timedelta(days=8)
+    assert _judged(profile, _timeline(profile, [3000.0] * 30 + [9000.0] * 20)).outcome is Outcome.PASS
+
+
+def test_tag_when_it_is_new() -> None:
+    profile = _profile(9000, customers=3000, devices=3)
+    before = dataclasses.replace(profile.measurements[0], tags=(a_tag("device_id", 3),))
+    timeline = _timeline(profile, [3.0] * 20 + [9000.0] * 4, device_id=[3.0] * 24)
+    timeline = dataclasses.replace(timeline, previous=a_profile(before))
+    (finding,) = _judged(profile, timeline).findings
+    assert finding.guilty == "customer_id"
+    assert finding.share == 1.0
+
+
+def test_determining_tag_when_another_grows_with_it() -> None:
+    profile = _profile(9000, customers=500, devices=9000)
+    sets = TagSets(9000, 10, 9000, (Dependency("device_id", "customer_id"),), ("device_id",), (), (), a_source())
+    profile = a_profile(dataclasses.replace(profile.measurements[0], tag_sets=sets))
+    values = [9000 * 1.1 ** (i - 30) for i in range(30)]
+    timeline = _timeline(profile, values, device_id=values, customer_id=[v / 18 for v in values])
+    (finding,) = _judged(profile, timeline).findings
+    assert finding.guilty == "device_id"
+
+
+def test_database_when_new_measurements_make_the_growth() -> None:
+    profile = a_profile(a_measurement(series=10), databases=(Database("main", a_count(20_000)),))
+    points = tuple(Point(DAY - timedelta(days=30 - i), 20_000 * 1.1 ** (i - 30)) for i in range(30))
+    (finding,) = _judged(profile, Timeline(points={("series", Subject("main")): points})).findings
+    assert finding.subject == Subject("main")
+    assert finding.guilty is None
+
+
+def test_measurement_alone_when_it_explains_the_database() -> None:
+    profile = a_profile(a_measurement(series=20_000), databases=(Database("main", a_count(20_000)),))
+    result = judge(rule, profile, timeline=history_of(profile, DOUBLING, "host"))
+    assert [f.subject for f in result.findings] == [Subject("main", "cpu")]

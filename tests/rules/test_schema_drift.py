@@ -1,0 +1,155 @@
+"""DRF001: what changed since the last audit."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from tests.builders import DAY, a_field, a_measurement, a_profile, a_tag
+from tests.rules.cases import Case, dataset, hosts, judge, table
+from tsaudit.finding import Finding, Outcome, RuleResult, Severity, Subject
+from tsaudit.profile import Database, Gap, Measurement, Profile, Reason, Selection
+from tsaudit.rules.schema_drift import schema_drift as rule
+from tsaudit.timeline import Timeline
+
+_HOME = table("home", hosts(3))
+_LABELLED = table("home", [h | {"pod": "a"} for h in hosts(3)])
+CASES = (
+    Case(
+        before=dataset(_HOME),
+        breaks=dataset(_LABELLED),
+        keeps=dataset(_HOME),
+        subject=Subject("", "home", "pod"),
+        guilty="pod",
+    ),
+    Case(
+        before=dataset(_HOME, table("mem", hosts(3))),
+        breaks=dataset(_HOME),
+        keeps=dataset(_HOME, table("mem", hosts(3))),
+        subject=Subject("", "mem"),
+    ),
+    Case(
+        before=dataset(_HOME),
+        breaks=dataset(
+            table("home", hosts(3), {"usage": "string"}, lambda s, r: {"usage": f"about {s} percent of {r}"})
+        ),
+        keeps=dataset(_HOME),
+        subject=Subject("", "home", "usage"),
+        engines=frozenset({"influxdb1"}),
+    ),
+    Case(
+        before=dataset(_HOME),
+        breaks=dataset(table("home", hosts(3), {"usage": "integer"}, lambda s, r: {"usage": r})),
+        keeps=dataset(_HOME),
+        subject=Subject("", "home", "usage"),
+    ),
+)
+
+
+def _judged(before: Profile, after: Profile) -> RuleResult:
+    return judge(rule, after, timeline=Timeline(previous=before))
+
+
+def _change(before: Measurement, after: Measurement) -> Finding:
+    (finding,) = _judged(a_profile(before), a_profile(after)).findings
+    return finding
+
+
+def test_silence_when_nothing_changed_or_nothing_came_before() -> None:
+    assert _judged(a_profile(), a_profile()).outcome is Outcome.PASS
+    assert judge(rule, a_profile()).outcome is Outcome.PASS
+
+
+@pytest.mark.parametrize(
+    ("changes", "severity", "message"),
+    [
+        ({"tags": (a_tag(), a_tag("pod"))}, Severity.WARN, "Tag pod is new; every value of it can open new series."),
+        ({"tags": ()}, Severity.WARN, "Tag host is gone."),
+        ({"fields": (a_field(), a_field("idle"))}, Severity.INFO, "Field idle is new (float)."),
+        ({"fields": ()}, Severity.WARN, "Field usage is gone."),
+        (
+            {"fields": (a_field(types=("float", "string")),)},
+            Severity.WARN,
+            "Field usage was float and is now float and string.",
+        ),
+        ({"tags": (a_tag(data_type="INTEGER"),)}, Severity.WARN, "Tag host was string and is now INTEGER."),
+        ({"tags": (), "fields": (a_field(), a_field("host"))}, Severity.WARN, "host was a tag and is now a field."),
+    ],
+)
+def test_finding_when_columns_change(changes: dict[str, Any], severity: Severity, message: str) -> None:
+    finding = _change(a_measurement(), a_measurement(**changes))
+    assert (finding.severity, finding.message) == (severity, message)
+    assert finding.since == DAY
+
+
+def test_finding_when_measurements_come_and_go() -> None:
+    result = _judged(a_profile(a_measurement("old")), a_profile(a_measurement("new")))
+    found = [(f.subject.measurement, f.severity, f.message) for f in result.findings]
+    assert found == [("old", Severity.WARN, "old is gone."), ("new", Severity.INFO, "new is new.")]
+
+
+def test_one_finding_when_a_whole_database_comes_or_goes() -> None:
+    one, two = a_measurement(database="one"), a_measurement(database="two")
+    result = _judged(a_profile(one), a_profile(two))
+    assert [(f.subject, f.severity) for f in result.findings] == [
+        (Subject("one"), Severity.WARN),
+        (Subject("two"), Severity.INFO),
+    ]
+
+
+STRUCTURE = ("databases", "measurements", "columns", "tag_keys", "field_types")
+
+
+@pytest.mark.parametrize("fact", STRUCTURE)
+@pytest.mark.parametrize("where", [(None, None), ("main", None), ("main", "cpu")])
+@pytest.mark.parametrize("side", ["before", "after"])
+def test_silence_when_a_fact_could_not_be_had(fact: str, where: tuple[str | None, str | None], side: str) -> None:
+    gap = Gap(fact, Reason.DENIED, "refused", *where)
+    full, bare = a_profile(), a_profile(a_measurement(tags=(), fields=()))
+    for before, after in ((full, bare), (bare, full)):
+        blind = {side: dataclasses.replace({"before": before, "after": after}[side], gaps=(gap,))}
+        result = _judged(blind.get("before", before), blind.get("after", after))
+        assert result.findings == ()
+
+
+def test_silence_when_a_failed_listing_leaves_nothing() -> None:
+    gap = Gap("measurements", Reason.TIMED_OUT, "took too long", "main")
+    empty = a_profile(databases=(Database("main"),), measurements=(), gaps=(gap,))
+    assert _judged(a_profile(), empty).outcome is Outcome.OPEN
+
+
+def test_silence_when_the_server_went_away_midway() -> None:
+    gap = Gap("measurements", Reason.UNREACHABLE, "connection lost", "other")
+    after = a_profile(databases=(), measurements=(), gaps=(gap,))
+    assert _judged(a_profile(), after).findings == ()
+
+
+def test_finding_when_the_gap_is_about_something_else() -> None:
+    gap = Gap("measurements", Reason.DENIED, "refused", "elsewhere")
+    after = dataclasses.replace(a_profile(a_measurement(tags=())), gaps=(gap,))
+    assert len(_judged(a_profile(), after).findings) == 1
+
+
+def test_silence_about_roles_when_rows_could_not_be_read() -> None:
+    gap = Gap("row_sample", Reason.TIMED_OUT, "took too long", "main", "cpu")
+    after = a_profile(a_measurement(tags=(), fields=(a_field(), a_field("host", ("string",)))), gaps=(gap,))
+    assert _judged(a_profile(), after).findings == ()
+
+
+@pytest.mark.parametrize(
+    "selection",
+    [
+        Selection(exclude=("mem*",)),
+        Selection(include=("cpu",)),
+        Selection(databases=("other",)),
+    ],
+)
+def test_silence_when_the_configuration_leaves_it_out(selection: Selection) -> None:
+    everything = a_profile(a_measurement("cpu"), a_measurement("mem"))
+    kept = tuple(m for m in everything.measurements if selection.takes(m.database, m.name))
+    names = tuple(d for d in everything.databases if selection.takes(d.name))
+    chosen = dataclasses.replace(everything, measurements=kept, databases=names, selection=selection)
+    assert _judged(everything, chosen).findings == ()
+    assert _judged(chosen, everything).findings == ()

@@ -1,0 +1,54 @@
+"""LAY003: nulls."""
+
+from __future__ import annotations
+
+from tests.builders import a_count, a_field, a_measurement, a_profile
+from tests.rules.cases import Case, dataset, hosts, judge, table
+from tsaudit.finding import Outcome, Severity, Subject
+from tsaudit.profile import Profile
+from tsaudit.rules.sparse_table import sparse_table as rule
+
+FIELDS = {"price": "float", "cost": "float", "volume": "float", "tax": "float"}
+
+
+def _one_of_four(series: int, row: int) -> dict[str, float | None]:
+    return {name: row + 0.5 if i == row % 4 else None for i, name in enumerate(FIELDS)}
+
+
+CASES = (
+    Case(
+        breaks=dataset(table("crypto", hosts(2), FIELDS, _one_of_four, rows=60)),
+        keeps=dataset(table("crypto", hosts(2), FIELDS, lambda s, r: dict.fromkeys(FIELDS, r + 0.5), rows=60)),
+        subject=Subject("", "crypto"),
+    ),
+)
+
+
+def _profile(*nulls: float, rows: int = 1000) -> Profile:
+    fields = tuple(a_field(f"f{i}", null_ratio=n) for i, n in enumerate(nulls))
+    return a_profile(a_measurement("t", fields=fields, rows=a_count(rows)))
+
+
+def test_warning_when_just_over_half_of_the_cells_are_null() -> None:
+    assert judge(rule, _profile(0.5, 0.5, 0.5)).outcome is Outcome.PASS
+    (finding,) = judge(rule, _profile(0.5, 0.5, 0.53)).findings
+    assert finding.severity is Severity.WARN
+    assert finding.message == "51 % of the cells in its 3 fields are null."
+    assert judge(rule, _profile(0.5, 0.5, 0.53), {"max_null_ratio": 0.6}).outcome is Outcome.PASS
+
+
+def test_information_when_one_column_is_hardly_ever_set() -> None:
+    assert judge(rule, _profile(0.0, 0.0, 0.95)).outcome is Outcome.PASS
+    (finding,) = judge(rule, _profile(0.0, 0.0, 0.96)).findings
+    assert finding.severity is Severity.INFO
+    assert finding.guilty == "f2"
+
+
+def test_silence_when_rows_or_fields_are_few() -> None:
+    assert judge(rule, _profile(0.9, 0.9, 0.9, rows=99)).outcome is Outcome.PASS
+    assert judge(rule, _profile(0.9, 0.9)).outcome is Outcome.PASS
+
+
+def test_silence_when_rows_were_not_counted() -> None:
+    profile = a_profile(a_measurement(fields=(a_field(null_ratio=1.0),), rows=None))
+    assert judge(rule, profile).outcome is Outcome.PASS

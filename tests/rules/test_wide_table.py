@@ -1,0 +1,50 @@
+"""LAY001: wide tables."""
+
+from __future__ import annotations
+
+from tests.builders import a_field, a_measurement, a_profile
+from tests.rules.cases import Case, dataset, hosts, judge, table
+from tsaudit.finding import Outcome, Severity, Subject
+from tsaudit.profile import Profile
+from tsaudit.rules.wide_table import wide_table as rule
+
+
+def _wide(fields: int) -> dict[str, str]:
+    return {f"f{i}": "float" for i in range(fields)}
+
+
+def _values(fields: int) -> dict[str, float]:
+    return {f"f{i}": i + 0.5 for i in range(fields)}
+
+
+CASES = (
+    Case(
+        breaks=dataset(table("machine", hosts(2), _wide(199), lambda s, r: _values(199))),
+        keeps=dataset(table("machine", hosts(2), _wide(198), lambda s, r: _values(198))),
+        subject=Subject("", "machine"),
+    ),
+)
+
+
+def _profile(fields: int, engine: str = "duckdb") -> Profile:
+    return a_profile(a_measurement(fields=tuple(a_field(f"f{i}") for i in range(fields))), engine=engine)
+
+
+def test_finding_when_just_over_the_limit() -> None:
+    assert judge(rule, _profile(198)).outcome is Outcome.PASS
+    (finding,) = judge(rule, _profile(199)).findings
+    assert finding.message == "201 columns, where 200 should do."
+    assert judge(rule, _profile(199), {"max_columns": 300}).outcome is Outcome.PASS
+
+
+def test_critical_when_the_limit_of_the_engine_is_near() -> None:
+    (finding,) = judge(rule, _profile(1797, "sqlite")).findings
+    assert finding.severity is Severity.WARN
+    (finding,) = judge(rule, _profile(1798, "sqlite")).findings
+    assert finding.severity is Severity.CRITICAL
+    assert finding.message == "1,800 columns, where 200 should do, 90 % of what sqlite allows."
+
+
+def test_warning_when_the_engine_has_no_limit() -> None:
+    (finding,) = judge(rule, _profile(1798)).findings
+    assert finding.severity is Severity.WARN
