@@ -205,12 +205,24 @@ CASES = {
         "7: targets[0].measurements.cpu_*.owner: owner `zoe` is not defined under `owners`",
     ),
     "token and webhook": (
-        TARGET + "slack:\n  token: x\n  webhook: y\n",
+        TARGET + "slack:\n  token: x\n  webhook: https://y\n",
         "5: slack: give a token or a webhook, not both",
     ),
     "not a web address": (
         TARGET + "report: {base_url: ftp://x}\n",
         "5: report.base_url: must start with http:// or https://",
+    ),
+    "mention by name": (
+        TARGET + "owners: {default: {mention: '@ada'}}\n",
+        "5: owners.default.mention: expected the id of a Slack user (U...) or user group (S...), not a name",
+    ),
+    "webhook without scheme": (
+        TARGET + "slack: {webhook: hooks.slack.com/x}\n",
+        "5: slack.webhook: must start with https://, as Slack shows it",
+    ),
+    "Slack elsewhere without scheme": (
+        TARGET + "slack: {base_url: x}\n",
+        "5: slack.base_url: must start with https://",
     ),
     "history in a target": (
         TARGET + "history: duckdb:///a.db\n",
@@ -307,7 +319,7 @@ def test_secrets_when_references_are_left(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("TSAUDIT_TEST_SET", "7 * * * *")
     monkeypatch.delenv("TSAUDIT_TEST_UNSET", raising=False)
     text = (
-        "history: ${TSAUDIT_TEST_UNSET}\ntargets:\n  - name: a\n    engine: sqlite\n    url: ${TSAUDIT_TEST_SET}\n"
+        "history: ${TSAUDIT_TEST_UNSET}\nreport: {base_url: '${TSAUDIT_TEST_UNSET}'}\ntargets:\n  - name: a\n    engine: sqlite\n    url: ${TSAUDIT_TEST_SET}\n"
         "    username: ${TSAUDIT_TEST_UNSET}\n    schedule: ${TSAUDIT_TEST_SET}\n"
     )
     found = load(write(tmp_path, text), resolve_env=False)
@@ -315,6 +327,7 @@ def test_secrets_when_references_are_left(tmp_path: Path, monkeypatch: pytest.Mo
     assert found.targets[0].url.get_secret_value() == "${TSAUDIT_TEST_SET}"
     assert found.targets[0].username == "${TSAUDIT_TEST_UNSET}"
     assert found.targets[0].schedule == "7 * * * *"
+    assert found.report.base_url == "${TSAUDIT_TEST_UNSET}"
 
 
 def test_number_when_its_reference_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

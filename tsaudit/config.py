@@ -175,6 +175,20 @@ class Slack(Model):
     base_url: str = "https://slack.com/api/"
     """Of Slack's web API; change it for a proxy or a test."""
 
+    @field_validator("webhook")
+    @classmethod
+    def _address(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None and not value.get_secret_value().startswith(("https://", "http://", "${")):
+            raise ValueError("must start with https://, as Slack shows it")
+        return value
+
+    @field_validator("base_url")
+    @classmethod
+    def _folder(cls, value: str) -> str:
+        if not value.startswith(("https://", "http://", "${")):
+            raise ValueError("must start with https:// or http://")
+        return value.rstrip("/") + "/"
+
     @model_validator(mode="after")
     def _one_way(self) -> Slack:
         if self.token and self.webhook:
@@ -191,6 +205,13 @@ class Owner(Model):
     """Slack user or user group id to mention when something becomes critical: `U...` or `S...`."""
     email: str | None = None
     """Shown as the owner in Dagster."""
+
+    @field_validator("mention")
+    @classmethod
+    def _slack_id(cls, value: str | None) -> str | None:
+        if value is not None and not re.fullmatch(r"[UWS][A-Z0-9]+|\$\{\w+\}", value):
+            raise ValueError("expected the id of a Slack user (U...) or user group (S...), not a name")
+        return value
 
 
 class Route(Model):
@@ -228,7 +249,7 @@ class Report(Model):
     @field_validator("base_url")
     @classmethod
     def _http(cls, value: str | None) -> str | None:
-        if value is not None and not re.match(r"https?://", value):
+        if value is not None and not re.match(r"https?://|\$\{", value):
             raise ValueError("must start with http:// or https://")
         return value.rstrip("/") if value else value
 

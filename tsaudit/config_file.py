@@ -48,8 +48,9 @@ def find(path: str | Path | None = None) -> Path:
 def load(path: str | Path, *, resolve_env: bool = True) -> Settings:
     """The settings in the file. Paths in it are relative to its folder. Raises ConfigError with every problem.
 
-    With `resolve_env` off no environment variable has to be set: secrets keep their `${NAME}` as it stands, and so
-    does other text whose variable is not set. That is enough to list targets, owners and schedules, not to connect.
+    With `resolve_env` off secrets keep their `${NAME}` as it stands, and so does other text whose variable is not set.
+    That is enough to list targets, owners and schedules, not to connect. Only what is no free text (a number, a name,
+    a schedule) needs its variable even then.
     """
     file = Path(path)
     return _settings(_read(file), str(file), file.absolute().parent, resolve_env)
