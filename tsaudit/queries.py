@@ -18,7 +18,7 @@ from tsaudit.dialect import quote_identifier, quote_text
 from tsaudit.facts import FACTS
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
+    from jinja2 import Environment, Template
 
 _EXTENSIONS: Final = (".sql", ".influxql", ".flux", ".json")
 _COMMENT: Final = re.compile(r"^\s*--.*\n?", re.MULTILINE)
@@ -81,8 +81,13 @@ def _source(path: Path) -> str:
 
 def render(engine: str, fact: str, **parameters: Any) -> str:
     """The statement for a fact, comments left out. KeyError for a fact the engine does not offer."""
-    template = _environment(engine).from_string(_source(query_files(engine)[fact]))
-    return template.render(**parameters).strip()
+    return _template(engine, fact).render(**parameters).strip()
+
+
+@functools.cache
+def _template(engine: str, fact: str) -> Template:
+    # Compiling takes longer than many a statement, and there is one statement per measurement.
+    return _environment(engine).from_string(_source(query_files(engine)[fact]))
 
 
 def header(path: Path) -> dict[str, str]:
