@@ -319,7 +319,8 @@ def test_secrets_when_references_are_left(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("TSAUDIT_TEST_SET", "7 * * * *")
     monkeypatch.delenv("TSAUDIT_TEST_UNSET", raising=False)
     text = (
-        "history: ${TSAUDIT_TEST_UNSET}\nreport: {base_url: '${TSAUDIT_TEST_UNSET}'}\ntargets:\n  - name: a\n    engine: sqlite\n    url: ${TSAUDIT_TEST_SET}\n"
+        "history: ${TSAUDIT_TEST_UNSET}\nreport: {base_url: '${TSAUDIT_TEST_UNSET}'}\n"
+        "targets:\n  - name: a\n    engine: sqlite\n    url: ${TSAUDIT_TEST_SET}\n"
         "    username: ${TSAUDIT_TEST_UNSET}\n    schedule: ${TSAUDIT_TEST_SET}\n"
     )
     found = load(write(tmp_path, text), resolve_env=False)
