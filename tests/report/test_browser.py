@@ -82,8 +82,8 @@ def test_page_without_javascript_shows_every_finding(browser: Browser, reports: 
     for code, finding in sample.the_findings().items():
         article = page.locator(f"[id='f-{fingerprint(sample.TARGET, code, finding.subject)}']")
         assert article.count() == 1
-        # The accepted one is folded: a click, no script, opens it.
-        assert article.is_visible() or page.locator("details.settled", has=article).is_visible()
+        # Notes and what is accepted are folded: a click, no script, opens them.
+        assert article.is_visible() or page.locator("details.settled, details.notes", has=article).is_visible()
     assert not page.locator("form.filter").is_visible()
     context.close()
 
@@ -91,6 +91,8 @@ def test_page_without_javascript_shows_every_finding(browser: Browser, reports: 
 def test_filter_when_typed_into_hides_the_others(page: Page, reports: Path) -> None:
     page.goto((reports / PAGES[0]).as_uri())
     findings = page.locator("#findings article:visible")
+    assert findings.count() == 3
+    page.locator("details.notes summary").first.click()
     assert findings.count() == 4
     page.get_by_role("searchbox").fill("request_id too many")
     assert findings.count() == 1

@@ -123,15 +123,26 @@ def said(finding: Finding) -> str:
 
 def test_sentence_names_guilt_begin_and_days_left() -> None:
     forecast = Forecast(10, 9.2, 6.8, None, 0.1, DAY - timedelta(days=5), "linear", False)
-    assert said(a_finding()) == "Tag host has too many values."
+    assert said(a_finding()) == "`main/cpu`: Tag host has too many values."
     assert said(a_finding(guilty="pid", share=0.97, forecast=forecast)) == (
-        "Tag host has too many values: `pid` is to blame for 97 % of it, it began on 26 March 2026 and "
+        "`main/cpu`: Tag host has too many values; `pid` is to blame for 97 % of it, it began on 26 March 2026 and "
         "the limit is reached in about 9 days (80 % range 7 days or more)."
     )
     assert said(a_finding(forecast=replace(forecast, days=0.0, onset=None))) == (
-        "Tag host has too many values: the limit is already reached."
+        "`main/cpu`: Tag host has too many values; the limit is already reached."
     )
-    assert said(a_finding(forecast=replace(forecast, days=None, onset=None))) == "Tag host has too many values."
+    assert (
+        said(a_finding(forecast=replace(forecast, days=None, onset=None)))
+        == "`main/cpu`: Tag host has too many values."
+    )
+
+
+def test_sentence_says_nothing_twice() -> None:
+    message = "Series of cpu grow since 2026-03-26; tag pid makes 97 % of it."
+    finding = a_finding(message=message, guilty="pid", share=0.97)
+    assert said(replace(finding, since=DAY - timedelta(days=5))) == message
+    assert "`it` is to blame" not in said(replace(finding, guilty="it"))
+    assert "`i` is to blame" in said(replace(finding, guilty="i"))
 
 
 def test_interval_may_be_open_at_either_end() -> None:

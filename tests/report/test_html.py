@@ -140,7 +140,7 @@ def page_about(database: str, measurement: str, column: str) -> str:
     subject = Subject(database, measurement, column)
     finding = a_finding(
         subject,
-        message=f"about {measurement}",
+        message=f"about {measurement} and {column}",
         fix=f"change {column}",
         guilty=column,
         evidence=(Evidence(column, measurement),),
@@ -161,12 +161,17 @@ def page_about(database: str, measurement: str, column: str) -> str:
 PLAIN = Outline(page_about("d", "m", "c"))
 
 
+def without_code(outline: Outline) -> dict[str, int]:
+    """How often the verdict's sentence sets a name as code depends on what else it says."""
+    return {name: count for name, count in outline.elements.items() if name != "code"}
+
+
 @given(database=ODD_TEXT, measurement=ODD_TEXT, column=ODD_TEXT)
 @settings(deadline=None, max_examples=40)
 def test_names_never_become_markup(database: str, measurement: str, column: str) -> None:
     page = page_about(database, measurement, column)
     outline = Outline(page)
-    assert outline.elements == PLAIN.elements
+    assert without_code(outline) == without_code(PLAIN)
     assert outline.attributes == PLAIN.attributes
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff]", page)
     page.encode()

@@ -59,6 +59,10 @@ def test_one_figure_of_two_findings_is_drawn_once_with_the_forecast() -> None:
     assert [t.forecast for t in found] == [forecast]
 
 
+def test_figure_that_never_moved_is_not_drawn() -> None:
+    assert drawn(a_finding(CPU, observed=10.0, limit=sample.a_limit(5)), series=before(10)) == []
+
+
 def test_no_more_than_a_few_are_drawn() -> None:
     names = [f"m{n:02}" for n in range(40)]
     profile = a_profile(*(a_measurement(name) for name in names))

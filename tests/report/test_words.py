@@ -33,6 +33,7 @@ def test_percent_of_what_is_no_number_says_so() -> None:
 def test_quantity_when_the_unit_is_a_share_is_a_percentage() -> None:
     assert words.quantity(0.25, "ratio") == "25 %"
     assert words.quantity(0.25, "share") == "25 %"
+    assert words.quantity(0.25, "share of null cells") == "25 % of null cells"
     assert words.quantity(12, "series") == "12 series"
     assert words.quantity(12) == "12"
 

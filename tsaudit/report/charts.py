@@ -57,7 +57,7 @@ def trend(chart: Trend, number: int) -> Markup:
     plot = [lines, _forecast(chart, plane), _limit_line(limit, plane), _onset_line(chart, plane), _curve(points, plane)]
     labels = [
         _days(plane, points[-1].day, last),
-        _limit_label(limit, plane, write),
+        _limit_label(chart, limit, plane),
         _onset_label(chart, plane),
         _hit_label(chart, limit, plane),
     ]
@@ -175,10 +175,14 @@ def _limit_line(limit: float | None, plane: _Plane) -> str:
     return f'<line class="limit" x2="{_WIDTH}" y1="{plane.y(limit)}" y2="{plane.y(limit)}"/>'
 
 
-def _limit_label(limit: float | None, plane: _Plane, write: object) -> str:
-    if limit is None or not callable(write):
+def _limit_label(chart: Trend, limit: float | None, plane: _Plane) -> str:
+    """On the left, or where there is no forecast on the side where the curve is farther away."""
+    if limit is None:
         return ""
-    return f'<text class="limit" x="2" y="{_TOP + plane.y(limit) - 5}">limit {escape(write(limit))}</text>'
+    text = escape(words.percent(limit) if chart.is_ratio else _short(limit))
+    first, last = (abs(p.value - limit) for p in (chart.points[0], chart.points[-1]))
+    place = 'x="100%" text-anchor="end"' if chart.forecast is None and first < last else 'x="2"'
+    return f'<text class="limit" {place} y="{_TOP + plane.y(limit) - 5}">limit {text}</text>'
 
 
 def _onset_line(chart: Trend, plane: _Plane) -> str:

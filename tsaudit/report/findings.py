@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -110,6 +111,16 @@ class FindingsView:
     settled_compact: tuple[CompactGroup, ...]
 
     @property
+    def loud(self) -> tuple[Item, ...]:
+        """Those in full that count for the verdict."""
+        return tuple(i for i in self.full if i.finding.severity is not Severity.INFO)
+
+    @property
+    def notes(self) -> tuple[Item, ...]:
+        """Those in full that are only worth knowing."""
+        return tuple(i for i in self.full if i.finding.severity is Severity.INFO)
+
+    @property
     def open_count(self) -> int:
         return len(self.full) + sum(g.count for g in self.compact)
 
@@ -173,19 +184,30 @@ def statements(item: Item, profile: Profile | None) -> list[tuple[str, str]]:
 
 
 def sentence(item: Item) -> str:
-    """The finding in one sentence: what, who is guilty, since when, and how long there is left."""
+    """The finding in one sentence: where, what, who is guilty, since when, and how long there is left.
+
+    What the message says already is not said again.
+    """
     finding, clauses = item.finding, []
-    if finding.guilty:
-        share = f" for {words.percent(finding.share)} of it" if finding.share is not None else ""
+    message = foreign.cut(item.own_sentence, 300)
+    subject = finding.subject
+    if subject.measurement and not _names(message, subject.measurement):
+        message = f"`{foreign.cut(str(Subject(subject.database, subject.measurement)), 80)}`: {message}"
+    if finding.guilty and not _names(message, finding.guilty):
+        share = f" for {words.percent(finding.share)} of it" if finding.share else ""
         clauses.append(f"`{foreign.cut(finding.guilty, 60)}` is to blame{share}")
     onset = finding.since or (finding.forecast.onset if finding.forecast else None)
-    if onset:
+    if onset and onset.isoformat() not in message:
         clauses.append(f"it began on {words.long_day(onset)}")
     left = days_left(finding)
     if left:
         clauses.append(left)
-    message = foreign.cut(item.own_sentence, 300)
-    return f"{message}: {words.listing(clauses)}." if clauses else f"{message}."
+    return f"{message}; {words.listing(clauses)}." if clauses else f"{message}."
+
+
+def _names(message: str, name: str) -> bool:
+    """Whether the message has the name in it, as a whole word."""
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", message) is not None
 
 
 def days_left(finding: Finding) -> str:

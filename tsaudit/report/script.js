@@ -37,6 +37,8 @@
         group.hidden = !group.querySelector("li[id]:not([hidden])");
         if (wanted.length) group.open = true;
       }
+      const notes = section.querySelector("details.notes");
+      if (notes && wanted.length) notes.open = true;
       count.textContent = shown === entries.length ? "" : `${shown.toLocaleString("en")} of ${entries.length.toLocaleString("en")} shown`;
     };
     form.addEventListener("input", apply);

@@ -60,7 +60,7 @@ class Trend:
 def trends(profile: Profile | None, timeline: Timeline, items: Sequence[Item]) -> list[Trend]:
     """The target's series first, then one chart for each figure behind a finding, at most MOST.
 
-    Figures with fewer than two days are left out: a point is no trend.
+    Figures with fewer than two days are left out, for a point is no trend; so are those that never moved.
     """
     today = _today(profile)
     found: dict[tuple[str, Subject], Trend] = {}
@@ -72,6 +72,8 @@ def trends(profile: Profile | None, timeline: Timeline, items: Sequence[Item]) -
         if len(points) < 2:
             continue
         trend = _trend(key, points, item)
+        if trend.forecast is None and len({p.value for p in points}) == 1:
+            continue
         known = found.get(key)
         if known is None or (known.forecast is None and trend.forecast is not None):
             found[key] = trend

@@ -41,9 +41,11 @@ def percent(ratio: float) -> str:
 
 
 def quantity(value: float, unit: str = "") -> str:
-    """A value with its unit; a ratio as a percentage."""
+    """A value with its unit; a share as a percentage, `share of null cells` as `12 % of null cells`."""
     if unit in _RATIO_UNITS:
         return percent(value)
+    if unit.startswith("share of "):
+        return f"{percent(value)} {unit.removeprefix('share ')}"
     return f"{number(value)} {unit}" if unit else number(value)
 
 
