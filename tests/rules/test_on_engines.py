@@ -8,6 +8,7 @@ import itertools
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,11 +35,14 @@ def cases_of(rule: Rule) -> tuple[Case, ...]:
     return found
 
 
-def _all() -> Iterator[object]:
+def _each() -> Iterator[Any]:
     for rule in all_rules():
         for position, case in enumerate(cases_of(rule)):
             for engine in sorted(case.engines or rule.engines):
                 yield pytest.param(rule, case, engine, id=f"{rule.code}-{position}-{engine}")
+
+
+CASES = tuple(_each())
 
 
 @pytest.fixture
@@ -71,7 +75,7 @@ def _judge(
     return result, profile.databases[0].name
 
 
-@pytest.mark.parametrize(("rule", "case", "engine"), _all())
+@pytest.mark.parametrize(("rule", "case", "engine"), CASES)
 def test_finding_when_broken(rule: Rule, case: Case, engine: str, collected: Collector) -> None:
     result, database = _judge(rule, case, engine, case.breaks, case.history, collected)
     assert not result.gaps, result.gaps
@@ -92,7 +96,7 @@ def _complete(finding: Finding, rule: Rule) -> None:
     assert set(finding.facts) <= rule.requires | rule.uses | {"columns"}
 
 
-@pytest.mark.parametrize(("rule", "case", "engine"), _all())
+@pytest.mark.parametrize(("rule", "case", "engine"), CASES)
 def test_silence_when_kept(rule: Rule, case: Case, engine: str, collected: Collector) -> None:
     result, _ = _judge(rule, case, engine, case.keeps, case.quiet_history, collected)
     assert result.outcome is Outcome.PASS, [f.message for f in result.findings] or result.reason

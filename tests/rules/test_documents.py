@@ -1,0 +1,32 @@
+"""Generated documents are those that the rules and guidelines make today; TSAUDIT_REBASELINE=1 writes them anew."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tsaudit import guidelines, rule_pages
+from tsaudit.rules import all_rules
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+@pytest.mark.golden
+@pytest.mark.parametrize(("name", "make"), [("rules.md", rule_pages.markdown), ("guidelines.md", guidelines.markdown)])
+def test_document_when_made_anew(name: str, make: object) -> None:
+    assert callable(make)
+    text, path = make(all_rules()), DOCS / name
+    if os.environ.get("TSAUDIT_REBASELINE"):
+        path.write_text(text, encoding="utf-8")
+    assert path.read_text(encoding="utf-8") == text, f"docs/{name} is stale; write it anew with `make golden`"
+
+
+def test_rules_page_when_a_rule_is_looked_up() -> None:
+    text = rule_pages.markdown(all_rules())
+    for rule in all_rules():
+        assert f"](#{rule.code.lower()}-{rule.name})" in text
+        assert f"## {rule.code} {rule.name}\n" in text
+        assert all(f"| `{rule.name}.{t.name}` |" in text for t in rule.thresholds)
+    assert "| `high-series-cardinality.max_series` on influxdb1 | 1,000,000 |" in text

@@ -1,0 +1,61 @@
+"""The guidelines and what is checked of them."""
+
+from __future__ import annotations
+
+import json
+
+from tsaudit import guidelines
+from tsaudit.dialect import ENGINES
+from tsaudit.guidelines import GUIDELINES, State, as_json, status
+from tsaudit.rules import all_rules
+
+COUNTS = {"A": 9, "B": 6, "C": 7, "D": 8, "E": 13, "F": 4, "G": 7, "H": 6}
+
+
+def test_ids_when_counted() -> None:
+    expected = [f"{letter}{i}" for letter, count in COUNTS.items() for i in range(1, count + 1)]
+    assert [g.id for g in GUIDELINES] == expected
+    assert len(GUIDELINES) == 60
+
+
+def test_every_engine_when_a_guideline_is_read() -> None:
+    for guideline in GUIDELINES:
+        assert guideline.engines | set(guideline.moot) == set(ENGINES)
+        assert not guideline.engines & set(guideline.moot)
+        assert all(reason and not reason.endswith(".") for reason in guideline.moot.values())
+        assert guideline.engines, guideline.id
+
+
+def test_state_when_rules_are_given() -> None:
+    for found in status(all_rules()):
+        rules = [r for r in all_rules() if found.guideline.id in r.guidelines]
+        assert found.rules == tuple(r.code for r in rules)
+        for engine, coverage in found.engines.items():
+            checked = any(engine in r.engines for r in rules)
+            assert (coverage.state is State.CHECKED) == checked
+            assert bool(coverage.reason) == (coverage.state is State.MOOT)
+
+
+def test_all_open_or_moot_when_there_are_no_rules() -> None:
+    assert {c.state for s in status([]) for c in s.engines.values()} == {State.MOOT, State.OPEN}
+
+
+def test_tag_values_when_the_engine_does_not_index_them() -> None:
+    found = {s.guideline.id: s for s in status(all_rules())}
+    assert found["A6"].engines["influxdb3"].state is State.MOOT
+    assert found["A6"].engines["influxdb2"].state is State.OPEN
+    assert found["A6"].engines["influxdb1"].state is State.CHECKED
+
+
+def test_json_when_read_back() -> None:
+    rows = json.loads(as_json(all_rules()))
+    assert len(rows) == 60
+    assert rows[0]["rules"] == ["CAR001"]
+    assert rows[0]["engines"]["duckdb"] == {"state": "checked"}
+    assert rows[0]["engines"]["influxdb3"]["reason"]
+
+
+def test_markdown_when_read() -> None:
+    text = guidelines.markdown(all_rules())
+    assert text.count("\n## ") == 8
+    assert all(f"\n| {g.id} | {g.title} |" in text for g in GUIDELINES)

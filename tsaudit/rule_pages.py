@@ -1,0 +1,56 @@
+"""The pages of all rules as one document, made from their docstrings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from tsaudit.phrases import number
+from tsaudit.rule import Rule, Threshold
+
+
+def markdown(rules: Iterable[Rule]) -> str:
+    """The catalogue: a table of all rules, then a page for each."""
+    known = tuple(rules)
+    lines = [
+        "# Rules",
+        "",
+        "Generated from the docstrings in `tsaudit/rules/`; `make golden` writes it anew.",
+        "",
+        "A limit is set in `tsaudit.yaml` as `<rule>.<limit>`, for all targets, for one, or for measurements by pattern;",
+        "see `docs/configuration.md`.",
+        "",
+        "| code | rule | finds | guidelines | engines |",
+        "|---|---|---|---|---|",
+        *(_row(rule) for rule in known),
+    ]
+    for rule in known:
+        lines += ["", *_page(rule)]
+    return "\n".join(lines) + "\n"
+
+
+def _row(rule: Rule) -> str:
+    link = f"[{rule.name}](#{rule.code.lower()}-{rule.name})"
+    return f"| {rule.code} | {link} | {rule.title} | {', '.join(rule.guidelines)} | {', '.join(sorted(rule.engines))} |"
+
+
+def _page(rule: Rule) -> Iterator[str]:
+    yield f"## {rule.code} {rule.name}"
+    yield ""
+    # A level deeper than in the docstring, as all pages are one document here.
+    yield re.sub(r"^## ", "### ", rule.doc, flags=re.MULTILINE)
+    if rule.thresholds:
+        yield ""
+        yield "### Limits"
+        yield ""
+        yield "| limit | default | unit | source |"
+        yield "|---|---|---|---|"
+        for threshold in rule.thresholds:
+            yield from _limits(rule, threshold)
+
+
+def _limits(rule: Rule, threshold: Threshold) -> Iterator[str]:
+    name = f"`{rule.name}.{threshold.name}`"
+    yield f"| {name} | {number(threshold.default)} | {threshold.unit} | {threshold.source} |"
+    for engine, (value, source) in sorted(threshold.engines.items()):
+        yield f"| {name} on {engine} | {number(value)} | {threshold.unit} | {source} |"
