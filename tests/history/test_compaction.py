@@ -195,12 +195,15 @@ def test_compact_drops_threads_that_were_closed_long_ago(store: Store) -> None:
         send(store, before(150), Kind.EDIT, alert)
     send(store, before(91), Kind.RESOLVE, closed)
     send(store, before(90), Kind.RESOLVE, late)
+    corrected = send(store, before(200), Kind.ALERT)
+    send(store, before(91), Kind.RESOLVE, corrected)
+    send(store, before(5), Kind.EDIT, corrected)
     other = send(store, before(200), Kind.ALERT, target="other")
     send(store, before(91), Kind.RESOLVE, other, target="other")
     compact(store, "demo", DAY)
-    found = [deliveries.find(store.engine, alert) is not None for alert in (closed, late, live, other)]
-    assert found == [False, True, True, True]
-    assert counts(store)["delivery"] == 3 + 2 + 2
+    found = [deliveries.find(store.engine, alert) is not None for alert in (closed, late, live, corrected, other)]
+    assert found == [False, True, True, True, True]
+    assert counts(store)["delivery"] == 3 + 2 + 3 + 2
 
 
 def test_compact_keeps_messages_that_still_wait(store: Store) -> None:
