@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 
 import pytest
@@ -71,6 +72,19 @@ def test_guidelines_when_printed_in_each_form() -> None:
 
 def test_schema_when_printed() -> None:
     assert json.loads(tsaudit("config", "schema").stdout) == json_schema()
+
+
+def test_version_when_a_driver_is_missing_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "duckdb     ready" in tsaudit("version").stdout
+    installed = importlib.metadata.distribution
+
+    def without_duckdb(name: str) -> importlib.metadata.Distribution:
+        if name == "duckdb-engine":
+            raise importlib.metadata.PackageNotFoundError(name)
+        return installed(name)
+
+    monkeypatch.setattr("importlib.metadata.distribution", without_duckdb)
+    assert "duckdb     pip install 'tsaudit[duckdb]'  (missing: duckdb-engine)" in tsaudit("version").stdout
 
 
 def test_version_when_printed() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import re
 
 import click
 
@@ -13,12 +14,26 @@ from tsaudit.cli import show
 @click.command()
 def version() -> None:
     """Print versions, and the engines that can be audited here."""
-    import importlib.util
-
     from tsaudit.connectors import AVAILABLE
 
     rows = [("tsaudit", __version__), ("python", platform.python_version())]
     for engine, (_, extra) in AVAILABLE.items():
-        ready = not extra or importlib.util.find_spec(extra) or engine
-        rows.append((engine, "ready" if ready else f"pip install 'tsaudit[{extra}]'"))
+        missing = _missing(extra) if extra else []
+        rows.append(
+            (engine, f"pip install 'tsaudit[{extra}]'  (missing: {', '.join(missing)})" if missing else "ready")
+        )
     show.table(rows)
+
+
+def _missing(extra: str) -> list[str]:
+    """What the extra would install and is not there."""
+    from importlib.metadata import PackageNotFoundError, distribution, requires
+
+    wanted = [r for r in requires("tsaudit") or [] if re.search(rf"""extra == ["']{extra}["']""", r)]
+    missing = []
+    for name in (re.split(r"[\s\[<>=!~;]", requirement)[0] for requirement in wanted):
+        try:
+            distribution(name)
+        except PackageNotFoundError:
+            missing.append(name)
+    return missing

@@ -1,0 +1,50 @@
+"""The README's three steps on a real InfluxDB: init, check, audit; then what a team does with the result."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tests.builders import DAY
+from tests.cli.conftest import a_table
+from tests.databases import Dataset, write
+from tests.servers import Influxd
+from tsaudit.cli import init, main
+from tsaudit.cli.errors import Exit
+
+
+def tsaudit(*arguments: str) -> Result:
+    return CliRunner().invoke(main, list(arguments), prog_name="tsaudit")
+
+
+def test_first_day_when_an_influxdb_runs_here(
+    own_influxd: Influxd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(Dataset([a_table(text_numbers=True)]), "influxdb1", own_influxd.url)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("TSAUDIT_CONFIG", raising=False)
+    monkeypatch.setattr(init, "_LOCAL_INFLUXDB", own_influxd.url)
+
+    assert tsaudit("init").stdout.startswith("wrote tsaudit.yaml: 1 target\n  influxdb: influxdb1 at http://127.0.0.1:")
+    checked = tsaudit("check")
+    assert checked.exit_code == Exit.OK
+    assert "influxdb       ok       influxdb1 1." in checked.stdout
+
+    audited = tsaudit("audit", "--day", DAY.isoformat(), "--format", "json")
+    assert audited.exit_code == Exit.FINDINGS
+    (found,) = json.loads(audited.stdout)
+    assert found["verdict"] == "warn"
+    text_numbers = next(f for f in found["findings"] if f["subject"].endswith("cpu.usage"))
+
+    accepted = tsaudit("accept", text_numbers["fingerprint"], "--reason", "legacy", "--until", "2w", "--owner", "ada")
+    assert accepted.exit_code == Exit.OK
+    assert "accept by ada until" in tsaudit("incidents").stdout
+
+    own_influxd.stop()
+    down = tsaudit("audit", "--day", DAY.isoformat())
+    assert down.exit_code == Exit.NOT_AUDITED
+    assert "influxdb  unknown" in down.stdout
+    assert tsaudit("check").exit_code == Exit.NOT_AUDITED
