@@ -43,6 +43,13 @@ def test_alerts_arrive_in_the_order_they_were_queued(many: History, slack: Slack
     assert heads(slack) == ALL
 
 
+def test_a_long_queue_is_read_in_parts(many: History, slack: SlackDouble, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = deliveries.waiting
+    monkeypatch.setattr(deliveries, "waiting", lambda engine, after=0: real(engine, after, most=2))
+    many.send()
+    assert heads(slack) == ALL
+
+
 def test_a_message_carries_its_delivery_and_unfurls_nothing(many: History, slack: SlackDouble) -> None:
     many.send()
     assert [m.delivery for m in slack.messages] == [row.id for row in rows(many.store)]

@@ -80,7 +80,7 @@ def send(store: Store, settings: Settings, out: Callable[[str], None], pace: Pac
                 sender = _Sender(store, settings, out, chosen)
                 sender.drain()
                 return sender.report()
-        left = [d.id for d in deliveries.waiting(store.engine)]
+        left = deliveries.waiting_ids(store.engine)
         if not left:
             return SendReport()
         if left == before:
@@ -118,16 +118,19 @@ class _Sender:
         self.way = _way(self.store, self.settings)
 
     def drain(self) -> None:
-        handled: set[str] = set()
-        while batch := [d for d in deliveries.waiting(self.store.engine) if d.id not in handled]:
+        """One way through the queue. What is queued meanwhile comes last, so it is met too."""
+        position = 0
+        while batch := deliveries.waiting(self.store.engine, after=position):
+            position = batch[-1].position
             for delivery in batch:
-                handled.add(delivery.id)
                 owner, _ = deliveries.split_thread(delivery.thread)
                 if not self.stopped and self._line(owner) not in self.blocked:
                     self._handle(delivery, owner)
 
     def report(self) -> SendReport:
-        return SendReport(**self.counts, waiting=len(deliveries.waiting(self.store.engine)), errors=tuple(self.errors))
+        return SendReport(
+            **self.counts, waiting=len(deliveries.waiting_ids(self.store.engine)), errors=tuple(self.errors)
+        )
 
     def _line(self, owner: str) -> str:
         """Whose messages wait for each other: those of one channel."""

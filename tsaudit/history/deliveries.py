@@ -172,11 +172,18 @@ def find(engine: Engine, identity: str) -> Delivery | None:
     return _delivery(row) if row else None
 
 
-def waiting(engine: Engine) -> list[Delivery]:
-    """All that is queued or in doubt, in the order of sending."""
-    query = sa.select(*_COLUMNS).where(table.c.state.in_(_OPEN)).order_by(table.c.position)
+def waiting(engine: Engine, after: int = 0, most: int = 200) -> list[Delivery]:
+    """What is queued or in doubt, in the order of sending: the first `most` behind a position."""
+    query = sa.select(*_COLUMNS).where(table.c.state.in_(_OPEN), table.c.position > after)
     with database.reading(engine) as connection:
-        return [_delivery(row) for row in connection.execute(query)]
+        return [_delivery(row) for row in connection.execute(query.order_by(table.c.position).limit(most))]
+
+
+def waiting_ids(engine: Engine) -> list[str]:
+    """All that is queued or in doubt, in the order of sending."""
+    query = sa.select(table.c.id).where(table.c.state.in_(_OPEN)).order_by(table.c.position)
+    with database.reading(engine) as connection:
+        return list(connection.scalars(query))
 
 
 def claim(engine: Engine, delivery: Delivery, channel: str) -> Delivery | None:
