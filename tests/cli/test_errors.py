@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -104,6 +106,35 @@ def test_hint_when_usage_is_wrong_names_the_command() -> None:
     assert (
         "hint: see `tsaudit audit --help`" in CliRunner().invoke(main, ["audit", "--frob"], prog_name="tsaudit").stderr
     )
+
+
+@pytest.mark.parametrize("end", [BrokenPipeError(), SystemExit(1)])
+def test_guarded_when_nobody_reads_on(monkeypatch: pytest.MonkeyPatch, end: BaseException) -> None:
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    assert guarded(State(), raiser(end)) == Exit.BROKEN_PIPE
+    with sys.stdout as replaced:
+        assert replaced.name == os.devnull
+
+
+def test_guarded_when_shell_completion_ends() -> None:
+    assert guarded(State(), raiser(SystemExit(0))) == Exit.OK
+
+
+def test_interrupt_when_not_in_the_main_thread_is_left_alone() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with errors.at_once_on_interrupt():
+        assert signal.getsignal(signal.SIGINT) is not before
+    seen: list[object] = []
+
+    def inside() -> None:
+        with errors.at_once_on_interrupt():
+            seen.append(signal.getsignal(signal.SIGINT))
+
+    thread = threading.Thread(target=inside)
+    thread.start()
+    thread.join()
+    assert seen == [before]
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_output_when_nobody_reads_on() -> None:

@@ -66,6 +66,8 @@ def _finding(result: AuditResult, rule: RuleResult, finding: Finding) -> dict[st
         "subject": str(finding.subject),
         "message": finding.message,
         "fix": finding.fix,
+        "guilty": finding.guilty,
+        "share": finding.share,
         "observed": finding.observed,
         "unit": finding.unit,
         "limit": limit and {"name": limit.name, "value": limit.value, "unit": limit.unit, "origin": limit.origin},
