@@ -81,8 +81,8 @@ def current(store: Store, target: str | None = None, day: date | None = None) ->
 def decide(store: Store, fingerprint: str, kind: str, owner: str, reason: str, until: date | None = None) -> Incident:
     """Note what a person says of an incident (`ack`, `snooze` or `accept`) and return it with that decision.
 
-    A snooze or an acceptance needs the last day it holds, an ack takes none. Each covers the severity of now: an
-    incident that gets worse is heard again. Raises LookupError for an unknown fingerprint, ValueError for a
+    A snooze or an acceptance needs the last day it holds, and covers the severity of now: it does not hold while
+    the incident is worse. An ack takes no day. Raises LookupError for an unknown fingerprint, ValueError for a
     decision that says too little or could never hold.
     """
     chosen = _checked(kind, owner, reason, until)
@@ -94,7 +94,7 @@ def decide(store: Store, fingerprint: str, kind: str, owner: str, reason: str, u
         if chosen is DecisionKind.ACK and incident.state is not State.OPEN:
             raise ValueError(f"incident {fingerprint} is {incident.state}; only an open one can be acknowledged")
         if until is not None and until < incident.day:
-            raise ValueError(f"{until} is over: incident {fingerprint} was last seen to on {incident.day}")
+            raise ValueError(f"{until} is over: incident {fingerprint} was judged on {incident.day}")
         row = {
             "fingerprint": fingerprint,
             "kind": str(chosen),
