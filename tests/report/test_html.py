@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from tests.builders import a_count, a_field, a_finding, a_measurement, a_profile, a_result, a_rule_result, a_tag
 from tests.report import sample
 from tsaudit.finding import Evidence, Finding, Outcome, Severity, Subject, fingerprint
-from tsaudit.profile import Gap, How, Profile, Reason
+from tsaudit.profile import Count, Gap, How, Profile, Reason
 from tsaudit.report import html, index
 from tsaudit.timeline import Timeline
 
@@ -246,6 +246,20 @@ def test_figures_say_how_they_were_had() -> None:
     counted = replace(estimated.measurements[0], series=a_count(5, How.ESTIMATE))
     story = sample.the_story(profile=replace(estimated, measurements=(counted,)))
     assert story.series_how == "estimate"
+
+
+def test_scope_that_most_figures_share_is_not_repeated() -> None:
+    def counted(scope: str) -> Count:
+        return replace(a_count(9), source=replace(a_count(9).source, scope=scope))
+
+    usual, odd = counted("rows from monday to friday"), counted("rows of monday")
+    profile = a_profile(a_measurement("a", rows=usual), a_measurement("b", rows=usual), a_measurement("c", rows=odd))
+    story = sample.the_story(profile=profile, incidents=())
+    assert story.usual_scope == "rows from monday to friday"
+    page = html.page(story)
+    assert page.count("rows from monday to friday") == 0
+    assert page.count("<small>rows of monday</small>") == 1
+    assert sample.the_story(profile=None).usual_scope == ""
 
 
 def limit_of(origin: str) -> str:

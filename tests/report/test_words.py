@@ -68,6 +68,8 @@ def test_figure_with_a_scope_names_it() -> None:
     sampled = Count(7, type(source)(source.query, How.SAMPLED, source.as_of, "newest 10 rows"))
     exact = Count(7, type(source)(source.query, How.EXACT, source.as_of, "last hour"))
     assert words.figure(sampled, DAY).note == "sampled: newest 10 rows"
+    assert words.figure(exact, DAY, "last hour").note == ""
+    assert words.figure(sampled, DAY, "10 rows").note == "sampled: newest rows"
     assert words.figure(exact, DAY).note == "last hour"
 
 

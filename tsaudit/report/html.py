@@ -8,6 +8,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -42,6 +43,8 @@ class Story:
     run_url: str | None
     verdict: Verdict
     full_values: bool
+    usual_scope: str
+    """What most exact counts cover: the window, in the words of the engine's collector; empty for everything."""
 
     @property
     def counts(self) -> dict[Severity, int]:
@@ -109,6 +112,7 @@ def tell(
         run_url=run_url if run_url and run_url.startswith(("http://", "https://")) else None,
         verdict=result.verdict,
         full_values=full_values,
+        usual_scope=_usual_scope(profile) if profile else "",
     )
 
 
@@ -176,6 +180,7 @@ def _environment() -> Environment:
         heat_level=_heat_level,
         interval=findings.interval,
         origin=_origin,
+        last_day=lambda window: (window.end - timedelta(microseconds=1)).date(),
         day_of=lambda moment: moment.date(),
         plural_word=lambda things, noun: noun if len(things) == 1 else f"{noun}s",
         trend_note=_trend_note,
@@ -259,6 +264,12 @@ def _tally(count: int, severity: Severity) -> str:
     """`1 critical`, `2 warnings`, `3 notes`."""
     word = WORDS[severity].lower()
     return words.plural(count, word, word if severity is Severity.CRITICAL else f"{word}s")
+
+
+def _usual_scope(profile: Profile) -> str:
+    counts = (c for m in profile.measurements for c in (m.series, m.rows) if c is not None)
+    scopes = Counter(c.source.scope for c in counts if c.source.how is How.EXACT and c.source.scope)
+    return scopes.most_common(1)[0][0] if scopes else ""
 
 
 def _weakest(profile: Profile) -> str:

@@ -54,20 +54,26 @@ def change(value: float) -> str:
     return f"+{number(value)}" if value > 0 else f"{_MINUS}{number(-value)}" if value < 0 else "±0"
 
 
-def figure(value: Count | Ratio | None, day: date) -> Figure:
-    """A count or ratio with how it was had; `day` is the audited day, older figures say so."""
+def figure(value: Count | Ratio | None, day: date, usual_scope: str = "") -> Figure:
+    """A count or ratio with how it was had; `day` is the audited day, older figures say so.
+
+    `usual_scope` is what most figures cover; the page says it once, so it is not said again.
+    """
     if value is None:
         return Figure(NONE, NOT_MEASURED, measured=False)
     write = percent if isinstance(value, Ratio) else number
     text, source, notes = write(value.value), value.source, []
+    scope = source.scope
+    if usual_scope:
+        scope = "" if scope == usual_scope else scope.replace(usual_scope, "rows")
     if source.how is How.ESTIMATE:
         text = f"≈ {text}"
         error = value.standard_error
         notes.append(f"estimate ± {write(error)}" if error is not None else "estimate, error unknown")
     elif source.how is How.SAMPLED:
-        notes.append(f"sampled: {source.scope}" if source.scope else "sampled")
-    elif source.scope:
-        notes.append(source.scope)
+        notes.append(f"sampled: {scope}" if scope else "sampled")
+    elif scope:
+        notes.append(scope)
     if source.as_of.date() < day:
         notes.append(f"as of {short_day(source.as_of.date())}")
     return Figure(text, ", ".join(notes))
