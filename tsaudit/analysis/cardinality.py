@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -91,15 +92,14 @@ class TagSetCounter:
         self._compact()
         table = self._table()
         names = list(self._columns)
-        determines = table.determines()
-        dependencies = _reported(table, determines)
-        contributions = (table.drop(tag, determines) for tag in range(len(names)))
+        dependencies = _reported(table)
+        contributions = (table.drop(tag) for tag in range(len(names)))
         return TagSets(
             series=self._rows,
             worst_case=math.prod(table.levels),
             independent_bound=math.prod(_independent_levels(table.levels, dependencies)),
             dependencies=tuple(sorted((Dependency(names[x], names[y]) for x, y in dependencies), key=_by_names)),
-            minimal_key=tuple(names[i] for i in table.minimal_key(determines)),
+            minimal_key=tuple(names[i] for i in table.minimal_key()),
             contributions=tuple(sorted((d.named(names) for d in contributions), key=_by_series_left)),
             drop_curve=tuple(_drop_curve(table, names)),
             source=source,
@@ -219,6 +219,7 @@ class _Table:
         """The rows at which a series, by the other tags, occurs for the first time."""
         return np.sort(np.unique(self._without(dropped), return_index=True)[1])
 
+    @cached_property
     def determines(self) -> npt.NDArray[np.bool_]:
         """[x, y]: whether each value of x occurs with a single value of y; never so for constant y, or y = x."""
         count = len(self.columns)
@@ -240,27 +241,27 @@ class _Table:
                     holds[x, x] = False
         return holds
 
-    def minimal_key(self, determines: npt.NDArray[np.bool_]) -> list[int]:
+    def minimal_key(self) -> list[int]:
         """The tags left when all that can be spared are left out, those with few values first."""
         kept = [i for i in range(len(self.columns)) if self.levels[i] > 1]
         remaining = self._hash
         for tag in sorted(kept, key=lambda i: self.levels[i]):
             without = remaining - self._words[tag][self.columns[tag]]
-            if any(determines[x, tag] for x in kept if x != tag) or _distinct(without) == self.series:
+            if any(self.determines[x, tag] for x in kept if x != tag) or _distinct(without) == self.series:
                 kept.remove(tag)
                 remaining = without
         return kept
 
-    def drop(self, tag: int, determines: npt.NDArray[np.bool_]) -> _Drop:
+    def drop(self, tag: int) -> _Drop:
         """The tag taken away, and with it every tag that determines it."""
-        together = np.flatnonzero(determines[:, tag])
+        together = np.flatnonzero(self.determines[:, tag])
         left = self.left_without({tag, *together.tolist()})
         return _Drop(tag, tuple(together.tolist()), left)
 
-    def is_free(self, tag: int, determines: npt.NDArray[np.bool_]) -> bool:
+    def is_free(self, tag: int) -> bool:
         """Whether the tag varies and only follows from tags that follow from it in turn, none of them before it."""
-        by = np.flatnonzero(determines[:, tag])
-        return self.levels[tag] > 1 and bool(determines[tag, by].all() and (by > tag).all())
+        by = np.flatnonzero(self.determines[:, tag])
+        return self.levels[tag] > 1 and bool(self.determines[tag, by].all() and (by > tag).all())
 
     def after(self, drop: _Drop, tags: Sequence[int]) -> tuple[_Table, list[int]]:
         """The table without the dropped tags, and which of `tags` its columns are."""
@@ -287,8 +288,8 @@ def _distinct(hashes: _Hashes) -> int:
     return int((ordered[1:] != ordered[:-1]).sum()) + 1 if len(ordered) else 0
 
 
-def _reported(table: _Table, determines: npt.NDArray[np.bool_]) -> list[tuple[int, int]]:
-    pairs = [(int(x), int(y)) for x, y in zip(*np.nonzero(determines), strict=True)]
+def _reported(table: _Table) -> list[tuple[int, int]]:
+    pairs = [(int(x), int(y)) for x, y in zip(*np.nonzero(table.determines), strict=True)]
     sameness = {y: _sameness(table.columns[y]) for _, y in pairs}
     return [(x, y) for x, y in pairs if _is_no_luck(table, x, sameness[y])]
 
@@ -327,8 +328,7 @@ def _drop_curve(table: _Table, names: Sequence[str]) -> Iterable[Contribution]:
     """
     tags = list(range(len(names)))
     for _ in range(_MAX_DROPS):
-        determines = table.determines()
-        drops = [table.drop(i, determines) for i in range(len(tags)) if table.is_free(i, determines)]
+        drops = [table.drop(i) for i in range(len(tags)) if table.is_free(i)]
         if table.series <= _ENOUGH_LEFT or not drops:
             return
         best = max(drops, key=_gain_per_tag(table.series))

@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-_ROWS_AT_ONCE: Final = 1 << 15
+_ROWS_AT_ONCE: Final = 1 << 12
 """Keys parsed in one go: the working arrays stay within the processor's cache."""
 
 _COMMA, _EQUALS, _BACKSLASH = b",=\\"
@@ -38,13 +38,17 @@ def parse(keys: pa.StringArray) -> pa.RecordBatch:
     parts = [_parse_some(keys.slice(at, _ROWS_AT_ONCE)) for at in range(0, len(keys), _ROWS_AT_ONCE)]
     names = sorted({name for part in parts for name in part})
     columns = [
-        pa.concat_arrays(
+        _joined(
             [part[name] if name in part else pa.nulls(_rows_in(keys, i), pa.string()) for i, part in enumerate(parts)]
         )
         for name in names
     ]
     rows = pa.array([{}] * len(keys), pa.struct([])) if not names else pa.StructArray.from_arrays(columns, names)
     return pa.RecordBatch.from_struct_array(rows)
+
+
+def _joined(parts: list[pa.StringArray]) -> pa.StringArray:
+    return parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
 
 
 def _rows_in(keys: pa.StringArray, part: int) -> int:
@@ -143,23 +147,16 @@ def _first_within(tokens: _Tokens, positions: _Positions) -> _Positions:
 def _columns(
     text: npt.NDArray[np.uint8], tokens: _Tokens, cuts: _Positions, escapes: bool
 ) -> dict[str, pa.StringArray]:
-    tags = np.flatnonzero(tokens.is_tag)
-    if not len(tags):
-        return {}
     row = np.cumsum(~tokens.is_tag) - 1
-    # Slices of the text itself, nothing is copied: what lies before each key, the key with '=', the value.
-    edges = np.empty(3 * len(tags) + 1, np.int32)
-    edges[0] = 0
-    edges[1::3], edges[2::3], edges[3::3] = tokens.start[tags], cuts[tags] + 1, tokens.end[tags]
-    slices = pa.StringArray.from_buffers(3 * len(tags), pa.py_buffer(edges), pa.py_buffer(text))
-    encoded = slices.take(pa.array(np.arange(1, len(slices), 3))).dictionary_encode()
-    names = encoded.dictionary.to_pylist()
-    code = encoded.indices.to_numpy().astype(np.min_scalar_type(len(names)))
-    by_name = np.split(np.argsort(code, kind="stable"), np.cumsum(np.bincount(code, minlength=len(names)))[:-1])
+    # Slices of the text itself, nothing is copied: `,key=` and the value in turn; the measurement and nothing.
+    edges = np.zeros(2 * len(tokens.end) + 1, np.int32)
+    edges[1::2] = np.where(tokens.is_tag, cuts + 1, tokens.end)
+    edges[2::2] = tokens.end
+    slices = pa.StringArray.from_buffers(len(edges) - 1, pa.py_buffer(edges), pa.py_buffer(text))
     columns = {}
-    for name, mine in zip(names, by_name, strict=True):
-        column = _scattered(slices, 3 * mine + 2, row[tags[mine]], int(row[-1]) + 1)
-        plain = name.removesuffix("=")
+    for name, mine in _alike(text, tokens, cuts) or _by_key(slices, np.flatnonzero(tokens.is_tag)):
+        column = _scattered(slices, 2 * mine + 1, row[mine], int(row[-1]) + 1)
+        plain = name.removeprefix(",").removesuffix("=")
         if escapes:
             plain = pc.replace_substring_regex(pa.scalar(plain), _ESCAPED, r"\1").as_py()
             column = pc.replace_substring_regex(column, _ESCAPED, r"\1")
@@ -167,9 +164,36 @@ def _columns(
     return columns
 
 
+def _alike(text: npt.NDArray[np.uint8], tokens: _Tokens, cuts: _Positions) -> list[tuple[str, _Positions]]:
+    """The tokens of each tag where all series have the same tags in the same order, as most do; empty otherwise."""
+    series = int((~tokens.is_tag).sum())
+    width, rest = divmod(len(tokens.end), series)
+    if rest or tokens.is_tag[::width].any():
+        return []
+    found = []
+    for first in range(1, width):
+        start, length = tokens.start[first::width], cuts[first] - tokens.start[first]
+        key = text[start[0] : start[0] + length]
+        if (cuts[first::width] - start != length).any() or any((text[start + i] != c).any() for i, c in enumerate(key)):
+            return []
+        found.append((key.tobytes().decode(), np.arange(first, len(tokens.end), width)))
+    return found
+
+
+def _by_key(slices: pa.StringArray, tags: _Positions) -> list[tuple[str, _Positions]]:
+    """The tokens of each tag, whatever tags a series has."""
+    if not len(tags):
+        return []
+    encoded = slices.take(pa.array(2 * tags)).dictionary_encode()
+    names = encoded.dictionary.to_pylist()
+    code = encoded.indices.to_numpy().astype(np.min_scalar_type(len(names)))
+    ends = np.cumsum(np.bincount(code, minlength=len(names)))[:-1]
+    return list(zip(names, np.split(tags[np.argsort(code, kind="stable")], ends), strict=True))
+
+
 def _scattered(slices: pa.StringArray, which: _Positions, rows: _Positions, length: int) -> Any:
     """An array of `length` values: the slices `which` at `rows`, null elsewhere."""
-    if len(which) == length:
+    if len(which) == length and (rows[1:] > rows[:-1]).all():
         return slices.take(pa.array(which))
     index = np.zeros(length, np.int64)
     index[rows] = which
