@@ -148,9 +148,7 @@ def as_of(day: date, now: datetime | None = None) -> datetime:
     return min(end, now or utc_now())
 
 
-def _collect(
-    target: Target, previous: Profile | None, day: date, say: Progress
-) -> tuple[Profile | None, str | None]:
+def _collect(target: Target, previous: Profile | None, day: date, say: Progress) -> tuple[Profile | None, str | None]:
     """The profile, and the line that says why the target could not be audited, wholly or from some point on."""
     try:
         with open_connection(target) as connection:
@@ -222,9 +220,7 @@ def _report(
     """A report that cannot be written loses no alert: the audit goes on and the run turns red."""
     known = incidents.current(store, target.name, day=result.day)
     try:
-        location = report.write(
-            result, profile, timeline, known, settings.report, run_url=run_url, previous=previous
-        )
+        location = report.write(result, profile, timeline, known, settings.report, run_url=run_url, previous=previous)
     except report.ReportError as error:
         return None, str(error)
     return location, None
