@@ -1,7 +1,7 @@
 """`tsaudit.yaml`: the one file that the command line and the Dagster code location read.
 
-Unknown keys are refused. Secrets appear as `${NAME}` only and stay out of every message and file. Loading, with
-file, line and the nearest right word in each error, is in `tsaudit.config_file`.
+Unknown keys are refused. Secrets appear as `${NAME}` only and stay out of every message and file. `tsaudit.config_file`
+loads it and says what is wrong with it.
 """
 
 from __future__ import annotations
