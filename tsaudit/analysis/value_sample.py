@@ -8,15 +8,17 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-_AT_ONCE: Final = 1 << 16
+_BYTES_AT_ONCE: Final = 1 << 21
+"""Hashing takes some 40 times the memory of the texts."""
 _MULTIPLIER: Final = np.uint64(0x9E3779B97F4A7C15)
 
 
 def sample(values: pa.StringArray, size: int) -> tuple[str, ...]:
     """Those `size` of the distinct values whose hash is lowest, so evenly spread over all; sorted."""
     lowest = values.slice(0, 0)
-    for at in range(0, len(values), _AT_ONCE):
-        candidates = pa.concat_arrays([lowest, values.slice(at, _AT_ONCE)])
+    step = max(1, _BYTES_AT_ONCE * len(values) // max(values.nbytes, 1))
+    for at in range(0, len(values), step):
+        candidates = pa.concat_arrays([lowest, values.slice(at, step)])
         lowest = candidates.take(pa.array(np.argsort(_hashes(candidates), kind="stable")[:size]))
     return tuple(sorted(lowest.to_pylist()))
 
