@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -13,6 +13,7 @@ from tests.databases import Dataset, write
 from tests.servers import Influxd
 from tsaudit.collect import collect
 from tsaudit.config import Target
+from tsaudit.connector import Connection, Rows
 from tsaudit.connectors import AVAILABLE, open_connection
 from tsaudit.profile import Profile
 
@@ -21,6 +22,34 @@ def collected(target: Target, **settings: Any) -> Profile:
     """A profile of the target as of NOW."""
     with open_connection(target) as connection:
         return collect(target, connection, **{"day": DAY, "now": NOW} | settings)
+
+
+Tampering = Callable[[str, Mapping[str, Any]], Rows | None]
+
+
+class Tampered:
+    """A connection that asks `tampering` first: it may answer a fact itself, raise, or let the real one answer."""
+
+    def __init__(self, connection: Connection, tampering: Tampering) -> None:
+        self._connection = connection
+        self._tampering = tampering
+        self.server_version = connection.server_version
+
+    def query(self, fact: str, timeout_s: float, **parameters: Any) -> Rows:
+        rows = self._tampering(fact, parameters)
+        return self._connection.query(fact, timeout_s, **parameters) if rows is None else rows
+
+    def reconnect(self) -> Connection:
+        return Tampered(self._connection.reconnect(), self._tampering)
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def collected_with(target: Target, tampering: Tampering) -> Profile:
+    """A profile as of NOW, with answers tampered with."""
+    with open_connection(target) as connection:
+        return collect(target, Tampered(connection, tampering), day=DAY, now=NOW)
 
 
 class Writer(Protocol):

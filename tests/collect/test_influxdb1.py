@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Mapping
 from datetime import timedelta
-from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.builders import DAY, NOW
-from tests.collect.conftest import collected
+from tests.collect.conftest import collected, collected_with
 from tests.databases import (
     CROWDED_SERIES,
     CROWDED_WEEKS,
@@ -230,21 +231,17 @@ def test_server_is_killed_midway(own_influxd: Influxd) -> None:
         ]
     )
     target = write(dataset, "influxdb1", own_influxd.url)
-    with open_connection(target) as connection:
-        asked = connection.query
-        listed: list[str] = []
+    listed: list[str] = []
 
-        def query(fact: str, timeout_s: float, **parameters: object) -> object:
-            if fact == "series_listing":
-                listed.append(str(parameters["measurement"]))
-                if len(listed) == 5:
-                    own_influxd.kill()
-            return asked(fact, timeout_s, **parameters)
+    def tampering(fact: str, parameters: Mapping[str, Any]) -> None:
+        if fact == "series_listing":
+            listed.append(parameters["measurement"])
+            if len(listed) == 5:
+                own_influxd.kill()
 
-        connection.query = query  # type: ignore[method-assign, assignment]
-        began = time.monotonic()
-        profile = collect(target, connection, day=DAY, now=NOW)
-        assert time.monotonic() - began < 10
+    began = time.monotonic()
+    profile = collected_with(target, tampering)
+    assert time.monotonic() - began < 10
     assert listed == [f"m{i:02}" for i in range(5)]
     assert {g.reason for g in profile.gaps} == {Reason.UNREACHABLE}
     missing = {g.measurement for g in profile.gaps if g.fact == "series_listing"}
@@ -258,7 +255,7 @@ def test_server_is_killed_midway(own_influxd: Influxd) -> None:
     assert all(m.series for m in again.measurements)
 
 
-def test_server_is_killed_in_the_middle_of_an_answer(own_influxd: Influxd, tmp_path: Path) -> None:
+def test_server_is_killed_in_the_middle_of_an_answer(own_influxd: Influxd) -> None:
     target = write_crowded(own_influxd.url, weeks=1)
     killer = threading.Timer(0.2, own_influxd.kill)
     killer.start()

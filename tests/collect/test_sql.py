@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 import pytest
 
-from tests.builders import DAY, NOW
-from tests.collect.conftest import Writer, collected
+from tests.builders import NOW
+from tests.collect.conftest import Writer, collected, collected_with
 from tests.databases import Dataset, Row, Table, TimeAs, times
-from tsaudit.collect import collect
 from tsaudit.config import Columns, Target
 from tsaudit.connector import FactError, Rows
-from tsaudit.connectors import open_connection
 from tsaudit.profile import How, Measurement, Profile, Reason
 
 
@@ -24,7 +24,7 @@ def _roles(measurement: Measurement) -> tuple[str | None, set[str], set[str]]:
     return measurement.time_column, {t.key for t in measurement.tags}, {f.key for f in measurement.fields}
 
 
-def _logs(key: tuple[str, ...] | None, **columns: Any) -> Table:
+def _logs(key: tuple[str, ...] | None, name: str = "logs", **columns: Any) -> Table:
     rows = [
         Row(
             time,
@@ -34,7 +34,7 @@ def _logs(key: tuple[str, ...] | None, **columns: Any) -> Table:
         for i, time in enumerate(times(40))
     ]
     fields = {"message": "string", "size": "string", "ms": "integer"}
-    return Table("logs", ("host", "request_id"), fields, rows, key=key, **columns)
+    return Table(name, ("host", "request_id"), fields, rows, key=key, **columns)
 
 
 def test_roles_without_a_key(written_sql: Writer) -> None:
@@ -70,16 +70,13 @@ def test_configuration_names_no_column(written_sql: Writer) -> None:
 
 def test_rows_to_judge_by_cannot_be_read(written_sql: Writer) -> None:
     target = written_sql(Dataset([_logs(None)]))
-    with open_connection(target) as connection:
-        asked = connection.query
 
-        def query(fact: str, timeout_s: float, **parameters: Any) -> Rows:
-            if fact == "row_sample":
-                raise FactError(Reason.TIMED_OUT, "cancelled after 1 s")
-            return asked(fact, timeout_s, **parameters)
+    def tampering(name: str, parameters: Mapping[str, Any]) -> Rows | None:
+        if name == "row_sample":
+            raise FactError(Reason.TIMED_OUT, "cancelled after 1 s")
+        return None
 
-        connection.query = query  # type: ignore[method-assign]
-        profile = collect(target, connection, day=DAY, now=NOW)
+    profile = collected_with(target, tampering)
     (gap,) = [g for g in profile.gaps if g.fact == "columns"]
     assert (gap.reason, gap.measurement) == (Reason.TIMED_OUT, "logs")
     assert "message, " in gap.detail or ", message" in gap.detail
@@ -87,6 +84,40 @@ def test_rows_to_judge_by_cannot_be_read(written_sql: Writer) -> None:
     (logs,) = profile.measurements
     assert logs.rows is not None
     assert logs.series is not None
+
+
+@pytest.mark.parametrize("fact", ["series_listing", "null_counts", "row_sample", "columns", "measurements"])
+def test_answer_makes_no_sense(written_sql: Writer, fact: str) -> None:
+    target = written_sql(Dataset([_logs(("time", "host")), _logs(("time", "host"), name="more")]))
+
+    def tampering(name: str, parameters: Mapping[str, Any]) -> Rows | None:
+        if name == fact and parameters.get("measurement") in ("logs", None):
+            return Rows("x", iter([pa.record_batch({"odd": pa.array([b"\xff"])})]))
+        return None
+
+    profile = collected_with(target, tampering)
+    assert fact in {g.fact for g in profile.gaps}
+    assert {g.reason for g in profile.gaps} == {Reason.FAILED}
+    if fact not in ("columns", "measurements"):
+        _, more = profile.measurements
+        assert (more.series and more.series.value, more.rows and more.rows.value) == (3, 40)
+        assert {g.measurement for g in profile.gaps} == {"logs"}
+
+
+@pytest.mark.parametrize("fact", ["null_counts", "series_listing"])
+def test_statement_is_denied(written_sql: Writer, fact: str) -> None:
+    target = written_sql(Dataset([_logs(("time", "host"))]))
+
+    def tampering(name: str, parameters: Mapping[str, Any]) -> Rows | None:
+        if name == fact:
+            raise FactError(Reason.DENIED, "no")
+        return None
+
+    profile = collected_with(target, tampering)
+    assert [(g.fact, g.reason, g.measurement) for g in profile.gaps] == [(fact, Reason.DENIED, "logs")]
+    (logs,) = profile.measurements
+    assert (logs.rows is None) == (fact == "null_counts")
+    assert (logs.series is None) == (fact == "series_listing")
 
 
 def test_roles_stay_as_they_were(written_sql: Writer) -> None:

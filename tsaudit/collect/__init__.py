@@ -12,7 +12,7 @@ from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from tsaudit.collect import catalogue
-from tsaudit.collect.asking import Asker
+from tsaudit.collect.asking import Asker, not_understood
 from tsaudit.collect.columns import assign_roles
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.listing import list_tag_sets
@@ -20,7 +20,7 @@ from tsaudit.collect.probing import try_facts
 from tsaudit.collect.reuse import take_over
 from tsaudit.collect.rows import count_nulls, describe_fields, read_points
 from tsaudit.facts import FACTS, asked_for, offered
-from tsaudit.profile import Database, Gap, Profile, Selection, Window, utc_now
+from tsaudit.profile import Database, Gap, Profile, Reason, Selection, Window, utc_now
 from tsaudit.queries import query_files
 
 if TYPE_CHECKING:
@@ -105,13 +105,32 @@ def _asked(wanted: frozenset[str], files: frozenset[str]) -> frozenset[str]:
 
 def _ladder(asker: Asker, asked: frozenset[str], database_series: dict[str, int]) -> list[Step]:
     """What is done for each measurement, one rung for all of them before the next."""
-    steps: list[Step] = [functools.partial(assign_roles, asker, sample_wanted="row_sample" in asked)]
+    steps: list[tuple[str, Step]] = [
+        ("columns", functools.partial(assign_roles, asker, sample_wanted="row_sample" in asked))
+    ]
     if "series_listing" in asked:
-        steps.append(functools.partial(list_tag_sets, asker))
+        steps.append(("series_listing", functools.partial(list_tag_sets, asker)))
     if "null_counts" in asked:
-        steps.append(functools.partial(count_nulls, asker))
+        steps.append(("null_counts", functools.partial(count_nulls, asker)))
     if "columns" not in asked and asked & {"row_sample", "row_count"}:
-        steps.append(lambda draft: read_points(asker, draft, database_series.get(draft.database), asked))
+        series = database_series.get
+        steps.append(("row_sample", lambda draft: read_points(asker, draft, series(draft.database), asked)))
     if "row_sample" in asked:
-        steps.append(functools.partial(describe_fields, asker))
-    return steps
+        steps.append(("row_sample", functools.partial(describe_fields, asker)))
+    return [_contained(asker, fact, step) for fact, step in steps]
+
+
+def _contained(asker: Asker, fact: str, step: Step) -> Step:
+    """The step, except that what breaks in it is a gap, and the other measurements go on."""
+
+    def run(draft: Draft) -> None:
+        if not draft.roles_known:
+            asker.gap(fact, Reason.FAILED, "what its columns are for is not known", draft.database, draft.name)
+            return
+        try:
+            step(draft)
+        except Exception as error:
+            asker.gap(fact, Reason.FAILED, not_understood(error), draft.database, draft.name)
+            draft.roles_known = fact != "columns"
+
+    return run

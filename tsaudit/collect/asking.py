@@ -31,6 +31,12 @@ class TooMuchError(Exception):
     """Raised by a consumer that may read no more: the statement is given up and leaves a gap over budget."""
 
 
+def not_understood(error: Exception) -> str:
+    """What a gap says of an answer that tsaudit is not prepared for."""
+    text = str(error).strip() or "no message"
+    return f"tsaudit cannot make sense of the answer ({type(error).__name__}: {text.splitlines()[0][:200]})"
+
+
 class Asker:
     """Runs statements one target at a time, and keeps the gaps and the costs. Safe for use by several threads."""
 
@@ -91,11 +97,14 @@ class Asker:
             if reason is Reason.TIMED_OUT and timeout < self.target.budget.statement_timeout_s:
                 reason, detail = Reason.OVER_BUDGET, self._out_of_time()
             self.gap(fact, reason, detail, database, measurement)
-            if error.reason in _SILENCE:
+            if reason in _SILENCE:
                 self._see_whether_gone(detail)
         except ConnectorError as error:
             self.gap(fact, Reason.UNREACHABLE, str(error), database, measurement)
             self._see_whether_gone(str(error))
+        except Exception as error:
+            # Whatever a database may answer, one statement's answer must not end the audit.
+            self.gap(fact, Reason.FAILED, not_understood(error), database, measurement)
         return None
 
     def gap(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.draft import Draft
+from tsaudit.facts import FACTS
 from tsaudit.profile import FOREVER, Count, Database, Field, Profile, Reason, Retention, Tag
 from tsaudit.roles import Column, TimeColumn, TimeKind
 
@@ -160,6 +161,8 @@ def _rows(asker: Asker, fact: str, database: str | None = None) -> list[Row] | N
     rows: list[Row] = []
 
     def consume(batch: pa.RecordBatch) -> None:
+        if missing := set(FACTS[fact].columns) - set(batch.schema.names):
+            raise ValueError(f"no column {min(missing)}")
         rows.extend(batch.to_pylist())
 
     return rows if asker.ask(fact, consume, database=database) is not None else None

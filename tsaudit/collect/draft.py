@@ -21,6 +21,8 @@ class Draft:
     name: str
     columns: tuple[Column, ...] = ()
     """As the catalogue has them; empty for an engine that says itself what is a tag and what a field."""
+    roles_known: bool = True
+    """False when it could not be told what its columns are for: nothing more can be asked then."""
     policies: tuple[str, ...] = ()
     """Retention policies of its database (InfluxDB)."""
     time: TimeColumn | None = None
