@@ -12,7 +12,16 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tsaudit.analysis.shapes import IDENTIFIER_KINDS, TEXT_KINDS, Shape, classify, number_kind, redact
+from tsaudit.analysis.shapes import (
+    IDENTIFIER_KINDS,
+    TEXT_KINDS,
+    Shape,
+    classify,
+    name_families,
+    number_kind,
+    redact,
+    split_composite,
+)
 
 R = random.Random(20261121)
 SERVICES = ["api", "auth", "billing", "cart", "checkout", "core", "feed", "gateway", "mail", "search", "store", "user"]
@@ -185,6 +194,16 @@ def test_classify_takes_short_hex_ids_of_any_length_together():
 
 def test_kinds_named_for_rules_exist():
     assert set(GENERATORS) >= IDENTIFIER_KINDS | TEXT_KINDS
+
+
+@pytest.mark.parametrize("piece", ["a", "1", "a-", "a1", "1-", "a.", "a=b.", "a-b.", "A1b", "x ", ":", "é", "/", "0f"])
+@pytest.mark.parametrize("end", ["", "!", "§", " ", "\n"])
+def test_classify_comes_to_an_end_with_long_monotonous_values(piece, end):
+    value = piece * 30_000 + end
+    assert classify([value]).distinct == 1
+    assert number_kind([piece * 300 + end]) in (None, "integer")
+    assert split_composite([value]) is None
+    assert name_families([piece * 100 + end]) == []
 
 
 @settings(deadline=None)

@@ -12,6 +12,9 @@ from typing import Final
 
 UNKNOWN: Final = "unknown"
 
+_LOOKED_AT: Final = 1000
+"""Characters of a value: no longer one is anything but prose, a document or an address."""
+
 EARLIEST_EPOCH: Final = int(datetime(2005, 1, 1, tzinfo=UTC).timestamp())
 LATEST_EPOCH: Final = int(datetime(2035, 1, 1, tzinfo=UTC).timestamp())
 """Whole numbers between these are taken for seconds since 1970, if nearly all of a column are."""
@@ -43,8 +46,9 @@ def kind_of(value: str) -> str:
 
 
 def rule_for(value: str) -> Rule | None:
-    """The first rule that fits the whole value."""
-    return next((rule for rule in RULES if rule.fits(value)), None)
+    """The first rule that fits the whole value; of a very long one, its beginning."""
+    beginning = value[:_LOOKED_AT]
+    return next((rule for rule in RULES if rule.fits(beginning)), None)
 
 
 def _pattern(regex: str, *, case: bool = False) -> Callable[[str], object]:
@@ -109,7 +113,7 @@ def _is_short_hex(value: str) -> bool:
 
 _TOKEN: Final = re.compile(r"[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)*")
 _PREFIXED: Final = re.compile(r"(?P<prefix>[A-Za-z]+(?:[-_.:#/][A-Za-z]+)*)[-_.:#/](?P<rest>[A-Za-z0-9]+)")
-_LONG_NUMBER: Final = _pattern(r"[a-z]+(?:[-_.:#/]?[a-z]+)*[-_.:#/]?\d{6,}|#\d{5,}|\d{15,}")
+_LONG_NUMBER: Final = _pattern(r"[a-z]+(?:[-_.:#/][a-z]+)*[-_.:#/]?\d{6,}|#\d{5,}|\d{15,}")
 _TRACEPARENT: Final = _pattern(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 
 
@@ -174,7 +178,7 @@ RULES: Final = (
         r"(?s:\s*(?:select\b.*\bfrom\b|insert\s+into\b|update\b.*\bset\b|delete\s+from\b|with\b.*\bas\s*\(|"
         r"(?:create|alter|drop|truncate)\s+(?:table|index|view|database)\b).*)"
     )),
-    Rule("json", _pattern(r"\{\s*\"[\s\S]*\}|\[\s*[\[{\"][\s\S]*\]")),
+    Rule("json", _pattern(r"(?:\{\s*\"|\[\s*[\[{\"])[\s\S]*")),
     Rule("composite", _PAIRS, sure=False),
     Rule("log_text", _is_log_text, sure=False),
     Rule("pod", _pattern(
@@ -184,7 +188,9 @@ RULES: Final = (
     ), sure=False),
     Rule("hostname", _pattern(rf"(?:[a-z0-9_](?:[a-z0-9_-]*[a-z0-9])?\.)+(?:{_TOP_LEVEL})(?::\d{{1,5}})?"), sure=False),
     Rule("id", _is_id, sure=False),
-    Rule("counter_name", _pattern(r"[a-z]+(?:[-_. ]?[a-z]+)*(?:[-_. #]?\d{1,5})+(?:[-_.]?[a-z]+\d*)*"), sure=False),
+    Rule("counter_name", _pattern(
+        r"[a-z]+(?:[-_. ][a-z]+)*[-_. #]?\d{1,5}(?:[-_. #]\d{1,5})*(?:[-_.]?[a-z][a-z0-9]*)?(?:[-_.][a-z][a-z0-9]*)*"
+    ), sure=False),
     Rule("word", _pattern(r"(?!\d)\w[\w+&'./-]*(?: [\w+&'./()-]+){0,5}"), sure=False),
 )  # fmt: skip
 """In order: what an earlier rule takes, a later one never sees."""
