@@ -49,7 +49,8 @@ def test_split_when_values_are_those_of_the_guideline() -> None:
 def test_line_protocol_when_the_engine_is_influxdb() -> None:
     measurement = a_measurement("home", tags=(a_tag("sensor", 2, SENSORS),))
     (finding,) = judge(rule, a_profile(measurement, engine="influxdb1")).findings
-    assert "home,location=bath,sensor_model=A612,sensor_id=2635YB" in finding.fix
+    assert "location=baxx,sensor_model=A600,sensor_id=260" in finding.fix
+    assert "kitchen" not in finding.fix
 
 
 def test_statements_when_they_are_run() -> None:

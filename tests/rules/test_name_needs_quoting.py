@@ -70,8 +70,8 @@ def test_one_finding_when_several_names_need_quotes() -> None:
         finding.message
         == "order (reserved word), group (reserved word) and a-b (contains -) need quotes in every query."
     )
-    assert 'ALTER TABLE "order" RENAME "a-b" TO a_b;' in finding.fix
-    assert 'ALTER TABLE "order" RENAME TO order_value;' in finding.fix
+    assert 'ALTER TABLE "order" RENAME COLUMN "a-b" TO "a_b";' in finding.fix
+    assert 'ALTER TABLE "order" RENAME TO "order_value";' in finding.fix
 
 
 def test_database_when_the_engine_has_them_named_by_users() -> None:

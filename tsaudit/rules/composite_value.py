@@ -30,7 +30,7 @@ _VAGUE = frozenset({"id", "model", "name", "type", "kind", "version", "serial", 
     thresholds=(Threshold("min_values", 2, "distinct values", "house judgement: one value shows no habit"),),
     fixes={
         "influxql": (
-            "Write one {role} per attribute, e.g. {measurement},{example} instead of {key}={value}. "
+            "Write one {role} per attribute: {example} instead of {key}={value}. "
             "Telegraf splits it on the way in with processors.regex or processors.strings."
         ),
         "sql": (
@@ -76,6 +76,8 @@ def composite_value(case: Case) -> Iterator[Finding]:
 
 
 def _finding(case: Case, measurement: Measurement, column: Tag | Field, composite: Composite) -> Finding:
+    from tsaudit.analysis.shapes import redact
+
     role = "tag" if isinstance(column, Tag) else "field"
     parts = {_proposed(column.key, part): part.example for part in composite.parts}
     figure = column.values if isinstance(column, Tag) else column.distinct
@@ -87,15 +89,15 @@ def _finding(case: Case, measurement: Measurement, column: Tag | Field, composit
             role=role,
             measurement=measurement.name,
             key=column.key,
-            value=composite.example,
-            example=",".join(f"{name}={value}" for name, value in parts.items()),
+            value=redact(composite.example),
+            example=",".join(f"{name}={redact(value)}" for name, value in parts.items()),
             statements=_statements(case, measurement, column.key, composite, list(parts)),
         ),
         observed=len(parts),
         unit="attributes in one value",
         guilty=column.key,
         samples=(composite.example, *(v for v in column.sample if v != composite.example))[:3],
-        evidence=tuple(Evidence(name, f"e.g. {value}") for name, value in parts.items()),
+        evidence=tuple(Evidence(name, f"e.g. {redact(value)}") for name, value in parts.items()),
         facts=("tag_values",) if role == "tag" else ("field_values",),
         source=figure.source if figure else None,
     )

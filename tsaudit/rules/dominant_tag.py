@@ -9,6 +9,7 @@ from tsaudit.phrases import listed, number, percent
 from tsaudit.profile import Contribution, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.series_estimate import contribution_evidence, guilty_tag, share_of
+from tsaudit.statements import copy_without_tags
 
 
 @rule(
@@ -31,9 +32,9 @@ from tsaudit.series_estimate import contribution_evidence, guilty_tag, share_of
     ),
     fixes={
         "influxql": (
-            "If queries do not filter by {tag}, write it as a field. Convert what is stored in slices of time: "
-            "SELECT * INTO {new:q} FROM {measurement:q} WHERE time >= now() - 1d GROUP BY {keep} "
-            "(points that then share tags and time overwrite each other). If they do, bound its values."
+            "If queries do not filter by {tag}, write it as a field. Convert what is stored day by day (points that "
+            "then "
+            "share tags and time overwrite each other): {copy}. If they do, bound its values."
         ),
         "sql": (
             "If queries do not filter by {tag}, take it out of the key and the indexes of {measurement}, and tell "
@@ -77,12 +78,10 @@ def dominant_tag(case: Case) -> Iterator[Finding]:
 
 def _finding(case: Case, measurement: Measurement, guilty: Contribution) -> Finding:
     sets = measurement.tag_sets
-    if sets is None:
-        raise ValueError("a contribution without tag sets")
+    assert sets is not None
     warned = sets.series >= case.limit("warn_series", measurement).value
     together = f" (with {listed(guilty.together_with)}, which determine it)" if guilty.together_with else ""
     tag = measurement.tag(guilty.tag)
-    dropped = {guilty.tag, *guilty.together_with}
     return Finding(
         subject=subject_of(measurement, guilty.tag),
         severity=Severity.WARN if warned else Severity.INFO,
@@ -93,8 +92,7 @@ def _finding(case: Case, measurement: Measurement, guilty: Contribution) -> Find
         fix=case.fix(
             tag=guilty.tag,
             measurement=measurement.name,
-            new=f"{measurement.name}_new",
-            keep=case.quoted(t.key for t in measurement.tags if t.key not in dropped) or "no tag",
+            copy=copy_without_tags(case, measurement, {guilty.tag, *guilty.together_with}),
         ),
         observed=guilty.series_left / sets.series,
         limit=case.limit("max_left_ratio", measurement),

@@ -9,6 +9,7 @@ from tsaudit.phrases import number, percent
 from tsaudit.profile import Count, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.series_estimate import MAX_SERIES, guilty_tag, share_of
+from tsaudit.statements import copy_without_tags
 
 
 @rule(
@@ -25,14 +26,14 @@ from tsaudit.series_estimate import MAX_SERIES, guilty_tag, share_of
     ),
     fixes={
         "influxql": (
-            "Take tag {tag} out of {measurement}: write it as a field. To convert what is stored (in slices of time; "
-            "points that then share tags and time overwrite each other): "
-            "SELECT * INTO {new:q} FROM {measurement:q} WHERE time >= now() - 1d GROUP BY {keep}; "
-            "then DROP MEASUREMENT {measurement:q}. Or shorten the retention: idle series go with their shards."
+            "Take tag {tag} out of {measurement}: write it as a field. What is stored can be converted day by day "
+            "(points "
+            "that then share tags and time overwrite each other): {copy}. When all of it is copied and checked: "
+            "DROP MEASUREMENT {measurement:q}. Or shorten the retention: idle series go with their shards."
         ),
         "sql": (
             "Keep {tag} as a plain column of {measurement}, outside its key and its indexes, or store it in coarser "
-            "values. Rebuild without it: CREATE TABLE {new:q} AS SELECT DISTINCT {keep_columns} FROM {measurement:q};"
+            "values. Rebuild without it: CREATE TABLE {new:q} AS SELECT {keep_columns} FROM {measurement:q};"
         ),
     },
 )
@@ -134,12 +135,10 @@ def _message(series: int, limit: Limit, guilty: str) -> str:
 def _fix(case: Case, measurement: Measurement | None, tag: str | None) -> str:
     if measurement is None or tag is None:
         return "Find the measurement that grew and the tag that multiplies its series; rule CAR006 shows contributions."
-    keep = [t.key for t in measurement.tags if t.key != tag]
-    columns = [c for c in measurement.columns if c != tag]
     return case.fix(
         tag=tag,
         measurement=measurement.name,
         new=f"{measurement.name}_new",
-        keep=case.quoted(keep) or "no tag",
-        keep_columns=case.quoted(columns),
+        copy=copy_without_tags(case, measurement, {tag}),
+        keep_columns=case.quoted(c for c in measurement.columns if c != tag),
     )

@@ -8,6 +8,7 @@ from tsaudit.finding import Evidence, Finding, Limit, Severity
 from tsaudit.phrases import count, many, number, percent
 from tsaudit.profile import Measurement, Tag
 from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.statements import copy_without_tags
 
 
 @rule(
@@ -37,10 +38,8 @@ from tsaudit.rule import Case, Threshold, rule, subject_of
     ),
     fixes={
         "influxql": (
-            "Write {tag} as a field; keep as tags what has few values. Stored data, in slices of time (points that "
-            "then "
-            "share tags and time overwrite each other): SELECT * INTO {new:q} FROM {measurement:q} "
-            "WHERE time >= now() - 1d GROUP BY {keep}"
+            "Write {tag} as a field; keep as tags what has few values. Convert what is stored day by day (points that "
+            "then share tags and time overwrite each other): {copy}"
         ),
         "sql": (
             "Keep {tag} as a plain column outside the key and the composite indexes of {measurement}, and tell "
@@ -102,8 +101,7 @@ def _reason(case: Case, measurement: Measurement, tag: Tag) -> tuple[str, float,
 
 
 def _finding(case: Case, measurement: Measurement, tag: Tag, reason: str, observed: float, limit: Limit) -> Finding:
-    if tag.values is None:
-        raise ValueError("a tag without its count of values")
+    assert tag.values is not None
     series = measurement.series.value if measurement.series else 0
     evidence = [Evidence("distinct values", count(tag.values))]
     if series:
@@ -120,9 +118,8 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, reason: str, observ
         fix=case.fix(
             tag=tag.key,
             measurement=measurement.name,
-            new=f"{measurement.name}_new",
+            copy=copy_without_tags(case, measurement, {tag.key}),
             index=f"{measurement.name}_{tag.key}",
-            keep=case.quoted(t.key for t in measurement.tags if t.key != tag.key) or "no tag",
         ),
         observed=observed,
         limit=limit,

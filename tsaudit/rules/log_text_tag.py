@@ -9,6 +9,7 @@ from tsaudit.finding import Evidence, Finding, Severity
 from tsaudit.phrases import count, many, number, percent
 from tsaudit.profile import Measurement, Tag
 from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.statements import copy_without_tags
 
 _EMBEDDED = re.compile(
     r"(?i)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\b\d\d:\d\d:\d\d\b|0x[0-9a-f]{6,}"
@@ -38,8 +39,7 @@ _MIXED = "texts with times or UUIDs in them"
     fixes={
         "influxql": (
             "Write {tag} as a string field and keep what can be counted (level, code, component) as tags: "
-            '{measurement},level=error message="...". Stored data: SELECT * INTO {new:q} FROM {measurement:q} '
-            "WHERE time >= now() - 1d GROUP BY {keep}"
+            '{measurement},level=error {tag}="...". Convert what is stored day by day: {copy}'
         ),
         "sql": (
             "Keep {tag} as a plain text column outside the key and its indexes, and add a column for what can be "
@@ -96,8 +96,7 @@ def _kind(sample: Sequence[str], min_embedded: float) -> tuple[str, float]:
 
 
 def _finding(case: Case, measurement: Measurement, tag: Tag, kind: str, share: float) -> Finding:
-    if tag.values is None:
-        raise ValueError("a tag without its count of values")
+    assert tag.values is not None
     series = measurement.series.value if measurement.series else 0
     return Finding(
         subject=subject_of(measurement, tag.key),
@@ -107,8 +106,7 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, kind: str, share: f
         fix=case.fix(
             tag=tag.key,
             measurement=measurement.name,
-            new=f"{measurement.name}_new",
-            keep=case.quoted(t.key for t in measurement.tags if t.key != tag.key) or "no tag",
+            copy=copy_without_tags(case, measurement, {tag.key}),
         ),
         observed=tag.values.value,
         limit=case.limit("min_values", measurement),

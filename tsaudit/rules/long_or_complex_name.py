@@ -7,7 +7,12 @@ from collections.abc import Iterator
 
 from tsaudit.finding import Evidence, Finding, Severity, Subject
 from tsaudit.phrases import listed, many, number
+from tsaudit.profile import Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.statements import rename
+
+_SHORT = 24
+"""Characters of the name proposed; people will think of a better one."""
 
 
 @rule(
@@ -22,11 +27,8 @@ from tsaudit.rule import Case, Threshold, rule, subject_of
         Threshold("max_parts", 8, "parts", "house judgement: more parts describe values, not a thing"),
     ),
     fixes={
-        "influxql": (
-            "Write under a shorter name and put what varies into tags. Stored data can be copied: "
-            "SELECT * INTO {short:q} FROM {measurement:q} GROUP BY * (in slices of time). Names: {names}."
-        ),
-        "sql": ("Rename, e.g. {rename}; a view under the old name keeps old queries working. Names: {names}."),
+        "influxql": "Write under a shorter name and put what varies into tags. Stored data, day by day: {rename}",
+        "sql": "Rename, e.g. {rename} A view under the old name keeps old queries working.",
     },
 )
 def long_or_complex_name(case: Case) -> Iterator[Finding]:
@@ -54,12 +56,12 @@ def long_or_complex_name(case: Case) -> Iterator[Finding]:
     """
     for database in case.profile.databases:
         if reason := _complaint(case, database.name):
-            yield _finding(case, Subject(database.name), {database.name: reason}, "")
+            yield _finding(case, Subject(database.name), {database.name: reason}, None)
     for measurement in case.measurements:
         names = (measurement.name, *(t.key for t in measurement.tags), *(f.key for f in measurement.fields))
         bad = {name: reason for name in names if (reason := _complaint(case, name))}
         if bad:
-            yield _finding(case, subject_of(measurement), bad, measurement.name)
+            yield _finding(case, subject_of(measurement), bad, measurement)
 
 
 def _complaint(case: Case, name: str) -> str:
@@ -70,25 +72,16 @@ def _complaint(case: Case, name: str) -> str:
     return many(parts, "part") if parts > case.limit("max_parts").value else ""
 
 
-def _finding(case: Case, subject: Subject, bad: dict[str, str], measurement: str) -> Finding:
+def _finding(case: Case, subject: Subject, bad: dict[str, str], measurement: Measurement | None) -> Finding:
     longest = max(bad, key=len)
-    table, column = case.quoted([measurement]), case.quoted([longest])
-    rename = (
-        f"ALTER TABLE {table} RENAME TO ..."
-        if longest == measurement
-        else f"ALTER TABLE {table} RENAME {column} TO ..."
-    )
     return Finding(
         subject=subject,
         severity=Severity.INFO,
         message=f"{listed([f'{name} ({reason})' for name, reason in bad.items()], 4)}: "
         f"{'this name is' if len(bad) == 1 else 'these names are'} hard to type and to read.",
-        fix=case.fix(
-            measurement=measurement,
-            short=re.split(r"[._\- ]", measurement)[0] or "short",
-            rename=rename,
-            names=listed(list(bad), 10),
-        ),
+        fix=case.fix(rename=rename(case, measurement, longest, longest[:_SHORT].rstrip("._- ")))
+        if measurement
+        else "Make a database with a shorter name and copy the data over; no engine renames one in place.",
         observed=len(longest),
         limit=case.limit("max_length"),
         unit="characters",

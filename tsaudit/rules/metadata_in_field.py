@@ -40,7 +40,7 @@ _SOURCE_KINDS = frozenset({"uuid", "ulid", "id", "mac", "ip", "hostname", "conta
     ),
     fixes={
         "influxql": (
-            "Write {field} as a tag: {measurement},{field}={value} ... Stored points can only be written anew: query "
+            "Write {field} as a tag: {measurement},{field}=... Stored points can only be written anew: query "
             "SELECT * FROM {measurement:q} and write them back with the tag. {effect}"
         ),
         "sql": (
@@ -111,8 +111,7 @@ def _names_source(field: Field) -> bool:
 
 
 def _finding(case: Case, measurement: Measurement, field: Field) -> Finding:
-    if field.distinct is None or field.null_ratio is None:
-        raise ValueError("a field without figures")
+    assert field.distinct is not None and field.null_ratio is not None
     constant = field.constant_ratio
     limit = case.limit("min_constant_ratio", measurement)
     is_constant = constant is not None and constant.value >= limit.value and len(measurement.tags) > 0
@@ -124,7 +123,7 @@ def _finding(case: Case, measurement: Measurement, field: Field) -> Finding:
     effect = (
         "This adds no series."
         if is_constant
-        else f"It makes up to {number(max(series, 1) * field.distinct.value)} series."
+        else f"As a tag it makes up to {number(max(series, 1) * field.distinct.value)} series."
     )
     evidence = [Evidence("distinct values among the rows read", count(field.distinct))]
     if constant is not None:
@@ -137,7 +136,6 @@ def _finding(case: Case, measurement: Measurement, field: Field) -> Finding:
         fix=case.fix(
             field=field.key,
             measurement=measurement.name,
-            value=field.sample[0] if field.sample else "...",
             index=f"{measurement.name}_{field.key}",
             time=measurement.time_column or "time",
             effect=effect,

@@ -12,6 +12,7 @@ from tsaudit.finding import Evidence, Finding, Severity, Subject
 from tsaudit.phrases import listed, number
 from tsaudit.profile import Measurement
 from tsaudit.rule import Case, rule, subject_of
+from tsaudit.statements import rename
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -25,9 +26,9 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
     requires={"measurements", "tag_keys", "field_types"},
     fixes={
         "influxql": (
-            "Write under plain names ({plain}). Until then quote them in every query: "
-            "SELECT {quoted} FROM {measurement:q}. Stored data: "
-            "SELECT {field:q} AS {new:q} INTO {target:q} FROM {measurement:q} WHERE time >= now() - 1d GROUP BY *"
+            "Write under plain names ({plain}). Until then quote them in every query: SELECT {quoted} FROM "
+            "{measurement:q}. "
+            "Stored data: {renames}"
         ),
         "sql": "Rename them: {renames} Until then quote them in every query: SELECT {quoted} FROM {measurement:q};",
     },
@@ -117,10 +118,7 @@ def _finding(case: Case, subject: Subject, bad: dict[str, str], measurement: Mea
             measurement=table,
             quoted=case.quoted(columns[:3]) if columns else "*",
             plain=listed([_plain(name, reserved) for name in bad]),
-            field=first,
-            new=_plain(first, reserved),
-            target=_plain(table, reserved) if table in bad else f"{table}_new",
-            renames=_renames(case, table, bad, columns),
+            renames=_renames(case, measurement, bad),
         ),
         observed=len(bad),
         unit="names",
@@ -133,10 +131,11 @@ def _finding(case: Case, subject: Subject, bad: dict[str, str], measurement: Mea
     )
 
 
-def _renames(case: Case, table: str, bad: Iterable[str], columns: list[str]) -> str:
+def _renames(case: Case, measurement: Measurement | None, bad: Iterable[str]) -> str:
+    if measurement is None:
+        return "make a database with a plain name and copy measurement by measurement"
     reserved = keywords(case.profile.engine)
-    quoted = case.quoted([table])
-    statements = [f"ALTER TABLE {quoted} RENAME {case.quoted([c])} TO {_plain(c, reserved)};" for c in columns[:5]]
-    if table in bad and table not in columns:
-        statements.append(f"ALTER TABLE {quoted} RENAME TO {_plain(table, reserved)};")
-    return " ".join(statements)
+    # The table last: the statements before still go by its old name.
+    names = sorted(bad, key=lambda name: name not in measurement.columns)
+    statements = [rename(case, measurement, name, _plain(name, reserved)) for name in names[:5]]
+    return (" " if case.profile.engine not in INFLUXQL_ENGINES else "; ").join(statements)

@@ -9,7 +9,7 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from tsaudit.finding import Evidence, Finding, Forecast, Limit, Severity, Subject
-from tsaudit.phrases import number, percent
+from tsaudit.phrases import many, number, percent
 from tsaudit.profile import Count, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.series_estimate import series_limit
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
         "influxql": (
             "Stop writing {tag} of {measurement} as a tag, today: write it as a field. What is stored goes with its "
             "shards, or, "
-            "series by series, with DROP SERIES FROM {measurement:q} WHERE {tag:q} = '...'. See the newest values: "
+            "series by series, with DROP SERIES FROM {measurement:q} WHERE {tag:q} = '...'. See some of its values: "
             "SHOW TAG VALUES FROM {measurement:q} WITH KEY = {tag:q} LIMIT 20"
         ),
         "sql": (
@@ -208,11 +208,10 @@ def _message(course: _Course, limit: Limit, blame: str) -> str:
 def _when(forecast: Forecast, limit: Limit) -> str:
     if not forecast.days:
         return f"the limit of {number(limit.value)} is reached"
+    soonest, likely = round(forecast.days_low or 0), round(forecast.days)
     latest = number(round(forecast.days_high)) if forecast.days_high is not None else "many"
-    return (
-        f"at this rate the limit of {number(limit.value)} is reached in {number(round(forecast.days))} days "
-        f"({number(round(forecast.days_low or 0))} to {latest})"
-    )
+    interval = "" if number(soonest) == latest else f" ({number(soonest)} to {latest})"
+    return f"at this rate the limit of {number(limit.value)} is reached in {many(likely, 'day')}{interval}"
 
 
 def _growth_shares(case: Case, measurement: Measurement, course: _Course) -> dict[str, tuple[float, float, float]]:

@@ -30,8 +30,10 @@ if TYPE_CHECKING:
             "DROP MEASUREMENT {first:q}"
         ),
         "sql": (
-            "Keep each family in one table with what varies as columns: {proposals}. Copy table by table: "
-            "INSERT INTO {target:q} SELECT {values}, * FROM {first:q}; DROP TABLE {first:q};"
+            "Keep each family in one table with what varies as columns: {proposals}. Start with one of them, "
+            "CREATE TABLE {target:q} AS SELECT {values}* FROM {first:q}; add the others by INSERT INTO ... SELECT, "
+            "then "
+            "drop them."
         ),
     },
 )
@@ -124,9 +126,8 @@ def _fix(case: Case, family: NameFamily) -> str:
     return case.fix(
         proposals=f"{family.measurement} with {listed(tags)}" if tags else f"{family.measurement}, with nothing added",
         target=family.measurement,
-        values=", ".join(
-            f"{quote_text(case.profile.engine, p.example)} AS {case.quoted([p.name])}" for p in family.tags
-        )
-        or "0 AS unused",
+        values="".join(
+            f"{quote_text(case.profile.engine, p.example)} AS {case.quoted([p.name])}, " for p in family.tags
+        ),
         first=family.members[0],
     )

@@ -8,6 +8,7 @@ from tsaudit.finding import Evidence, Finding, Severity
 from tsaudit.phrases import listed, number
 from tsaudit.profile import Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.statements import copy_without_tags
 
 
 @rule(
@@ -29,7 +30,7 @@ from tsaudit.rule import Case, Threshold, rule, subject_of
     fixes={
         "influxql": (
             "Write the tags that no query filters by as fields, first those that add nothing: {drop}. "
-            "Stored data: SELECT * INTO {new:q} FROM {measurement:q} WHERE time >= now() - 1d GROUP BY {keep}"
+            "Stored data, day by day: {copy}"
         ),
         "sql": (
             "Keep in the key only what tells the sources apart: {keep}. Move the rest to a table of sources: "
@@ -70,10 +71,11 @@ def too_many_tags(case: Case) -> Iterator[Finding]:
             subject=subject_of(measurement),
             severity=Severity.WARN,
             message=f"{number(len(tags))} tags, more than {number(limit.value)}"
-            + (f"; {listed(keep, 4)} alone tell its series apart." if drop else "."),
+            + (f"; {listed(keep, 4)} alone tell{'' if len(keep) > 1 else 's'} its series apart." if drop else "."),
             fix=case.fix(
                 measurement=measurement.name,
-                new=f"{measurement.name}_sources" if case.profile.engine != "influxdb1" else f"{measurement.name}_new",
+                new=f"{measurement.name}_sources",
+                copy=copy_without_tags(case, measurement, drop),
                 keep=case.quoted(keep),
                 all=case.quoted(tags),
                 drop=listed(drop) if drop else "whichever queries do not need",
