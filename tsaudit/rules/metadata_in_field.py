@@ -111,7 +111,7 @@ def _names_source(field: Field) -> bool:
 
 
 def _finding(case: Case, measurement: Measurement, field: Field) -> Finding:
-    assert field.distinct is not None and field.null_ratio is not None
+    assert field.distinct is not None
     constant = field.constant_ratio
     limit = case.limit("min_constant_ratio", measurement)
     is_constant = constant is not None and constant.value >= limit.value and len(measurement.tags) > 0
