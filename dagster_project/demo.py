@@ -33,6 +33,8 @@ CONFIG: Final = _PACKAGE / "defs" / "demo" / "audit" / "tsaudit.yaml"
 
 TARGET: Final = "demo"
 
+_DEMO_TAG: Final = "tsaudit/demo"
+
 _QUIET: Final = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 """The run's log goes to Dagster's event log; the terminal shows a line per day."""
 
@@ -61,7 +63,8 @@ def run(config: Path, instance: dg.DagsterInstance, end: date, days: int = DAYS)
     plan = make_plan(TARGET, settings, lambda: config_file.load(config))
     job = definitions_of(plan).resolve_job_def(plan.job_name)
     report = None
-    with history(settings) as store:
+    with _alone(World.of(settings).path), history(settings) as store:
+        _end_killed_runs(instance)
         world = _world(settings, store)
         to_write, to_audit = _to_do(world, store, end, days)
         for day in sorted({*to_write, *to_audit}):
@@ -103,9 +106,8 @@ def _days(first: date, last: date) -> list[date]:
 
 def _audit(job: dg.JobDefinition, plan: Plan, instance: dg.DagsterInstance, day: date) -> dg.ExecuteInProcessResult:
     ops = {shard.name: {"config": {"day": day.isoformat()}} for shard in plan.shards}
-    return job.execute_in_process(
-        instance=instance, run_config={"ops": ops, **_QUIET}, raise_on_error=False, tags={DAY_TAG: day.isoformat()}
-    )
+    tags = {DAY_TAG: day.isoformat(), _DEMO_TAG: "1"}
+    return job.execute_in_process(instance=instance, run_config={"ops": ops, **_QUIET}, raise_on_error=False, tags=tags)
 
 
 def _show_day(store: "Store", day: date) -> bool:
@@ -138,6 +140,31 @@ def _why(outcome: dg.ExecuteInProcessResult) -> str:
     failures = [event.step_failure_data for event in outcome.all_events if event.is_step_failure]
     said = [f.user_failure_data.description if f.user_failure_data else f.error and f.error.message for f in failures]
     return "; ".join(" ".join(text.split()) for text in said if text)
+
+
+def _end_killed_runs(instance: dg.DagsterInstance) -> None:
+    """Give back what a demo that was killed still holds: its place in the pool, for which the next run would wait."""
+    filters = dg.RunsFilter(tags={_DEMO_TAG: "1"}, statuses=[dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED])
+    for left in instance.get_runs(filters):
+        instance.report_run_failed(left, "the demo was killed during this run")
+        instance.event_log_storage.free_concurrency_slots_for_run(left.run_id)
+
+
+@contextmanager
+def _alone(database: Path) -> Iterator[None]:
+    """Keeps a second demo out. DemoError when one is at work."""
+    if os.name != "posix":
+        yield
+        return
+    import fcntl
+
+    database.parent.mkdir(parents=True, exist_ok=True)
+    with database.with_suffix(".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise DemoError(f"{database}: another demo is at work; wait for it, or stop it") from None
+        yield
 
 
 @contextmanager

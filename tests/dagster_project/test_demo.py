@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -119,3 +121,24 @@ def test_a_history_in_the_way_ends_the_demo_with_a_line(config: Path) -> None:
     result = tell(config)
     assert result.exit_code == 1
     assert result.output.startswith("Error: ")
+
+
+def test_a_demo_that_was_killed_holds_nothing_up(config: Path) -> None:
+    code = (
+        "import os; from tsaudit import run; from dagster_project import demo; "
+        "run.audit_targets = lambda *a, **o: os.kill(os.getpid(), 9); "
+        f"demo.main(['--config', {str(config)!r}, '--end', '{END}', '--days', '4'])"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False, capture_output=True).returncode == -9
+    again = tell(config)
+    assert again.exit_code == 0, again.output
+    with dg.DagsterInstance.from_config(os.environ["DAGSTER_HOME"]) as instance:
+        found = [run.status for run in instance.get_runs()]
+    assert sorted(found, key=str) == [dg.DagsterRunStatus.FAILURE, *[dg.DagsterRunStatus.SUCCESS] * 4]
+
+
+def test_a_second_demo_at_the_same_time_is_kept_out(config: Path) -> None:
+    with demo._alone(World.of(config_file.load(config)).path):
+        result = tell(config)
+    assert result.exit_code == 1
+    assert "another demo is at work" in result.output
