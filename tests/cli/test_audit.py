@@ -135,7 +135,8 @@ def test_profile_when_the_file_is_something_else(tsaudit: Tsaudit, folder: Path,
     (folder / "profile.json").write_text(content)
     done = tsaudit("audit", "--profile", "profile.json")
     assert done.exit_code == Exit.USAGE
-    assert "profile.json is no profile" in done.stderr
+    assert "profile.json is no profile: " in done.stderr
+    assert "input_value" not in done.stderr
 
 
 def test_profile_when_given_with_targets(tsaudit: Tsaudit, folder: Path) -> None:

@@ -102,6 +102,34 @@ def test_usage_when_wrong(arguments: list[str], expected: str) -> None:
     assert done.stderr.startswith("error: ")
 
 
+def test_help_when_nothing_is_asked_for() -> None:
+    done = CliRunner().invoke(main, [], prog_name="tsaudit")
+    assert done.exit_code == Exit.USAGE
+    assert done.stderr.startswith("Usage: tsaudit ")
+    assert "error" not in done.stderr.splitlines()[0]
+
+
+def test_argument_when_its_bytes_are_no_text() -> None:
+    done = CliRunner().invoke(main, ["report", "\udcff\x1b[2J"])
+    assert done.exit_code == Exit.USAGE
+    assert done.stderr.startswith("error: `\\udcff\\x1b[2J` is no text in this terminal's encoding")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_output_when_the_disk_is_full() -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "tsaudit", "--help"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert done.returncode == Exit.INTERNAL
+    assert done.stderr == "error: [Errno 28] No space left on device\n"
+
+
 def test_hint_when_usage_is_wrong_names_the_command() -> None:
     assert (
         "hint: see `tsaudit audit --help`" in CliRunner().invoke(main, ["audit", "--frob"], prog_name="tsaudit").stderr

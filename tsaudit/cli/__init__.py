@@ -11,7 +11,7 @@ from typing import Any, Final, NoReturn
 import click
 
 from tsaudit import __version__
-from tsaudit.cli.errors import State, guarded
+from tsaudit.cli.errors import State, guarded, readable
 
 _COMMANDS: Final = {
     "init": ("init", "Write a commented tsaudit.yaml."),
@@ -63,8 +63,9 @@ class Commands(click.Group):
     ) -> NoReturn:
         """Run the command line and exit with one of `errors.Exit`, whatever `standalone_mode` says."""
         state, call = State(), super().main
+        given = sys.argv[1:] if args is None else args
         extra |= {"complete_var": complete_var, "standalone_mode": False, "obj": state}
-        sys.exit(guarded(state, lambda: call(args, prog_name or "tsaudit", **extra)))
+        sys.exit(guarded(state, lambda: call(readable(given), prog_name or "tsaudit", **extra)))
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

@@ -117,8 +117,7 @@ def _replayed(file: Path, config: str | None) -> AuditResult:
     try:
         profile = from_json(Profile, file.read_bytes())
     except ValueError as error:
-        first = str(error).splitlines()
-        raise click.BadParameter(f"{file} is no profile: {' '.join(first[:2])}", param_hint="--profile") from error
+        raise click.BadParameter(f"{file} is no profile: {_first_problem(error)}", param_hint="--profile") from error
     try:
         settings = config_file.load(config_file.find(config), resolve_env=False)
     except config_file.ConfigError:
@@ -127,6 +126,17 @@ def _replayed(file: Path, config: str | None) -> AuditResult:
         return judge(profile)
     target = next((t for t in settings.targets if t.name == profile.target), None)
     return judge(profile, policy=limit_policy(settings, target) if target else None)
+
+
+def _first_problem(error: ValueError) -> str:
+    """Where in the document, and what; without the document itself, which may be large and foreign."""
+    from pydantic import ValidationError
+
+    if not isinstance(error, ValidationError):
+        return str(error)
+    first = error.errors(include_url=False, include_input=False)[0]
+    place = ".".join(str(part) for part in first["loc"])
+    return f"{place}: {first['msg']}" if place else first["msg"]
 
 
 def _progress(target: str, text: str) -> None:

@@ -14,7 +14,7 @@ def config() -> None:
 
 @config.command()
 def schema() -> None:
-    """Print the JSON schema of tsaudit.yaml, for editors that complete and check it."""
+    """Print the JSON schema of the file, for editors."""
     from tsaudit.config_file import json_schema
 
     show.as_json(json_schema())

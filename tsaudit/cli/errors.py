@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
@@ -70,6 +70,14 @@ def guarded(state: State, call: Callable[[], Any]) -> int:
         return _other(error, state)
 
 
+def readable(arguments: Sequence[str]) -> list[str]:
+    """The arguments. A usage error for one whose bytes are no text, as no name, path or address may be."""
+    for argument in arguments:
+        if any("\ud800" <= character <= "\udfff" for character in argument):
+            raise click.UsageError(f"`{argument}` is no text in this terminal's encoding")
+    return list(arguments)
+
+
 @contextmanager
 def at_once_on_interrupt() -> Iterator[None]:
     """Ctrl-C ends the process, without waiting for threads that wait for a database.
@@ -100,6 +108,9 @@ def say(text: str, hint: str = "") -> None:
 
 
 def _usage(error: click.ClickException) -> int:
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        click.echo(error.format_message(), err=True)
+        return Exit.USAGE
     context = getattr(error, "ctx", None)
     say(error.format_message(), f"see `{context.command_path} --help`" if context else "")
     return Exit.USAGE
@@ -114,6 +125,9 @@ def _other(error: Exception, state: State) -> int:
         import traceback
 
         click.echo(traceback.format_exc(), err=True)
+    if isinstance(error, OSError):
+        say(str(error))
+        return Exit.INTERNAL
     lines = str(error).splitlines()
     say(f"internal error: {type(error).__name__}{': ' + lines[0] if lines else ''}")
     if not state.debug:

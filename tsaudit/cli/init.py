@@ -98,7 +98,11 @@ def _name(text: str) -> str:
 
 def _files(folder: Path) -> Iterator[Found]:
     """Database files in the folder, by their first bytes."""
-    for path in sorted(folder.iterdir())[:_LARGEST_FOLDER]:
+    try:
+        paths = sorted(folder.iterdir())[:_LARGEST_FOLDER]
+    except OSError:
+        return  # writing the file there will say why
+    for path in paths:
         try:
             if not path.is_file():
                 continue
