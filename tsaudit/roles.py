@@ -163,6 +163,11 @@ def is_text(data_type: str) -> bool:
     return bool(re.match(r"(N?VAR)?CHAR|N?VARCHAR|TEXT|STRING|BPCHAR|CLOB|ENUM|UUID|BOOL|$", data_type.upper()))
 
 
+def may_be_long(data_type: str) -> bool:
+    """Whether values of the type may be texts of any length."""
+    return bool(re.match(r"(N?VAR)?CHAR|N?VARCHAR|TEXT|STRING|BPCHAR|CLOB|JSON", data_type.upper()))
+
+
 _CONFIGURED: Final = "set in tsaudit.yaml"
 
 

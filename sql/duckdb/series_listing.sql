@@ -13,6 +13,5 @@ FROM (
 
   FROM {{ catalog | name }}.{{ database | name }}.{{ measurement | name }}
   {% include "_window.sql" %}
-
 )
 LIMIT {{ limit }}

@@ -6,8 +6,8 @@
 -- link: https://www.sqlite.org/lang_select.html
 SELECT
   count(*) AS rows,
-  {% if time %}min({{ time | name }}){% else %}NULL{% endif %} AS first_time,
-  {% if time %}max({{ time | name }}){% else %}NULL{% endif %} AS last_time
+  {{ "min(" ~ (time | name) ~ ")" if time else "NULL" }} AS first_time,
+  {{ "max(" ~ (time | name) ~ ")" if time else "NULL" }} AS last_time
   {%- for field in fields %},
   count({{ field | name }})
   {%- endfor %}

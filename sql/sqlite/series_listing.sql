@@ -13,6 +13,5 @@ FROM (
 
   FROM {{ database | name }}.{{ measurement | name }}
   {% include "_window.sql" %}
-
 )
 LIMIT {{ limit }}

@@ -17,6 +17,7 @@ from tests.collect.conftest import Writer, collected, collected_with
 from tests.databases import Dataset, Row, Table, TimeAs, times
 from tsaudit.config import Columns, Target
 from tsaudit.connector import FactError, Rows
+from tsaudit.connectors import open_connection
 from tsaudit.profile import How, Measurement, Profile, Reason
 
 
@@ -177,6 +178,24 @@ def test_table_without_time_is_read_whole(written_sql: Writer, tmp_path: Path) -
     assert t.fields[0].null_ratio is not None
     assert t.fields[0].null_ratio.value == 0.5
     assert (t.first_time, t.last_time) == (None, None)
+
+
+def test_documents_are_not_read_whole(written_sql: Writer) -> None:
+    rows = [Row(t, {"host": "a"}, {"body": f"{i}" + "x" * 50_000}) for i, t in enumerate(times(20))]
+    target = written_sql(Dataset([Table("t", ("host",), {"body": "string"}, rows)]))
+    seen: list[pa.RecordBatch] = []
+
+    def tampering(name: str, parameters: Mapping[str, Any]) -> Rows | None:
+        if name == "row_sample":
+            with open_connection(target) as connection:
+                seen.extend(connection.query(name, 5, **parameters))
+        return None
+
+    (t,) = collected_with(target, tampering).measurements
+    assert [f.key for f in t.fields] == ["body"]
+    assert t.fields[0].distinct is not None
+    assert t.fields[0].distinct.value == 20
+    assert 0 < sum(batch.nbytes for batch in seen) < 20 * 2000 * 2
 
 
 def test_table_is_empty(written_sql: Writer) -> None:

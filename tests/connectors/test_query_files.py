@@ -20,6 +20,8 @@ PARAMETERS = {
     "database": HOSTILE,
     "measurement": HOSTILE,
     "columns": [HOSTILE, "v"],
+    "texts": [HOSTILE],
+    "longest": 1000,
     "tags": [HOSTILE, "t"],
     "fields": [HOSTILE, "v"],
     "policies": [HOSTILE, "p"],

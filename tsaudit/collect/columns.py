@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from tsaudit import roles
 from tsaudit.collect.asking import Asker
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from tsaudit.config import Columns
 
 _PEEK_ROWS: Final = 200
+_LONGEST: Final = 1000
+"""Characters read of a text: enough to tell what it is, whatever documents a column holds."""
 _ROLE_ROWS: Final = 1000
 """Rows enough to tell names from prose and numbers."""
 _NUMBER: Final = r"^\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*$"
@@ -77,8 +79,14 @@ def _peek(asker: Asker, draft: Draft, names: list[str]) -> dict[str, list[object
         for name, column in zip(names, batch.columns, strict=True):
             values.setdefault(name, []).extend(column.to_pylist())
 
-    asker.ask("row_sample", consume, **draft.about, columns=names, limit=_PEEK_ROWS)
+    asker.ask("row_sample", consume, **sampled(draft, names), limit=_PEEK_ROWS)
     return values
+
+
+def sampled(draft: Draft, names: list[str]) -> dict[str, Any]:
+    """The parameters for reading rows of some columns."""
+    texts = [c.name for c in draft.columns if roles.may_be_long(c.data_type)]
+    return draft.about | {"columns": names, "texts": texts, "longest": _LONGEST}
 
 
 def _read_sample(asker: Asker, draft: Draft, limit: int) -> None:
@@ -86,7 +94,7 @@ def _read_sample(asker: Asker, draft: Draft, limit: int) -> None:
 
     batches: list[pa.RecordBatch] = []
     names = [c.name for c in draft.columns]
-    statement = asker.ask("row_sample", batches.append, **draft.about, columns=names, limit=limit)
+    statement = asker.ask("row_sample", batches.append, **sampled(draft, names), limit=limit)
     if draft.note("row_sample", statement) and batches:
         draft.sample = pa.Table.from_batches(batches)
 

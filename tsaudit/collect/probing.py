@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tsaudit.collect.asking import Asker
-from tsaudit.collect.columns import roles_without_rows
+from tsaudit.collect.columns import roles_without_rows, sampled
 from tsaudit.collect.draft import Draft
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def try_facts(asker: Asker, draft: Draft, asked: frozenset[str]) -> None:
         return  # the gap of the listing stands for what needs it: rows of all series at once are too dear for a probe
     names = [c.name for c in draft.columns]
     for fact in sorted(asked & {"row_sample", "row_count", "null_counts"}):
-        asker.ask(fact, _ignore, **draft.about, series=series, columns=names, limit=1, first_only=True)
+        asker.ask(fact, _ignore, **sampled(draft, names), series=series, limit=1, first_only=True)
 
 
 def _ignore(batch: pa.RecordBatch) -> None:
