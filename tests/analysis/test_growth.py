@@ -206,6 +206,16 @@ def test_a_limit_beyond_a_year_is_not_dated():
     assert ahead.growth_per_day > 0.003
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_exponential_growth_is_forecast_on_its_curve(seed):
+    counts = noisy(1e4 * 1.05 ** since(40, 65), seed)
+    ahead = forecast(days(65), counts, 1e4 * 1.05**54)
+    assert ahead is not None
+    assert ahead.shape == "exponential"
+    assert ahead.growth_per_day == pytest.approx(0.05, rel=0.1)
+    assert ahead.days == pytest.approx(30, rel=0.15)
+
+
 def test_with_a_season_the_busiest_day_meets_the_limit():
     season = np.where(np.arange(84) % 7 >= 5, 0.6, 1.0)
     counts = [float(v) for v in 1000 * (1 + 0.05 * since(50, 84)) * season]

@@ -171,6 +171,19 @@ def test_classify_is_unsure_of_what_no_rule_knows():
     assert classify(["§§", "¶¶", "%%", "&&", "$$"]) == Shape("unknown", 0.0, 5)
 
 
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        (["::1", "fe80::1%eth0", "[2001:db8::1]:443", "2001:db8::/32"], "ip"),
+        (["1:2:3", "4:5:6", "7:8:9", "a:b:c"], "unknown"),
+        (["2026-13-01", "2026-02-30", "2026-00-10", "2026-01-32"], "unknown"),
+        (["1.2.3.4", "1.2.3.400", "1.2.3.500", "1.2.3.600"], "unknown"),
+    ],
+)
+def test_classify_looks_closer_than_the_characters(values, kind):
+    assert classify(values).kind == kind
+
+
 def test_classify_samples_very_many_values_evenly():
     values = [f"host-{i}" for i in range(9_000)]
     assert classify(values) == Shape("counter_name", 1.0, 9_000)
