@@ -15,7 +15,7 @@ from tsaudit.cli.audit import FAIL_ON
 from tsaudit.cli.errors import Exit
 from tsaudit.finding import Outcome, Severity, Subject
 from tsaudit.jsonfile import from_json
-from tsaudit.profile import Profile
+from tsaudit.profile import Gap, Profile, Reason
 
 ON = ("--day", DAY.isoformat())
 
@@ -224,5 +224,14 @@ def test_text_when_names_are_hostile(capsys: pytest.CaptureFixture[str]) -> None
 
 def test_text_when_a_rule_could_not_be_judged_says_why(capsys: pytest.CaptureFixture[str]) -> None:
     broken = a_rule_result(outcome=Outcome.ERROR, reason="ZeroDivisionError: by zero")
-    results.print_text(results.of_result(a_result(broken)), everything=False)
-    assert "  unknown   CAR001  ZeroDivisionError: by zero" in capsys.readouterr().out
+    gap = Gap("series_listing", Reason.DENIED, "no SELECT")
+    blind = [a_rule_result(code=c, outcome=Outcome.OPEN, gaps=(gap,), reason="no SELECT") for c in ("TAG001", "TAG002")]
+    results.print_text(results.of_result(a_result(broken, *blind)), everything=False)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split()[:2] == ["demo", "unknown"]
+    assert lines[1:] == [
+        "  unknown   CAR001",
+        "    ZeroDivisionError: by zero",
+        "  unknown   TAG001, TAG002",
+        "    no SELECT",
+    ]

@@ -90,10 +90,18 @@ def print_text(found: dict[str, Any], everything: bool) -> None:
         show.paragraph(f"Fix: {one['fix']}", "    ")
     if not everything and len(findings) > _WORST:
         show.line(f"  ... and {show.plural(len(findings) - _WORST, 'finding')} more; --all prints them")
-    for one in found["not_judged"]:
-        if any(f["code"] == one["code"] and f["message"].endswith(one["reason"] or "?") for f in findings):
-            continue  # the finding above says so already
-        click.echo(f"  {show.word('unknown', 8)}  ", nl=False)
-        show.line(f"{one['code']}  {one['reason'] or one['outcome']}")
+    for reason, codes in _not_judged(found).items():
+        click.echo(f"  {show.word('unknown', 8)}  {', '.join(codes)}")
+        show.paragraph(reason, "    ")
     if found["report"]:
         show.line(f"  report  {found['report']}")
+
+
+def _not_judged(found: dict[str, Any]) -> dict[str, list[str]]:
+    """Reason to the codes of the rules it kept from judging, without what a finding says already."""
+    alike: dict[str, list[str]] = {}
+    for one in found["not_judged"]:
+        reason = one["reason"] or one["outcome"]
+        if not any(f["code"] == one["code"] and f["message"].endswith(reason) for f in found["findings"]):
+            alike.setdefault(reason, []).append(one["code"])
+    return alike
