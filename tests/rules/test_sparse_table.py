@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from tests.builders import a_count, a_field, a_measurement, a_profile
+from datetime import timedelta
+
+from tests.builders import DAY, a_count, a_field, a_measurement, a_profile
 from tests.rules.cases import Case, dataset, hosts, judge, table
 from tsaudit.finding import Outcome, Severity, Subject
 from tsaudit.profile import Profile
 from tsaudit.rules.sparse_table import sparse_table as rule
+from tsaudit.timeline import Point, Timeline
 
 FIELDS = {"price": "float", "cost": "float", "volume": "float", "tax": "float"}
 
@@ -51,4 +54,19 @@ def test_silence_when_rows_or_fields_are_few() -> None:
 
 def test_silence_when_rows_were_not_counted() -> None:
     profile = a_profile(a_measurement(fields=(a_field(null_ratio=1.0),), rows=None))
+    assert judge(rule, profile).outcome is Outcome.PASS
+
+
+def test_warning_when_a_column_empties() -> None:
+    def history(*values: float) -> Timeline:
+        points = tuple(Point(DAY - timedelta(days=len(values) - i), v) for i, v in enumerate(values))
+        return Timeline(points={("null_ratio", Subject("main", "t", "f1")): points})
+
+    profile = _profile(0.0, 0.3, 0.0)
+    (finding,) = judge(rule, profile, timeline=history(0.0, 0.0, 0.1)).findings
+    assert finding.severity is Severity.WARN
+    assert finding.message == f"Nulls in f1 rose from 0 % on {DAY - timedelta(days=2)} to 30 %."
+    assert (finding.guilty, finding.since) == ("f1", DAY - timedelta(days=2))
+    assert judge(rule, profile, timeline=history(0.05, 0.1)).outcome is Outcome.PASS
+    assert judge(rule, profile, {"max_rise": 0.2}, history(0.05, 0.1)).outcome is Outcome.FAIL
     assert judge(rule, profile).outcome is Outcome.PASS

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 
 from tsaudit.finding import Evidence, Finding, Severity
 from tsaudit.phrases import listed, many, percent
 from tsaudit.profile import Measurement, Ratio
 from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.timeline import Point
 
 
 @rule(
@@ -22,6 +24,9 @@ from tsaudit.rule import Case, Threshold, rule, subject_of
         Threshold("max_null_ratio", 0.5, "share of null cells", "house judgement: more nulls than values"),
         Threshold(
             "max_column_null_ratio", 0.95, "share of null rows", "house judgement: rarely set columns are common"
+        ),
+        Threshold(
+            "max_rise", 0.25, "share of null rows, added", "house judgement: no chance, and seen before half is lost"
         ),
         Threshold("min_rows", 100, "rows", "house judgement: fewer say nothing about the habit"),
         Threshold("min_fields", 3, "fields", "house judgement: with fewer there is little to split"),
@@ -38,7 +43,9 @@ from tsaudit.rule import Case, Threshold, rule, subject_of
 def sparse_table(case: Case) -> Iterator[Finding]:
     """Tables in which more than `max_null_ratio` of the field cells are null, and columns that are hardly ever set.
 
-    The first is a warning; a single column above `max_column_null_ratio` in an otherwise filled table is information.
+    The first is a warning, and so is a column whose share of nulls rose by more than `max_rise` since history began:
+    its source may have stopped. A single column above `max_column_null_ratio` in an otherwise filled table is
+    information.
 
     ## Why it matters
 
@@ -77,10 +84,39 @@ def _judge(case: Case, measurement: Measurement, nulls: dict[str, Ratio]) -> Ite
     if mean > table_limit.value and len(nulls) >= case.limit("min_fields", measurement).value:
         message = f"{percent(mean)} of the cells in its {many(len(nulls), 'field')} are null."
         yield _finding(case, measurement, nulls, worst, Severity.WARN, message, mean)
+    elif risen := _risen(case, measurement, nulls):
+        before, now = risen[0], nulls[risen[1]].value
+        message = f"Nulls in {risen[1]} rose from {percent(before.value)} on {before.day} to {percent(now)}."
+        finding = _finding(case, measurement, nulls, [risen[1]], Severity.WARN, message, now)
+        limit = case.limit("max_rise", measurement)
+        fix = _find_source(case, measurement, risen[1])
+        yield dataclasses.replace(finding, baseline=before.value, since=before.day, limit=limit, fix=fix)
     elif empty:
         share = nulls[empty[0]].value
         message = f"{listed(empty)} hardly ever hold a value; {empty[0]} is null in {percent(share)} of the rows."
         yield _finding(case, measurement, nulls, empty, Severity.INFO, message, share)
+
+
+def _risen(case: Case, measurement: Measurement, nulls: dict[str, Ratio]) -> tuple[Point, str] | None:
+    """The column whose share of nulls rose most, with the newest day of its lowest share; None below the limit."""
+    rises: dict[str, tuple[float, Point]] = {}
+    for key, ratio in nulls.items():
+        points = case.timeline.of("null_ratio", subject_of(measurement, key))
+        if points:
+            lowest = min(reversed(points), key=lambda point: point.value)
+            rises[key] = ratio.value - lowest.value, lowest
+    worst = max(rises, key=lambda key: rises[key][0], default=None)
+    if worst is None or rises[worst][0] <= case.limit("max_rise", measurement).value:
+        return None
+    return rises[worst][1], worst
+
+
+def _find_source(case: Case, measurement: Measurement, column: str) -> str:
+    tags = case.quoted(t.key for t in measurement.tags)
+    by, group = (f"{tags}, ", f" GROUP BY {tags} ORDER BY filled") if tags else ("", "")
+    column, table = case.quoted([column]), case.quoted([measurement.name])
+    statement = f"SELECT {by}count(*) AS total, count({column}) AS filled FROM {table}{group};"  # noqa: S608 -- shown, never run
+    return f"Find the source that stopped sending it: {statement} If that was meant, drop the column."
 
 
 def _finding(
