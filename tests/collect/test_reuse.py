@@ -121,3 +121,11 @@ def test_influxdb_has_not_moved(influxd: Influxd) -> None:
     assert again.reused == 0
     assert again.measurements[0].series is not None
     assert again.measurements[0].series.value == 4
+
+
+def test_measurements_beyond_the_budget_do_not_keep_the_others_from_reuse(target: Target) -> None:
+    tight = target.model_copy(update={"budget": target.budget.model_copy(update={"max_measurements": 1})})
+    before = _collected(tight)
+    assert before.gaps
+    after = _collected(tight, 1, previous=before)
+    assert (after.reused, after.measurements, after.gaps) == (1, before.measurements, before.gaps)

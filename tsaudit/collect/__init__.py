@@ -49,15 +49,17 @@ def collect(
     files = frozenset(query_files(target.engine))
     asked = _asked(frozenset(FACTS) if wanted is None else wanted, files)
     asker = Asker(target, connection, Window(end - target.window, end))
+    before = {(m.database, m.name): m for m in previous.measurements} if previous else {}
     databases: list[Database] = []
     drafts: list[Draft] = []
     for name, listed in catalogue.databases(asker, asked).items():
-        database, found = catalogue.outline(asker, name, listed, asked, previous)
+        database, found = catalogue.outline(asker, name, listed, asked, before)
         databases.append(database)
         drafts += found
-    if previous is not None:
-        for draft in drafts:
-            take_over(draft, previous, end, target.max_age)
+    incomplete = {(gap.database, gap.measurement) for gap in previous.gaps} if previous else set()
+    for draft in drafts:
+        if (draft.database, draft.name) not in incomplete:
+            take_over(draft, end, target.max_age)
     moved = [draft for draft in drafts if not draft.reused]
     for step in _ladder(asker, asked, {d.name: d.series.value for d in databases if d.series}):
         asker.each(step, moved)
@@ -85,7 +87,7 @@ def probe(target: Target, connection: Connection) -> tuple[Gap, ...]:
     asked = _asked(frozenset(FACTS), frozenset(query_files(target.engine)))
     asker = Asker(target, connection, Window(end - timedelta(seconds=1), end))
     for name, listed in catalogue.databases(asker, asked).items():
-        _, drafts = catalogue.outline(asker, name, listed, asked, None)
+        _, drafts = catalogue.outline(asker, name, listed, asked, {})
         for draft in drafts[:1]:
             try_facts(asker, draft, asked)
     return asker.sorted_gaps()

@@ -52,6 +52,7 @@ class Asker:
         self._further: list[Connection] = []
         self._deadline = time.monotonic() + target.budget.deadline_s
         self._costs: dict[str, Cost] = {}
+        self._reasons: dict[tuple[str, str | None, str | None], Reason] = {}
         self._lock = threading.Lock()
         self._gone = ""
         """Why nothing more is asked: the server is gone. Empty while it is there."""
@@ -113,13 +114,12 @@ class Asker:
         """Note that something was not measured."""
         with self._lock:
             self.gaps.append(Gap(fact, reason, detail, database, measurement))
+            self._reasons[fact, database, measurement] = reason
 
-    def why(self, facts: frozenset[str], database: str, measurement: str) -> Reason:
+    def why(self, facts: tuple[str, ...], database: str, measurement: str) -> Reason:
         """Why one of the facts is missing for the measurement; FAILED when there is no gap that says so."""
-        with self._lock:
-            gaps = [g for g in self.gaps if g.fact in facts and g.database == database]
-        reasons = [g.reason for g in gaps if g.measurement in (None, measurement)]
-        return reasons[-1] if reasons else Reason.FAILED
+        keys = [(fact, database, name) for fact in facts for name in (measurement, None)]
+        return next((self._reasons[key] for key in keys if key in self._reasons), Reason.FAILED)
 
     def gap_in_all(self, facts: Iterable[str], reason: Reason, detail: str, database: str | None = None) -> None:
         """Note the same for all the facts that are about a database or its measurements."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 import fnmatch
 import hashlib
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.draft import Draft
 from tsaudit.facts import FACTS
-from tsaudit.profile import FOREVER, Count, Database, Field, Profile, Reason, Retention, Tag
+from tsaudit.profile import FOREVER, Count, Database, Field, Measurement, Reason, Retention, Tag
 from tsaudit.roles import Column, TimeColumn, TimeKind
 
 if TYPE_CHECKING:
@@ -42,9 +43,12 @@ def databases(asker: Asker, asked: frozenset[str]) -> dict[str, bool]:
 
 
 def outline(
-    asker: Asker, name: str, listed: bool, asked: frozenset[str], previous: Profile | None
+    asker: Asker, name: str, listed: bool, asked: frozenset[str], previous: Mapping[tuple[str, str], Measurement]
 ) -> tuple[Database, list[Draft]]:
-    """One database with its own figures, and its measurements as far as catalogue and index know them."""
+    """One database with its own figures, and its measurements as far as catalogue and index know them.
+
+    `previous`: (database, name) to the measurements of the profile before.
+    """
     before = len(asker.gaps)
     found = _rows(asker, "measurements", name)
     described = None if found is None else _described(asker, name, asked)
@@ -66,7 +70,7 @@ def outline(
         if "columns" not in asked:
             draft.time = TimeColumn("time", TimeKind.NANOSECONDS)
         draft.policies = tuple(r.policy for r in retention or ())
-        draft.previous = _before(previous, draft)
+        draft.previous = previous.get((name, measurement))
         chosen_columns = asker.target.columns.get(measurement)
         draft.fingerprint = _fingerprint(draft, series, estimates.get(measurement), [*settings, repr(chosen_columns)])
         drafts.append(draft)
@@ -135,11 +139,6 @@ def _database_series(asker: Asker, database: str) -> Count | None:
 
 def _estimates(asker: Asker, database: str) -> dict[str, int | None]:
     return {row["measurement"]: row["rows"] for row in _rows(asker, "row_estimate", database) or ()}
-
-
-def _before(previous: Profile | None, draft: Draft) -> Any:
-    measurements = previous.measurements if previous else ()
-    return next((m for m in measurements if (m.database, m.name) == (draft.database, draft.name)), None)
 
 
 def _fingerprint(draft: Draft, series: Count | None, estimate: int | None, settings: list[Any]) -> str:

@@ -38,7 +38,7 @@ def assign_roles(asker: Asker, draft: Draft, sample_wanted: bool) -> None:
     _assign(asker, draft, _values(draft))
     guessed = [t.key for t in draft.tags if t.role_reason.endswith(roles.UNJUDGED)]
     if guessed and "row_sample" not in draft.statements:
-        reason = asker.why(frozenset({"row_sample"}), draft.database, draft.name)
+        reason = asker.why(("row_sample",), draft.database, draft.name)
         detail = f"without rows to judge by, {', '.join(guessed)} may be tags or fields"
         asker.gap("columns", reason, detail, draft.database, draft.name)
 

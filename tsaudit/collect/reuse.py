@@ -7,21 +7,21 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from tsaudit.collect.draft import Draft
-from tsaudit.profile import Count, Measurement, Profile, Ratio, utc_now
+from tsaudit.profile import Count, Measurement, Ratio, utc_now
 from tsaudit.roles import TimeColumn, TimeKind
 
 _PRESENT: Final = timedelta(days=1)
 
 
-def take_over(draft: Draft, previous: Profile, now: datetime, max_age: timedelta) -> None:
-    """Fill in the draft from the profile before, if that is still true of it and young enough.
+def take_over(draft: Draft, now: datetime, max_age: timedelta) -> None:
+    """Fill in the draft from the measurement as it was before, if that is still true of it and young enough.
 
     An audit of a past day reuses nothing: the catalogue shows the present, and cannot vouch for the past.
     """
     before = draft.previous
     if before is None or not draft.fingerprint or before.fingerprint != draft.fingerprint:
         return
-    if utc_now() - now > _PRESENT or _has_gaps(previous, before):
+    if utc_now() - now > _PRESENT:
         return
     ages = [now - figure.source.as_of for figure in _figures(before)]
     if not ages or max(ages) > max_age or min(ages) < timedelta(0):
@@ -33,13 +33,6 @@ def take_over(draft: Draft, previous: Profile, now: datetime, max_age: timedelta
     draft.statements = dict(before.statements)
     # Only its name goes into the profile, and nothing is asked of the table any more.
     draft.time = TimeColumn(before.time_column, TimeKind.TIMESTAMP) if before.time_column else None
-
-
-def _has_gaps(previous: Profile, measurement: Measurement) -> bool:
-    return any(
-        gap.database in (None, measurement.database) and gap.measurement in (None, measurement.name)
-        for gap in previous.gaps
-    )
 
 
 def _figures(measurement: Measurement) -> Iterator[Count | Ratio]:

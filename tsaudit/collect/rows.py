@@ -67,7 +67,7 @@ def read_points(asker: Asker, draft: Draft, database_series: int | None, asked: 
     known = draft.series.value if draft.series else database_series
     restricted = known is None or known > ALL_SERIES_UP_TO
     if impossible := _cannot_read(draft, restricted):
-        reason = asker.why(frozenset({"series_listing", "retention"}), draft.database, draft.name)
+        reason = asker.why(("series_listing", "retention"), draft.database, draft.name)
         for fact in sorted(asked & {"row_sample", "row_count"}):
             asker.gap(fact, reason, impossible, draft.database, draft.name)
         return
@@ -75,7 +75,7 @@ def read_points(asker: Asker, draft: Draft, database_series: int | None, asked: 
     draft.sampled_series = len(series)
     if not _read_newest(asker, draft, series):
         if "row_count" in asked:
-            reason = asker.why(frozenset({"row_sample"}), draft.database, draft.name)
+            reason = asker.why(("row_sample",), draft.database, draft.name)
             asker.gap("row_count", reason, "the rows could not be sampled", draft.database, draft.name)
         return
     if "row_count" in asked:
