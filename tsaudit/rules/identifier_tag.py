@@ -86,8 +86,7 @@ def _reason(case: Case, measurement: Measurement, tag: Tag) -> tuple[str, float,
 
     values = tag.values.value if tag.values else 0
     limit = case.limit("max_ids", measurement)
-    kind = shapes.classify(tag.sample).kind
-    if kind in shapes.IDENTIFIER_KINDS and values > limit.value:
+    if values > limit.value and (kind := shapes.classify(tag.sample).kind) in shapes.IDENTIFIER_KINDS:
         return f"{many(values, 'value')} shaped like ids ({kind.replace('_', ' ')})", values, limit
     limit, rows = case.limit("max_values_per_row", measurement), measurement.rows
     if rows is not None and rows.value and values >= case.limit("min_values", measurement).value:

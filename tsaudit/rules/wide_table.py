@@ -22,8 +22,8 @@ from tsaudit.rule import Case, Threshold, rule, subject_of
             200,
             "columns",
             "InfluxDB Cloud Serverless allows as many per measurement: "
-            "https://docs.influxdata.com/influxdb3/cloud-serverless/admin/buckets/#column-limit; "
-            "house judgement that it suits other engines",
+            "https://docs.influxdata.com/influxdb3/cloud-serverless/admin/buckets/#column-limit "
+            "(house judgement that it suits other engines)",
         ),
         Threshold(
             "engine_columns",

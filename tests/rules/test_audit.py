@@ -1,0 +1,139 @@
+"""The pure stage: outcomes, gaps, limits, and one broken rule among others."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.builders import NOW, a_finding, a_measurement, a_profile
+from tsaudit.audit import audit, required_facts
+from tsaudit.finding import Finding, Outcome, Severity, Subject, Verdict
+from tsaudit.profile import Gap, Reason
+from tsaudit.rule import Case, LimitPolicy, Rule, Threshold, resolve_limit, rule
+from tsaudit.rules import all_rules
+from tsaudit.timeline import Timeline
+
+LIMIT = Threshold("max_things", 10, "things", "house judgement: ten", {"duckdb": (20, "https://duckdb.org")})
+
+
+@rule(
+    code="CAR999",
+    title="Too many things",
+    severity=Severity.WARN,
+    guidelines=("A1",),
+    engines={"duckdb", "influxdb1"},
+    requires={"series_listing"},
+    uses={"row_count"},
+    thresholds=(LIMIT,),
+    fixes={"sql": "DROP {table:q}; {table} {{x}}", "influxql": "DROP MEASUREMENT {table:q}"},
+)
+def too_many_things(case: Case) -> Iterator[Finding]:
+    """Things that are too many.
+
+    More of it.
+
+    ## Why it matters
+
+    They cost.
+    """
+    for measurement in case.measurements:
+        if measurement.name.startswith("bad"):
+            yield a_finding(Subject("main", measurement.name), fix=case.fix(table=measurement.name))
+        if measurement.name == "worst":
+            yield a_finding(Subject("main", "worst"), Severity.CRITICAL)
+
+
+@rule(code="CAR998", title="x", severity=Severity.WARN, guidelines=(), engines={"duckdb"}, requires=set(), fixes={})
+def broken(case: Case) -> Iterator[Finding]:
+    """Breaks."""
+    yield a_finding()
+    raise KeyError("surprise")
+
+
+def test_texts_when_read_from_the_docstring() -> None:
+    assert too_many_things.name == "too-many-things"
+    assert too_many_things.summary == "Things that are too many."
+    assert too_many_things.section("Why it matters") == "They cost."
+    assert too_many_things.section("Nothing") == ""
+
+
+def test_error_when_a_rule_breaks_and_the_others_go_on() -> None:
+    result = audit(a_profile(a_measurement("bad")), rules=[broken, too_many_things], now=NOW)
+    assert [r.outcome for r in result.results] == [Outcome.ERROR, Outcome.FAIL]
+    assert result.results[0].reason == "KeyError: 'surprise'"
+    assert result.results[0].findings == ()
+    assert result.results[0].verdict is Verdict.UNKNOWN
+    assert result.audited_at == NOW
+
+
+def test_order_when_findings_differ_in_severity() -> None:
+    profile = a_profile(a_measurement("bad_b"), a_measurement("bad_a"), a_measurement("worst"))
+    (result,) = audit(profile, rules=[too_many_things]).results
+    assert [f.subject.measurement for f in result.findings] == ["worst", "bad_a", "bad_b"]
+
+
+def test_gaps_when_a_fact_it_looks_at_is_missing() -> None:
+    for fact, outcome in (("series_listing", Outcome.OPEN), ("row_count", Outcome.OPEN), ("retention", Outcome.PASS)):
+        profile = a_profile(gaps=(Gap(fact, Reason.DENIED, "no right to read", "main"),))
+        (result,) = audit(profile, rules=[too_many_things]).results
+        assert result.outcome is outcome
+    (result,) = audit(
+        a_profile(a_measurement("bad"), gaps=(Gap("row_count", Reason.DENIED, "no", "main"),)), rules=[too_many_things]
+    ).results
+    assert (result.outcome, len(result.gaps)) == (Outcome.FAIL, 1)
+
+
+def test_facts_when_only_some_engines_are_meant() -> None:
+    assert required_facts("duckdb", [too_many_things]) == {"series_listing", "row_count"}
+    assert required_facts("sqlite", [too_many_things]) == frozenset()
+    assert "retention" in required_facts("influxdb1")
+    assert "retention" not in required_facts("duckdb")
+
+
+def test_same_result_when_the_same_profile_is_judged_again() -> None:
+    profile = a_profile(a_measurement("order"), a_measurement("Cpu.server-5.us-west.usage_user"))
+    assert audit(profile, now=NOW) == audit(profile, now=NOW)
+    assert len(audit(profile).results) == len(all_rules())
+
+
+def test_limit_when_resolved_from_the_most_special_place() -> None:
+    name = "too-many-things.max_things"
+    policy = LimitPolicy(everywhere={name: 1}, plan_name="p", plan={name: (2, "https://p")}, target={name: 3})
+    special = dataclasses.replace(policy, measurements={"http_*": {name: 4}, "*": {name: 5}})
+
+    def value(policy: LimitPolicy, engine: str = "duckdb", measurement: str | None = None) -> tuple[float, str]:
+        limit = resolve_limit("too-many-things", LIMIT, engine, policy, measurement)
+        return limit.value, limit.origin
+
+    assert value(special, measurement="http_in") == (4, "measurement http_*")
+    assert value(special, measurement="cpu") == (5, "measurement *")
+    assert value(special) == (3, "target")
+    assert value(dataclasses.replace(policy, target={})) == (2, "plan p")
+    assert value(LimitPolicy(everywhere={name: 1})) == (1, "all targets")
+    assert value(LimitPolicy()) == (20, "engine duckdb")
+    assert value(LimitPolicy(), "influxdb1") == (10, "default")
+
+
+def _case(engine: str) -> Case:
+    return Case(too_many_things, a_profile(engine=engine), Timeline(), LimitPolicy())
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.text())
+def test_fix_when_names_are_hostile(name: str) -> None:
+    quoted = '"' + name.replace('"', '""') + '"'
+    assert _case("duckdb").fix(table=name) == f"DROP {quoted}; {name} {{x}}"
+    assert _case("duckdb").quoted([name, "b"]) == f'{quoted}, "b"'
+    statement = _case("influxdb1").fix(table=name)
+    inner = statement.removeprefix('DROP MEASUREMENT "')[:-1]
+    assert '"' not in inner.replace("\\\\", "").replace('\\"', "")
+
+
+def test_family_when_taken_from_the_code() -> None:
+    families: dict[str, list[Rule]] = {}
+    for found in all_rules():
+        families.setdefault(found.family, []).append(found)
+    assert set(families) == {"cardinality", "tags", "fields", "names", "layout", "retention", "drift"}
