@@ -116,7 +116,7 @@ CASES = {
     "unknown key": (TARGET + "    engin: x\n", "5: targets[0].engin: unknown key, did you mean engine?"),
     "unknown key, nothing near": (
         TARGET + "slack: {zzz: 1}\n",
-        "5: slack.zzz: unknown key; known here: token, webhook, base_url",
+        "5: slack.zzz: unknown key; known here: token, webhook, digest, base_url",
     ),
     "unknown top key": (TARGET + "histroy: x\n", "5: histroy: unknown key, did you mean history?"),
     "missing": ("targets:\n  - name: a\n    engine: duckdb\n", "2: targets[0].url: is missing"),

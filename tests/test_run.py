@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
+from tests.alerts import slack_double
 from tests.builders import DAY, NOW
 from tests.databases import Dataset, Row, Table, times, write
 from tests.servers import Influxd
 from tsaudit import run
-from tsaudit.config import Incidents, Report, Settings, Target
+from tsaudit.config import Incidents, Owner, Report, Settings, Slack, Target
 from tsaudit.connector import Connection, Rows
 from tsaudit.connectors import open_connection
 from tsaudit.finding import UNREACHABLE_CODE, Verdict
@@ -183,6 +184,29 @@ class Killer:
 
     def close(self) -> None:
         self._connection.close()
+
+
+def test_digest_is_sent_once_when_the_last_target_of_the_day_was_audited(tmp_path: Path, store: Store) -> None:
+    targets = [
+        write(Dataset([a_table(text_numbers=True)]), "sqlite", tmp_path / f"{name}.db", name=name)
+        for name in ("a", "b")
+    ]
+    with slack_double.running() as slack:
+        settings = settings_for(
+            tmp_path,
+            *targets,
+            owners={"default": Owner(channel="#default")},
+            slack=Slack(token=SecretStr(slack_double.TOKEN), base_url=slack.base_url),
+        )
+        run.audit_target(targets[0], settings, store, day=DAY)
+        run.tell(settings, store)
+        alone = len(slack.messages)
+        run.audit_target(targets[1], settings, store, day=DAY)
+        run.tell(settings, store)
+        run.tell(settings, store)
+
+    assert alone == 1
+    assert len(slack.messages) == 3
 
 
 def test_as_of_is_now_while_the_day_lasts_and_its_end_afterwards() -> None:

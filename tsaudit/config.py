@@ -172,6 +172,8 @@ class Slack(Model):
     """Bot token with `chat:write` (and `channels:history`, to look up what a crash left in doubt)."""
     webhook: Secret | None = None
     """Incoming webhook: cannot edit, thread or be read back, so a crash may double a message."""
+    digest: bool = True
+    """Once the last target of a day has been audited, one message per owner with all that is open; none for nothing."""
     base_url: str = "https://slack.com/api/"
     """Of Slack's web API; change it for a proxy or a test."""
 

@@ -22,6 +22,7 @@ from tsaudit.connector import ConnectorError
 from tsaudit.connectors import open_connection
 from tsaudit.finding import UNREACHABLE_CODE, AuditResult, Finding, Outcome, RuleResult, Severity, Subject, Verdict
 from tsaudit.history import incidents
+from tsaudit.history.compaction import compact
 from tsaudit.history.store import Store
 from tsaudit.plans import limit_policy
 from tsaudit.profile import Profile, Reason, utc_now
@@ -94,6 +95,7 @@ def audit_target(
         run_url=run_url,
     )
     alerts.queue(store, settings, changes, context)
+    compact(store, target.name, day)
     say(f"verdict {result.verdict}")
     return AuditRun(
         target=target.name,
@@ -128,17 +130,26 @@ def audit_targets(
 
     with ThreadPoolExecutor(max_workers=max(1, workers), thread_name_prefix="tsaudit") as pool:
         futures = {pool.submit(one, target): target for target in targets}
-        for future in as_completed(futures):
-            try:
-                yield future.result()
-            except Exception as error:
-                # Whatever broke for one target must be seen as its failure, and must not take the others along.
-                text = f"{type(error).__name__}: {error}"
-                yield AuditRun(futures[future].name, day, None, None, (), None, 0.0, text)
+        try:
+            for future in as_completed(futures):
+                try:
+                    yield future.result()
+                except Exception as error:
+                    # Whatever broke for one target must be seen as its failure, and must not take the others along.
+                    text = f"{type(error).__name__}: {error}"
+                    yield AuditRun(futures[future].name, day, None, None, (), None, 0.0, text)
+        finally:
+            # The caller gave up: what runs is let finish, what waits is not begun.
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def tell(settings: Settings, store: Store, out: Progress = print) -> alerts.SendReport:
-    """Send what is queued. Messages that could not be sent stay queued; the report says so."""
+    """Send what is queued, and with the last target of a day the day's digest.
+
+    Messages that could not be sent stay queued; the report says so.
+    """
+    if day := _digest_day(settings, store):
+        alerts.queue_digest(store, settings, day)
     return alerts.send(store, settings, out)
 
 
@@ -200,6 +211,15 @@ def _not_audited(failure: str, *, whole: bool) -> RuleResult:
         reason=failure,
         why=_UNREACHABLE_WHY,
     )
+
+
+def _digest_day(settings: Settings, store: Store) -> date | None:
+    """The day whose audits are complete: every target's newest. None while some are missing, or without Slack."""
+    if not settings.slack.digest or not (settings.slack.token or settings.slack.webhook):
+        return None
+    newest = store.newest_days()
+    days = {newest.get(target.name) for target in settings.targets}
+    return days.pop() if len(days) == 1 else None
 
 
 def _result_before(store: Store, target: str, day: date) -> AuditResult | None:

@@ -76,7 +76,8 @@ def kind(annotation: Any) -> str:
         return f"name: {kind(parts[1])}"
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return f"[{annotation.__name__}](#{annotation.__name__.lower()})"
-    return {str: "text", int: "whole number", float: "number", timedelta: "duration", SecretStr: "secret"}[annotation]
+    plain = {str: "text", bool: "true or false", int: "whole number", float: "number"}
+    return (plain | {timedelta: "duration", SecretStr: "secret"})[annotation]
 
 
 def default(field: FieldInfo) -> str:

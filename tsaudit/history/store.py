@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final, TypeVar
 
-from sqlalchemy import Connection, Engine, delete, insert, select, update
+from sqlalchemy import Connection, Engine, delete, func, insert, select, update
 
 from tsaudit.finding import AuditResult, Subject
 from tsaudit.history import database
@@ -101,6 +101,12 @@ class Store:
         """All targets ever audited, by name."""
         with self.reading() as connection:
             return list(connection.execute(select(snapshot.c.target).distinct().order_by("target")).scalars())
+
+    def newest_days(self) -> dict[str, date]:
+        """Each target ever audited, with its newest audited day."""
+        with self.reading() as connection:
+            query = select(snapshot.c.target, func.max(snapshot.c.day).label("day")).group_by(snapshot.c.target)
+            return {row.target: row.day for row in connection.execute(query)}
 
     def timeline(self, target: str, before: date, days: int = 90) -> Timeline:
         """All figures of the `days` days before the day, and the snapshot before it to compare with.
