@@ -1,7 +1,7 @@
 """A whole collect of 100,000 series in one measurement against the one listing it needs, read raw to its end.
 
-Both run against a real influxd, in turn; the medians are compared. Exits with 1 when the collect takes more than
-twice as long.
+Both run against a real influxd, in turn; the quickest of several rounds are compared, because whatever else the machine
+does can only slow them down. Exits with 1 when the collect takes more than twice as long.
 """
 
 from __future__ import annotations
@@ -62,9 +62,12 @@ def _compare(audit: Callable[[], None], listing: Callable[[], None]) -> int:
             began = time.perf_counter()
             run()
             seconds[name].append(time.perf_counter() - began)
-    collect_s, listing_s = (statistics.median(seconds[name]) for name in ("collect", "listing"))
+    collect_s, listing_s = (min(seconds[name]) for name in ("collect", "listing"))
+    middle = statistics.median(seconds["collect"]) / statistics.median(seconds["listing"])
     ratio = collect_s / listing_s
-    print(f"collect {collect_s:.3f} s, one listing {listing_s:.3f} s: {ratio:.2f}x (at most {MOST:g}x)")
+    print(
+        f"collect {collect_s:.3f} s, one listing {listing_s:.3f} s: {ratio:.2f}x (at most {MOST:g}x; medians {middle:.2f}x)"
+    )
     return 0 if ratio <= MOST else 1
 
 

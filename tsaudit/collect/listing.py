@@ -86,7 +86,8 @@ class _Reservoir:
         """Draw a number for each tag set, and keep those with the lowest."""
         drawn: np.ndarray = self._random.random(batch.num_rows)
         limit = self._kept[-1][0] if len(self._kept) == SERIES_KEPT else 1.0
-        lowest = [int(i) for i in drawn.argsort()[:SERIES_KEPT] if drawn[i] < limit]
+        below = (drawn < limit).nonzero()[0]
+        lowest = [int(i) for i in below[drawn[below].argsort()[:SERIES_KEPT]]]
         if lowest:
             rows = batch.take(lowest).to_pylist()
             new = [(float(drawn[i]), row) for i, row in zip(lowest, rows, strict=True)]

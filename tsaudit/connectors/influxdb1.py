@@ -145,20 +145,19 @@ class InfluxConnection:
 
 def _documents(response: urllib3.BaseHTTPResponse, deadline: float, rows: Rows) -> Iterator[dict[str, Any]]:
     """The JSON documents of a chunked answer, one line each, as they arrive."""
-    rest = b""
-    while True:
+    parts: list[bytes] = []
+    data = b"..."
+    while data:
         _wait_at_most(response, deadline)
         # What is there, and no waiting until the buffer is full: the deadline holds for a server that drips, too.
         data = response.read1(_READ_BYTES)
         rows.bytes = (rows.bytes or 0) + len(data)
-        *lines, rest = (rest + data).split(b"\n")
-        for line in lines:
-            if line.strip():
-                yield _document(line)
-        if not data:
-            break
-    if rest.strip():
-        yield _document(rest)
+        *ends, rest = data.split(b"\n")
+        for end in ends:
+            yield from _documents_in(b"".join([*parts, end]))
+            parts.clear()
+        parts.append(rest)
+    yield from _documents_in(b"".join(parts))
 
 
 def _wait_at_most(response: urllib3.BaseHTTPResponse, deadline: float) -> None:
@@ -171,7 +170,10 @@ def _wait_at_most(response: urllib3.BaseHTTPResponse, deadline: float) -> None:
         socket.settimeout(left)
 
 
-def _document(line: bytes) -> dict[str, Any]:
+def _documents_in(line: bytes) -> Iterator[dict[str, Any]]:
+    """The document in one line; none in an empty one."""
+    if not line.strip():
+        return
     try:
         document = json.loads(line)
     except ValueError as error:
@@ -180,7 +182,7 @@ def _document(line: bytes) -> dict[str, Any]:
         raise FactError(Reason.FAILED, "the answer is not an object; is a proxy in between?")
     if "error" in document:
         raise _said(str(document["error"]))
-    return document
+    yield document
 
 
 def _results(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
