@@ -117,8 +117,8 @@ GUIDELINES: Final = (
     _guideline(
         "A7",
         "Not too many measurements or tables",
-        "I2 I3 TS GR",
-        {"SQL": "a table is one more row in the catalogue", "MG": "H1 judges families of collections"},
+        "I2 I3 TS GR SQL",
+        {"MG": "H1 judges families of collections"},
     ),
     _guideline("A8", "The tag that makes the series is known", "I2 GR TS SQL", _I3_VALUES | _NO_TAGS),
     _guideline(

@@ -24,6 +24,7 @@ class Plan:
 
 
 _CLOUD: Final = "https://docs.influxdata.com/influxdb/cloud/account-management/limits/"
+_GLOSSARY: Final = "https://docs.influxdata.com/influxdb/cloud/reference/glossary/"
 _INFLUX1: Final = "https://docs.influxdata.com/influxdb/v1/administration/config/"
 
 
@@ -34,9 +35,13 @@ def _series(value: float, source: str) -> dict[str, tuple[float, str]]:
     }
 
 
+def _cloud_series(value: float) -> dict[str, tuple[float, str]]:
+    return _series(value, _CLOUD) | {"high-series-cardinality.count_fields": (1, f"{_GLOSSARY}#series")}
+
+
 _ALL: Final = (
-    Plan("influxdb-cloud-free", "InfluxDB Cloud (TSM), free plan", _series(10_000, _CLOUD)),
-    Plan("influxdb-cloud-usage", "InfluxDB Cloud (TSM), usage-based plan", _series(1_000_000, _CLOUD)),
+    Plan("influxdb-cloud-free", "InfluxDB Cloud (TSM), free plan", _cloud_series(10_000)),
+    Plan("influxdb-cloud-usage", "InfluxDB Cloud (TSM), usage-based plan", _cloud_series(1_000_000)),
     Plan(
         "influxdb1-default",
         "InfluxDB 1.x with the settings it is delivered with",

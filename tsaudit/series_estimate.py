@@ -26,6 +26,29 @@ MAX_SERIES: Final = Threshold(
 """Of high-series-cardinality. Other rules forecast the day on which that rule's limit is reached."""
 
 
+COUNT_FIELDS: Final = Threshold(
+    "count_fields",
+    0,
+    "1: each field of a tag set is a series of its own; 0: it is not",
+    "house judgement: as InfluxDB OSS and SQL engines see it; InfluxDB Cloud counts fields, "
+    "https://docs.influxdata.com/influxdb/cloud/reference/glossary/#series",
+)
+"""Of high-series-cardinality."""
+
+
+def series_of(case: Case, measurement: Measurement) -> int | None:
+    """Series as the limit counts them; None when the tag sets were not counted."""
+    if measurement.series is None:
+        return None
+    return measurement.series.value * (max(len(measurement.fields), 1) if counts_fields(case) else 1)
+
+
+def counts_fields(case: Case) -> bool:
+    """Whether each field makes a series of its own."""
+    engine, policy = case.profile.engine, case.policy
+    return bool(resolve_limit("high-series-cardinality", COUNT_FIELDS, engine, policy).value)
+
+
 def series_limit(case: Case, measurement: Measurement | None = None) -> Limit:
     """The limit of high-series-cardinality on the measurement, or on databases and targets."""
     name = measurement.name if measurement else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from tests.builders import a_count, a_measurement, a_profile, a_source, a_tag
+from tests.builders import a_count, a_field, a_measurement, a_profile, a_source, a_tag
 from tests.rules.cases import Case, dataset, hosts, judge, table
 from tsaudit.audit import audit
 from tsaudit.finding import Outcome, Severity, Subject
@@ -109,4 +109,17 @@ def test_fix_when_a_tag_is_to_blame() -> None:
     (finding,) = judge(rule, a_profile(measurement, engine="influxdb1"), LIMIT).findings
     assert finding.guilty == "user_id"
     assert finding.share == 0.975
+    assert finding.message.endswith("; tag user_id of requests makes 98 % of them.")
     assert 'SELECT * INTO "requests_new" FROM "requests" WHERE time >= now() - 1d GROUP BY "host"' in finding.fix
+
+
+def test_fields_counted_in_when_the_plan_does_so() -> None:
+    """The guide's air sensors: 8 sensors x 3 fields are 24 series."""
+    fields = tuple(a_field(name) for name in ("co", "humidity", "temperature"))
+    sensors = a_measurement("airSensors", 8, tags=(a_tag("sensor_id", 8),), fields=fields)
+    database = Database("main", a_count(8))
+    profile = a_profile(sensors, databases=(database,))
+    (finding,) = judge(rule, profile, {"max_series": 23, "count_fields": 1}).findings
+    assert finding.observed == 24
+    assert finding.message == "24 series (tag sets x fields), 104.3 % of the limit of 23."
+    assert judge(rule, profile, {"max_series": 23}).outcome is Outcome.PASS

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from tsaudit.finding import Evidence, Finding, Limit, Severity, Subject
 from tsaudit.phrases import number, percent
-from tsaudit.profile import Count, Measurement
+from tsaudit.profile import Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
-from tsaudit.series_estimate import MAX_SERIES, guilty_tag, share_of
+from tsaudit.series_estimate import COUNT_FIELDS, MAX_SERIES, counts_fields, guilty_tag, series_of, share_of
 from tsaudit.statements import copy_without_tags
 
 
@@ -22,13 +23,13 @@ from tsaudit.statements import copy_without_tags
     uses={"database_series"},
     thresholds=(
         MAX_SERIES,
+        COUNT_FIELDS,
         Threshold("warn_ratio", 0.8, "share of the limit", "house judgement: leaves time to act before writes fail"),
     ),
     fixes={
         "influxql": (
             "Take tag {tag} out of {measurement}: write it as a field. What is stored can be converted day by day "
-            "(points "
-            "that then share tags and time overwrite each other): {copy}. When all of it is copied and checked: "
+            "(points that then share tags and time overwrite each other): {copy}. When all is copied and checked: "
             "DROP MEASUREMENT {measurement:q}. Or shorten the retention: idle series go with their shards."
         ),
         "sql": (
@@ -40,7 +41,8 @@ from tsaudit.statements import copy_without_tags
 def high_series_cardinality(case: Case) -> Iterator[Finding]:
     """Databases and measurements whose series come near `max_series` or exceed it.
 
-    A series is one set of tag values of one measurement. Each measurement is compared, then each database, then the
+    A series is one set of tag values of one measurement; with `count_fields: 1`, as in the plans of InfluxDB Cloud, one
+    such set and one field. Each measurement is compared, then each database, then the
     whole target; a wider finding is left out where a narrower one already says as much.
 
     ## Why it matters
@@ -68,27 +70,39 @@ def high_series_cardinality(case: Case) -> Iterator[Finding]:
     - Resolve high cardinality: https://docs.influxdata.com/influxdb/v2/write-data/best-practices/resolve-high-cardinality/
     """
     found: list[Finding] = []
-    for measurement in case.measurements:
-        if measurement.series is not None:
-            limit = case.limit("max_series", measurement)
-            found += _judge(case, subject_of(measurement), measurement.series.value, limit, [measurement])
-    for database in case.profile.databases:
-        inside = [m for m in case.measurements if m.database == database.name]
-        total = _total(database.series, inside)
-        if total is not None:
-            wider = _judge(case, Subject(database.name), total, case.limit("max_series"), inside)
-            found += [f for f in wider if not _already_said(f, found)]
-    if case.profile.series is not None:
-        wider = _judge(case, Subject(), case.profile.series, case.limit("max_series"), case.measurements)
-        found += [f for f in wider if not _already_said(f, found)]
+    for scope in _scopes(case):
+        finding = _judge(case, scope)
+        if finding and (scope.subject.measurement or not _already_said(finding, found)):
+            found.append(finding)
     yield from found
 
 
-def _total(own: Count | None, inside: Sequence[Measurement]) -> int | None:
-    if own is not None:
-        return own.value
-    counts = [m.series.value for m in inside if m.series is not None]
-    return sum(counts) if len(counts) == len(inside) else None
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """What is compared with the limit: a measurement, a database or the target."""
+
+    subject: Subject
+    series: int | None
+    inside: Sequence[Measurement]
+
+
+def _scopes(case: Case) -> Iterator[_Scope]:
+    """The narrow ones first."""
+    yield from (_Scope(subject_of(m), series_of(case, m), [m]) for m in case.measurements)
+    totals = []
+    for database in case.profile.databases:
+        inside = [m for m in case.measurements if m.database == database.name]
+        # The database's own count knows no fields.
+        own = None if database.series is None or counts_fields(case) else database.series.value
+        totals.append(_sum([series_of(case, m) for m in inside]) if own is None else own)
+        yield _Scope(Subject(database.name), totals[-1], inside)
+    yield _Scope(Subject(), _sum(totals), case.measurements)
+
+
+def _sum(counts: Sequence[int | None]) -> int | None:
+    """None when one of them is not known."""
+    known = [c for c in counts if c is not None]
+    return sum(known) if len(known) == len(counts) else None
 
 
 def _already_said(wider: Finding, found: Sequence[Finding]) -> bool:
@@ -97,19 +111,22 @@ def _already_said(wider: Finding, found: Sequence[Finding]) -> bool:
     )
 
 
-def _judge(case: Case, subject: Subject, series: int, limit: Limit, inside: Sequence[Measurement]) -> Iterator[Finding]:
-    warn_at = limit.value * case.limit("warn_ratio").value
-    if series < warn_at or not series:
-        return
-    over = series > limit.value
-    known = sorted((m for m in inside if m.series is not None), key=lambda m: -(m.series.value if m.series else 0))
-    largest = known[0] if known else None
+def _judge(case: Case, scope: _Scope) -> Finding | None:
+    limit = case.limit("max_series", scope.inside[0] if scope.subject.measurement else None)
+    series = scope.series
+    if not series or series < limit.value * case.limit("warn_ratio").value:
+        return None
+    sizes = sorted(((series_of(case, m) or 0, i) for i, m in enumerate(scope.inside)), reverse=True)
+    largest = scope.inside[sizes[0][1]] if sizes else None
     guilty = guilty_tag(largest) if largest else None
-    share = share_of(guilty, largest.tag_sets) if guilty and largest and largest.tag_sets else None
-    yield Finding(
-        subject=subject,
-        severity=Severity.CRITICAL if over and limit.origin != "default" else Severity.WARN,
-        message=_message(series, limit, f"tag {guilty.tag} of {largest.name}" if guilty and largest else ""),
+    share, blame = None, ""
+    if largest and guilty and largest.tag_sets:
+        share = share_of(guilty, largest.tag_sets) * sizes[0][0] / series
+        blame = f"; tag {guilty.tag} of {largest.name} makes {percent(share)} of them"
+    return Finding(
+        subject=scope.subject,
+        severity=Severity.CRITICAL if series > limit.value and limit.origin != "default" else Severity.WARN,
+        message=f"{_message(case, series, limit)}{blame}.",
         fix=_fix(case, largest, guilty.tag if guilty else None),
         observed=series,
         limit=limit,
@@ -117,19 +134,18 @@ def _judge(case: Case, subject: Subject, series: int, limit: Limit, inside: Sequ
         guilty=guilty.tag if guilty else None,
         share=share,
         evidence=tuple(
-            Evidence(f"series in {m.name}", f"{number(m.series.value)} ({percent(m.series.value / series)})")
-            for m in known[:5]
-            if m.series is not None
+            Evidence(f"series in {scope.inside[i].name}", f"{number(size)} ({percent(size / series)})")
+            for size, i in sizes[:5]
         ),
         facts=("series_listing", "database_series"),
         source=largest.series.source if largest and largest.series else None,
     )
 
 
-def _message(series: int, limit: Limit, guilty: str) -> str:
+def _message(case: Case, series: int, limit: Limit) -> str:
     share = f"{percent(series / limit.value)} of" if limit.value else "above"
-    blame = f"; {guilty} makes most of them" if guilty else ""
-    return f"{number(series)} series, {share} the limit of {number(limit.value)}{blame}."
+    unit = "series (tag sets x fields)" if counts_fields(case) else "series"
+    return f"{number(series)} {unit}, {share} the limit of {number(limit.value)}"
 
 
 def _fix(case: Case, measurement: Measurement | None, tag: str | None) -> str:

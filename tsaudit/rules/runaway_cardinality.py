@@ -12,7 +12,7 @@ from tsaudit.finding import Evidence, Finding, Forecast, Limit, Severity, Subjec
 from tsaudit.phrases import many, number, percent
 from tsaudit.profile import Count, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
-from tsaudit.series_estimate import series_limit
+from tsaudit.series_estimate import series_limit, series_of
 from tsaudit.timeline import Point
 
 if TYPE_CHECKING:
@@ -122,9 +122,18 @@ def _judge(
         return None
     days, values = [p.day for p in points], [p.value for p in points]
     judged = growth.judge(days, values)
-    course = _Course(judged, growth.forecast(days, values, limit.value), _before(points, judged), points[-1])
+    # History counts tag sets; a limit that counts fields too is that much nearer.
+    reached = limit.value / _fields_per_series(case, subject)
+    course = _Course(judged, growth.forecast(days, values, reached), _before(points, judged), points[-1])
     severity = _severity(case, course, measurement)
     return _finding(case, subject, series, limit, course, severity, measurement) if severity else None
+
+
+def _fields_per_series(case: Case, subject: Subject) -> float:
+    """How many series, as the limit counts them, one tag set of the subject makes."""
+    inside = [m for m in case.measurements if subject_of(m) == subject or subject == Subject(m.database)]
+    sizes = [(size, m.series.value) for m in inside if m.series is not None and (size := series_of(case, m))]
+    return sum(size for size, _ in sizes) / sum(sets for _, sets in sizes) if sizes else 1.0
 
 
 def _before(points: Sequence[Point], judged: Growth) -> Point:
