@@ -162,3 +162,12 @@ def test_measurement_alone_when_it_explains_the_database() -> None:
     profile = a_profile(a_measurement(series=20_000), databases=(Database("main", a_count(20_000)),))
     result = judge(rule, profile, timeline=history_of(profile, DOUBLING, "host"))
     assert [f.subject for f in result.findings] == [Subject("main", "cpu")]
+
+
+def test_target_when_the_engine_counts_no_series_by_database() -> None:
+    """A measurement that is new today has no history; the target has."""
+    profile = a_profile(a_measurement("old", 100), a_measurement("new", 30_000))
+    points = tuple(Point(DAY - timedelta(days=20 - i), 100.0) for i in range(20))
+    (finding,) = _judged(profile, Timeline(points={("series", Subject()): points})).findings
+    assert finding.subject == Subject()
+    assert finding.baseline == 100

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tsaudit.finding import Evidence, Finding, Forecast, Limit, Severity, Subject
 from tsaudit.phrases import many, number, percent
-from tsaudit.profile import Count, Measurement
+from tsaudit.profile import Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.series_estimate import series_limit, series_of
 from tsaudit.timeline import Point
@@ -79,16 +79,23 @@ def runaway_cardinality(case: Case) -> Iterator[Finding]:
     """
     found: list[Finding] = []
     for measurement in case.measurements:
-        limit = series_limit(case, measurement)
-        finding = _judge(case, subject_of(measurement), measurement.series, limit, measurement)
+        count = measurement.series
+        finding = _judge(case, subject_of(measurement), count.value if count else None, measurement)
         found += [finding] if finding else []
+    # New measurements have no history of their own; what holds them has.
     for database in case.profile.databases:
-        wider = _judge(case, Subject(database.name), database.series, series_limit(case), None)
-        if wider and not any(
-            f.subject.database == database.name and f.severity.rank >= wider.severity.rank for f in found
-        ):
-            found.append(wider)
+        count = database.series
+        found += _unless_said(_judge(case, Subject(database.name), count.value if count else None), found)
+    found += _unless_said(_judge(case, Subject(), case.profile.series), found)
     yield from found
+
+
+def _unless_said(wider: Finding | None, found: Sequence[Finding]) -> list[Finding]:
+    if wider is None or any(
+        f.severity.rank >= wider.severity.rank and wider.subject.database in ("", f.subject.database) for f in found
+    ):
+        return []
+    return [wider]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,15 +116,14 @@ class _Course:
         return self.growth.onset or self.before.day
 
 
-def _judge(
-    case: Case, subject: Subject, series: Count | None, limit: Limit, measurement: Measurement | None
-) -> Finding | None:
-    """The finding on one count; None when it does not run away."""
+def _judge(case: Case, subject: Subject, series: int | None, measurement: Measurement | None = None) -> Finding | None:
+    """The finding on one count; None when it does not run away, or is not known."""
     from tsaudit.analysis import growth
 
-    if series is None or series.value < case.limit("min_series", measurement).value:
+    if series is None or series < case.limit("min_series", measurement).value:
         return None
-    points = (*case.timeline.of("series", subject), Point(case.profile.day, series.value))
+    limit = series_limit(case, measurement)
+    points = (*case.timeline.of("series", subject), Point(case.profile.day, series))
     if len(points) < 2:
         return None
     days, values = [p.day for p in points], [p.value for p in points]
@@ -126,12 +132,12 @@ def _judge(
     reached = limit.value / _fields_per_series(case, subject)
     course = _Course(judged, growth.forecast(days, values, reached), _before(points, judged), points[-1])
     severity = _severity(case, course, measurement)
-    return _finding(case, subject, series, limit, course, severity, measurement) if severity else None
+    return _finding(case, subject, limit, course, severity, measurement) if severity else None
 
 
 def _fields_per_series(case: Case, subject: Subject) -> float:
     """How many series, as the limit counts them, one tag set of the subject makes."""
-    inside = [m for m in case.measurements if subject_of(m) == subject or subject == Subject(m.database)]
+    inside = [m for m in case.measurements if subject_of(m) == subject or subject in (Subject(m.database), Subject())]
     sizes = [(size, m.series.value) for m in inside if m.series is not None and (size := series_of(case, m))]
     return sum(size for size, _ in sizes) / sum(sets for _, sets in sizes) if sizes else 1.0
 
@@ -164,7 +170,6 @@ def _severity(case: Case, course: _Course, measurement: Measurement | None) -> S
 def _finding(
     case: Case,
     subject: Subject,
-    series: Count,
     limit: Limit,
     course: _Course,
     severity: Severity,
@@ -180,7 +185,7 @@ def _finding(
         fix=case.fix(tag=guilty, measurement=subject.measurement)
         if guilty
         else "Compare the tag values of its measurements with the snapshot before; the newest ones are the cause.",
-        observed=series.value,
+        observed=course.now.value,
         limit=limit,
         unit="series",
         baseline=course.before.value,
@@ -198,7 +203,7 @@ def _finding(
         since=course.since,
         forecast=course.forecast,
         facts=("series_listing", "tag_values", "database_series"),
-        source=series.source,
+        source=measurement.series.source if measurement and measurement.series else None,
     )
 
 
