@@ -246,7 +246,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which measurements were to be looked at: what is outside was not seen, which is not to say that it was not there."""
+    """Which measurements were to be looked at. What is outside was not seen, which does not say it was not there."""
 
     databases: tuple[str, ...] = ()
     """Empty for all."""
