@@ -8,7 +8,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -64,7 +64,7 @@ def run(config: Path, instance: dg.DagsterInstance, end: date, days: int = DAYS)
     job = definitions_of(plan).resolve_job_def(plan.job_name)
     report = None
     with _alone(World.of(settings).path), history(settings) as store:
-        _end_killed_runs(instance)
+        _end_killed_runs(instance, [shard.name for shard in plan.shards])
         world = _world(settings, store)
         to_write, to_audit = _to_do(world, store, end, days)
         for day in sorted({*to_write, *to_audit}):
@@ -142,12 +142,17 @@ def _why(outcome: dg.ExecuteInProcessResult) -> str:
     return "; ".join(" ".join(text.split()) for text in said if text)
 
 
-def _end_killed_runs(instance: dg.DagsterInstance) -> None:
+def _end_killed_runs(instance: dg.DagsterInstance, pools: Iterable[str]) -> None:
     """Give back what a demo that was killed still holds: its place in the pool, for which the next run would wait."""
     filters = dg.RunsFilter(tags={_DEMO_TAG: "1"}, statuses=[dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED])
     for left in instance.get_runs(filters):
         instance.report_run_failed(left, "the demo was killed during this run")
-        instance.event_log_storage.free_concurrency_slots_for_run(left.run_id)
+    storage = instance.event_log_storage
+    for pool in pools:
+        for slot in storage.get_concurrency_info(pool).claimed_slots:
+            holder = instance.get_run_by_id(slot.run_id)
+            if holder is None or holder.is_finished:
+                storage.free_concurrency_slots_for_run(slot.run_id)
 
 
 @contextmanager
