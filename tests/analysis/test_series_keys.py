@@ -53,6 +53,11 @@ def rows(batch: pa.RecordBatch) -> list[dict[str, str]]:
     return [{k: v for k, v in row.items() if v is not None} for row in batch.to_pylist()]
 
 
+def test_parse_keeps_an_equals_sign_when_it_is_the_end_of_a_tag_key():
+    assert rows(parse(pa.array(["m,a\\==1", "m,a\\==2"]))) == [{"a=": "1"}, {"a=": "2"}]
+    assert rows(parse(pa.array(["m,a\\==1", "m,b=2"]))) == [{"a=": "1"}, {"b": "2"}]
+
+
 @settings(deadline=None, max_examples=300)
 @given(MEASUREMENTS, st.lists(TAG_SETS, max_size=6))
 def test_parse_gives_back_the_tags_that_were_formatted(measurement, tag_sets):

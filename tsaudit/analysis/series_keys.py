@@ -155,17 +155,19 @@ def _columns(
     slices = pa.StringArray.from_buffers(len(edges) - 1, pa.py_buffer(edges), pa.py_buffer(text))
     columns = {}
     for name, mine in _alike(text, tokens, cuts) or _by_key(slices, np.flatnonzero(tokens.is_tag)):
-        column = _scattered(slices, 2 * mine + 1, row[mine], int(row[-1]) + 1)
-        plain = name.removeprefix(",").removesuffix("=")
+        plain, column = name, _scattered(slices, 2 * mine + 1, row[mine], int(row[-1]) + 1)
         if escapes:
-            plain = pc.replace_substring_regex(pa.scalar(plain), _ESCAPED, r"\1").as_py()
+            plain = pc.replace_substring_regex(pa.scalar(name), _ESCAPED, r"\1").as_py()
             column = pc.replace_substring_regex(column, _ESCAPED, r"\1")
         columns[plain] = column
     return columns
 
 
 def _alike(text: npt.NDArray[np.uint8], tokens: _Tokens, cuts: _Positions) -> list[tuple[str, _Positions]]:
-    """The tokens of each tag where all series have the same tags in the same order, as most do; empty otherwise."""
+    """Each tag's key, escaped as it stands, and its tokens, where all series have the same tags in the same order.
+
+    Most do; empty otherwise.
+    """
     series = int((~tokens.is_tag).sum())
     width, rest = divmod(len(tokens.end), series)
     if rest or tokens.is_tag[::width].any():
@@ -181,11 +183,11 @@ def _alike(text: npt.NDArray[np.uint8], tokens: _Tokens, cuts: _Positions) -> li
 
 
 def _by_key(slices: pa.StringArray, tags: _Positions) -> list[tuple[str, _Positions]]:
-    """The tokens of each tag, whatever tags a series has."""
+    """Each tag's key, escaped as it stands, and its tokens, whatever tags a series has."""
     if not len(tags):
         return []
     encoded = slices.take(pa.array(2 * tags)).dictionary_encode()
-    names = encoded.dictionary.to_pylist()
+    names = [between[1:-1] for between in encoded.dictionary.to_pylist()]
     code = encoded.indices.to_numpy().astype(np.min_scalar_type(len(names)))
     ends = np.cumsum(np.bincount(code, minlength=len(names)))[:-1]
     return list(zip(names, np.split(tags[np.argsort(code, kind="stable")], ends), strict=True))
