@@ -149,10 +149,12 @@ def _end_killed_runs(instance: dg.DagsterInstance, pools: Iterable[str]) -> None
         instance.report_run_failed(left, "the demo was killed during this run")
     storage = instance.event_log_storage
     for pool in pools:
-        for slot in storage.get_concurrency_info(pool).claimed_slots:
-            holder = instance.get_run_by_id(slot.run_id)
+        info = storage.get_concurrency_info(pool)
+        # Those that wait count too: the place would be given to one of them next.
+        for run_id in {slot.run_id for slot in info.claimed_slots} | {step.run_id for step in info.pending_steps}:
+            holder = instance.get_run_by_id(run_id)
             if holder is None or holder.is_finished:
-                storage.free_concurrency_slots_for_run(slot.run_id)
+                storage.free_concurrency_slots_for_run(run_id)
 
 
 @contextmanager
