@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-export DO_NOT_TRACK := 1
+export DAGSTER_DISABLE_TELEMETRY := 1
 export DAGSTER_HOME := $(CURDIR)/.dagster_home
 
 .PHONY: audit test dev lint types contracts unit golden bench servers clean
