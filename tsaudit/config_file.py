@@ -239,6 +239,6 @@ def _anchored_url(url: SecretStr, folder: Path) -> SecretStr:
 def _absolute(path: str, folder: Path) -> str:
     """`path` from `folder` on; a leading `~` is somebody's home, where there is such a person."""
     try:
-        return str(folder / Path(path).expanduser())
+        return os.path.normpath(folder / Path(path).expanduser())
     except RuntimeError:
-        return str(folder / path)
+        return os.path.normpath(folder / path)

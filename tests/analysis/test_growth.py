@@ -199,6 +199,17 @@ def test_no_forecast_without_growth():
     assert forecast([], [], 5) is None
 
 
+@pytest.mark.parametrize("days_of_growth", range(3, 15))
+def test_straight_growth_is_forecast_when_its_first_day_was_only_half_of_one(days_of_growth):
+    # A deployment in the middle of a day, then 3,072 new series on each: what the demo tells.
+    counts = [768.0] * 23 + [2304.0 + 3072 * day for day in range(days_of_growth)]
+    found = forecast(days(len(counts)), counts, 100_000)
+
+    truth = (100_000 - counts[-1]) / 3072
+    assert found is not None
+    assert found.days == pytest.approx(truth, rel=0.05)
+
+
 def test_a_limit_beyond_a_year_is_not_dated():
     ahead = forecast(days(60), [1000 + 10.0 * i for i in range(60)], 1e6)
     assert ahead is not None

@@ -186,17 +186,16 @@ def _continued(course: Course, draws: int, limit: float, history: Daily, random:
     x, logs = history.times[chosen] - history.times[-1], history.logs[chosen]
     basis = np.stack([np.ones_like(x), x], axis=1)
     if course.linear:
-        # Errors are relative ones, so large counts weigh less.
-        weights = np.exp(-logs)
-        target, goal = np.exp(logs), limit / history.season_peak
+        # Noise is relative, yet all points weigh the same: with relative weights the few first, small counts after the
+        # onset would tell the slope, and they include the day on which it had only just begun.
+        target, goal, size = np.exp(logs), limit / history.season_peak, np.exp(logs)
     else:
-        weights = np.ones_like(logs)
-        target, goal = logs, math.log(limit / history.season_peak)
-    fit: Array = np.linalg.pinv(basis * weights[:, None]) * weights
+        target, goal, size = logs, math.log(limit / history.season_peak), np.ones_like(logs)
+    fit: Array = np.linalg.pinv(basis)
     line = basis @ (fit @ target)
-    misfit = float(np.sqrt(np.mean(((target - line) * weights) ** 2)))
+    misfit = float(np.sqrt(np.mean(((target - line) / size.mean()) ** 2)))
     noise = max(history.noise, misfit) * (_SEASON_WIDENS if history.season_peak > 1 else 1.0)
-    coefficients = (line + _persistent_noise(draws, len(x), random) * noise / weights) @ fit.T
+    coefficients = (line + _persistent_noise(draws, len(x), random) * noise * size) @ fit.T
     level, slope = coefficients[:, 0], coefficients[:, 1]
     days: Array = np.where(slope > 0, (goal - level) / np.where(slope > 0, slope, 1.0), _HORIZON_DAYS)
     return days
