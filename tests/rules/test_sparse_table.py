@@ -66,7 +66,7 @@ def test_warning_when_a_column_empties() -> None:
     (finding,) = judge(rule, profile, timeline=history(0.0, 0.0, 0.1)).findings
     assert finding.severity is Severity.WARN
     assert finding.message == f"Nulls in f1 rose from 0 % on {DAY - timedelta(days=2)} to 30 %."
-    assert (finding.guilty, finding.since) == ("f1", DAY - timedelta(days=2))
+    assert (finding.guilty, finding.since) == ("f1", DAY - timedelta(days=1))
     assert judge(rule, profile, timeline=history(0.05, 0.1)).outcome is Outcome.PASS
     assert judge(rule, profile, {"max_rise": 0.2}, history(0.05, 0.1)).outcome is Outcome.FAIL
     assert judge(rule, profile).outcome is Outcome.PASS

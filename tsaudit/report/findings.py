@@ -200,7 +200,7 @@ def sentence(item: Item) -> str:
     if onset and onset.isoformat() not in message:
         clauses.append(f"it began on {words.long_day(onset)}")
     left = days_left(finding)
-    if left:
+    if left and " is reached" not in message:
         clauses.append(left)
     return f"{message}; {words.listing(clauses)}." if clauses else f"{message}."
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from datetime import timedelta
 
 from tsaudit.finding import Evidence, Finding, Severity
 from tsaudit.phrases import listed, many, percent
@@ -90,7 +91,15 @@ def _judge(case: Case, measurement: Measurement, nulls: dict[str, Ratio]) -> Ite
         finding = _finding(case, measurement, nulls, [risen[1]], Severity.WARN, message, now)
         limit = case.limit("max_rise", measurement)
         fix = _find_source(case, measurement, risen[1])
-        yield dataclasses.replace(finding, baseline=before.value, since=before.day, limit=limit, fix=fix)
+        yield dataclasses.replace(
+            finding,
+            observed=now - before.value,
+            unit=limit.unit,
+            baseline=None,
+            since=before.day + timedelta(days=1),
+            limit=limit,
+            fix=fix,
+        )
     elif empty:
         share = nulls[empty[0]].value
         message = f"{listed(empty)} hardly ever hold a value; {empty[0]} is null in {percent(share)} of the rows."
