@@ -3,17 +3,18 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 export DAGSTER_DISABLE_TELEMETRY := 1
-export DAGSTER_HOME := $(CURDIR)/.dagster_home
+HOME_OF_DAGSTER := $(CURDIR)/.dagster_home
+audit dev: export DAGSTER_HOME := $(HOME_OF_DAGSTER)
 
 .PHONY: audit test dev lint types contracts unit golden bench servers clean
 
-audit: $(VENV)/.audit $(DAGSTER_HOME)/dagster.yaml ## run the main job on the embedded demo and say where the report is
+audit: $(VENV)/.audit $(HOME_OF_DAGSTER)/dagster.yaml ## run the main job on the embedded demo and say where the report is
 	@$(BIN)/python -m dagster_project.demo
 
 test: lint servers ## lint, types, import contracts and all tests
 	$(BIN)/pytest -q -n 2 --cov --cov-report=term
 
-dev: $(VENV)/.dev $(DAGSTER_HOME)/dagster.yaml ## the Dagster UI with the code location, on loopback
+dev: $(VENV)/.dev $(HOME_OF_DAGSTER)/dagster.yaml ## the Dagster UI with the code location, on loopback
 	$(BIN)/dg dev
 
 lint: $(VENV)/.dev ## ruff, mypy --strict and the import contracts
@@ -43,8 +44,8 @@ $(VENV)/.dev: $(VENV)/.audit pyproject.toml
 	$(BIN)/pip install -q -e '.[duckdb,postgresql,ui]' --group dev
 	@touch $@
 
-$(DAGSTER_HOME)/dagster.yaml: dagster.yaml
-	@mkdir -p $(DAGSTER_HOME) && cp dagster.yaml $@
+$(HOME_OF_DAGSTER)/dagster.yaml: dagster.yaml
+	@mkdir -p $(HOME_OF_DAGSTER) && cp dagster.yaml $@
 
 clean: ## all that was built, the demo's history included
 	rm -rf $(VENV) .tsaudit .dagster_home build dist

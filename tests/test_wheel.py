@@ -26,7 +26,8 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(installed: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(installed)}
+    environment = {name: value for name, value in os.environ.items() if name != "DAGSTER_HOME"}
+    environment["PYTHONPATH"] = str(installed)
     command = [sys.executable, "-m", *arguments]
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 

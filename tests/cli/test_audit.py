@@ -215,11 +215,11 @@ def test_text_when_on_a_terminal_is_folded(capsys: pytest.CaptureFixture[str], m
 
 
 def test_text_when_names_are_hostile(capsys: pytest.CaptureFixture[str]) -> None:
-    nasty = a_finding(Subject("main", "cpu\x1b[2J\u202e\n"), Severity.CRITICAL, message="a\x07b", fix="c\r\nd")
+    nasty = a_finding(Subject("main", "cpu\x1b[2J\u202e\n"), Severity.CRITICAL, message="a\x07\nb", fix="c\r\nd")
     results.print_text(results.of_result(a_result(a_rule_result(nasty))), everything=False)
     text = capsys.readouterr().out
     assert all(line.isprintable() for line in text.splitlines())
-    assert len(text.splitlines()) == 4
+    assert len(text.splitlines()) == 5
 
 
 def test_text_when_a_rule_could_not_be_judged_says_why(capsys: pytest.CaptureFixture[str]) -> None:

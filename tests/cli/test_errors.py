@@ -196,6 +196,11 @@ def test_output_when_the_terminal_knows_few_characters() -> None:
     assert done.stderr == b""
 
 
+def _heed_interrupts() -> None:
+    """Tests run in the background of a shell have inherited that interrupts are ignored; a terminal's do not."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_interrupt_when_the_process_gets_the_signal(tmp_path: Path) -> None:
     program = (
         "import time, tsaudit.cli.options as o\n"
@@ -204,7 +209,12 @@ def test_interrupt_when_the_process_gets_the_signal(tmp_path: Path) -> None:
         "from tsaudit.cli import main\nmain(['audit'])\n"
     )
     process = subprocess.Popen(
-        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path
+        [sys.executable, "-c", program],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+        preexec_fn=_heed_interrupts,
     )
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
@@ -219,7 +229,11 @@ def test_interrupt_when_a_database_does_not_answer(tmp_path: Path) -> None:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
         (tmp_path / "tsaudit.yaml").write_text(f"targets: [{{name: a, engine: influxdb1, url: '{url}'}}]\n")
         process = subprocess.Popen(
-            [sys.executable, "-m", "tsaudit", "audit"], stderr=subprocess.PIPE, text=True, cwd=tmp_path
+            [sys.executable, "-m", "tsaudit", "audit"],
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=tmp_path,
+            preexec_fn=_heed_interrupts,
         )
         silent.settimeout(30)
         connection, _ = silent.accept()

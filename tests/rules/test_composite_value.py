@@ -55,7 +55,7 @@ def test_line_protocol_when_the_engine_is_influxdb() -> None:
 
 def test_statements_when_they_are_run() -> None:
     (finding,) = judge(rule, a_profile(a_measurement("home", tags=(a_tag("sensor", 2, SENSORS),)))).findings
-    statements = finding.fix[finding.fix.index("ALTER TABLE") : finding.fix.index(" Then write")]
+    statements = finding.fix[finding.fix.index("ALTER TABLE") : finding.fix.index("\nThen write")]
     with duckdb.connect() as connection:
         connection.execute("CREATE TABLE home (sensor VARCHAR)")
         connection.executemany("INSERT INTO home VALUES (?)", [[s] for s in SENSORS])

@@ -87,7 +87,7 @@ def print_text(found: dict[str, Any], everything: bool) -> None:
         click.echo(f"  {show.word(one['severity'], 8)}  ", nl=False)
         show.line(where)
         show.paragraph(one["message"], "    ")
-        show.paragraph(f"Fix: {one['fix']}", "    ")
+        show.paragraphs(f"Fix: {one['fix']}", "    ")
     if not everything and len(findings) > _WORST:
         show.line(f"  ... and {show.plural(len(findings) - _WORST, 'finding')} more; --all prints them")
     for reason, codes in _not_judged(found).items():

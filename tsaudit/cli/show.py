@@ -47,6 +47,12 @@ def paragraph(text: str, indent: str) -> None:
     click.echo(textwrap.indent(clean, indent))
 
 
+def paragraphs(text: str, indent: str) -> None:
+    """Each line of the text as a paragraph: for fixes, whose statements stand on lines of their own."""
+    for line in text.split("\n"):
+        paragraph(line, indent)
+
+
 def table(rows: Iterable[Sequence[str]], heads: Sequence[str] = (), indent: str = "", gap: str = "  ") -> None:
     """Rows in aligned columns, the first word of a state or verdict coloured; nothing at all for no rows."""
     body = [[printable(cell, _LONGEST) for cell in row] for row in rows]

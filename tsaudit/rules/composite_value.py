@@ -34,7 +34,8 @@ _VAGUE = frozenset({"id", "model", "name", "type", "kind", "version", "serial", 
             "Telegraf splits it on the way in with processors.regex or processors.strings."
         ),
         "sql": (
-            "Give each attribute a column and fill it from {key}: {statements} Then write them apart and drop {key}: "
+            "Give each attribute a column and fill it from {key}:\n{statements}\n"
+            "Then write them apart and drop {key}:\n"
             "ALTER TABLE {measurement:q} DROP COLUMN {key:q};"
         ),
     },
@@ -122,4 +123,4 @@ def _statements(case: Case, measurement: Measurement, key: str, composite: Compo
         before = text.find(part.example)
         values.append(f"{case.quoted([name])} = {f'substr({piece}, {before + 1})' if before > 0 else piece}")
     # All names are quoted, and the statement is shown, never run.
-    return " ".join([*adding, f"UPDATE {table} SET {', '.join(values)};"])  # noqa: S608
+    return "\n".join([*adding, f"UPDATE {table} SET {', '.join(values)};"])  # noqa: S608

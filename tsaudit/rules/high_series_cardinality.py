@@ -34,7 +34,7 @@ from tsaudit.statements import copy_without_tags
         ),
         "sql": (
             "Keep {tag} as a plain column of {measurement}, outside its key and its indexes, or store it in coarser "
-            "values. Rebuild without it: CREATE TABLE {new:q} AS SELECT {keep_columns} FROM {measurement:q};"
+            "values. Rebuild without it:\nCREATE TABLE {new:q} AS SELECT {keep_columns} FROM {measurement:q};"
         ),
     },
 )

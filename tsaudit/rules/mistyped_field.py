@@ -38,8 +38,8 @@ _AS_WRITTEN = {"integer": "42i", "float": "42.5", "boolean": "true", "time": "17
         ),
         "duckdb": "ALTER TABLE {measurement:q} ALTER COLUMN {field:q} TYPE {type};",
         "sqlite": (
-            "ALTER TABLE {measurement:q} ADD COLUMN {new:q} {type}; UPDATE {measurement:q} SET {new:q} = "
-            "CAST({field:q} AS {type}); ALTER TABLE {measurement:q} DROP COLUMN {field:q};"
+            "ALTER TABLE {measurement:q} ADD COLUMN {new:q} {type};\nUPDATE {measurement:q} SET {new:q} = "
+            "CAST({field:q} AS {type});\nALTER TABLE {measurement:q} DROP COLUMN {field:q};"
         ),
         "sql": "ALTER TABLE {measurement:q} ALTER COLUMN {field:q} TYPE {type} USING {field:q}::{type};",
     },

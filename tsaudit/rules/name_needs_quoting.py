@@ -30,7 +30,7 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
             "{measurement:q}. "
             "Stored data: {renames}"
         ),
-        "sql": "Rename them: {renames} Until then quote them in every query: SELECT {quoted} FROM {measurement:q};",
+        "sql": "Rename them:\n{renames}\nUntil then quote them in every query: SELECT {quoted} FROM {measurement:q};",
     },
 )
 def name_needs_quoting(case: Case) -> Iterator[Finding]:
@@ -138,4 +138,4 @@ def _renames(case: Case, measurement: Measurement | None, bad: Iterable[str]) ->
     # The table last: the statements before still go by its old name.
     names = sorted(bad, key=lambda name: name not in measurement.columns)
     statements = [rename(case, measurement, name, _plain(name, reserved)) for name in names[:5]]
-    return (" " if case.profile.engine not in INFLUXQL_ENGINES else "; ").join(statements)
+    return ("\n" if case.profile.engine not in INFLUXQL_ENGINES else "; ").join(statements)

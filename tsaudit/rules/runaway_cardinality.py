@@ -41,13 +41,13 @@ if TYPE_CHECKING:
         "influxql": (
             "Stop writing {tag} of {measurement} as a tag, today: write it as a field. What is stored goes with its "
             "shards, or, "
-            "series by series, with DROP SERIES FROM {measurement:q} WHERE {tag:q} = '...'. See some of its values: "
+            "series by series, with DROP SERIES FROM {measurement:q} WHERE {tag:q} = '...'. See some of its values:\n"
             "SHOW TAG VALUES FROM {measurement:q} WITH KEY = {tag:q} LIMIT 20"
         ),
         "sql": (
-            "Find what writes new values of {tag}: SELECT {tag:q}, count(*) FROM {measurement:q} GROUP BY 1 ORDER "
-            "BY 2 LIMIT 20; "
-            "then keep it out of the key, or write coarser values."
+            "Find what writes new values of {tag}:\nSELECT {tag:q}, count(*) FROM {measurement:q} GROUP BY 1 ORDER "
+            "BY 2 LIMIT 20;\n"
+            "Then keep it out of the key, or write coarser values."
         ),
     },
 )

@@ -125,7 +125,7 @@ def _find_source(case: Case, measurement: Measurement, column: str) -> str:
     by, group = (f"{tags}, ", f" GROUP BY {tags} ORDER BY filled") if tags else ("", "")
     column, table = case.quoted([column]), case.quoted([measurement.name])
     statement = f"SELECT {by}count(*) AS total, count({column}) AS filled FROM {table}{group};"  # noqa: S608 -- shown, never run
-    return f"Find the source that stopped sending it: {statement} If that was meant, drop the column."
+    return f"Find the source that stopped sending it:\n{statement}\nIf that was meant, drop the column."
 
 
 def _finding(
