@@ -1,0 +1,93 @@
+"""The seams held fast: one real profile, what it is judged to be, and what its owner is told.
+
+The profile is the demo's, twelve days after its deployment. `make golden` writes the other two files anew.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from tsaudit import alerts
+from tsaudit.audit import audit
+from tsaudit.config import Owner, Settings, Target
+from tsaudit.finding import AuditResult, Subject
+from tsaudit.history import deliveries, incidents
+from tsaudit.history.store import Store
+from tsaudit.jsonfile import from_json, to_json
+from tsaudit.profile import Profile
+from tsaudit.rule import LimitPolicy
+from tsaudit.timeline import Point, Timeline
+
+GOLDEN = Path(__file__).parent / "golden"
+HTTP = Subject("main", "http_requests")
+
+
+def golden(name: str, text: str) -> None:
+    path = GOLDEN / name
+    if os.environ.get("TSAUDIT_REBASELINE"):
+        path.write_text(text)
+    assert text == path.read_text()
+
+
+@pytest.fixture(scope="module")
+def profile() -> Profile:
+    return from_json(Profile, (GOLDEN / "profile.json").read_bytes())
+
+
+@pytest.fixture(scope="module")
+def result(profile: Profile) -> AuditResult:
+    """The profile after 23 quiet days and eleven on which series were added."""
+    counts = [768.0] * 23 + [2304.0 + 3072 * day for day in range(11)]
+    first = profile.day - timedelta(days=len(counts))
+    series = tuple(Point(first + timedelta(days=i), count) for i, count in enumerate(counts))
+    ids = tuple(Point(p.day, p.value - 768) for p in series if p.value > 768)
+    request_id = Subject("main", "http_requests", "request_id")
+    timeline = Timeline(points={("series", HTTP): series, ("tag_values", request_id): ids})
+    policy = LimitPolicy(target={"high-series-cardinality.max_series": 100_000})
+    return audit(profile, timeline, policy, now=datetime(2026, 11, 21, tzinfo=UTC))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store.open(f"sqlite:///{tmp_path}/history.db") as opened:
+        yield opened
+
+
+@pytest.mark.golden
+def test_profile_reads_back_as_it_was_written(profile: Profile) -> None:
+    assert to_json(profile, indent=1).decode() + "\n" == (GOLDEN / "profile.json").read_text()
+
+
+@pytest.mark.golden
+def test_profile_is_judged_as_reviewed(result: AuditResult) -> None:
+    golden("audit.json", to_json(result, indent=1).decode() + "\n")
+
+
+@pytest.mark.golden
+def test_owner_is_told_as_reviewed(profile: Profile, result: AuditResult, store: Store) -> None:
+    target = Target(name=profile.target, engine="duckdb", url=SecretStr("duckdb:///demo.duckdb"))
+    settings = Settings(owners={"default": Owner(channel="#data")}, targets=(target,))
+    store.save(profile, result, None)
+    changes = incidents.update(store, result, settings.incidents, alerts.owner_of(settings, target))
+    context = alerts.RunContext(
+        target=target.name,
+        engine=target.engine,
+        day=result.day,
+        verdict=result.verdict,
+        report_url="https://reports.example.com/demo/2026-11-20.html",
+        run_url="https://dagster.example.com/runs/1",
+    )
+
+    alerts.queue(store, settings, changes, context)
+
+    with store.reading() as connection:
+        told = deliveries.newest(connection, deliveries.thread_of("default", target.name), deliveries.Kind.ALERT)
+    assert told is not None
+    golden("slack.json", json.dumps(told.payload, indent=1, ensure_ascii=False) + "\n")
