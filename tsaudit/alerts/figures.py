@@ -43,7 +43,8 @@ def _lines(incident: Incident, day: date, *, full_values: bool) -> Iterator[tupl
         from tsaudit.analysis.shapes import redact
 
         show = str if full_values else redact
-        yield "Samples: " + ", ".join(show(s)[:60] for s in finding.samples[:_SAMPLES]), _LINE
+        alike = dict.fromkeys(show(s)[:60] for s in finding.samples[:_SAMPLES])
+        yield "Samples: " + ", ".join(alike), _LINE
     yield _since(finding, incident, day), _SHORT
     if finding.forecast is not None and finding.forecast.days:
         yield _ahead(finding.forecast, finding.forecast.days, finding.unit), _LINE
