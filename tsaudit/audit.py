@@ -59,7 +59,7 @@ def _apply(rule: Rule, profile: Profile, timeline: Timeline, policy: LimitPolicy
             gaps=gaps,
             reason=reason,
             limits=limits,
-            why=rule.section("Why it matters"),
+            why=" ".join(rule.section("Why it matters").split()),
         )
 
     if profile.engine not in rule.engines:

@@ -25,6 +25,7 @@ from tests.databases import (
     write_lines,
 )
 from tests.servers import ADMIN, Influxd
+from tsaudit.audit import audit
 from tsaudit.collect import collect, probe
 from tsaudit.config import Target
 from tsaudit.connector import ConnectorError
@@ -65,6 +66,13 @@ def test_guilty_tag_of_many_series(crowded_profile: Profile) -> None:
     assert left["user_id"] == (50, ())
     assert left["region"] == (1, ("host", "user_id"))
     assert {t.key: t.values.value for t in hits.tags if t.values} == {"host": 50, "region": 5, "user_id": 100_000}
+
+
+def test_audit_of_many_series_names_the_guilty_tag_and_those_that_depend_on_it(crowded_profile: Profile) -> None:
+    result = audit(crowded_profile)
+    found = {(rule.code, finding.subject.column, finding.guilty) for rule, finding in result.findings()}
+    assert ("CAR006", "user_id", "user_id") in found
+    assert {column for code, column, _ in found if code == "CAR003"} == {"host", "region"}
 
 
 def test_rows_of_many_series_are_sampled(crowded_profile: Profile) -> None:
