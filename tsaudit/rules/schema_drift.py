@@ -101,9 +101,9 @@ def _databases(old: Profile, new: Profile) -> Iterator[_Change]:
     before, after = {d.name for d in old.databases}, {d.name for d in new.databases}
     for name in sorted(before - after):
         if _was_visible(new, name):
-            yield _Change(
-                Subject(name), Severity.WARN, f"Database {name} is gone.", "its end", "dropped it", "there", "gone"
-            )
+            # Servers list what the user may read, so the list alone does not tell a lost right from a deletion.
+            message = f"Database {name} is no longer listed: it was dropped, or the audit lost the right to read it."
+            yield _Change(Subject(name), Severity.WARN, message, "its end", "dropped it", "there", "not listed")
     for name in sorted(after - before):
         if _was_visible(old, name):
             yield _Change(Subject(name), Severity.INFO, f"Database {name} is new.", "it", "made it", after="new")
