@@ -7,8 +7,7 @@ from typing import Any
 
 from tsaudit.config import Path, inconsistencies
 from tsaudit.config_words import nearest
-from tsaudit.connectors import AVAILABLE
-from tsaudit.dialect import ENGINES
+from tsaudit.dialect import AVAILABLE, ENGINES
 from tsaudit.plans import PLANS
 from tsaudit.rules import all_rules
 

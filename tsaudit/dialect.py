@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 ENGINES: Final = (
@@ -15,7 +16,18 @@ ENGINES: Final = (
     "timestream",
     "mongodb",
 )
-"""Every engine tsaudit names; which of them this version can audit, `tsaudit.connectors.AVAILABLE` says."""
+"""Every engine tsaudit names."""
+
+AVAILABLE: Final[Mapping[str, tuple[str, str | None]]] = {
+    "duckdb": ("tsaudit.connectors.sql", "duckdb"),
+    "sqlite": ("tsaudit.connectors.sql", None),
+    "influxdb1": ("tsaudit.connectors.influxdb1", None),
+}
+"""The engines this version can audit: to the module that connects, and the extra that installs its driver.
+
+None for the extra where the core brings the driver. Rules apply to an engine as soon as it stands here, and the tests
+then break and keep each of them on it.
+"""
 
 SQL_ENGINES: Final = frozenset({"duckdb", "sqlite", "postgresql", "influxdb3", "greptimedb", "timestream"})
 INFLUXQL_ENGINES: Final = frozenset({"influxdb1", "influxdb2"})

@@ -279,6 +279,12 @@ GUIDELINES: Final = (
 """All of them, in order."""
 
 
+def engines_of(ids: Iterable[str]) -> frozenset[str]:
+    """Where at least one of the guidelines matters, whether the engine can be audited yet or not."""
+    wanted = set(ids)
+    return frozenset().union(*(g.engines for g in GUIDELINES if g.id in wanted))
+
+
 def status(rules: Iterable[Rule]) -> tuple[Status, ...]:
     """Every guideline with the rules that check it. `rules` are normally `tsaudit.rules.all_rules()`."""
     known = tuple(rules)

@@ -9,8 +9,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from tsaudit.dialect import INFLUXQL_ENGINES, SQL_ENGINES, quote_identifier
+from tsaudit.dialect import AVAILABLE, INFLUXQL_ENGINES, SQL_ENGINES, quote_identifier
 from tsaudit.finding import Finding, Limit, Severity, Subject
+from tsaudit.guidelines import engines_of
 from tsaudit.profile import Measurement, Profile
 from tsaudit.timeline import Timeline
 
@@ -156,7 +157,7 @@ class Rule:
     """Of most of its findings; a finding may be milder or worse."""
     guidelines: tuple[str, ...]
     engines: frozenset[str]
-    """Where it applies, and where a test breaks and keeps it."""
+    """Those that can be audited and on which one of its guidelines matters; on each a test breaks and keeps it."""
     requires: frozenset[str]
     """Facts without which it cannot judge."""
     thresholds: tuple[Threshold, ...]
@@ -187,7 +188,6 @@ def rule(
     title: str,
     severity: Severity,
     guidelines: tuple[str, ...],
-    engines: set[str],
     requires: set[str],
     fixes: Mapping[str, str],
     thresholds: tuple[Threshold, ...] = (),
@@ -202,7 +202,7 @@ def rule(
             title=title,
             severity=severity,
             guidelines=guidelines,
-            engines=frozenset(engines),
+            engines=engines_of(guidelines) & AVAILABLE.keys(),
             requires=frozenset(requires),
             thresholds=thresholds,
             fixes=fixes,

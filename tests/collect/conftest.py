@@ -14,7 +14,8 @@ from tests.servers import Influxd
 from tsaudit.collect import collect
 from tsaudit.config import Target
 from tsaudit.connector import Connection, Rows
-from tsaudit.connectors import AVAILABLE, open_connection
+from tsaudit.connectors import open_connection
+from tsaudit.dialect import AVAILABLE
 from tsaudit.profile import Profile
 
 

@@ -15,8 +15,8 @@ import pytest
 from tests.databases import Dataset, Row, Table, times, write
 from tsaudit.config import Target
 from tsaudit.connector import ConnectorError, FactError
-from tsaudit.connectors import AVAILABLE, open_connection
-from tsaudit.dialect import ENGINES
+from tsaudit.connectors import open_connection
+from tsaudit.dialect import AVAILABLE, ENGINES
 from tsaudit.profile import Reason
 from tsaudit.queries import query_files
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.builders import NOW
 from tsaudit import queries
-from tsaudit.connectors import AVAILABLE
+from tsaudit.dialect import AVAILABLE
 from tsaudit.facts import FACTS
 
 FILES = [path for engine in AVAILABLE for path in queries.query_files(engine).values()]

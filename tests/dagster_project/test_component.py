@@ -13,7 +13,7 @@ from dagster.components.testing import create_defs_folder_sandbox
 from dagster_project.components import AuditComponent
 from tsaudit import config_file
 from tsaudit.config_file import ConfigError
-from tsaudit.connectors import AVAILABLE
+from tsaudit.dialect import AVAILABLE
 
 TARGET = {"name": "shop", "engine": "duckdb", "url": "duckdb:///shop.duckdb"}
 

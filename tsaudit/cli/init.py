@@ -73,7 +73,7 @@ def _say(file: Path, found: list[Found]) -> None:
 def _given(engine: str, url: str, name: str | None) -> Found:
     """The target that the options describe, its password moved out of the address."""
     from tsaudit.config_words import nearest
-    from tsaudit.connectors import AVAILABLE
+    from tsaudit.dialect import AVAILABLE
 
     if engine not in AVAILABLE:
         hint = nearest(engine, AVAILABLE) or f"; one of {', '.join(AVAILABLE)}"

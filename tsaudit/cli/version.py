@@ -14,7 +14,7 @@ from tsaudit.cli import show
 @click.command()
 def version() -> None:
     """Print versions, and the engines that can be audited here."""
-    from tsaudit.connectors import AVAILABLE
+    from tsaudit.dialect import AVAILABLE
 
     rows = [("tsaudit", __version__), ("python", platform.python_version())]
     for engine, (_, extra) in AVAILABLE.items():

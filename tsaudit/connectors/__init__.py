@@ -1,23 +1,17 @@
-"""The engines that can be audited, and the one way to open a connection to a target."""
+"""The one way to open a connection to a target."""
 
 from __future__ import annotations
 
 import difflib
 import importlib
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, cast
 
 from tsaudit.connector import Connection, Connector, ConnectorError
+from tsaudit.dialect import AVAILABLE
 
 if TYPE_CHECKING:
     from tsaudit.config import Target
-
-AVAILABLE: Final = {
-    "duckdb": ("tsaudit.connectors.sql", "duckdb"),
-    "sqlite": ("tsaudit.connectors.sql", None),
-    "influxdb1": ("tsaudit.connectors.influxdb1", None),
-}
-"""Engine to its module and the extra that installs its driver; None where the core brings it."""
 
 
 def open_connection(target: Target) -> AbstractContextManager[Connection]:

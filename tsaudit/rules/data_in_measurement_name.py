@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     title="Names of measurements hold data",
     severity=Severity.WARN,
     guidelines=("B2",),
-    engines={"influxdb1"},
     requires={"measurements", "field_types"},
     thresholds=(Threshold("min_names", 1, "names", "house judgement: raise it to leave small families alone"),),
     fixes={

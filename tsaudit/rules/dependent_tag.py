@@ -16,7 +16,6 @@ from tsaudit.series_estimate import estimate
     title="A tag is determined by another tag",
     severity=Severity.INFO,
     guidelines=("A3",),
-    engines={"duckdb", "sqlite", "influxdb1"},
     requires={"series_listing", "tag_values", "field_types"},
     thresholds=(
         Threshold(

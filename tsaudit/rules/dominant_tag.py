@@ -17,7 +17,6 @@ from tsaudit.statements import copy_without_tags
     title="One tag makes nearly all series",
     severity=Severity.WARN,
     guidelines=("A8",),
-    engines={"duckdb", "sqlite", "influxdb1"},
     requires={"series_listing"},
     thresholds=(
         Threshold("max_left_ratio", 0.1, "share of the series left without it", "house judgement: a tenfold reduction"),

@@ -18,7 +18,6 @@ from tsaudit.statements import copy_without_tags
     title="Too many series for the limit",
     severity=Severity.CRITICAL,
     guidelines=("A1",),
-    engines={"duckdb", "sqlite", "influxdb1"},
     requires={"series_listing"},
     uses={"database_series"},
     thresholds=(

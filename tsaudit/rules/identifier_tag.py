@@ -16,7 +16,6 @@ from tsaudit.statements import copy_without_tags
     title="A tag holds ids without bound",
     severity=Severity.WARN,
     guidelines=("A6",),
-    engines={"duckdb", "sqlite", "influxdb1"},
     requires={"tag_values"},
     uses={"row_count", "null_counts"},
     thresholds=(

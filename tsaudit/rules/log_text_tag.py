@@ -29,7 +29,6 @@ _MIXED = "texts with times or UUIDs in them"
     title="A tag holds log messages or other free text",
     severity=Severity.WARN,
     guidelines=("A5",),
-    engines={"duckdb", "sqlite", "influxdb1"},
     requires={"tag_values"},
     thresholds=(
         Threshold("min_values", 20, "values", "house judgement: fewer texts are a list somebody wrote down"),

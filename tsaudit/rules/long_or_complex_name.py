@@ -20,7 +20,6 @@ _SHORT = 24
     title="A name is long or made of many parts",
     severity=Severity.INFO,
     guidelines=("B1",),
-    engines={"duckdb", "sqlite", "influxdb1"},
     requires={"measurements", "tag_keys", "field_types"},
     thresholds=(
         Threshold("max_length", 64, "characters", "house judgement: what still fits a legend or a column heading"),

@@ -27,7 +27,6 @@ _SOURCE_KINDS = frozenset({"uuid", "ulid", "id", "mac", "ip", "hostname", "conta
     title="A field holds metadata",
     severity=Severity.WARN,
     guidelines=("C1",),
-    engines={"duckdb", "sqlite", "influxdb1"},
     requires={"field_types", "field_values"},
     uses={"row_count", "null_counts"},
     thresholds=(

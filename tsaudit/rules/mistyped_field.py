@@ -23,7 +23,6 @@ _AS_WRITTEN = {"integer": "42i", "float": "42.5", "boolean": "true", "time": "17
     title="A field has a type that does not fit its values",
     severity=Severity.WARN,
     guidelines=("C3",),
-    engines={"duckdb", "sqlite", "influxdb1"},
     requires={"field_types", "field_values"},
     uses={"row_count", "null_counts"},
     thresholds=(

@@ -22,7 +22,6 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
     title="Names that queries have to quote",
     severity=Severity.WARN,
     guidelines=("B5",),
-    engines={"duckdb", "sqlite", "influxdb1"},
     requires={"measurements", "tag_keys", "field_types"},
     fixes={
         "influxql": (

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     title="Series run away",
     severity=Severity.CRITICAL,
     guidelines=("A4",),
-    engines={"duckdb", "sqlite", "influxdb1"},
     requires={"series_listing", "tag_values"},
     uses={"database_series"},
     thresholds=(

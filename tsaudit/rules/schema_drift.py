@@ -19,7 +19,6 @@ _ROLES = _STRUCTURE | {"row_sample"}
     title="The schema changed since the last audit",
     severity=Severity.WARN,
     guidelines=("F3",),
-    engines={"duckdb", "sqlite", "influxdb1"},
     requires={"databases", "measurements", "tag_keys", "field_types"},
     fixes={
         "influxql": (

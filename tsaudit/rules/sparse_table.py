@@ -18,7 +18,6 @@ from tsaudit.timeline import Point
     title="A table is mostly empty cells",
     severity=Severity.WARN,
     guidelines=("D3",),
-    engines={"duckdb", "sqlite"},
     requires={"null_ratios", "field_types"},
     uses={"row_count"},
     thresholds=(

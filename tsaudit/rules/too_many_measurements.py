@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     title="Too many measurements",
     severity=Severity.WARN,
     guidelines=("A7",),
-    engines={"duckdb", "sqlite", "influxdb1"},
     requires={"measurements"},
     thresholds=(
         Threshold("max_measurements", 1_000, "measurements", "house judgement: more than anybody can know by name"),

@@ -16,7 +16,6 @@ from tsaudit.statements import copy_without_tags
     title="A measurement has too many tags",
     severity=Severity.WARN,
     guidelines=("D2",),
-    engines={"duckdb", "sqlite", "influxdb1"},
     requires={"tag_keys"},
     uses={"series_listing", "tag_values"},
     thresholds=(

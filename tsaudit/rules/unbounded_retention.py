@@ -16,7 +16,6 @@ from tsaudit.timeline import Point
     title="Data is kept forever",
     severity=Severity.WARN,
     guidelines=("F1",),
-    engines={"influxdb1"},
     requires={"retention"},
     uses={"database_series", "row_count"},
     thresholds=(

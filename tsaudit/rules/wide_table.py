@@ -14,7 +14,6 @@ from tsaudit.rule import Case, Threshold, rule, subject_of
     title="A table has too many columns",
     severity=Severity.WARN,
     guidelines=("D1",),
-    engines={"duckdb", "sqlite"},
     requires={"tag_keys", "field_types"},
     thresholds=(
         Threshold(

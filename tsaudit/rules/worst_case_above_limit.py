@@ -15,7 +15,6 @@ from tsaudit.series_estimate import contribution_evidence, estimate
     title="The tags allow more series than the limit",
     severity=Severity.INFO,
     guidelines=("A2",),
-    engines={"duckdb", "sqlite", "influxdb1"},
     requires={"series_listing", "field_types"},
     thresholds=(
         Threshold(
