@@ -1,0 +1,404 @@
+"""The values of one tag over time: which are new, which are gone, how long they live, and whether they ever end.
+
+A value is kept as a hash with the first and the last day it was seen, never as text. Up to `MAX_EXACT` values the set
+is exact; above, it becomes a bottom-k sketch: the `SKETCH_SIZE` values with the smallest hashes, a fair sample of all,
+each with its exact days. A sketch does not become exact again.
+
+The hash, version 1: the first 5 bytes of the 64-byte BLAKE2b of the value's UTF-8, read as a big-endian number, so that
+`printf %s eu-1 | b2sum | cut -c1-10` prints it. Sets of different hash versions never mix. A new value passes for an
+old one with a chance of values / 2^40: one in a million in a set of a million.
+
+What is observed must be the values that carried data on that day. A listing of all that the database still holds
+repeats each value for as long as it is retained, which hides that values end.
+
+How a history would keep it, per tag: the set of some day whole (`to_bytes`), and for each day after it only what
+changed (`delta_since`), which costs as much as the tag churns. `with_delta`, applied in the order of days, gives the
+set of any day back; auditing a day again starts from the day before. A new base is due when the deltas together
+outgrow it, after `forget`, and once the set has become a sketch. Old bases can be thinned with their deltas.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import struct
+import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Any, Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+HASH_VERSION: Final = 1
+HASH_BITS: Final = 40
+MAX_EXACT: Final = 1_000_000
+SKETCH_SIZE: Final = 4096
+"""The standard error of a count is 1.6 % with so many."""
+
+_ALL: Final = 1 << HASH_BITS
+_HASH_BYTES: Final = HASH_BITS // 8
+_DAY_BYTES: Final = 2
+_FORMAT_VERSION: Final = 1
+_BASE, _DELTA = b"B", b"D"
+_WORDS: Final = {_BASE: "whole set", _DELTA: "day's delta"}
+_START: Final = struct.Struct("<cBB")
+"""Base or delta, version of the format, version of the hash."""
+_BASE_HEAD: Final = struct.Struct("<IHQ")
+"""Values, days, bound."""
+_DELTA_HEAD: Final = struct.Struct("<IiQQI")
+"""Checksum of the set before, the day, its distinct values, bound, values added."""
+_CHECKSUM: Final = struct.Struct("<I")
+
+_WINDOW_DAYS: Final = 28
+_WEEK: Final = 7
+_FEWEST_DAYS: Final = 7
+_BOUNDED: Final = 0.1
+_UNBOUNDED: Final = 0.8
+_UNBOUNDED_TURNOVER: Final = 0.5
+"""Values that stopped coming anew are a step, however steep: a first day that saw little starts no endless growth."""
+_FLOOR: Final = 1000
+"""A date as a tag is new each day too, and harmless at a value a day."""
+
+Kind = Literal["bounded", "churning", "unbounded", "unknown"]
+_Hashes = npt.NDArray[np.uint64]
+_Days = npt.NDArray[np.int32]
+_Counts = npt.NDArray[np.int64]
+_Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A number of values."""
+
+    value: float
+    standard_error: float
+    """In values; 0 where the set is exact. A value within twice its error is too small to be seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """Whether the values of a tag end, judged over the last 28 days."""
+
+    kind: Kind
+    """`unknown` with fewer than 7 observed days; never `unbounded` with at most 1000 values."""
+    beta: float | None
+    """How the distinct values grow with the days: 0 the same every day, 1 all new every day; None when unknown."""
+    turnover: float | None
+    """Share of the last week's values that were not seen before that week; None when unknown."""
+    values: Estimate
+    """Distinct values over these days."""
+    days: int
+    """Observed days, from the first that had values."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ValueSet:
+    """The values of one tag seen so far; never changed, each observation makes a new set."""
+
+    hashes: _Hashes
+    """Ascending, all below `bound`."""
+    first: _Days
+    """The day each value was first seen, as `date.toordinal`."""
+    last: _Days
+    days: _Days
+    """The days observed, ascending."""
+    distinct: _Counts
+    """Distinct values on each of these days."""
+    bound: int = _ALL
+    """2^40 in an exact set; a sketch holds all values whose hash is below."""
+
+    @classmethod
+    def empty(cls) -> ValueSet:
+        """A set before its first day."""
+        none = np.zeros(0, np.int32)
+        return cls(np.zeros(0, np.uint64), none, none, none, np.zeros(0, np.int64))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ValueSet):
+            return NotImplemented
+        return self.bound == other.bound and all(map(np.array_equal, self._columns(), other._columns()))
+
+    def _columns(self) -> tuple[npt.NDArray[Any], ...]:
+        return self.hashes, self.first, self.last, self.days, self.distinct
+
+    @property
+    def exact(self) -> bool:
+        return self.bound == _ALL
+
+    def observe(self, values: Iterable[str], day: date) -> ValueSet:
+        """The set with the values of that day, which may come in several calls. ValueError for a day before its last.
+
+        A day without values is observed too, and counts as a day.
+        """
+        number = day.toordinal()
+        if len(self.days) and number < self.days[-1]:
+            newest = date.fromordinal(int(self.days[-1]))
+            raise ValueError(f"value set: {day} is before {newest}, its last day; start from the set of the day before")
+        today = _distinct(hash_values(list(values)))
+        merged = self._merged(today[today < self.bound], number)
+        if len(self.days) and number == self.days[-1]:
+            distinct = max(round(merged._counted(merged.last == number).value), len(today), int(self.distinct[-1]))
+            return merged._on(self.days, np.append(self.distinct[:-1], distinct))._shrunk()
+        return merged._on(_appended(self.days, number), np.append(self.distinct, len(today)))._shrunk()
+
+    def forget(self, before: date) -> ValueSet:
+        """The set without the values last seen before that day; one that comes back is new again."""
+        return self._where(self.last >= before.toordinal())
+
+    def count(self) -> Estimate:
+        """All values seen so far."""
+        return self._counted(np.ones(len(self.hashes), bool))
+
+    def seen_since(self, day: date) -> Estimate:
+        """Values seen on that day or later."""
+        return self._counted(self.last >= day.toordinal())
+
+    def gone_since(self, day: date) -> Estimate:
+        """Values not seen on that day or later."""
+        return self._counted(self.last < day.toordinal())
+
+    def new_on(self, day: date) -> Estimate:
+        """Values first seen on that day: all of them on the first day of the set."""
+        return self._counted(self.first == day.toordinal())
+
+    def new_since(self, day: date) -> Estimate:
+        """Values first seen on that day or later."""
+        return self._counted(self.first >= day.toordinal())
+
+    def lifetimes(self) -> _Days:
+        """Days from first to last sight, both included, of the values that were not seen on the last day.
+
+        Those there on the first day of the set lived at least that long. In a sketch, only those of the sample.
+        """
+        ended = self.last < (self.days[-1] if len(self.days) else 0)
+        return self.last[ended] - self.first[ended] + np.int32(1)
+
+    def unseen(self, values: Iterable[str]) -> list[str]:
+        """The values that the set does not hold, each once, in their order; in a sketch only those it would hold."""
+        names = list(dict.fromkeys(values))
+        hashes = hash_values(names)
+        new = (hashes < self.bound) & ~_members(hashes, self.hashes)
+        return [names[i] for i in np.flatnonzero(new)]
+
+    def index(self) -> Index:
+        """Bounded, churning or unbounded."""
+        window = self._window()
+        if len(window) < _FEWEST_DAYS:
+            start = int(window[0]) if len(window) else 0
+            return Index("unknown", None, None, self._counted(self.last >= start), len(window))
+        values = self._counted(self.last >= window[0])
+        first = int(self.distinct[np.searchsorted(self.days, window[0])])
+        beta = max(0.0, math.log(max(values.value, 1.0) / first) / math.log(len(window)))
+        turnover = self._turnover()
+        return Index(_kind(beta, turnover, values.value), beta, turnover, values, len(window))
+
+    def _window(self) -> _Days:
+        """The observed days among the last 28, from the first that had values."""
+        if not len(self.days):
+            return self.days
+        recent = self.days > self.days[-1] - _WINDOW_DAYS
+        filled = recent & (self.distinct > 0)
+        return self.days[np.argmax(filled) :] if filled.any() else self.days[:0]
+
+    def _turnover(self) -> float:
+        """What the first day of the set saw is not new to the tag, only to us."""
+        since = self.days[-1] - _WEEK + 1
+        week = int((self.last >= since).sum())
+        new = int((self.first >= max(since, self.days[0] + 1)).sum())
+        return new / week if week else 0.0
+
+    def _counted(self, which: _Mask) -> Estimate:
+        """For a sketch, a count of none is uncertain by one of the sample."""
+        held, share = int(which.sum()), self.bound / _ALL
+        return Estimate(held / share, math.sqrt(max(held, 1) * (1 - share)) / share)
+
+    def _merged(self, today: _Hashes, day: int) -> ValueSet:
+        old = _members(today, self.hashes)
+        last = self.last.copy()
+        last[np.searchsorted(self.hashes, today[old])] = day
+        added = today[~old]
+        at = np.searchsorted(self.hashes, added)
+        hashes = np.insert(self.hashes, at, added)
+        first, last = (np.insert(column, at, np.int32(day)) for column in (self.first, last))
+        return replace(self, hashes=hashes, first=first, last=last)
+
+    def _on(self, days: _Days, distinct: _Counts) -> ValueSet:
+        return replace(self, days=days, distinct=distinct.astype(np.int64))
+
+    def _shrunk(self) -> ValueSet:
+        """The hash after the smallest `SKETCH_SIZE` becomes the bound, which makes the estimate unbiased."""
+        if len(self.hashes) <= (MAX_EXACT if self.exact else SKETCH_SIZE):
+            return self
+        return self._below(int(self.hashes[SKETCH_SIZE]))
+
+    def _below(self, bound: int) -> ValueSet:
+        return replace(self._where(self.hashes < bound), bound=bound)
+
+    def _where(self, which: _Mask) -> ValueSet:
+        return replace(self, hashes=self.hashes[which], first=self.first[which], last=self.last[which])
+
+    def to_bytes(self) -> bytes:
+        """The whole set, compressed."""
+        head = _BASE_HEAD.pack(len(self.hashes), len(self.days), self.bound)
+        columns = (
+            self.days.astype("<i4").tobytes(),
+            self.distinct.astype("<i8").tobytes(),
+            _packed_hashes(self.hashes),
+            _planes(np.searchsorted(self.days, self.first), _DAY_BYTES),
+            _planes(np.searchsorted(self.days, self.last), _DAY_BYTES),
+        )
+        return _sealed(_BASE, head, b"".join(columns))
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> ValueSet:
+        """The set that `to_bytes` wrote. ValueError, one line, for anything else."""
+        head, body = _opened(data, _BASE, _BASE_HEAD)
+        values, day_count, bound = head
+        if values > MAX_EXACT:
+            raise _damaged(f"{values} values are more than it can hold")
+        sizes = (4 * day_count, 8 * day_count, _HASH_BYTES * values, _DAY_BYTES * values, _DAY_BYTES * values)
+        days, distinct, hashes, first, last = _split(_inflated(body, sum(sizes)), sizes)
+        day_numbers = np.frombuffer(days, "<i4").astype(np.int32)
+        seen = [_unplaned(column, _DAY_BYTES).astype(np.int64) for column in (first, last)]
+        if any(len(numbers) and numbers.max() >= day_count for numbers in seen):
+            raise _damaged("a value was seen on a day that was not observed")
+        counts = np.frombuffer(distinct, "<i8").astype(np.int64)
+        return cls(_unpacked_hashes(hashes), day_numbers[seen[0]], day_numbers[seen[1]], day_numbers, counts, bound)
+
+    def delta_since(self, before: ValueSet) -> bytes:
+        """What the last day changed: the values added, and which of the others it saw. ValueError unless
+        this set is the one before with one more day.
+        """
+        kept = before._below(self.bound)
+        old = _members(self.hashes, kept.hashes)
+        if not np.array_equal(self.days[:-1], before.days) or not len(self.days) or old.sum() != len(kept.hashes):
+            raise ValueError("value set: it is not the one before with one more day, so no delta leads to it")
+        flips = (self.last[old] == self.days[-1]) ^ kept._seen_last()
+        added = self.hashes[~old]
+        head = _DELTA_HEAD.pack(before._checksum(), int(self.days[-1]), int(self.distinct[-1]), self.bound, len(added))
+        return _sealed(_DELTA, head, _packed_hashes(added) + np.packbits(flips).tobytes())
+
+    def with_delta(self, data: bytes) -> ValueSet:
+        """The set a day later. ValueError, one line, when the bytes are no delta, damaged, or follow another set."""
+        head, body = _opened(data, _DELTA, _DELTA_HEAD)
+        checksum, day, distinct, bound, added = head
+        if checksum != self._checksum():
+            raise ValueError("value set: the delta follows another set; apply the deltas in the order of their days")
+        kept = self._below(bound)
+        sizes = (_HASH_BYTES * added, (len(kept.hashes) + 7) // 8)
+        hashes, bits = _split(_inflated(body, sum(sizes)), sizes)
+        flips = np.unpackbits(np.frombuffer(bits, np.uint8), count=len(kept.hashes)).astype(bool)
+        seen = kept.hashes[flips ^ kept._seen_last()]
+        today = np.sort(np.concatenate([seen, _unpacked_hashes(hashes)]))
+        return kept._merged(today, day)._on(_appended(self.days, day), np.append(self.distinct, distinct))
+
+    def _seen_last(self) -> _Mask:
+        """Those seen on the last day, which the next one most likely sees again: its delta is then nearly all zeros."""
+        return self.last == (self.days[-1] if len(self.days) else 0)
+
+    def _checksum(self) -> int:
+        checksum = self.bound & 0xFFFFFFFF
+        for column in self._columns():
+            checksum = zlib.crc32(column.tobytes(), checksum)
+        return checksum
+
+
+def hash_values(values: Sequence[str]) -> _Hashes:
+    """The hash of each value, in their order; see the module for what it is."""
+    blake2b = hashlib.blake2b
+    digests = [blake2b(value.encode("utf-8", "surrogatepass")).digest()[:_HASH_BYTES] for value in values]
+    wide = np.zeros((len(values), 8), np.uint8)
+    wide[:, 8 - _HASH_BYTES :] = np.frombuffer(b"".join(digests), np.uint8).reshape(-1, _HASH_BYTES)
+    return wide.view(">u8").ravel().astype(np.uint64)
+
+
+def _kind(beta: float, turnover: float, values: float) -> Kind:
+    if beta < _BOUNDED:
+        return "bounded"
+    endless = beta > _UNBOUNDED and turnover > _UNBOUNDED_TURNOVER and values > _FLOOR
+    return "unbounded" if endless else "churning"
+
+
+def _distinct(hashes: _Hashes) -> _Hashes:
+    """Sorted, each once; a sort and a comparison are many times faster than `np.unique`."""
+    ordered = np.sort(hashes)
+    return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
+
+
+def _members(hashes: _Hashes, ordered: _Hashes) -> _Mask:
+    if not len(ordered):
+        return np.zeros(len(hashes), bool)
+    at = np.minimum(np.searchsorted(ordered, hashes), len(ordered) - 1)
+    found: _Mask = ordered[at] == hashes
+    return found
+
+
+def _appended(days: _Days, day: int) -> _Days:
+    return np.append(days, np.int32(day))
+
+
+def _packed_hashes(hashes: _Hashes) -> bytes:
+    """The gaps between them: the more values, the more of their high bytes are zero."""
+    return _planes(np.diff(hashes, prepend=np.uint64(0)), _HASH_BYTES)
+
+
+def _unpacked_hashes(data: bytes) -> _Hashes:
+    return np.cumsum(_unplaned(data, _HASH_BYTES), dtype=np.uint64)
+
+
+def _planes(numbers: npt.NDArray[Any], width: int) -> bytes:
+    """All lowest bytes, then all second bytes and so on: like stands by like, which zlib rewards."""
+    return numbers.astype("<u8").view(np.uint8).reshape(-1, 8)[:, :width].T.tobytes()
+
+
+def _unplaned(data: bytes, width: int) -> _Hashes:
+    wide = np.zeros((len(data) // width, 8), np.uint8)
+    wide[:, :width] = np.frombuffer(data, np.uint8).reshape(width, -1).T
+    return wide.view("<u8").ravel().astype(np.uint64)
+
+
+def _sealed(kind: bytes, head: bytes, body: bytes) -> bytes:
+    data = _START.pack(kind, _FORMAT_VERSION, HASH_VERSION) + head + zlib.compress(body, 9)
+    return data + _CHECKSUM.pack(zlib.crc32(data))
+
+
+def _opened(data: bytes, kind: bytes, head: struct.Struct) -> tuple[tuple[Any, ...], bytes]:
+    """The head's numbers and the compressed body."""
+    content, checksum = data[: -_CHECKSUM.size], data[-_CHECKSUM.size :]
+    if len(data) < _START.size + _CHECKSUM.size:
+        raise _damaged(f"{len(data)} bytes are too few")
+    found, version, hash_version = _START.unpack_from(content)
+    if found not in (_BASE, _DELTA):
+        raise _damaged("they begin like no value set")
+    if (version, hash_version) != (_FORMAT_VERSION, HASH_VERSION):
+        raise ValueError(
+            f"value set: format {version} with hash {hash_version} is unknown; this version of tsaudit reads "
+            f"format {_FORMAT_VERSION} with hash {HASH_VERSION}"
+        )
+    if _CHECKSUM.pack(zlib.crc32(content)) != checksum or len(content) < _START.size + head.size:
+        raise _damaged("their checksum does not match")
+    if found != kind:
+        raise ValueError(f"value set: expected a {_WORDS[kind]}, got a {_WORDS[found]}")
+    return head.unpack_from(content, _START.size), content[_START.size + head.size :]
+
+
+def _inflated(body: bytes, size: int) -> bytes:
+    inflate = zlib.decompressobj()
+    try:
+        data = inflate.decompress(body, size + 1)
+    except zlib.error as error:
+        raise _damaged("they do not decompress") from error
+    if len(data) != size:
+        raise _damaged(f"not the {size} bytes they announce")
+    return data
+
+
+def _split(data: bytes, sizes: Sequence[int]) -> list[bytes]:
+    ends = np.cumsum(sizes).tolist()
+    return [data[end - size : end] for size, end in zip(sizes, ends, strict=True)]
+
+
+def _damaged(what: str) -> ValueError:
+    return ValueError(f"value set: the stored bytes are damaged: {what}")
