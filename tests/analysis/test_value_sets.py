@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import struct
 import zlib
 from collections.abc import Callable, Iterable
 from datetime import date, timedelta
@@ -277,21 +278,27 @@ def test_a_flipped_or_missing_byte_is_noticed(at, flip, cut):
             read(data[: at % len(data)] if cut else bytes(bad))
 
 
-def forged(values: int, days: int, body: bytes) -> bytes:
+def forged(content: bytes) -> bytes:
     """A base with a right checksum and a wrong content."""
-    data = value_sets._START.pack(b"B", 1, 1) + value_sets._BASE_HEAD.pack(values, days, 1 << 40) + body
-    return data + value_sets._CHECKSUM.pack(zlib.crc32(data))
+    data = b"B\x01\x01" + content
+    return data + zlib.crc32(data).to_bytes(4, "little")
+
+
+def base(values: int, days: int, body: bytes) -> bytes:
+    return struct.pack("<IHQ", values, days, 1 << 40) + body
 
 
 @pytest.mark.parametrize(
     ("data", "says"),
     [
-        (forged(2_000_000, 0, b""), "2000000 values are more than it can hold"),
-        (forged(1, 1, b"no zlib"), "they do not decompress"),
-        (forged(1, 1, zlib.compress(b"\0" * 10**6)), "not the 21 bytes they announce"),
-        (forged(1, 1, zlib.compress(b"\0" * 4)), "not the 21 bytes they announce"),
-        (forged(1, 1, zlib.compress(b"\1" * 21)), "on a day that was not observed"),
+        (forged(b"short"), "12 bytes are too few"),
+        (forged(base(2_000_000, 0, b"")), "2000000 values are more than it can hold"),
+        (forged(base(1, 1, b"no zlib")), "they do not decompress"),
+        (forged(base(1, 1, zlib.compress(b"\0" * 10**6))), "not the 21 bytes they announce"),
+        (forged(base(1, 1, zlib.compress(b"\0" * 4))), "not the 21 bytes they announce"),
+        (forged(base(1, 1, zlib.compress(b"\1" * 21))), "on a day that was not observed"),
     ],
+    ids=["short", "many values", "not compressed", "bomb", "few bytes", "unknown day"],
 )
 def test_a_base_that_does_not_add_up_is_refused(data, says):
     with pytest.raises(ValueError, match=says):

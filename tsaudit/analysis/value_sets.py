@@ -31,6 +31,8 @@ from typing import Any, Final, Literal
 import numpy as np
 import numpy.typing as npt
 
+from tsaudit.analysis import packed_columns as packed
+
 HASH_VERSION: Final = 1
 HASH_BITS: Final = 40
 MAX_EXACT: Final = 1_000_000
@@ -40,16 +42,10 @@ SKETCH_SIZE: Final = 4096
 _ALL: Final = 1 << HASH_BITS
 _HASH_BYTES: Final = HASH_BITS // 8
 _DAY_BYTES: Final = 2
-_FORMAT_VERSION: Final = 1
-_BASE, _DELTA = b"B", b"D"
-_WORDS: Final = {_BASE: "whole set", _DELTA: "day's delta"}
-_START: Final = struct.Struct("<cBB")
-"""Base or delta, version of the format, version of the hash."""
 _BASE_HEAD: Final = struct.Struct("<IHQ")
 """Values, days, bound."""
 _DELTA_HEAD: Final = struct.Struct("<IiQQI")
 """Checksum of the set before, the day, its distinct values, bound, values added."""
-_CHECKSUM: Final = struct.Struct("<I")
 
 _WINDOW_DAYS: Final = 28
 _WEEK: Final = 7
@@ -245,27 +241,34 @@ class ValueSet:
         columns = (
             self.days.astype("<i4").tobytes(),
             self.distinct.astype("<i8").tobytes(),
-            _packed_hashes(self.hashes),
-            _planes(np.searchsorted(self.days, self.first), _DAY_BYTES),
-            _planes(np.searchsorted(self.days, self.last), _DAY_BYTES),
+            *packed.ascending(self.hashes, _HASH_BYTES),
+            *packed.planes(np.searchsorted(self.days, self.first), _DAY_BYTES),
+            *packed.planes(np.searchsorted(self.days, self.last), _DAY_BYTES),
         )
-        return _sealed(_BASE, head, b"".join(columns))
+        return packed.sealed(packed.BASE, HASH_VERSION, head, columns)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> ValueSet:
         """The set that `to_bytes` wrote. ValueError, one line, for anything else."""
-        head, body = _opened(data, _BASE, _BASE_HEAD)
+        head, body = packed.opened(data, packed.BASE, HASH_VERSION, _BASE_HEAD)
         values, day_count, bound = head
         if values > MAX_EXACT:
-            raise _damaged(f"{values} values are more than it can hold")
+            raise packed.damaged(f"{values} values are more than it can hold")
         sizes = (4 * day_count, 8 * day_count, _HASH_BYTES * values, _DAY_BYTES * values, _DAY_BYTES * values)
-        days, distinct, hashes, first, last = _split(_inflated(body, sum(sizes)), sizes)
+        days, distinct, hashes, first, last = packed.unpacked(body, sizes)
         day_numbers = np.frombuffer(days, "<i4").astype(np.int32)
-        seen = [_unplaned(column, _DAY_BYTES).astype(np.int64) for column in (first, last)]
+        seen = [packed.from_planes(column, _DAY_BYTES).astype(np.int64) for column in (first, last)]
         if any(len(numbers) and numbers.max() >= day_count for numbers in seen):
-            raise _damaged("a value was seen on a day that was not observed")
+            raise packed.damaged("a value was seen on a day that was not observed")
         counts = np.frombuffer(distinct, "<i8").astype(np.int64)
-        return cls(_unpacked_hashes(hashes), day_numbers[seen[0]], day_numbers[seen[1]], day_numbers, counts, bound)
+        return cls(
+            packed.from_ascending(hashes, _HASH_BYTES),
+            day_numbers[seen[0]],
+            day_numbers[seen[1]],
+            day_numbers,
+            counts,
+            bound,
+        )
 
     def delta_since(self, before: ValueSet) -> bytes:
         """What the last day changed: the values added, and which of the others it saw. ValueError unless
@@ -278,25 +281,27 @@ class ValueSet:
         flips = (self.last[old] == self.days[-1]) ^ kept._seen_last()
         added = self.hashes[~old]
         head = _DELTA_HEAD.pack(before._checksum(), int(self.days[-1]), int(self.distinct[-1]), self.bound, len(added))
-        return _sealed(_DELTA, head, _packed_hashes(added) + np.packbits(flips).tobytes())
+        return packed.sealed(
+            packed.DELTA, HASH_VERSION, head, (*packed.ascending(added, _HASH_BYTES), np.packbits(flips).tobytes())
+        )
 
     def with_delta(self, data: bytes) -> ValueSet:
         """The set a day later. ValueError, one line, when the bytes are no delta, damaged, or follow another set."""
-        head, body = _opened(data, _DELTA, _DELTA_HEAD)
+        head, body = packed.opened(data, packed.DELTA, HASH_VERSION, _DELTA_HEAD)
         checksum, day, distinct, bound, added = head
         if checksum != self._checksum():
             raise ValueError("value set: the delta follows another set; apply the deltas in the order of their days")
         kept = self._below(bound)
         sizes = (_HASH_BYTES * added, (len(kept.hashes) + 7) // 8)
-        hashes, bits = _split(_inflated(body, sum(sizes)), sizes)
+        hashes, bits = packed.unpacked(body, sizes)
         flips = np.unpackbits(np.frombuffer(bits, np.uint8), count=len(kept.hashes)).astype(bool)
         seen = kept.hashes[flips ^ kept._seen_last()]
-        today = np.sort(np.concatenate([seen, _unpacked_hashes(hashes)]))
+        today = np.sort(np.concatenate([seen, packed.from_ascending(hashes, _HASH_BYTES)]))
         return kept._merged(today, day)._on(_appended(self.days, day), np.append(self.distinct, distinct))
 
     def _seen_last(self) -> _Mask:
         """Those seen on the last day, which the next one most likely sees again: its delta is then nearly all zeros."""
-        return self.last == (self.days[-1] if len(self.days) else 0)
+        return np.asarray(self.last == (self.days[-1] if len(self.days) else 0), np.bool_)
 
     def _checksum(self) -> int:
         checksum = self.bound & 0xFFFFFFFF
@@ -331,74 +336,8 @@ def _members(hashes: _Hashes, ordered: _Hashes) -> _Mask:
     if not len(ordered):
         return np.zeros(len(hashes), bool)
     at = np.minimum(np.searchsorted(ordered, hashes), len(ordered) - 1)
-    found: _Mask = ordered[at] == hashes
-    return found
+    return np.asarray(ordered[at] == hashes, np.bool_)
 
 
 def _appended(days: _Days, day: int) -> _Days:
     return np.append(days, np.int32(day))
-
-
-def _packed_hashes(hashes: _Hashes) -> bytes:
-    """The gaps between them: the more values, the more of their high bytes are zero."""
-    return _planes(np.diff(hashes, prepend=np.uint64(0)), _HASH_BYTES)
-
-
-def _unpacked_hashes(data: bytes) -> _Hashes:
-    return np.cumsum(_unplaned(data, _HASH_BYTES), dtype=np.uint64)
-
-
-def _planes(numbers: npt.NDArray[Any], width: int) -> bytes:
-    """All lowest bytes, then all second bytes and so on: like stands by like, which zlib rewards."""
-    return numbers.astype("<u8").view(np.uint8).reshape(-1, 8)[:, :width].T.tobytes()
-
-
-def _unplaned(data: bytes, width: int) -> _Hashes:
-    wide = np.zeros((len(data) // width, 8), np.uint8)
-    wide[:, :width] = np.frombuffer(data, np.uint8).reshape(width, -1).T
-    return wide.view("<u8").ravel().astype(np.uint64)
-
-
-def _sealed(kind: bytes, head: bytes, body: bytes) -> bytes:
-    data = _START.pack(kind, _FORMAT_VERSION, HASH_VERSION) + head + zlib.compress(body, 9)
-    return data + _CHECKSUM.pack(zlib.crc32(data))
-
-
-def _opened(data: bytes, kind: bytes, head: struct.Struct) -> tuple[tuple[Any, ...], bytes]:
-    """The head's numbers and the compressed body."""
-    content, checksum = data[: -_CHECKSUM.size], data[-_CHECKSUM.size :]
-    if len(data) < _START.size + _CHECKSUM.size:
-        raise _damaged(f"{len(data)} bytes are too few")
-    found, version, hash_version = _START.unpack_from(content)
-    if found not in (_BASE, _DELTA):
-        raise _damaged("they begin like no value set")
-    if (version, hash_version) != (_FORMAT_VERSION, HASH_VERSION):
-        raise ValueError(
-            f"value set: format {version} with hash {hash_version} is unknown; this version of tsaudit reads "
-            f"format {_FORMAT_VERSION} with hash {HASH_VERSION}"
-        )
-    if _CHECKSUM.pack(zlib.crc32(content)) != checksum or len(content) < _START.size + head.size:
-        raise _damaged("their checksum does not match")
-    if found != kind:
-        raise ValueError(f"value set: expected a {_WORDS[kind]}, got a {_WORDS[found]}")
-    return head.unpack_from(content, _START.size), content[_START.size + head.size :]
-
-
-def _inflated(body: bytes, size: int) -> bytes:
-    inflate = zlib.decompressobj()
-    try:
-        data = inflate.decompress(body, size + 1)
-    except zlib.error as error:
-        raise _damaged("they do not decompress") from error
-    if len(data) != size:
-        raise _damaged(f"not the {size} bytes they announce")
-    return data
-
-
-def _split(data: bytes, sizes: Sequence[int]) -> list[bytes]:
-    ends = np.cumsum(sizes).tolist()
-    return [data[end - size : end] for size, end in zip(sizes, ends, strict=True)]
-
-
-def _damaged(what: str) -> ValueError:
-    return ValueError(f"value set: the stored bytes are damaged: {what}")

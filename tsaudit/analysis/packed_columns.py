@@ -1,0 +1,100 @@
+"""Columns of numbers as few bytes, with their versions and a checksum: how sets of values are stored."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+FORMAT_VERSION: Final = 1
+BASE: Final = b"B"
+DELTA: Final = b"D"
+
+_WORDS: Final = {BASE: "whole set", DELTA: "day's delta"}
+_START: Final = struct.Struct("<cBB")
+"""Base or delta, version of the format, version of the hash."""
+_CHECKSUM: Final = struct.Struct("<I")
+
+Numbers = npt.NDArray[np.uint64]
+
+
+def ascending(numbers: Numbers, width: int) -> list[bytes]:
+    """The gaps between numbers in ascending order, as `planes`: the more numbers, the more high bytes are zero."""
+    return planes(np.diff(numbers, prepend=np.uint64(0)), width)
+
+
+def from_ascending(data: bytes, width: int) -> Numbers:
+    """The numbers whose gaps `ascending` wrote."""
+    return np.cumsum(from_planes(data, width), dtype=np.uint64)
+
+
+def planes(numbers: npt.NDArray[Any], width: int) -> list[bytes]:
+    """All lowest bytes, then all second bytes and so on, `width` of them."""
+    return [plane.tobytes() for plane in numbers.astype("<u8").view(np.uint8).reshape(-1, 8).T[:width]]
+
+
+def from_planes(data: bytes, width: int) -> Numbers:
+    """The numbers that `planes` wrote, its parts joined."""
+    wide = np.zeros((len(data) // width, 8), np.uint8)
+    wide[:, :width] = np.frombuffer(data, np.uint8).reshape(width, -1).T
+    return wide.view("<u8").ravel().astype(np.uint64)
+
+
+def sealed(kind: bytes, hash_version: int, head: bytes, columns: Iterable[bytes]) -> bytes:
+    """The columns compressed, behind what tells them from others and before a checksum."""
+    data = _START.pack(kind, FORMAT_VERSION, hash_version) + head + _deflated(columns)
+    return data + _CHECKSUM.pack(zlib.crc32(data))
+
+
+def opened(data: bytes, kind: bytes, hash_version: int, head: struct.Struct) -> tuple[tuple[Any, ...], bytes]:
+    """The head's numbers and the compressed columns of what `sealed` wrote. ValueError for anything else."""
+    if len(data) < _START.size + _CHECKSUM.size:
+        raise damaged(f"{len(data)} bytes are too few")
+    content, checksum = data[: -_CHECKSUM.size], data[-_CHECKSUM.size :]
+    found, version, hashed = _START.unpack_from(content)
+    if found not in _WORDS:
+        raise damaged("they begin like no value set")
+    if (version, hashed) != (FORMAT_VERSION, hash_version):
+        raise ValueError(
+            f"value set: format {version} with hash {hashed} is unknown; this version of tsaudit reads "
+            f"format {FORMAT_VERSION} with hash {hash_version}"
+        )
+    if _CHECKSUM.pack(zlib.crc32(content)) != checksum:
+        raise damaged("their checksum does not match")
+    if found != kind:
+        raise ValueError(f"value set: expected a {_WORDS[kind]}, got a {_WORDS[found]}")
+    if len(content) < _START.size + head.size:
+        raise damaged(f"{len(data)} bytes are too few")
+    return head.unpack_from(content, _START.size), content[_START.size + head.size :]
+
+
+def unpacked(body: bytes, sizes: Sequence[int]) -> list[bytes]:
+    """Columns of these sizes in bytes. ValueError when the body holds others; a bomb is not unpacked to its end."""
+    size, inflate = sum(sizes), zlib.decompressobj()
+    try:
+        data = inflate.decompress(body, size + 1)
+    except zlib.error as error:
+        raise damaged("they do not decompress") from error
+    if len(data) != size:
+        raise damaged(f"not the {size} bytes they announce")
+    ends = np.cumsum(sizes).tolist()
+    return [data[end - size : end] for size, end in zip(sizes, ends, strict=True)]
+
+
+def damaged(what: str) -> ValueError:
+    """To be raised for bytes that nobody wrote so."""
+    return ValueError(f"value set: the stored bytes are damaged: {what}")
+
+
+def _deflated(columns: Iterable[bytes]) -> bytes:
+    """A code of its own for each column, so that random bytes do not spoil that of regular ones.
+
+    Nothing but runs repeats in them; to look for no more is 40 times as fast.
+    """
+    deflate = zlib.compressobj(9, strategy=zlib.Z_RLE)
+    parts = [deflate.compress(column) + deflate.flush(zlib.Z_SYNC_FLUSH) for column in columns if column]
+    return b"".join(parts) + deflate.flush()
