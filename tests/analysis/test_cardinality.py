@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tsaudit.analysis import cardinality
+from tsaudit.analysis import cardinality, dependencies
 from tsaudit.analysis.cardinality import TagColumn, TagSetCounter
 from tsaudit.profile import Contribution, Dependency, How, Source, TagSets
 
@@ -215,7 +215,7 @@ def test_repeats_are_dropped_while_they_come_in(monkeypatch):
 
 def test_dependencies_are_exact_beyond_the_sample_that_may_refute_them(monkeypatch):
     rows = hosts(400)
-    monkeypatch.setattr(cardinality, "_REFUTE_ON", 64)
+    monkeypatch.setattr(dependencies, "_REFUTE_ON", 64)
     assert Dependency("a", "b") in tag_sets_of(rows).dependencies
     moved = [*rows[:-1], (rows[-1][0], "elsewhere", *rows[-1][2:])]
     assert Dependency("a", "b") not in tag_sets_of(moved).dependencies

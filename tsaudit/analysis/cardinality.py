@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -18,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tsaudit.analysis import dependencies
 from tsaudit.analysis.value_sample import sample
 from tsaudit.profile import SAMPLE_SIZE, Contribution, Dependency, Source, TagSets
 
@@ -27,12 +29,13 @@ _MERGE_AT: Final = 1 << 16
 """Distinct values of a tag that wait to be given their codes, at least."""
 _COMPACT_AT: Final = 1 << 20
 """Rows that wait until repeated tag sets among them are dropped, at least."""
-_REFUTE_ON: Final = 1 << 16
-"""Rows on which a dependency is tried before all are read."""
+_CHUNK: Final = 1 << 14
+"""Rows added up together."""
 _LUCK: Final = 0.01
 """Chance, per measurement, of calling an accident of few rows a dependency."""
 _ENOUGH_LEFT: Final = 100
 _MAX_DROPS: Final = 8
+_THREADS: Final = 2
 
 _Codes = npt.NDArray[Any]
 _Hashes = npt.NDArray[np.uint64]
@@ -92,15 +95,14 @@ class TagSetCounter:
         self._compact()
         table = self._table()
         names = list(self._columns)
-        dependencies = _reported(table)
-        contributions = (table.drop(tag) for tag in range(len(names)))
+        told = _reported(table)
         return TagSets(
             series=self._rows,
             worst_case=math.prod(table.levels),
-            independent_bound=math.prod(_independent_levels(table.levels, dependencies)),
-            dependencies=tuple(sorted((Dependency(names[x], names[y]) for x, y in dependencies), key=_by_names)),
+            independent_bound=math.prod(_independent_levels(table.levels, told)),
+            dependencies=tuple(sorted((Dependency(names[x], names[y]) for x, y in told), key=_by_names)),
             minimal_key=tuple(names[i] for i in table.minimal_key()),
-            contributions=tuple(sorted((d.named(names) for d in contributions), key=_by_series_left)),
+            contributions=tuple(sorted((d.named(names) for d in table.contributions()), key=_by_series_left)),
             drop_curve=tuple(_drop_curve(table, names)),
             source=source,
         )
@@ -204,7 +206,9 @@ class _Table:
     def _sum(self, tags: Iterable[int]) -> _Hashes:
         total = np.zeros(self.rows, np.uint64)
         for tag in tags:
-            total += self._words[tag][self.columns[tag]]
+            # Chunks keep the words of a few rows in fast memory until they are added.
+            for at in range(0, self.rows, _CHUNK):
+                total[at : at + _CHUNK] += self._words[tag].take(self.columns[tag][at : at + _CHUNK])
         return total
 
     def _without(self, dropped: set[int]) -> _Hashes:
@@ -222,24 +226,7 @@ class _Table:
     @cached_property
     def determines(self) -> npt.NDArray[np.bool_]:
         """[x, y]: whether each value of x occurs with a single value of y; never so for constant y, or y = x."""
-        count = len(self.columns)
-        holds = np.zeros((count, count), np.bool_)
-        some = np.random.default_rng(0).integers(0, self.rows, _REFUTE_ON) if self.rows > _REFUTE_ON else slice(None)
-        samples = [c[some] for c in self.columns]
-        # From few values to many: what x determines is known before x itself is found to be determined.
-        order = sorted(range(count), key=lambda i: self.levels[i])
-        for x in order:
-            for y in reversed(order):
-                if x == y or holds[x, y] or not 1 < self.levels[y] <= self.levels[x]:
-                    continue
-                if self.levels[x] == self.series or (
-                    _agree(samples[x], samples[y])
-                    and (self.rows <= _REFUTE_ON or _agree(self.columns[x], self.columns[y]))
-                ):
-                    holds[x, y] = True
-                    holds[x] |= holds[y]
-                    holds[x, x] = False
-        return holds
+        return dependencies.single(self.columns, self.levels, self.series)
 
     def minimal_key(self) -> list[int]:
         """The tags left when all that can be spared are left out, those with few values first."""
@@ -247,16 +234,39 @@ class _Table:
         remaining = self._hash
         for tag in sorted(kept, key=lambda i: self.levels[i]):
             without = remaining - self._words[tag][self.columns[tag]]
-            if any(self.determines[x, tag] for x in kept if x != tag) or _distinct(without) == self.series:
+            if any(self.determines[x, tag] for x in kept if x != tag) or _distinct(without.copy()) == self.series:
                 kept.remove(tag)
                 remaining = without
         return kept
 
+    def contributions(self) -> list[_Drop]:
+        """The drop of each tag, in their order."""
+        drops = [self._dropped_with(tag) for tag in range(len(self.columns))]
+        if not drops:
+            return []
+        # A tag that determines all others goes in every drop: it is taken out of the sums once.
+        always = set.intersection(*drops)
+        rest = self._hash - self._sum(always) if always else self._hash
+
+        def left(dropped: frozenset[int]) -> int:
+            return _distinct(rest - self._sum(dropped - always))
+
+        different = list(dict.fromkeys(frozenset(drop) for drop in drops))
+        # numpy lets go of the interpreter while it sorts and adds; each thread holds a word or two per series.
+        with ThreadPoolExecutor(_THREADS) as threads:
+            lefts = dict(zip(different, threads.map(left, different), strict=True))
+        return [
+            _Drop(tag, tuple(sorted(dropped - {tag})), lefts[frozenset(dropped)]) for tag, dropped in enumerate(drops)
+        ]
+
+    def _dropped_with(self, tag: int) -> set[int]:
+        """The tag and those that determine it."""
+        return {tag, *np.flatnonzero(self.determines[:, tag]).tolist()}
+
     def drop(self, tag: int) -> _Drop:
         """The tag taken away, and with it every tag that determines it."""
-        together = np.flatnonzero(self.determines[:, tag])
-        left = self.left_without({tag, *together.tolist()})
-        return _Drop(tag, tuple(together.tolist()), left)
+        dropped = self._dropped_with(tag)
+        return _Drop(tag, tuple(sorted(dropped - {tag})), self.left_without(dropped))
 
     def is_free(self, tag: int) -> bool:
         """Whether the tag varies and only follows from tags that follow from it in turn, none of them before it."""
@@ -275,17 +285,11 @@ class _Table:
         return _Table([c[rows] for c in columns], levels, len(rows), len(rows)), [tags[i] for i in kept]
 
 
-def _agree(x: _Codes, y: _Codes) -> bool:
-    """Whether x determines y: writes one y per x, then looks whether every row finds its own y again."""
-    one = np.zeros(int(x.max(initial=0)) + 1, y.dtype)
-    one[x] = y
-    return all((one[x[at : at + _REFUTE_ON]] == y[at : at + _REFUTE_ON]).all() for at in range(0, len(x), _REFUTE_ON))
-
-
 def _distinct(hashes: _Hashes) -> int:
-    # np.sort is vectorised for these; np.unique is not, and takes a hundred times as long.
-    ordered = np.sort(hashes)
-    return int((ordered[1:] != ordered[:-1]).sum()) + 1 if len(ordered) else 0
+    """How many differ; leaves them sorted, for a copy would take as much memory again."""
+    # Sorting is vectorised for these; np.unique is not, and takes a hundred times as long.
+    hashes.sort()
+    return int(np.count_nonzero(hashes[1:] != hashes[:-1])) + 1 if len(hashes) else 0
 
 
 def _reported(table: _Table) -> list[tuple[int, int]]:
@@ -313,10 +317,10 @@ def _is_no_luck(table: _Table, x: int, sameness: float) -> bool:
     return (table.rows - table.levels[x]) * -math.log(sameness) > math.log(pairs / _LUCK)
 
 
-def _independent_levels(levels: Sequence[int], dependencies: Sequence[tuple[int, int]]) -> list[int]:
+def _independent_levels(levels: Sequence[int], told: Sequence[tuple[int, int]]) -> list[int]:
     """Without the tags another one determines; of tags that determine each other, the first stays."""
-    known = set(dependencies)
-    spared = {y for x, y in dependencies if (y, x) not in known or x < y}
+    known = set(told)
+    spared = {y for x, y in told if (y, x) not in known or x < y}
     return [level for tag, level in enumerate(levels) if tag not in spared]
 
 
