@@ -391,6 +391,25 @@ def test_the_floor_is_a_thousand_values(a_day, kind):
     assert (index.kind, index.values.value) == (kind, 28 * a_day)
 
 
+def test_the_floor_itself_is_no_endless_growth():
+    index = observed([f"id-{number}-{i}" for i in range(50)] for number in range(20)).index()
+    assert (index.kind, index.values.value) == ("churning", 1000)
+
+
+def test_turnover_is_that_of_the_last_seven_days():
+    fixed = [f"v{i}" for i in range(80)]
+    eight_days_back = [[*fixed, "before"]] * 7 + [[*fixed, "old"]] + [fixed] * 7
+    seven_days_back = [[*fixed, "before"]] * 8 + [[*fixed, *(f"new{i}" for i in range(20))]] + [fixed] * 6
+    assert observed(eight_days_back).index().turnover == 0
+    assert observed(seven_days_back).index().turnover == 20 / 100
+
+
+@pytest.mark.parametrize("empty_days", [0, 1, 3])
+def test_what_the_first_day_with_values_saw_is_not_new(empty_days):
+    index = observed([[]] * empty_days + [["a", "b", "c"]] * 6 + [["a", "b", "c", "d"]]).index()
+    assert (index.kind, index.turnover, index.days) == ("churning", 1 / 4, 7)
+
+
 def test_a_first_day_that_saw_little_starts_no_endless_growth():
     index = observed([["host-0"]] + [[f"host-{i}" for i in range(5000)]] * 20).index()
     assert index.beta is not None

@@ -121,6 +121,7 @@ class ValueSet:
 
     @property
     def exact(self) -> bool:
+        """Whether every value is held, so that each number is exact."""
         return self.bound == _ALL
 
     def observe(self, values: Iterable[str], day: date) -> ValueSet:
@@ -199,10 +200,11 @@ class ValueSet:
         return self.days[np.argmax(filled) :] if filled.any() else self.days[:0]
 
     def _turnover(self) -> float:
-        """What the first day of the set saw is not new to the tag, only to us."""
+        """What the first day with values saw is not new to the tag, only to us."""
         since = self.days[-1] - _WEEK + 1
+        began = self.days[np.argmax(self.distinct > 0)]
         week = int((self.last >= since).sum())
-        new = int((self.first >= max(since, self.days[0] + 1)).sum())
+        new = int((self.first >= max(since, began + 1)).sum())
         return new / week if week else 0.0
 
     def _counted(self, which: _Mask) -> Estimate:
