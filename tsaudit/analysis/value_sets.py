@@ -6,7 +6,8 @@ each with its exact days. A sketch does not become exact again.
 
 The hash, version 1: the first 5 bytes of the 64-byte BLAKE2b of the value's UTF-8, read as a big-endian number, so that
 `printf %s eu-1 | b2sum | cut -c1-10` prints it. Sets of different hash versions never mix. A new value passes for an
-old one with a chance of values / 2^40: one in a million in a set of a million.
+old one with a chance of values / 2^40: one in a million in a set of a million, where a count is therefore short by one
+about every other time.
 
 What is observed must be the values that carried data on that day. A listing of all that the database still holds
 repeats each value for as long as it is retained, which hides that values end.
