@@ -24,6 +24,7 @@ _COMMANDS: Final = {
     "snooze": ("decide", "Hear nothing of an incident for a while."),
     "accept": ("decide", "Live with an incident until a given day."),
     "history": ("history", "What was audited when."),
+    "backtest": ("backtest", "Say on which audited days a rule would have fired."),
     "rules": ("rules", "List the rules: code, name, severity, what each finds."),
     "explain": ("rules", "Print the page of a rule, given by its code or name."),
     "guidelines": ("guidelines", "Print the guidelines, with the rules that check them."),

@@ -1,0 +1,114 @@
+"""`tsaudit backtest`: on which days of the history a rule would have fired."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tsaudit.cli import options, show
+from tsaudit.cli.errors import Exit
+
+if TYPE_CHECKING:
+    from tsaudit.backtest import JudgedDay
+    from tsaudit.config import Settings
+    from tsaudit.history.store import Store
+    from tsaudit.rule import Rule
+
+
+@click.command()
+@click.argument("rule", metavar="RULE")
+@options.targets_argument
+@options.config_option
+@options.format_option("text", "json")
+@click.option("--days", type=click.IntRange(1), default=90, show_default=True, help="Days back from the newest audit.")
+def backtest(rule: str, targets: tuple[str, ...], config: str | None, form: str, days: int) -> int:
+    """Say on which audited days a rule would have fired.
+
+    The rule, given by its code or name, is applied to what the history holds, with the limits that tsaudit.yaml sets
+    now: change one, and see what it would have told you. Nothing is measured, remembered or sent.
+
+    Exits with 1 when it would have fired with warn or critical, and with 3 when not a single day could be judged.
+    """
+    settings = options.load_settings(config)
+    chosen = _rule(rule)
+    with options.open_store(settings) as store:
+        judged = _judged(chosen, settings, store, targets, days)
+    found = [_as_dict(one) for one in judged]
+    if form == "json":
+        show.as_json(found)
+    else:
+        _print(chosen, found)
+    return _exit_code(judged)
+
+
+def _rule(word: str) -> Rule:
+    from tsaudit.rules import rule_named
+
+    if (found := rule_named(word)) is None:
+        raise click.BadParameter(f"no rule is called `{word}`; `tsaudit rules` lists them", param_hint="RULE")
+    return found
+
+
+def _judged(rule: Rule, settings: Settings, store: Store, names: Sequence[str], days: int) -> list[JudgedDay]:
+    """All targets' days, one target after the other. A usage error for a named one that was never audited."""
+    from tsaudit.backtest import backtest as judged_days
+    from tsaudit.plans import limit_policy
+
+    found: list[JudgedDay] = []
+    for target in options.chosen(settings, names):
+        of_target = list(judged_days(rule, store, target.name, limit_policy(settings, target), days))
+        if names and not of_target:
+            raise click.BadParameter(f"`{target.name}` was never audited", param_hint="TARGET")
+        found += of_target
+    return found
+
+
+def _as_dict(judged: JudgedDay) -> dict[str, Any]:
+    result = judged.result
+    return {
+        "target": judged.target,
+        "day": judged.day.isoformat(),
+        "outcome": str(result.outcome) if result else None,
+        "reason": judged.reason,
+        "limits": [
+            {"name": limit.name, "value": limit.value, "unit": limit.unit, "origin": limit.origin}
+            for limit in (result.limits if result else ())
+        ],
+        "findings": [
+            {"severity": str(f.severity), "subject": str(f.subject), "message": f.message}
+            for f in (result.findings if result else ())
+        ],
+    }
+
+
+def _print(rule: Rule, found: list[dict[str, Any]]) -> None:
+    if not found:
+        show.line("nothing was audited yet; `tsaudit audit` does it")
+        return
+    for target in dict.fromkeys(one["target"] for one in found):
+        _print_target(rule, target, [one for one in found if one["target"] == target])
+
+
+def _print_target(rule: Rule, target: str, days: list[dict[str, Any]]) -> None:
+    fired = sum(bool(one["findings"]) for one in days)
+    show.line(f"{target}  {rule.code} {rule.name}: fires on {fired} of {show.plural(len(days), 'audited day')}")
+    # Limits may depend on the engine, which a target can change; those of the newest day are today's.
+    for limit in next((one["limits"] for one in reversed(days) if one["limits"]), ()):
+        show.line(f"  limit {limit['name']} = {limit['value']:g} {limit['unit']} ({limit['origin']})")
+    for one in days:
+        for finding in one["findings"]:
+            click.echo(f"  {one['day']}  {show.word(finding['severity'], 8)}  ", nl=False)
+            show.line(finding["subject"])
+            show.paragraph(finding["message"], "    ")
+        if one["reason"]:
+            what = "not judged" if one["outcome"] in (None, "error", "notApplicable") else "not judged in full"
+            show.line(f"  {one['day']}  {what}: {one['reason']}")
+
+
+def _exit_code(judged: Sequence[JudgedDay]) -> int:
+    verdicts = {one.result.verdict if one.result else "unknown" for one in judged}
+    if verdicts & {"warn", "critical"}:
+        return Exit.FINDINGS
+    return Exit.NOT_AUDITED if verdicts == {"unknown"} else Exit.OK
