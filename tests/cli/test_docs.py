@@ -132,7 +132,7 @@ def test_every_option_when_listed_has_help() -> None:
 
 def test_every_command_when_listed_has_its_own_first_line() -> None:
     """`tsaudit --help` prints them without loading the commands."""
-    listed = dict(re.findall(r"^  ([a-z]+) +(.+)$", main.get_help(top()), re.MULTILINE))
+    listed = dict(re.findall(r"^  ([a-z-]+) +(.+)$", main.get_help(top()), re.MULTILINE))
     context = top()
     for name in main.list_commands(context):
         command = main.get_command(context, name)
@@ -143,7 +143,7 @@ def test_every_command_when_listed_has_its_own_first_line() -> None:
 
 def commands_in(text: str) -> set[str]:
     """`tsaudit x` wherever the text shows it as code."""
-    return set(re.findall(r"(?:^|`)tsaudit ([a-z]+)", text, re.MULTILINE))
+    return set(re.findall(r"(?:^|`)tsaudit ([a-z][a-z-]*)", text, re.MULTILINE))
 
 
 @pytest.mark.parametrize("file", ["README.md", "CONTRIBUTING.md", "docs/cli.md", "docs/configuration.md"])

@@ -25,6 +25,7 @@ _COMMANDS: Final = {
     "accept": ("decide", "Live with an incident until a given day."),
     "history": ("history", "What was audited when."),
     "backtest": ("backtest", "Say on which audited days a rule would have fired."),
+    "what-if": ("what_if", "What dropping or bucketing tags of a measurement would leave."),
     "rules": ("rules", "List the rules: code, name, severity, what each finds."),
     "explain": ("rules", "Print the page of a rule, given by its code or name."),
     "guidelines": ("guidelines", "Print the guidelines, with the rules that check them."),
@@ -47,7 +48,7 @@ class Commands(click.Group):
         if cmd_name not in _COMMANDS:
             return None
         module, _ = _COMMANDS[cmd_name]
-        found: click.Command = getattr(importlib.import_module(f"tsaudit.cli.{module}"), cmd_name)
+        found: click.Command = getattr(importlib.import_module(f"tsaudit.cli.{module}"), cmd_name.replace("-", "_"))
         return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 -- the same

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.analysis.cardinality import TagSetCounter
@@ -18,8 +19,11 @@ SERIES_KEPT: Final = 64
 """Tag sets remembered whole, to read rows of."""
 
 
-def list_tag_sets(asker: Asker, draft: Draft) -> None:
-    """Fill in series, tag values and tag sets, and remember a few of the tag sets."""
+def list_tag_sets(asker: Asker, draft: Draft, also: Callable[[pa.RecordBatch], None] | None = None) -> None:
+    """Fill in series, tag values and tag sets, and remember a few of the tag sets.
+
+    `also` is given each batch of tag sets as it comes.
+    """
     fact = "series_listing"
     if not draft.tags:
         # Without tags all rows are of one source: nothing to list.
@@ -34,6 +38,8 @@ def list_tag_sets(asker: Asker, draft: Draft) -> None:
         nonlocal read
         counter.add(batch)
         kept.add(batch)
+        if also:
+            also(batch)
         read += batch.num_rows
         # Counting the distinct ones is dear: done only when there may be too many.
         if read > most and counter.series > most:

@@ -55,7 +55,7 @@ def describe_fields(asker: Asker, draft: Draft) -> None:
         return
     from tsaudit.collect import figures
 
-    source = _sample_source(asker, draft)
+    source = sample_source(asker, draft)
     series = _series_of_rows(draft)
     draft.fields = tuple(
         figures.filled_in(field, draft.read(Role.FIELD, field.key), series, source) for field in draft.fields
@@ -108,7 +108,8 @@ def _complete(asker: Asker, draft: Draft) -> bool:
     return draft.sample is None or draft.sample.num_rows < asker.target.budget.max_rows
 
 
-def _sample_source(asker: Asker, draft: Draft) -> Source:
+def sample_source(asker: Asker, draft: Draft) -> Source:
+    """Where figures had from the rows read come from; needs rows."""
     assert draft.sample is not None
     window = f"from {asker.window.start:%Y-%m-%d %H:%M} to {asker.window.end:%Y-%m-%d %H:%M} UTC"
     if draft.time is None:

@@ -1,0 +1,85 @@
+"""`tsaudit what-if`, as typed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Tsaudit
+from tests.databases import Dataset, write
+from tests.test_what_if import cpu
+
+CONFIG = """\
+targets:
+  - name: shop
+    engine: sqlite
+    url: sqlite:///users.db
+    window: 9000d
+"""
+
+
+@pytest.fixture(autouse=True)
+def users(folder: Path) -> None:
+    write(Dataset([cpu()]), "sqlite", folder / "users.db")
+    (folder / "tsaudit.yaml").write_text(CONFIG)
+
+
+def test_answer_from_the_snapshot_reads_nothing(tsaudit: Tsaudit) -> None:
+    tsaudit("audit")
+    result = tsaudit("what-if", "shop", "cpu", "--drop", "host")
+    assert result.exit_code == 0, result.output
+    assert "series after  12\n" in result.output
+    assert "user_id determines it" in result.output
+    assert "1 if that goes too" in result.output
+    assert "the database was not touched" in result.output
+    assert "collisions    not measured" in result.output
+
+
+def test_field_instead_of_a_tag_says_what_it_costs_and_what_collides(tsaudit: Tsaudit) -> None:
+    result = tsaudit("what-if", "shop", "cpu", "--to-field", "user_id", "--collisions")
+    assert result.exit_code == 0, result.output
+    assert "120 of 120 rows read would share tags and time with another; 0 do now" in result.output
+    assert "not indexed" in result.output
+    assert "row_sample: " in result.output
+
+
+def test_json_has_the_same_figures(tsaudit: Tsaudit) -> None:
+    result = tsaudit("what-if", "shop", "cpu", "--bucket", "user_id:1", "--format", "json")
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.output)
+    assert found["left"]["after"] == found["left"]["bound"] == 4
+    assert found["collisions"] is None
+    assert "at most" in tsaudit("what-if", "shop", "cpu", "--bucket", "user_id:1").output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["shop", "cpus", "--drop", "host"], "did you mean cpu?"),
+        (["shop", "cpu", "--drop", "hots"], "did you mean host?"),
+        (["shop", "cpu"], "say what would be different"),
+        (["shop", "cpu", "--drop", "host", "--bucket", "host:3"], "in one way only"),
+        (["shop", "cpu", "--bucket", "host:0"], "is no bucketing"),
+        (["sho", "cpu", "--drop", "host"], "did you mean shop?"),
+    ],
+)
+def test_word_when_wrong_ends_with_2(tsaudit: Tsaudit, arguments: list[str], said: str) -> None:
+    result = tsaudit("what-if", *arguments)
+    assert result.exit_code == 2
+    assert said in result.output
+
+
+def test_listing_when_over_budget_ends_with_3(tsaudit: Tsaudit, folder: Path) -> None:
+    (folder / "tsaudit.yaml").write_text(CONFIG + "    budget: {max_series: 5}\n")
+    result = tsaudit("what-if", "shop", "cpu", "--bucket", "host:2")
+    assert result.exit_code == 3
+    assert "not measured: at least" in result.output
+
+
+def test_database_when_out_of_reach_ends_with_3(tsaudit: Tsaudit, folder: Path) -> None:
+    (folder / "users.db").unlink()
+    result = tsaudit("what-if", "shop", "cpu", "--drop", "host")
+    assert result.exit_code == 3
+    assert result.output.startswith("error:")

@@ -1,0 +1,108 @@
+"""What-if on real databases of each engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.builders import NOW
+from tests.collect.conftest import collected
+from tests.databases import Dataset, Row, Table, times, write
+from tsaudit.analysis.what_if import Change, Collisions, Left
+from tsaudit.config import Budget, Target
+from tsaudit.connector import ConnectorError
+from tsaudit.dialect import AVAILABLE
+from tsaudit.what_if import UnknownNameError, answer
+
+BY_USER = Change(frozenset({"user_id"}))
+BY_HOST = Change(frozenset({"host"}))
+
+
+def cpu() -> Table:
+    """Twelve users, three on each of four hosts, all at ten instants: 120 rows, 12 series."""
+    rows = [
+        Row(at, {"host": f"h{user % 4}", "region": "eu", "user_id": f"u{user}"}, {"usage": user + i / 7})
+        for i, at in enumerate(times(10))
+        for user in range(12)
+    ]
+    tags = ("host", "region", "user_id")
+    return Table("cpu", tags=tags, fields={"usage": "float"}, rows=rows, key=("time", *tags))
+
+
+@pytest.fixture(params=sorted(AVAILABLE))
+def target(request: pytest.FixtureRequest, tmp_path: Path) -> Target:
+    engine: str = request.param
+    where = request.getfixturevalue("influxd").url if engine == "influxdb1" else tmp_path / f"a.{engine}"
+    return write(Dataset([cpu()]), engine, where)
+
+
+@pytest.fixture
+def sqlite(tmp_path: Path) -> Callable[..., Target]:
+    return lambda **settings: write(Dataset([cpu()]), "sqlite", tmp_path / "b.db", **settings)
+
+
+def test_one_tag_when_dropped_is_answered_from_the_snapshot_alone(target: Target) -> None:
+    profile = collected(target)
+    gone = target.model_copy(update={"url": "nowhere"})
+    user, host = (answer(gone, profile, "cpu", change, now=NOW) for change in (BY_USER, BY_HOST))
+    assert (user.left, user.costs) == (Left(12, 4), ())
+    assert user.left_how == f"exact, from the snapshot of {profile.day}"
+    assert (user.collisions, host.left) == (None, Left(12, 12, None, ("user_id",), 1))
+
+
+def test_several_tags_when_dropped_are_listed_live(target: Target) -> None:
+    found = answer(target, None, "cpu", Change(frozenset({"host", "user_id"})), now=NOW)
+    assert found.left == Left(12, 1)
+    assert found.left_how.startswith("exact, live")
+    assert next(c.rows for c in found.costs if c.fact == "series_listing") == 12
+
+
+def test_buckets_are_counted_on_the_listing_below_their_bound(target: Target) -> None:
+    found = answer(target, collected(target), "cpu", Change(buckets={"user_id": 2}), now=NOW)
+    assert found.left is not None
+    assert found.left.bound == 8
+    assert 4 <= found.left.after <= 8
+
+
+def test_points_collide_when_the_tag_that_tells_them_apart_goes(target: Target) -> None:
+    found = answer(target, None, "cpu", BY_USER, with_collisions=True, now=NOW)
+    assert found.collisions == Collisions(120, 0, 120)
+    assert found.collisions_how.startswith("exact: all 120 rows")
+    assert answer(target, None, "cpu", BY_HOST, with_collisions=True, now=NOW).collisions == Collisions(120, 0, 0)
+
+
+def test_collisions_when_the_budget_ends_are_sampled(sqlite: Callable[..., Target]) -> None:
+    found = answer(sqlite(budget=Budget(max_rows=100)), None, "cpu", BY_USER, with_collisions=True, now=NOW)
+    assert found.collisions is not None
+    assert (found.collisions.rows, found.collisions.now) == (100, 0)
+    assert found.collisions.after >= 96
+    assert found.collisions_how.startswith("sampled: the newest 100 rows")
+
+
+def test_series_beyond_the_budget_are_not_measured(sqlite: Callable[..., Target]) -> None:
+    found = answer(sqlite(budget=Budget(max_series=5)), None, "cpu", Change(buckets={"host": 2}), now=NOW)
+    assert found.left is None
+    assert "raise budget.max_series" in found.left_how
+
+
+def test_collisions_when_no_row_is_in_the_window_are_not_none_found(target: Target) -> None:
+    later = NOW.replace(year=NOW.year + 1)
+    found = answer(target, None, "cpu", BY_USER, with_collisions=True, now=later)
+    assert found.collisions is None
+    assert found.collisions_how.startswith("not measured")
+
+
+def test_name_when_unknown_has_the_nearest_one_beside_it(target: Target) -> None:
+    with pytest.raises(UnknownNameError, match="did you mean cpu"):
+        answer(target, None, "cpus", BY_USER, now=NOW)
+    for profile in (None, collected(target)):
+        with pytest.raises(UnknownNameError, match="no tag `user`; did you mean user_id"):
+            answer(target, profile, "cpu", Change(frozenset({"user"})), now=NOW)
+
+
+def test_server_when_it_does_not_answer_is_unreachable() -> None:
+    target = Target(name="x", engine="influxdb1", url="http://127.0.0.1:9")
+    with pytest.raises(ConnectorError):
+        answer(target, None, "cpu", BY_USER)

@@ -1,0 +1,130 @@
+"""`tsaudit what-if`: what other tags would cost, before anybody changes them."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tsaudit.cli import options, show
+from tsaudit.cli.errors import Exit
+
+if TYPE_CHECKING:
+    from tsaudit.config import Settings
+    from tsaudit.profile import Profile
+    from tsaudit.what_if import Answer
+
+
+class Bucket(click.ParamType[tuple[str, int]]):
+    """A tag and the number of values it may have, written `tag:n`."""
+
+    name = "bucket"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int]:
+        if isinstance(value, tuple):
+            return value
+        tag, _, count = value.rpartition(":")
+        if not tag or not (count.isascii() and count.isdigit()) or not 0 < int(count[:10]) < 10**9:
+            self.fail(f"`{value}` is no bucketing; write TAG:N with N of 1 or more, e.g. user_id:64", param, ctx)
+        return tag, int(count)
+
+
+@click.command("what-if")
+@click.argument("target")
+@click.argument("measurement")
+@options.config_option
+@click.option("--database", metavar="NAME", help="Where several databases have the measurement.")
+@click.option("--drop", metavar="TAG", multiple=True, help="Without this tag; may be given several times.")
+@click.option("--to-field", metavar="TAG", multiple=True, help="With this tag as a field.")
+@click.option("--bucket", type=Bucket(), metavar="TAG:N", multiple=True, help="With its values hashed into N.")
+@click.option("--collisions", is_flag=True, help="Read rows of the live database, and look for points that collide.")
+@options.format_option("text", "json")
+def what_if(
+    target: str,
+    measurement: str,
+    config: str | None,
+    database: str | None,
+    drop: tuple[str, ...],
+    to_field: tuple[str, ...],
+    bucket: tuple[tuple[str, int], ...],
+    collisions: bool,
+    form: str,
+) -> None:
+    """What dropping or bucketing tags of a measurement would leave.
+
+    Dropping one tag is answered from the last snapshot, without touching the database. Several tags, buckets and
+    collisions are asked of the live database, within the target's window and budget.
+    """
+    tags = [*drop, *to_field, *(tag for tag, _ in bucket)]
+    if not tags:
+        raise click.UsageError("say what would be different: --drop TAG, --to-field TAG or --bucket TAG:N")
+    if len(set(tags)) < len(tags):
+        raise click.UsageError("each tag can be changed in one way only")
+    settings = options.load_settings(config)
+    chosen = options.chosen(settings, [target])[0]
+
+    from tsaudit.analysis.what_if import Change
+    from tsaudit.what_if import UnknownNameError, answer
+
+    change = Change(frozenset({*drop, *to_field}), dict(bucket))
+    last = _last_profile(settings, target)
+    try:
+        found = answer(chosen, last, measurement, change, database=database, with_collisions=collisions)
+    except UnknownNameError as error:
+        raise click.UsageError(str(error)) from error
+    if form == "json":
+        show.as_json(dataclasses.asdict(found))
+    else:
+        _print(found, to_field)
+    if found.left is None or (collisions and found.collisions is None):
+        click.get_current_context().exit(Exit.NOT_AUDITED)
+
+
+def _last_profile(settings: Settings, target: str) -> Profile | None:
+    with options.open_store(settings) as store:
+        profiles = (store.profile(target, day) for day in sorted(store.days(target), reverse=True))
+        return next((p for p in profiles if p is not None), None)
+
+
+def _print(found: Answer, to_field: tuple[str, ...]) -> None:
+    show.line(f"{found.database}/{found.measurement}")
+    show.table([*_series(found), *_points(found), ("read", _read(found))], indent="  ")
+    if to_field:
+        show.line()
+        show.line(
+            "A field is not indexed: queries that filter or group by it read all rows, and a point keeps only the"
+        )
+        show.line("last value of those with the same tags and time.")
+
+
+def _series(found: Answer) -> list[tuple[str, str]]:
+    left = found.left
+    if left is None:
+        return [("series", found.left_how)]
+    rows = [("series now", f"{left.now:,}"), ("series after", f"{left.after:,}")]
+    if left.bound is not None:
+        rows.append(("at most", f"{left.bound:,}, however the values fall into buckets"))
+    if left.determined_by:
+        rows.append(("because", f"each of {', '.join(left.determined_by)} determines it"))
+        rows.append(
+            ("together", f"{left.together:,} if {'that goes' if len(left.determined_by) == 1 else 'those go'} too")
+        )
+    return [*rows, ("how had", found.left_how)]
+
+
+def _points(found: Answer) -> list[tuple[str, str]]:
+    points = found.collisions
+    if points is None:
+        return [("collisions", found.collisions_how)]
+    text = f"{points.after:,} of {show.plural(points.rows, 'row')} read would share tags and time with another"
+    return [("collisions", f"{text}; {points.now:,} do now"), ("how had", found.collisions_how)]
+
+
+def _read(found: Answer) -> str:
+    if not found.costs:
+        return "nothing: the database was not touched"
+    return "; ".join(
+        f"{c.fact}: {show.plural(c.statements, 'statement')}, {show.plural(c.rows, 'row')}, {c.seconds:.2f} s"
+        for c in found.costs
+    )

@@ -1,0 +1,178 @@
+"""What a measurement of a target would be with other tags: from the last snapshot where it can, live where it must."""
+
+from __future__ import annotations
+
+import difflib
+import glob
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from tsaudit.analysis.what_if import Change, Collisions, Left, LeftCounter, collisions, from_tag_sets
+from tsaudit.collect import catalogue
+from tsaudit.collect.asking import Asker
+from tsaudit.collect.columns import as_text, assign_roles
+from tsaudit.collect.listing import list_tag_sets, scope
+from tsaudit.collect.rows import read_points, sample_source
+from tsaudit.connector import ConnectorError
+from tsaudit.connectors import open_connection
+from tsaudit.profile import Cost, How, Measurement, Profile, Role, Window, utc_now
+from tsaudit.queries import query_files
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from tsaudit.collect.draft import Draft
+    from tsaudit.config import Target
+
+
+class UnknownNameError(LookupError):
+    """No measurement or tag of that name; its text says which names are near."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a change of tags would do to one measurement."""
+
+    database: str
+    measurement: str
+    left: Left | None
+    """None: not measured; `left_how` says why."""
+    left_how: str
+    collisions: Collisions | None
+    """None: not measured; `collisions_how` says why."""
+    collisions_how: str
+    costs: tuple[Cost, ...] = ()
+    """What the database was asked for this; empty when it was not touched."""
+
+
+def answer(
+    target: Target,
+    profile: Profile | None,
+    name: str,
+    change: Change,
+    *,
+    database: str | None = None,
+    with_collisions: bool = False,
+    now: datetime | None = None,
+) -> Answer:
+    """What `change` leaves of the measurement `name`.
+
+    `profile`: the target's last snapshot; None when there is none. `now`: rows from then on do not count; None for the
+    present. The database is touched when the snapshot does not answer, or `with_collisions` asks to read rows. Raises
+    UnknownNameError, and ConnectorError when the database has to be asked and cannot be reached.
+    """
+    known = _in_snapshot(profile, name, database)
+    if known is not None:
+        _check_tags(change, known)
+        stored = _stored(known, change)
+        if stored is not None and not with_collisions:
+            assert profile is not None
+            why = "not measured: rows are read only when asked for"
+            return Answer(known.database, name, stored, f"exact, from the snapshot of {profile.day}", None, why)
+    with open_connection(target) as connection:
+        end = now or utc_now()
+        asker = Asker(target, connection, Window(end - target.window, end))
+        return _live(asker, name, change, database, with_collisions)
+
+
+def _in_snapshot(profile: Profile | None, name: str, database: str | None) -> Measurement | None:
+    """The measurement as it was last seen; None when it was not."""
+    measurements = profile.measurements if profile else ()
+    found = [m for m in measurements if m.name == name and database in (None, m.database)]
+    _check_single(name, [m.database for m in found])
+    return found[0] if found else None
+
+
+def _stored(measurement: Measurement, change: Change) -> Left | None:
+    if measurement.tag_sets is None or change.buckets or len(change.dropped) != 1:
+        return None
+    return from_tag_sets(measurement.tag_sets, next(iter(change.dropped)))
+
+
+def _live(asker: Asker, name: str, change: Change, database: str | None, with_collisions: bool) -> Answer:
+    files = frozenset(query_files(asker.target.engine))
+    draft, database_series = _draft(asker, name, database, files)
+    assign_roles(asker, draft, sample_wanted=with_collisions)
+    _check_tags(change, draft.finished())
+    counter = LeftCounter([t.key for t in draft.tags], change)
+    list_tag_sets(asker, draft, also=counter.add)
+    left, how = (counter.left, "exact, live") if draft.tag_sets else (None, _why(asker, "series_listing"))
+    if left and (which := scope(asker, draft)):
+        how += f": {which}"
+    found, found_how = None, "not measured: rows are read only when asked for"
+    if with_collisions:
+        if not draft.columns:
+            read_points(asker, draft, database_series, frozenset({"row_sample"}))
+        found, found_how = _collisions(asker, draft, change)
+    return Answer(draft.database, name, left, how, found, found_how, asker.costs())
+
+
+def _draft(asker: Asker, name: str, database: str | None, files: frozenset[str]) -> tuple[Draft, int | None]:
+    """The measurement as the catalogue has it, and the series of its database where the engine counts them."""
+    target = asker.target
+    wanted = files & {"measurements", "columns", "tag_keys", "field_types", "retention", "database_series"}
+    found: list[tuple[Draft, int | None]] = []
+    names: set[str] = set()
+    narrowed = target.model_copy(update={"include": (glob.escape(name),), "exclude": ()})
+    for db, listed in catalogue.databases(asker, wanted).items():
+        if database not in (None, db):
+            continue
+        asker.target = narrowed
+        outlined, drafts = catalogue.outline(asker, db, listed, wanted, {})
+        found += [(draft, outlined.series.value if outlined.series else None) for draft in drafts]
+        asker.target = target
+        if not drafts:
+            names |= {d.name for d in catalogue.outline(asker, db, listed, wanted, {})[1]}
+    _check_single(name, [draft.database for draft, _ in found])
+    if not found:
+        if asker.gaps and not names:
+            raise ConnectorError(asker.gaps[0].detail)
+        raise UnknownNameError(f"no measurement is named `{name}`{_near(name, names)}")
+    return found[0]
+
+
+def _collisions(asker: Asker, draft: Draft, change: Change) -> tuple[Collisions | None, str]:
+    if draft.sample is None or not draft.sample.num_rows:
+        gaps = any(gap.fact == "row_sample" for gap in asker.gaps)
+        return None, _why(asker, "row_sample") if gaps else "not measured: no rows within the window"
+    if draft.time is None:
+        return None, "not measured: the table has no time column"
+    time = draft.sample.column(draft.time.name if draft.columns else "time")
+    tags = {t.key: _one(as_text(draft.read(Role.TAG, t.key))) for t in draft.tags}
+    source = sample_source(asker, draft)
+    how = "exact" if source.how is How.EXACT else "sampled"
+    return collisions(tags, _one(time), change), f"{how}: {source.scope}"
+
+
+def _one(column: pa.ChunkedArray) -> pa.Array:
+    import pyarrow as pa
+
+    combined = column.combine_chunks()
+    return pa.concat_arrays(combined.chunks) if isinstance(combined, pa.ChunkedArray) else combined
+
+
+def _why(asker: Asker, fact: str) -> str:
+    """Why a fact was not had."""
+    gap = next((g for g in asker.gaps if g.fact == fact), None)
+    return f"not measured: {gap.detail}" if gap else "not measured: the measurement has no tags"
+
+
+def _check_single(name: str, databases: list[str]) -> None:
+    if len(databases) > 1:
+        raise UnknownNameError(f"`{name}` is in several databases: {', '.join(sorted(databases))}; choose one")
+
+
+def _check_tags(change: Change, measurement: Measurement) -> None:
+    keys = {t.key for t in measurement.tags}
+    for tag in sorted({*change.dropped, *(change.buckets or {})} - keys):
+        raise UnknownNameError(f"`{measurement.name}` has no tag `{tag}`{_near(tag, keys)}")
+
+
+def _near(name: str, names: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, sorted(names), n=1, cutoff=0.5)
+    if near:
+        return f"; did you mean {near[0]}?"
+    few = ", ".join(sorted(names)[:10])
+    return f"; there are {few}" if few else "; there is none"
