@@ -130,6 +130,13 @@ def test_a_step_is_dated_and_measured(ratio):
     assert growth.growth_per_day == 0
 
 
+@pytest.mark.parametrize("rise", [[1254.0, 1508.0], [1304.0, 1607.0, 1911.0]], ids=["two days", "three days"])
+def test_a_rise_over_some_days_that_then_stands_grows_on_no_day_after(rise):
+    counts = [1000.0] * 30 + rise + [rise[-1]] * 8
+    kinds = [judge(days(n), counts[:n]).kind for n in range(31 + len(rise), len(counts) + 1)]
+    assert "growth" not in kinds
+
+
 def test_a_step_below_five_per_cent_is_flat():
     assert judge(days(40), [1000.0] * 20 + [1040.0] * 20).kind == "flat"
 

@@ -40,6 +40,10 @@ _LEAST_STEP: Final = 0.05
 _WEEK: Final = 7
 _STILL: Final = 0.25
 """Share of the growth fitted that the last week must show: what has levelled off grows no more."""
+_DOUBT: Final = 2.0
+"""How much of the noise may hide that it has."""
+_STANDING: Final = 4
+"""Points before the newest by which that is told."""
 _RECENT: Final = 7
 """Points whose median is the level before a growth."""
 _UNDECIDED: Final = (0.2, 0.8)
@@ -129,11 +133,20 @@ def _grows(history: Daily, courses: Courses) -> bool:
     young = growing.since is not None and (history.times > growing.since).sum() < _SETTLED
     if courses.quiet.criterion - growing.criterion <= (_YOUNG_GAP if young else _GAP):
         return False
+    if _stopped(history, growing.rate):
+        return False
     smooth = _smoothed(history.logs)
     week_ago = history.times <= history.times[-1] - _WEEK
     if week_ago.any() and smooth[-1] - smooth[week_ago][-1] < _STILL * _WEEK * growing.rate:
         return False
     return growing.since is None or bool(smooth[-1] > smooth[history.times <= growing.since].max() + history.noise)
+
+
+def _stopped(history: Daily, rate: float) -> bool:
+    """Whether the newest days stand still, beyond doubt: what takes days to change is like growth till then."""
+    rises = history.logs[-1] - history.logs[-1 - _STANDING : -1]
+    passed = history.times[-1] - history.times[-1 - _STANDING : -1]
+    return bool((rises < _STILL * passed * rate - _DOUBT * history.noise).any())
 
 
 def _smoothed(logs: Array) -> Array:
