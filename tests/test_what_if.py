@@ -48,7 +48,8 @@ def test_one_tag_when_dropped_is_answered_from_the_snapshot_alone(target: Target
     gone = target.model_copy(update={"url": "nowhere"})
     user, host = (answer(gone, profile, "cpu", change, now=NOW) for change in (BY_USER, BY_HOST))
     assert (user.left, user.costs) == (Left(12, 4), ())
-    assert user.left_how == f"exact, from the snapshot of {profile.day}"
+    assert user.left_how.startswith(f"exact, from the snapshot of {profile.day}, measured at 2026-03-31 06:00 UTC")
+    assert ("rows from" in user.left_how) == (target.engine != "influxdb1")
     assert (user.collisions, host.left) == (None, Left(12, 12, None, ("user_id",), 1))
 
 

@@ -70,7 +70,7 @@ def answer(
         if stored is not None and not with_collisions:
             assert profile is not None
             why = "not measured: rows are read only when asked for"
-            return Answer(known.database, name, stored, f"exact, from the snapshot of {profile.day}", None, why)
+            return Answer(known.database, name, stored, _stored_how(profile, known), None, why)
     with open_connection(target) as connection:
         end = now or utc_now()
         asker = Asker(target, connection, Window(end - target.window, end))
@@ -89,6 +89,14 @@ def _stored(measurement: Measurement, change: Change) -> Left | None:
     if measurement.tag_sets is None or change.buckets or len(change.dropped) != 1:
         return None
     return from_tag_sets(measurement.tag_sets, next(iter(change.dropped)))
+
+
+def _stored_how(profile: Profile, measurement: Measurement) -> str:
+    """Of which day the figures are, which may have been taken over from an earlier one, and of which rows."""
+    assert measurement.tag_sets is not None
+    source = measurement.tag_sets.source
+    how = f"exact, from the snapshot of {profile.day}, measured at {source.as_of:%Y-%m-%d %H:%M} UTC"
+    return f"{how}: {source.scope}" if source.scope else how
 
 
 def _live(asker: Asker, name: str, change: Change, database: str | None, with_collisions: bool) -> Answer:
