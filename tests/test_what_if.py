@@ -10,6 +10,7 @@ import pytest
 from tests.builders import NOW
 from tests.collect.conftest import collected
 from tests.databases import Dataset, Row, Table, times, write
+from tests.servers import Influxd
 from tsaudit.analysis.what_if import Change, Collisions, Left
 from tsaudit.config import Budget, Target
 from tsaudit.connector import ConnectorError
@@ -36,6 +37,16 @@ def target(request: pytest.FixtureRequest, tmp_path: Path) -> Target:
     engine: str = request.param
     where = request.getfixturevalue("influxd").url if engine == "influxdb1" else tmp_path / f"a.{engine}"
     return write(Dataset([cpu()]), engine, where)
+
+
+def test_collisions_are_not_measured_when_rows_of_a_few_series_only_can_be_read(influxd: Influxd) -> None:
+    rows = [Row(times(1)[0], {"user_id": f"u{user}"}, {"usage": 1.0}) for user in range(1001)]
+    crowd = Table("cpu", tags=("user_id",), fields={"usage": "float"}, rows=rows)
+    target = write(Dataset([crowd]), "influxdb1", influxd.url)
+    found = answer(target, None, "cpu", BY_USER, with_collisions=True, now=NOW)
+    assert found.left == Left(1001, 1)
+    assert found.collisions is None
+    assert found.collisions_how.startswith("not measured: rows of 64 series only")
 
 
 @pytest.fixture

@@ -147,6 +147,9 @@ def _collisions(asker: Asker, draft: Draft, change: Change) -> tuple[Collisions 
         return None, _why(asker, "row_sample") if gaps else "not measured: no rows within the window"
     if draft.time is None:
         return None, "not measured: the table has no time column"
+    if draft.sampled_series:
+        # Points collide across series: a few of many series say nothing, and a 0 would read like an all-clear.
+        return None, f"not measured: rows of {draft.sampled_series} series only can be read, of too many to read all"
     time = draft.sample.column(draft.time.name if draft.columns else "time")
     tags = {t.key: _one(as_text(draft.read(Role.TAG, t.key))) for t in draft.tags}
     source = sample_source(asker, draft)
