@@ -71,9 +71,9 @@ def by_tsaudit(columns: dict[str, Codes], levels: list[int]) -> Callable[[], int
 
 
 def contributions(columns: dict[str, Codes], levels: list[int]) -> Callable[[], int]:
-    from tsaudit.analysis.cardinality import _Table
+    from tsaudit.analysis.series_table import SeriesTable
 
-    table = _Table(list(columns.values()), levels, len(columns["uuid"]), len(columns["uuid"]))
+    table = SeriesTable(list(columns.values()), levels, len(columns["uuid"]), len(columns["uuid"]))
     found = int(table.determines.sum())
 
     def run() -> int:
