@@ -7,8 +7,7 @@ from typing import Final
 import dagster as dg
 
 from dagster_project.assets import audit_assets, database_specs
-from dagster_project.names import encode
-from dagster_project.plan import KEY_PREFIX, Plan, Shard
+from dagster_project.plan import KEY_PREFIX, Plan, Shard, Unit
 from dagster_project.step import history
 
 JOB_TAG: Final = "tsaudit/component"
@@ -37,9 +36,8 @@ def definitions_of(plan: Plan) -> dg.Definitions:
 
 
 def _schedules(plan: Plan) -> list[dg.ScheduleDefinition]:
-    """One schedule per cron line in use, running from the start, in UTC."""
-    found = list(plan.by_schedule())
-    return [_schedule(plan, cron, shards, alone=len(found) == 1) for cron, shards in found]
+    """One schedule per database, or per group where a group is one asset."""
+    return [_schedule(plan, shard, unit) for shard in plan.shards for unit in shard.units]
 
 
 def _tell_sensors(plan: Plan) -> list[dg.SensorDefinition]:
@@ -48,27 +46,39 @@ def _tell_sensors(plan: Plan) -> list[dg.SensorDefinition]:
     return [_tell_sensor(plan, status) for status in statuses]
 
 
-def _schedule(plan: Plan, cron: str, shards: tuple[Shard, ...], *, alone: bool) -> dg.ScheduleDefinition:
-    keys = [unit.key for shard in shards for unit in shard.units]
+def _schedule(plan: Plan, shard: Shard, unit: Unit) -> dg.ScheduleDefinition:
+    name = plan.schedule_name(unit)
 
     @dg.schedule(
-        name=plan.job_name if alone else f"{plan.job_name}_{encode(cron)}",
-        cron_schedule=cron,
+        name=name,
+        cron_schedule=unit.schedule,
         execution_timezone="UTC",
         job_name=plan.job_name,
         default_status=dg.DefaultScheduleStatus.RUNNING,
-        description="Audits the day on which it runs.",
+        description=f"Audits `{unit.name}` for the day on which it runs.",
     )
-    def tick(context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
+    def tick(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
+        # A run costs seconds before it audits anything: the first schedule of a step takes the others along. One that
+        # was stopped and yet ticks was tried by hand, or its namesake in another code location was stopped.
+        off = _switched_off(context)
+        due = [unit] if name in off else [u for u in shard.units if plan.schedule_name(u) not in off]
+        if due[0] is not unit:
+            return dg.SkipReason(f"audited in the run that {plan.schedule_name(due[0])} asks for")
         moment = context.scheduled_execution_time.astimezone(UTC)
         return dg.RunRequest(
             run_key=moment.isoformat(),
-            run_config=plan.run_config(moment.date(), shards),
-            asset_selection=None if alone else keys,
+            run_config=plan.run_config(moment.date(), (shard,)),
+            asset_selection=[u.key for u in due],
             tags={DAY_TAG: moment.date().isoformat()},
         )
 
     return tick
+
+
+def _switched_off(context: dg.ScheduleEvaluationContext) -> frozenset[str]:
+    """Names of the schedules that somebody stopped, in any code location: the context does not tell ours."""
+    states = context.instance.all_instigator_state()
+    return frozenset(state.instigator_name for state in states if state.status.value == "STOPPED")
 
 
 def _tell_sensor(plan: Plan, status: dg.DagsterRunStatus) -> dg.SensorDefinition:

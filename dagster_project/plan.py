@@ -80,10 +80,10 @@ class Plan:
         """Run configuration that has the given shards audit `day`."""
         return dg.RunConfig(ops={shard.name: AuditConfig(day=day.isoformat()) for shard in shards})
 
-    def by_schedule(self) -> Iterator[tuple[str, tuple[Shard, ...]]]:
-        """Each cron line with the shards that run by it."""
-        for cron, shards in groupby(self.shards, key=lambda shard: shard.schedule):
-            yield cron, tuple(shards)
+    def schedule_name(self, unit: Unit) -> str:
+        """Of the schedule of one unit; the job's own name where there is no other unit."""
+        alone = len(self.shards) == 1 and len(self.shards[0].units) == 1
+        return self.job_name if alone else f"{self.job_name}__{encode(unit.name)}"
 
 
 def make_plan(

@@ -9,6 +9,19 @@ from types import SimpleNamespace
 
 import dagster as dg
 import pytest
+from dagster._core.definitions.schedule_definition import ScheduleExecutionData
+from dagster._core.remote_origin import (
+    ManagedGrpcPythonEnvCodeLocationOrigin,
+    RemoteInstigatorOrigin,
+    RemoteRepositoryOrigin,
+)
+from dagster._core.scheduler.instigation import (
+    InstigatorState,
+    InstigatorStatus,
+    InstigatorType,
+    ScheduleInstigatorData,
+)
+from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
 
 from dagster_project.automation import DAY_TAG, definitions_of, send_queued
 from tests.dagster_project.runs import a_plan, execute, fake_audits, write_config
@@ -17,23 +30,75 @@ from tsaudit import run
 SIX = datetime(2026, 3, 31, 6, tzinfo=UTC)
 
 
-def requests_of(definitions: dg.Definitions, name: str, instance: dg.DagsterInstance) -> list[dg.RunRequest]:
+def tick_of(definitions: dg.Definitions, name: str, instance: dg.DagsterInstance) -> ScheduleExecutionData:
     repository = definitions.get_repository_def()
     with dg.build_schedule_context(
         instance=instance, scheduled_execution_time=SIX, repository_def=repository
     ) as context:
-        return list(repository.get_schedule_def(name).evaluate_tick(context).run_requests or ())
+        return repository.get_schedule_def(name).evaluate_tick(context)
 
 
-def test_a_tick_audits_the_scheduled_day(tmp_path: Path, instance: dg.DagsterInstance) -> None:
-    definitions = definitions_of(a_plan(write_config(tmp_path, "a", "b")))
-    (request,) = requests_of(definitions, "audit_shop", instance)
+def requests_of(definitions: dg.Definitions, name: str, instance: dg.DagsterInstance) -> list[dg.RunRequest]:
+    return list(tick_of(definitions, name, instance).run_requests or ())
+
+
+def audited_by(request: dg.RunRequest) -> list[str]:
+    return [key.path[-1] for key in request.asset_selection or ()]
+
+
+def switch_off(instance: dg.DagsterInstance, name: str) -> None:
+    """As a click on the switch in the UI does."""
+    location = ManagedGrpcPythonEnvCodeLocationOrigin(LoadableTargetOrigin(module_name="ours"), location_name="ours")
+    schedule = RemoteInstigatorOrigin(RemoteRepositoryOrigin(location, "__repository__"), name)
+    data = ScheduleInstigatorData("0 6 * * *")
+    instance.add_instigator_state(InstigatorState(schedule, InstigatorType.SCHEDULE, InstigatorStatus.STOPPED, data))
+
+
+def test_a_tick_audits_the_scheduled_day(tmp_path: Path, kept_instance: dg.DagsterInstance) -> None:
+    definitions = definitions_of(a_plan(write_config(tmp_path, "a")))
+    (request,) = requests_of(definitions, "audit_shop", kept_instance)
     assert request.run_config["ops"] == {"tsaudit_shop": {"config": {"day": "2026-03-31"}}}
     assert request.tags[DAY_TAG] == "2026-03-31"
     assert request.run_key == "2026-03-31T06:00:00+00:00"
 
 
-def test_a_ticks_request_runs(tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_databases_due_together_are_audited_by_one_run(tmp_path: Path, kept_instance: dg.DagsterInstance) -> None:
+    definitions = definitions_of(a_plan(write_config(tmp_path, "a", "b", "c")))
+    (request,) = requests_of(definitions, "audit_shop__a", kept_instance)
+    assert audited_by(request) == ["a", "b", "c"]
+    for name in ("audit_shop__b", "audit_shop__c"):
+        tick = tick_of(definitions, name, kept_instance)
+        assert not tick.run_requests
+        assert tick.skip_message == "audited in the run that audit_shop__a asks for"
+
+
+def test_a_database_whose_schedule_was_stopped_is_left_out(tmp_path: Path, kept_instance: dg.DagsterInstance) -> None:
+    definitions = definitions_of(a_plan(write_config(tmp_path, "a", "b", "c")))
+    switch_off(kept_instance, "audit_shop__a")
+    (request,) = requests_of(definitions, "audit_shop__b", kept_instance)
+    assert audited_by(request) == ["b", "c"]
+    assert not requests_of(definitions, "audit_shop__c", kept_instance)
+
+
+def test_a_stopped_schedule_that_is_tried_by_hand_audits_its_own_database(
+    tmp_path: Path, kept_instance: dg.DagsterInstance
+) -> None:
+    definitions = definitions_of(a_plan(write_config(tmp_path, "a", "b")))
+    switch_off(kept_instance, "audit_shop__b")
+    (request,) = requests_of(definitions, "audit_shop__b", kept_instance)
+    assert audited_by(request) == ["b"]
+
+
+def test_steps_due_together_run_side_by_side(tmp_path: Path, kept_instance: dg.DagsterInstance) -> None:
+    definitions = definitions_of(a_plan(write_config(tmp_path, "a", "b", "c"), shard_size=2))
+    requests = {name: requests_of(definitions, f"audit_shop__{name}", kept_instance) for name in "abc"}
+    assert {name: audited_by(found[0]) for name, found in requests.items() if found} == {"a": ["a", "b"], "c": ["c"]}
+    assert list(requests["c"][0].run_config["ops"]) == ["tsaudit_shop_2"]
+
+
+def test_a_ticks_request_runs(
+    tmp_path: Path, kept_instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
     days: list[object] = []
 
     def audit_targets(targets, settings, store, **options):  # type: ignore[no-untyped-def]  # only looks
@@ -45,11 +110,10 @@ def test_a_ticks_request_runs(tmp_path: Path, instance: dg.DagsterInstance, monk
     config = write_config(tmp_path, "a", "b")
     config.write_text(config.read_text() + "    schedule: 0 7 * * *\n")
     definitions = definitions_of(a_plan(config))
-    name = next(s.name for s in definitions.schedules or () if s.cron_schedule == "0 7 * * *")
-    (request,) = requests_of(definitions, name, instance)
+    (request,) = requests_of(definitions, "audit_shop__b", kept_instance)
     job = definitions.resolve_job_def("audit_shop")
     outcome = job.execute_in_process(
-        instance=instance, run_config=request.run_config, asset_selection=list(request.asset_selection or ())
+        instance=kept_instance, run_config=request.run_config, asset_selection=list(request.asset_selection or ())
     )
     assert outcome.success
     assert [str(day) for day in days] == ["2026-03-31"]
@@ -57,11 +121,11 @@ def test_a_ticks_request_runs(tmp_path: Path, instance: dg.DagsterInstance, monk
 
 
 def test_schedules_and_sensors_run_without_being_switched_on(tmp_path: Path) -> None:
-    definitions = definitions_of(a_plan(write_config(tmp_path, "a")))
-    (schedule,) = definitions.schedules or ()
-    assert isinstance(schedule, dg.ScheduleDefinition)
-    assert schedule.default_status is dg.DefaultScheduleStatus.RUNNING
-    assert schedule.execution_timezone == "UTC"
+    definitions = definitions_of(a_plan(write_config(tmp_path, "a", "b")))
+    schedules = [s for s in definitions.schedules or () if isinstance(s, dg.ScheduleDefinition)]
+    assert [s.name for s in schedules] == ["audit_shop__a", "audit_shop__b"]
+    assert {s.default_status for s in schedules} == {dg.DefaultScheduleStatus.RUNNING}
+    assert {s.execution_timezone for s in schedules} == {"UTC"}
     sensors = list(definitions.sensors or ())
     assert {s.name for s in sensors} == {"tell_shop_success", "tell_shop_failure"}
     assert {s.default_status for s in sensors} == {dg.DefaultSensorStatus.RUNNING}

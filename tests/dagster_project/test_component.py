@@ -57,9 +57,10 @@ def test_a_file_beside_defs_yaml_is_read_and_options_apply() -> None:
     definitions = definitions_from(attributes, {"tsaudit.yaml": text})
     ops = {a.op.name for a in definitions.assets or () if isinstance(a, dg.AssetsDefinition) and a.is_executable}
     assert len(ops) == 3
-    (schedule,) = [s for s in definitions.schedules or () if isinstance(s, dg.ScheduleDefinition)]
-    assert schedule.cron_schedule == "0 3 * * *"
-    assert schedule.name.startswith("audit_my_shop__x")
+    schedules = [s for s in definitions.schedules or () if isinstance(s, dg.ScheduleDefinition)]
+    assert len(schedules) == 5
+    assert {s.cron_schedule for s in schedules} == {"0 3 * * *"}
+    assert all(s.name.startswith("audit_my_shop__x") and s.name.endswith(f"__t{n}") for n, s in enumerate(schedules))
 
 
 def test_loading_needs_no_environment_variable_and_no_database(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,6 +36,7 @@ def test_auto_makes_one_asset_per_group_just_over_the_limit() -> None:
     assert plan.granularity == "group"
     assert len(plan.keys) == 3
     assert sum(len(unit.targets) for shard in plan.shards for unit in shard.units) == AUTO_LIMIT + 1
+    assert len(list(definitions_of(plan).schedules or ())) == 3
 
 
 def test_a_shard_never_mixes_schedules(tmp_path: Path) -> None:
@@ -47,7 +48,10 @@ def test_a_shard_never_mixes_schedules(tmp_path: Path) -> None:
         ("0 6 * * *", ["a", "c"]),
         ("0 7 * * *", ["b"]),
     ]
-    assert len(list(definitions_of(plan).schedules or ())) == 2
+    crons = {
+        s.name: s.cron_schedule for s in definitions_of(plan).schedules or () if isinstance(s, dg.ScheduleDefinition)
+    }
+    assert crons == {"audit_shop__a": "0 6 * * *", "audit_shop__b": "0 7 * * *", "audit_shop__c": "0 6 * * *"}
 
 
 def test_a_group_with_two_schedules_is_refused(tmp_path: Path) -> None:
