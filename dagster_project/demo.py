@@ -23,7 +23,7 @@ from dagster_project.step import history
 from tsaudit import config_file
 from tsaudit.config import Settings
 from tsaudit.demo import DAYS, DemoError, World
-from tsaudit.demo.story import day_line, ending
+from tsaudit.demo.story import day_line, ending, worst_message
 
 if TYPE_CHECKING:
     from tsaudit.history.store import Store
@@ -123,6 +123,7 @@ def _show_day(store: "Store", day: date) -> bool:
 def _show_end(store: "Store", report: str | None, seconds: float) -> None:
     result = store.result(TARGET, store.days(TARGET)[-1])
     if result is not None:
+        click.echo("\n" + "\n".join(worst_message(store, TARGET)))
         click.echo("\n" + "\n".join(ending(result, report)))
     click.echo(f"Took         {seconds:.0f} s; the same in Dagster: make dev")
 

@@ -362,9 +362,10 @@ def test_settings_without_slack_thread_on_in_the_terminal(store: Store) -> None:
     assert [text.splitlines()[0] for text in said] == [
         "🟠 warn: demo, 1 open incident",
         "🟠 demo: 1 new",
+        "edited: 🟢 demo: all clear",
         "🟢 demo: all resolved",
     ]
-    assert [state for _, state in states(store)] == ["not_sent", "superseded", "not_sent", "superseded", "not_sent"]
+    assert [state for _, state in states(store)] == ["not_sent", "superseded", "not_sent", "not_sent", "not_sent"]
 
 
 def a_row(kind: Kind, about: dict[str, Severity]) -> Delivery:

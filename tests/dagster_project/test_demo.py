@@ -59,6 +59,7 @@ def test_the_story_is_told_once_and_then_only_its_last_day_again(config: Path) -
     assert f"Report       {report}" in first.output
     assert report.is_file()
     assert "Verdict" in first.output
+    assert f"edited 3 times, last {END}" in first.output
     assert (config.parent / "home" / "dagster.yaml").is_file()
 
     second = tell(config)

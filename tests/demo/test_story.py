@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.alerts import builders
+from tests.alerts.builders import History
 from tests.builders import DAY, a_finding, a_result, a_rule_result
-from tsaudit.demo.story import day_line, ending
+from tsaudit.demo.story import day_line, ending, worst_message
 from tsaudit.finding import Finding, Forecast, Severity, Subject
+from tsaudit.history.store import Store
 
 REQUEST_ID = Subject("main", "http_requests", "request_id")
 FORECAST = Forecast(100_000, 21.3, 18.2, 26.8, 0.1, DAY, "linear", False)
@@ -53,3 +62,34 @@ def test_a_day_is_one_line_with_its_worst_finding() -> None:
     assert line.endswith("…")
     assert len(line) < 160
     assert day_line(DAY, a_result(), None) == "2026-03-31  ok              ? series  nothing found"
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> Iterator[History]:
+    with Store.open(f"sqlite:///{tmp_path}/history.db") as store:
+        yield History(store, builders.settings())
+
+
+def test_the_message_is_told_as_it_stands_after_its_edits(history: History) -> None:
+    growing = a_finding(REQUEST_ID, Severity.WARN, message="Series grew to 2,000.")
+    history.audit([growing])
+    history.send(lambda _: None)
+    history.next_day([a_finding(REQUEST_ID, Severity.CRITICAL, message="Series grew to 9,000.")])
+    history.send(lambda _: None)
+    first, *text = worst_message(history.store, "demo")
+    tomorrow = DAY + timedelta(days=1)
+    assert first == f"Message to default: opened {DAY}, rang again {tomorrow}, edited once, {tomorrow}"
+    assert text[0] == "  🔴 critical: demo, 1 open incident"
+    assert "      Series grew to 9,000." in text
+    assert not any("2,000" in line for line in text)
+
+
+def test_of_several_messages_the_worst_is_told(history: History) -> None:
+    history.audit([a_finding(severity=Severity.CRITICAL)], target="demo")
+    history.audit([a_finding(severity=Severity.CRITICAL)], target="other")
+    history.send(lambda _: None)
+    assert next(worst_message(history.store, "demo")) == f"Message to default: opened {DAY}"
+
+
+def test_where_nobody_was_told_anything_no_message_is_told(history: History) -> None:
+    assert list(worst_message(history.store, "demo")) == []

@@ -150,10 +150,9 @@ class _Sender:
             _Attempt(self, self.way, delivery, owner, place).run()
 
     def _show(self, delivery: Delivery) -> None:
-        if delivery.kind is Kind.EDIT:
-            self._settle(delivery, State.SUPERSEDED)
-            return
-        self.out(readable(Message.from_payload(delivery.payload)))
+        """What is printed cannot be edited: of an edit, which is to ring nobody, only a line is shown."""
+        message = Message.from_payload(delivery.payload)
+        self.out(f"edited: {message.text}" if delivery.kind is Kind.EDIT else readable(message))
         self._settle(delivery, State.NOT_SENT)
         self.counts["not_sent"] += 1
 

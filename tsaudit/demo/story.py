@@ -1,8 +1,8 @@
-"""What the demo tells at its end: the verdict, who is guilty since when, and how many days are left."""
+"""What the demo tells at its end: the verdict, who is guilty since when, the days left, and what the owner was told."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tsaudit.finding import Severity
@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from datetime import date
 
     from tsaudit.finding import AuditResult, Finding, Forecast, RuleResult
+    from tsaudit.history.deliveries import Delivery
+    from tsaudit.history.store import Store
 
 
 def day_line(day: date, result: AuditResult, series: int | None) -> str:
@@ -33,6 +35,40 @@ def ending(result: AuditResult, report: str | None) -> Iterator[str]:
     if forecast is not None:
         yield f"Days left    {_days(forecast)} until {forecast.limit:,.0f}"
     yield f"Report       {report or 'could not be written'}"
+
+
+def worst_message(store: Store, target: str) -> Iterator[str]:
+    """The owner's message about the worst that is open, as it stands after its edits, and its life.
+
+    Nothing when nobody was told anything.
+    """
+    from tsaudit.alerts.blocks import Message
+    from tsaudit.alerts.terminal import readable
+    from tsaudit.history import deliveries
+
+    with store.reading() as connection:
+        threads = deliveries.threads_about(connection, target)
+        alerts = [a for t in threads if (a := deliveries.newest(connection, t, deliveries.Kind.ALERT))]
+        families = [deliveries.family(connection, alert.id) for alert in alerts]
+    told = max(families, key=_badness, default=None)
+    if told is None:
+        return
+    alert, news = told[0], [row for row in told if row.kind is deliveries.Kind.REPLY]
+    edits = [row for row in told if row.kind is deliveries.Kind.EDIT and row.state is not deliveries.State.SUPERSEDED]
+    owner, _ = deliveries.split_thread(alert.thread)
+    life = [f"opened {alert.day}", *(f"rang again {row.day}" for row in news)]
+    if edits:
+        often = "once," if len(edits) == 1 else f"{len(edits)} times, last"
+        life.append(f"edited {often} {edits[-1].day}")
+    yield f"Message to {owner}: {', '.join(life)}"
+    message = Message.from_payload((edits[-1] if edits else alert).payload)
+    yield from (f"  {line}" for line in readable(message).splitlines())
+
+
+def _badness(family: Sequence[Delivery]) -> int:
+    """Of the worst incident that the newest text of a message is about."""
+    newest = [row for row in family if row.kind in ("alert", "edit")][-1]
+    return max((Severity(s).rank for s in newest.payload["about"].values()), default=-1)
 
 
 def _guilty(result: AuditResult) -> Finding | None:
