@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import threading
 import time
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from tests.alerts import builders
 from tests.alerts.builders import History, found
@@ -17,6 +18,7 @@ from tsaudit.alerts.sending import SendReport
 from tsaudit.finding import Severity
 from tsaudit.history import deliveries
 from tsaudit.history.deliveries import State
+from tsaudit.history.schema import delivery
 from tsaudit.history.store import Store
 
 TARGETS = [{"name": f"t{n}", "engine": "duckdb", "url": "x"} for n in range(6)]
@@ -70,6 +72,15 @@ def test_one_channel_gets_one_message_a_second(many: History, slack: SlackDouble
     assert all(0.5 < seconds <= 1 for seconds in slept)
 
 
+def test_what_goes_to_a_thread_counts_for_its_channel_too(history: History, slack: SlackDouble) -> None:
+    history.audit(found(1))
+    history.next_day(found(1, 2))
+    slept: list[float] = []
+    history.send(pace=builders.fast(slept))
+    assert slack.methods() == ["chat.postMessage", "chat.update", "chat.postMessage"]
+    assert len(slept) == 2
+
+
 def test_slack_enforcing_its_rate_gets_all_of_them(many: History, slack: SlackDouble) -> None:
     slack.least_gap_s = 0.1
     many.send(pace=alerts.Pace(message_s=0.11))
@@ -83,6 +94,14 @@ def test_too_many_requests_are_waited_for_as_long_as_slack_says(many: History, s
     assert many.send(pace=builders.fast(slept)) == SendReport(sent=6)
     assert slept.count(7) == 2
     assert heads(slack) == ALL
+
+
+def test_nobody_waits_after_the_last_try(history: History, slack: SlackDouble) -> None:
+    history.audit(found(1))
+    slack.fail(4, status=429, retry_after=60)
+    slept: list[float] = []
+    assert history.send(pace=builders.fast(slept)).waiting == 1
+    assert slept.count(60) == 3
 
 
 def test_a_wait_too_long_is_left_to_the_next_run(many: History, slack: SlackDouble) -> None:
@@ -251,6 +270,17 @@ def test_a_channel_corrected_in_the_configuration_gets_what_waited(history: Hist
     assert history.send().edited == 1
 
 
+def test_the_id_of_a_channel_is_learnt_from_what_was_sent_to_it(history: History, slack: SlackDouble) -> None:
+    history.audit(found(1))
+    history.next_day(found(1, 2))
+    history.settings = builders.with_token(slack, owners={"default": {"channel": "#dba"}})
+    history.send()
+    assert len(slack.texts("C0DBA")) == 2
+    engine = history.store.engine
+    assert deliveries.known_channel_id(engine, "#dba") == "C0DBA"
+    assert deliveries.known_channel_id(engine, "#default") is None, "the reply was queued for it, and went elsewhere"
+
+
 def test_a_thread_in_a_channel_that_is_gone_goes_on_in_the_new_one(history: History, slack: SlackDouble) -> None:
     history.audit(found(1))
     history.send()
@@ -331,6 +361,40 @@ def test_a_message_in_doubt_is_given_time_to_turn_up(history: History, slack: Sl
     slept: list[float] = []
     history.send(pace=builders.fast(slept))
     assert 3 < slept[0] <= 5
+
+
+def test_a_clock_that_is_ahead_holds_nobody_up(history: History, slack: SlackDouble) -> None:
+    history.audit(found(1))
+    leave_in_doubt(history, slack, stored=True)
+    ahead = datetime.now(UTC).replace(tzinfo=None) + timedelta(hours=1)
+    with deliveries.writing(history.store.engine) as connection:
+        connection.execute(sa.update(delivery).values(claimed_at=ahead))
+    slept: list[float] = []
+    history.send(pace=builders.fast(slept))
+    assert slept == [5]
+
+
+def test_a_doubt_outlives_a_run_that_may_not_look(history: History, slack: SlackDouble) -> None:
+    history.audit(found(1))
+    leave_in_doubt(history, slack, stored=True)
+    good = history.settings
+    history.settings = builders.settings(slack={"token": "wrong", "base_url": slack.base_url})
+    assert history.send(lambda _: None).waiting == 1
+    history.settings = good
+    assert history.send() == SendReport(sent=1)
+    assert len(slack.messages) == 1
+
+
+def test_a_message_in_doubt_is_looked_up_where_it_was_sent_to(history: History, slack: SlackDouble) -> None:
+    history.audit(found(1))
+    leave_in_doubt(history, slack, stored=True)
+    history.settings = builders.with_token(slack, owners={"default": {"channel": "#dba"}})
+    assert history.send() == SendReport(sent=1)
+    assert len(slack.messages) == 1
+    history.next_day(found(1))
+    history.send()
+    assert "continued in #dba" in slack.texts("C0DEFAULT")[0]
+    assert "1 open incident" in slack.texts("C0DBA")[0]
 
 
 def test_looking_up_goes_through_all_pages(history: History, slack: SlackDouble) -> None:
@@ -526,6 +590,23 @@ def test_what_is_queued_while_sending_is_sent_too(
 
     monkeypatch.setattr(deliveries, "settle", settle)
     assert many.send() == SendReport(sent=7, edited=1)
+
+
+def test_a_message_rewritten_while_sending_goes_out_as_it_reads_now(
+    history: History, slack: SlackDouble, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history.audit(found(1))
+    alerts.queue_digest(history.store, history.settings, history.day)
+    real = deliveries.claim
+
+    def claim(engine: sa.Engine, row: deliveries.Delivery, channel: str) -> deliveries.Delivery | None:
+        with deliveries.writing(engine) as connection:
+            deliveries.rewrite(connection, row, {"text": f"newer {row.kind}", "blocks": [], "about": {}})
+        return real(engine, row, channel)
+
+    monkeypatch.setattr(deliveries, "claim", claim)
+    history.send()
+    assert slack.texts() == ["newer alert", "newer digest"]
 
 
 def test_an_edit_overtaken_while_sending_is_left_out(

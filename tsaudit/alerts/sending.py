@@ -195,8 +195,9 @@ class _Attempt:
     place: Place
 
     def __post_init__(self) -> None:
-        self.doubt = self.delivery.state is State.SENDING
-        """A call was made for it whose outcome is not known."""
+        self.doubt = self.delivery.state is State.SENDING and self.delivery.kind is not Kind.EDIT
+        """A call was made for it whose outcome is not known. An edit can be repeated as it is."""
+        self.warned = False
         # Slack fails on some blocks instead of refusing them; one message must not hold up its channel for ever.
         self.as_text = self.delivery.attempts >= 2 * self.sender.pace.tries
 
@@ -227,7 +228,8 @@ class _Attempt:
                 if error.wait_s > pace.longest_wait_s:
                     break
                 left -= 1
-                pace.sleep(error.wait_s)
+                if left:
+                    pace.sleep(error.wait_s)
             except BrokenOffError as error:
                 failure = error
                 left -= 1
@@ -254,7 +256,7 @@ class _Attempt:
 
     def _once(self) -> None:
         """Raises SlackError. Returns when the message has arrived, or was overtaken by another."""
-        if self.doubt and self.delivery.kind is not Kind.EDIT and self._has_arrived():
+        if self.doubt and self._has_arrived():
             return
         engine = self.sender.store.engine
         channel = self.place.channel if self.place.ts is None else self.delivery.channel
@@ -262,9 +264,8 @@ class _Attempt:
         if claimed is None:
             return
         self.delivery = claimed
-        self.sender.wait_turn(self.place.channel)
+        self.sender.wait_turn(channel)
         message = Message.from_payload(claimed.payload)
-        self.doubt = False
         try:
             if claimed.kind is Kind.EDIT:
                 self.way.edit(claimed.parent_id or "", self.place, message, self.as_text)
@@ -272,20 +273,28 @@ class _Attempt:
             else:
                 found = self.way.post(claimed.id, self.place, message, self.as_text)
         except BrokenOffError as error:
-            self.doubt = error.stored and claimed.kind is not Kind.EDIT
+            self.doubt = self.doubt or (error.stored and claimed.kind is not Kind.EDIT)
             raise
         self._arrived(found)
 
     def _has_arrived(self) -> bool:
-        """Look a message in doubt up; without the right to look it is taken as lost, for twice is better than never."""
+        """Look a message in doubt up, where it was sent to, whatever channel is configured by now.
+
+        Without the right to look it is sent again, for twice is better than never; the doubt stays until that worked.
+        """
         if self.delivery.claimed_at is not None:
             age = (datetime.now(UTC).replace(tzinfo=None) - self.delivery.claimed_at).total_seconds()
-            self.sender.pace.sleep(max(0.0, self.sender.pace.settle_s - age))
+            # The clock that noted the call may be another machine's, and ahead of ours.
+            self.sender.pace.sleep(max(0.0, self.sender.pace.settle_s - max(0.0, age)))
+        sent_to = Place(self.delivery.channel) if self.place.ts is None and self.delivery.channel else self.place
         try:
-            found = self.way.look_up(self.delivery.id, self.place, self.delivery.queued_at)
+            found = self.way.look_up(self.delivery.id, sent_to, self.delivery.queued_at)
         except LookUpError as error:
-            self.sender.out(f"a message may arrive in Slack twice: {error}")
+            if not self.warned:
+                self.sender.out(f"a message may arrive in Slack twice: {error}")
+            self.warned = True
             return False
+        self.doubt = False
         if found is not None:
             self._arrived(found)
         return found is not None

@@ -8,7 +8,6 @@ Only one sender works at a time (`sole_sender`), so a row found `sending` was le
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import enum
 import json
 import time
@@ -187,15 +186,16 @@ def waiting_ids(engine: Engine) -> list[str]:
 
 
 def claim(engine: Engine, delivery: Delivery, channel: str) -> Delivery | None:
-    """The message as `sending`, committed before the call is made; None when it is no longer as it was read."""
+    """The message as `sending`, committed before the call is made; None when it is no longer as it was read.
+
+    Its content is that of now: it may have been rewritten while it waited.
+    """
     same = (table.c.id == delivery.id, table.c.state == delivery.state, table.c.attempts == delivery.attempts)
-    claimed = dataclasses.replace(
-        delivery, state=State.SENDING, attempts=delivery.attempts + 1, claimed_at=_now(), channel=channel
-    )
-    changed = {name: getattr(claimed, name) for name in ("state", "attempts", "claimed_at", "channel")}
+    changed = {"state": State.SENDING, "attempts": delivery.attempts + 1, "claimed_at": _now(), "channel": channel}
     with writing(engine) as connection:
-        done = connection.execute(sa.update(table).where(*same).values(**changed)).rowcount == 1
-    return claimed if done else None
+        if connection.execute(sa.update(table).where(*same).values(**changed)).rowcount != 1:
+            return None
+        return _delivery(connection.execute(sa.select(*_COLUMNS).where(table.c.id == delivery.id)).one())
 
 
 def settle(
@@ -218,8 +218,12 @@ def settle(
 
 
 def known_channel_id(engine: Engine, channel: str) -> str | None:
-    """Slack's id of a channel known by name, learnt from an earlier message; None when none was sent to it."""
-    query = sa.select(table.c.slack_channel).where(table.c.channel == channel, table.c.slack_channel.is_not(None))
+    """Slack's id of a channel known by name, learnt from an earlier message; None when none was sent to it.
+
+    Edits and replies teach nothing: they follow their message, wherever the owner is told by now.
+    """
+    own = (table.c.parent_id.is_(None), table.c.slack_channel.is_not(None))
+    query = sa.select(table.c.slack_channel).where(table.c.channel == channel, *own)
     with database.reading(engine) as connection:
         found: str | None = connection.scalar(query.order_by(table.c.position.desc()).limit(1))
     return found
