@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 
 import pytest
+from sqlalchemy import Connection, Engine
 
 from tests.alerts.builders import REPORT, History, a_context, found
 from tests.alerts.slack_double import SlackDouble
@@ -89,6 +91,25 @@ def test_two_audits_of_a_target_at_once_queue_one_message(history: History) -> N
         thread.join()
     assert len(queued) == 1
     assert states(history.store) == [("alert", "queued")]
+
+
+def test_an_audit_overtaken_by_one_that_found_more_takes_nothing_back(
+    history: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = a_result(a_rule_result())
+    owner = alerts.owner_of(history.settings, history.settings.targets[0])
+    history.store.save(None, result, REPORT)
+    changes = incidents.update(history.store, result, history.settings.incidents, owner)
+    real, other = deliveries.writing, [True]
+
+    def writing(engine: Engine) -> AbstractContextManager[Connection]:
+        if other and other.pop():
+            History(history.store, history.settings).audit(found(1))
+        return real(engine)
+
+    monkeypatch.setattr(deliveries, "writing", writing)
+    alerts.queue(history.store, history.settings, changes, a_context())
+    assert [kind for kind, _ in states(history.store)] == ["alert", "edit"]
 
 
 def test_an_audit_killed_before_it_queued_is_made_up_for(history: History, slack: SlackDouble) -> None:

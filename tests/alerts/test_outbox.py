@@ -11,6 +11,7 @@ from tests.alerts.builders import History, found
 from tests.alerts.slack_double import SlackDouble
 from tests.builders import DAY, a_finding, a_result, a_rule_result
 from tsaudit.alerts.outbox import told_by
+from tsaudit.alerts.sending import SendReport
 from tsaudit.finding import UNREACHABLE_CODE, Outcome, Severity, Subject
 from tsaudit.history import deliveries, incidents
 from tsaudit.history.deliveries import Delivery, Kind, State
@@ -260,12 +261,43 @@ def test_an_owner_who_changes_channels_is_told_anew_there(history: History, slac
     assert history.send().edited == 1
 
 
-def test_a_change_of_channels_with_nothing_new_to_tell_is_quiet(history: History, slack: SlackDouble) -> None:
+def test_a_change_of_channels_with_nothing_new_to_tell_goes_on_where_it_is(
+    history: History, slack: SlackDouble
+) -> None:
     history.audit(found(1))
     history.send()
     decide(history, "ack", None)
     history.settings = builders.with_token(slack, owners={"default": {"channel": "#dba"}})
-    assert history.next_day(found(1)) == []
+    history.next_day(found(1))
+    assert history.send() == SendReport(edited=1)
+    history.next_day([])
+    history.send()
+    assert [m.channel for m in slack.messages] == ["C0DEFAULT"] * 2
+    assert "all clear" in slack.texts()[0]
+    assert "all resolved" in slack.texts()[1]
+
+
+def test_a_change_of_channels_on_the_day_it_ends_tells_the_end(history: History, slack: SlackDouble) -> None:
+    history.audit(found(1))
+    history.send()
+    history.settings = builders.with_token(slack, owners={"default": {"channel": "#dba"}})
+    history.next_day([])
+    history.send()
+    assert "all clear" in slack.texts("C0DEFAULT")[0]
+    assert "all resolved" in slack.texts("C0DEFAULT")[1]
+
+
+def test_a_change_of_channels_and_worse_than_acknowledged_rings_in_the_new_one(
+    history: History, slack: SlackDouble
+) -> None:
+    history.audit(found(1))
+    history.send()
+    decide(history, "ack", None)
+    history.settings = builders.with_token(slack, owners={"default": {"channel": "#dba"}})
+    history.next_day(found(1, severity=CRITICAL))
+    history.send()
+    assert "continued in #dba" in slack.texts("C0DEFAULT")[0]
+    assert "critical" in slack.texts("C0DBA")[0]
 
 
 def test_an_owner_with_a_slash_and_targets_with_alike_names(store: Store, slack: SlackDouble) -> None:

@@ -34,12 +34,14 @@ def queue(store: Store, settings: Settings, changes: Sequence[Change], context: 
     """
     if any(day > context.day for day in store.days(context.target)):
         return []
-    known = {i.fingerprint: i for i in incidents.current(store, context.target, day=context.day)}
-    for change in changes:
-        if change.kind is ChangeKind.RESOLVED:
-            known.setdefault(change.incident.fingerprint, change.incident)
     queued: list[str] = []
     with deliveries.writing(store.engine) as connection:
+        # Read in here: another audit of the day may have found more while this one waited for its turn.
+        standing = incidents.standing(connection, context.target, context.day)
+        known = {i.fingerprint: i for i in standing}
+        for change in changes:
+            if change.kind is ChangeKind.RESOLVED:
+                known.setdefault(change.incident.fingerprint, change.incident)
         threads = set(deliveries.threads_about(connection, context.target))
         threads |= {thread_of(i.owner, context.target) for i in known.values() if is_told_of(i)}
         for thread in sorted(threads):
@@ -66,18 +68,20 @@ class _Thread:
     def queue(self) -> list[str]:
         alert = self._live_alert()
         if alert is None:
-            return self._start()
+            return self._start(self._news({}))
         if self.channel and alert.state is State.SENT and alert.channel != self.channel:
             return self._move(alert)
         return self._go_on(alert)
 
     def _move(self, alert: Delivery) -> list[str]:
-        """The owner's channel was changed in the configuration: start anew there, and say so in the old one."""
-        started = self._start()
-        if not started:
-            return []
-        moved = message.moved(self.context, self.channel)
-        return [self._add(Kind.EDIT, moved, alert.id, alert.channel), *started]
+        """The owner's channel was changed in the configuration: start anew there, and say so in the old one.
+
+        With nothing to ring for it goes on where it is, so that the end of it is told.
+        """
+        fresh = self._news({}) or self._news(self._told(deliveries.family(self.connection, alert.id)))
+        if not fresh:
+            return self._go_on(alert)
+        return [self._add(Kind.EDIT, message.moved(self.context, self.channel), alert), *self._start(fresh)]
 
     def _live_alert(self) -> Delivery | None:
         """The thread's alert that has not been closed, as far as its owner can have seen it."""
@@ -92,8 +96,11 @@ class _Thread:
         slack = self.settings.slack.token or self.settings.slack.webhook
         return delivery.state is not State.FAILED and not (delivery.state is State.NOT_SENT and slack)
 
-    def _start(self) -> list[str]:
-        fresh = self._news({})
+    def _told(self, rows: Iterable[Delivery]) -> dict[str, Severity]:
+        """Of what the messages of a thread have rung, as far as its owner can have seen them."""
+        return told_by(row for row in rows if row.kind in (Kind.ALERT, Kind.EDIT) or self._was_told(row))
+
+    def _start(self, fresh: Sequence[Incident]) -> list[str]:
         if not fresh:
             return []
         mention = self._mention(fresh)
@@ -103,21 +110,21 @@ class _Thread:
     def _go_on(self, alert: Delivery) -> list[str]:
         rows = deliveries.family(self.connection, alert.id)
         shown = [row for row in rows if row.kind in (Kind.ALERT, Kind.EDIT)]
-        told = told_by(row for row in rows if row.kind in (Kind.ALERT, Kind.EDIT) or self._was_told(row))
+        told = self._told(rows)
         closed = self._closed(shown)
         queued = []
         edit = message.alert(self.context, self.open, closed, full_values=self.full_values)
         if edit.to_payload() != shown[-1].payload:
-            queued.append(self._add(Kind.EDIT, edit, alert.id))
+            queued.append(self._add(Kind.EDIT, edit, alert))
             self._forget(shown)
         fresh = self._news(told)
         if not self.open:
-            queued.append(self._add(Kind.RESOLVE, message.over(self.context, closed), alert.id))
+            queued.append(self._add(Kind.RESOLVE, message.over(self.context, closed), alert))
         elif fresh:
             raised = frozenset(i.fingerprint for i in fresh if i.fingerprint in told)
             mention = self._mention(fresh)
             reply = message.news(self.context, fresh, raised, full_values=self.full_values, mention=mention)
-            queued.append(self._add(Kind.REPLY, reply, alert.id))
+            queued.append(self._add(Kind.REPLY, reply, alert))
         return queued
 
     def _forget(self, shown: Sequence[Delivery]) -> None:
@@ -150,9 +157,10 @@ class _Thread:
         critical = any(i.severity is Severity.CRITICAL for i in fresh)
         return settings_of(self.settings, self.owner).mention if critical and (slack.token or slack.webhook) else None
 
-    def _add(self, kind: Kind, text: Message, parent: str | None = None, channel: str | None = None) -> str:
-        where = self.channel if channel is None else channel
-        draft = Draft(kind, self.thread, self.context.day, where, text.to_payload(), parent)
+    def _add(self, kind: Kind, text: Message, parent: Delivery | None = None) -> str:
+        where = parent.channel if parent and parent.state is State.SENT else self.channel
+        identity = parent.id if parent else None
+        draft = Draft(kind, self.thread, self.context.day, where, text.to_payload(), identity)
         return deliveries.add(self.connection, draft)
 
 

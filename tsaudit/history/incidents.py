@@ -40,6 +40,7 @@ __all__ = [
     "State",
     "current",
     "decide",
+    "standing",
     "update",
 ]
 
@@ -72,9 +73,14 @@ def current(store: Store, target: str | None = None, day: date | None = None) ->
     `target` None: of all targets.
     """
     with store.reading() as connection:
-        tracks = [_track(r) for r in _newest(connection, target, incident_day.c.day <= day if day else None)]
-        incidents = [t.incident for t in tracks if not t.never_opened]
-        decided = _with_decisions(connection, incidents, day)
+        return standing(connection, target, day)
+
+
+def standing(connection: Connection, target: str | None, day: date | None) -> list[Incident]:
+    """`current`, as a transaction sees it."""
+    tracks = [_track(r) for r in _newest(connection, target, incident_day.c.day <= day if day else None)]
+    incidents = [t.incident for t in tracks if not t.never_opened]
+    decided = _with_decisions(connection, incidents, day)
     return sorted(decided, key=lambda i: (-i.severity.rank, i.target, i.code, i.subject))
 
 
