@@ -50,7 +50,7 @@ def determines(rows, x, y) -> bool:
     return x != y and levels(rows, y) > 1 and len({(row[i], row[j]) for row in rows}) == levels(rows, x)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=150, print_blob=True)
 @given(TABLES)
 def test_contributions_equal_counting_again(rows):
     sets = tag_sets_of(rows)
@@ -63,7 +63,7 @@ def test_contributions_equal_counting_again(rows):
     assert [c.series_left for c in sets.contributions] == sorted(c.series_left for c in sets.contributions)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=150, print_blob=True)
 @given(TABLES)
 def test_dependencies_hold_and_those_of_a_key_are_all_told(rows):
     distinct = set(rows)
@@ -75,7 +75,7 @@ def test_dependencies_hold_and_those_of_a_key_are_all_told(rows):
             assert not determines(distinct, x, y)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=150, print_blob=True)
 @given(TABLES)
 def test_minimal_key_tells_all_series_apart_and_no_tag_of_it_can_be_spared(rows):
     key = tag_sets_of(rows).minimal_key
@@ -85,7 +85,7 @@ def test_minimal_key_tells_all_series_apart_and_no_tag_of_it_can_be_spared(rows)
         assert left_without(rows, others | {tag}) < len(set(rows))
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=150, print_blob=True)
 @given(TABLES)
 def test_bounds_enclose_the_series(rows):
     sets = tag_sets_of(rows)
@@ -93,7 +93,7 @@ def test_bounds_enclose_the_series(rows):
     assert sets.series <= sets.independent_bound <= sets.worst_case
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=100, print_blob=True)
 @given(TABLES, st.data())
 def test_batches_and_repeats_change_nothing(rows, data):
     counter = TagSetCounter(TAGS)
@@ -104,7 +104,7 @@ def test_batches_and_repeats_change_nothing(rows, data):
     assert counter.columns() == counted(rows).columns()
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=100, print_blob=True)
 @given(TABLES)
 def test_columns_count_values_and_absence(rows):
     distinct = set(rows)

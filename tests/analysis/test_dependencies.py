@@ -17,10 +17,16 @@ TABLES = st.integers(0, 5).flatmap(
 )
 
 
-@pytest.fixture(params=[1 << 16, 8], ids=["at once", "sampled"], autouse=True)
-def _sample(request, monkeypatch):
-    monkeypatch.setattr(dependencies, "_REFUTE_ON", request.param)
+@pytest.fixture(params=["at once", "sampled", "narrow words"], autouse=True)
+def _way(request, monkeypatch):
+    """Looked at as a whole, or sampled and piece by piece, and then with tags that do not fit into one number."""
     monkeypatch.setattr(dependencies, "_GROWTH", 2)
+    if request.param != "at once":
+        monkeypatch.setattr(dependencies, "_REFUTE_ON", 8)
+        monkeypatch.setattr(dependencies, "_CHUNK", 4)
+        monkeypatch.setattr(dependencies, "_FIRST_CHUNK", 1)
+    if request.param == "narrow words":
+        monkeypatch.setattr(dependencies, "_WORD", 3)
 
 
 def coded(rows):
@@ -43,7 +49,7 @@ def follows(columns, given_, y) -> bool:
     return all(len(found) == 1 for found in values_with(columns, given_, y).values())
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=300, print_blob=True)
 @given(TABLES)
 def test_single_dependencies_equal_brute_force(rows):
     columns, levels, series = coded(rows)
@@ -52,7 +58,7 @@ def test_single_dependencies_equal_brute_force(rows):
         assert holds[x, y] == (x != y and levels[y] > 1 and follows(columns, (x,), y))
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=300, print_blob=True)
 @given(TABLES)
 def test_pairs_equal_brute_force(rows):
     columns, levels, series = coded(rows)
@@ -69,7 +75,7 @@ def test_pairs_equal_brute_force(rows):
     assert found == expected
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=300, print_blob=True)
 @given(TABLES, st.sampled_from([0.05, 0.3, 0.5]))
 def test_almost_dependencies_equal_brute_force(rows, most):
     columns, levels, series = coded(rows)
@@ -80,6 +86,23 @@ def test_almost_dependencies_equal_brute_force(rows, most):
         if broken and len(broken) <= int(most * repeated):
             expected.append(Almost(x, y, len(broken), len(broken) / repeated, tuple(broken[:3])))
     assert dependencies.almost(columns, dependencies.single(columns, levels, series), most) == expected
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_single_dependencies_of_many_rows_equal_brute_force(seed):
+    draw = np.random.default_rng(seed)
+    host = draw.integers(0, 500, 20_000)
+    rack, system, kind = draw.integers(0, 60, 500)[host], draw.integers(0, 5, 500)[host], host % 40
+    moved = np.where((host == 432) & (draw.random(len(host)) < 0.2), 7, system)
+    columns = [host, rack, draw.integers(0, 9, 60)[rack], system, moved, kind, draw.integers(0, 70, len(host)), host]
+    columns = [np.unique(column, return_inverse=True)[1].astype(np.uint16) for column in columns]
+    levels = [int(column.max()) + 1 for column in columns]
+    holds = dependencies.single(columns, levels, len(host) + 1)
+    for x, y in itertools.product(range(len(columns)), repeat=2):
+        pairs = len(np.unique(columns[x].astype(np.int64) << 16 | columns[y]))
+        assert holds[x, y] == (x != y and pairs == levels[x]), (x, y)
+    assert not holds[0, 4]
+    assert holds[0, [1, 2, 3, 5, 7]].all()
 
 
 def moved_hosts(moved: int):

@@ -109,9 +109,8 @@ class TagSetCounter:
             column.merge()
         if self._distinct_rows == self._rows:
             return
-        table = self._table()
-        if table.left_without(set()) < self._rows:
-            first = table.first_rows(set())
+        first = self._table().first_rows()
+        if len(first) < self._rows:
             for column in self._columns.values():
                 column.keep(first)
             self._rows = len(first)
@@ -210,9 +209,10 @@ def _drop_curve(table: SeriesTable, names: Sequence[str]) -> Iterable[Contributi
     """
     tags = list(range(len(names)))
     for _ in range(_MAX_DROPS):
-        drops = [table.drop(i) for i in range(len(tags)) if table.is_free(i)]
-        if table.series <= _ENOUGH_LEFT or not drops:
+        free = [i for i in range(len(tags)) if table.is_free(i)]
+        if table.series <= _ENOUGH_LEFT or not free:
             return
+        drops = table.drops(free)
         best = max(drops, key=_gain_per_tag(table.series))
         yield best.named([names[i] for i in tags])
         table, tags = table.after(best, tags)

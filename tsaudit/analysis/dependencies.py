@@ -8,23 +8,29 @@ read first only because whatever it refutes is refuted for good.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
+from tsaudit.analysis.row_counts import Codes, numbered
+
 _REFUTE_ON: Final = 1 << 16
 """Rows on which a dependency is tried before all are read."""
-_CHUNK: Final = 1 << 14
+_CHUNK: Final = 1 << 15
 """Rows looked at together: few enough to stay in the fast memory of a processor."""
+_FIRST_CHUNK: Final = 1 << 10
+"""Rows looked at first: most tags have nothing to do with each other, and few rows show it."""
 _GROWTH: Final = 16
 """How much longer each sample is than the one before, where one sample does not settle it."""
+_WORD: Final = 64
+"""Bits of the widest number that holds a combination of codes."""
 _SMALL_SHARE: Final = 0.05
 _EXAMPLES: Final = 3
 
-Codes = npt.NDArray[Any]
 Determines = npt.NDArray[np.bool_]
 """[x, y]: whether the tag at x determines the tag at y."""
 
@@ -62,19 +68,20 @@ def single(columns: Sequence[Codes], levels: Sequence[int], series: int) -> Dete
     count = len(columns)
     holds = np.zeros((count, count), np.bool_)
     samples = _samples(columns)
-    sizes = [int(column.max(initial=0)) + 1 for column in columns]
     # From few values to many: what x determines is known before x itself is found to be determined.
     order = sorted(range(count), key=lambda i: levels[i])
     for x in order:
-        for y in reversed(order):
-            if x == y or holds[x, y] or not 1 < levels[y] <= levels[x]:
-                continue
-            if levels[x] == series or (
-                _agree(samples[x], samples[y], sizes[x]) and _agree(columns[x], columns[y], sizes[x])
-            ):
-                holds[x, y] = True
-                holds[x] |= holds[y]
-                holds[x, x] = False
+        others = [y for y in reversed(order) if x != y and 1 < levels[y] <= levels[x]]
+        if levels[x] == series:
+            holds[x, others] = True
+            continue
+        others = [y for y in others if _agree(samples[x], [samples[y]])]
+        # What another one of them determines follows with it.
+        leading = [y for at, y in enumerate(others) if not holds[others[:at], y].any()]
+        if leading and _agree(columns[x], [columns[y] for y in leading]):
+            holds[x, others] = True
+        else:
+            _each(columns, holds, x, others if len(leading) > 1 else others[1:])
     return holds
 
 
@@ -120,24 +127,40 @@ def _samples(columns: Sequence[Codes]) -> list[Codes]:
     return [column[some] for column in columns]
 
 
-def _agree(x: Codes, y: Codes, levels: int) -> bool:
-    """Whether x, of codes below `levels`, determines y: every row must find the y that its x was first seen with."""
-    one = np.zeros(levels, y.dtype)
-    seen = np.zeros(levels, np.bool_)
-    return all(
-        _chunk_agrees(x[at : at + _CHUNK].astype(np.intp), y[at : at + _CHUNK], one, seen)
-        for at in range(0, len(x), _CHUNK)
-    )
+def _each(columns: Sequence[Codes], holds: Determines, x: int, others: Sequence[int]) -> None:
+    """Notes in `holds` which of the other tags x determines, looking at one after the other."""
+    for y in others:
+        if not holds[x, y] and _agree(columns[x], [columns[y]]):
+            holds[x, y] = True
+            holds[x] |= holds[y]
+            holds[x, x] = False
 
 
-def _chunk_agrees(x: npt.NDArray[np.intp], y: Codes, one: Codes, seen: npt.NDArray[np.bool_]) -> bool:
-    if (one.take(x) == y).all() and seen.take(x).all():
-        return True
-    new = ~seen.take(x)
-    new_x, new_y = x[new], y[new]
-    one[new_x] = new_y
-    seen[new_x] = True
-    return bool((one.take(x) == y).all())
+def _agree(x: Codes, ys: Sequence[Codes]) -> bool:
+    """Whether x determines all of `ys`: every row must find the values of `ys` that its x was first seen with."""
+    widths = [int(y.max(initial=0)) + 1 for y in ys]
+    unseen = math.prod(widths)
+    if unseen >= 1 << _WORD and len(ys) > 1:
+        return all(_agree(x, [y]) for y in ys)
+    first = np.full(int(x.max(initial=0)) + 1, unseen, np.min_scalar_type(unseen))
+    for rows in _chunks(len(x)):
+        at, values = x[rows].astype(np.intp), numbered([y[rows] for y in ys], widths, first.dtype)
+        found = first.take(at)
+        differ = found != values
+        if differ.any():
+            new, values = at[differ], values[differ]
+            first[new] = values
+            if (found[differ] != unseen).any() or (first[new] != values).any():
+                return False
+    return True
+
+
+def _chunks(rows: int) -> Iterator[slice]:
+    """All rows, piece by piece; few at first."""
+    at, size = 0, _FIRST_CHUNK
+    while at < rows:
+        yield slice(at, at + size)
+        at, size = at + size, min(2 * size, _CHUNK)
 
 
 def _rows_of_some_values(column: Codes, levels: int) -> npt.NDArray[np.int64] | None:
@@ -156,12 +179,12 @@ def _together(
     columns: Sequence[Codes], first: int, second: int, wanted: Sequence[int], rows: npt.NDArray[np.int64] | None
 ) -> Iterator[Pair]:
     if rows is not None and wanted:
-        sample, count = _combined(columns[first][rows], columns[second][rows])
-        wanted = [y for y in wanted if _agree(sample, columns[y][rows], count)]
+        sample, _ = _combined(columns[first][rows], columns[second][rows])
+        wanted = [y for y in wanted if _agree(sample, [columns[y][rows]])]
     if wanted:
         both, combinations = _combined(columns[first], columns[second])
         for y in wanted:
-            if _agree(both, columns[y], combinations):
+            if _agree(both, [columns[y]]):
                 yield Pair(min(first, second), max(first, second), y, len(both) - combinations)
 
 

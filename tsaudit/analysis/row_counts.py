@@ -1,0 +1,189 @@
+"""How many rows of a table of codes differ, by many choices of its columns at once.
+
+A choice whose combinations of codes are few marks those that occur. All others compare rows by a sum of random 64-bit
+words, one per column and code: for ten million rows the chance that any two sums agree by accident is 3 in a million.
+A row that no other row equals in some columns is different in any choice that has them all, so most rows are looked at
+for a few choices only.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+_CHUNK: Final = 1 << 14
+"""Rows added up together: few enough to stay in the fast memory of a processor."""
+_ROOM: Final = 2
+"""Combinations that may be marked, per row."""
+_TRY_ON: Final = 1 << 16
+"""Rows on which is tried whether setting rows apart pays."""
+_MOST_EQUALS: Final = 1.0
+"""Other rows that equal a row, on average, up to which it pays."""
+_THREADS: Final = 2
+
+Codes = npt.NDArray[Any]
+Choice = frozenset[int]
+"""Positions of columns."""
+_Hashes = npt.NDArray[np.uint64]
+_Rows = npt.NDArray[np.int64]
+
+
+class RowCounter:
+    """Counts the rows that differ in some of the columns; these hold codes from 0 on, all of the same length."""
+
+    def __init__(self, columns: Sequence[Codes], rows: int) -> None:
+        self._columns = columns
+        self._rows = rows
+        self._sizes = [int(column.max(initial=0)) + 1 for column in columns]
+        self._words: dict[int, _Hashes] = {}
+
+    def counts(self, choices: Collection[Choice]) -> dict[Choice, int]:
+        """The rows that differ, for each choice of columns."""
+        found: dict[Choice, int] = {}
+        few = [choice for choice in choices if choice and self._combinations(choice) <= _ROOM * self._rows]
+        many = sorted(set(choices) - set(few), key=self._largest_missing(choices))
+        self._draw_words(set().union(*many))
+        columns = dict(enumerate(self._columns))
+        nothing = np.zeros(self._rows if many else 0, np.uint64)
+
+        def share(part: Sequence[Choice]) -> dict[Choice, int]:
+            return dict(self._divided(columns, nothing, frozenset(), part, 0))
+
+        # numpy lets go of the interpreter while it sorts and adds; each thread holds a few words per row.
+        with ThreadPoolExecutor(_THREADS) as threads:
+            found |= zip(few, threads.map(self._marked, few), strict=True)
+            for part in threads.map(share, _halves(many)):
+                found |= part
+        return found
+
+    def first_rows(self, choice: Choice) -> _Rows:
+        """The rows, ascending, at which what they hold in these columns occurs for the first time."""
+        self._draw_words(choice)
+        hashes = self._sum(dict(enumerate(self._columns)), choice, np.zeros(self._rows, np.uint64))
+        order, bits = _sorted_with_rows(hashes)
+        rows = (order & np.uint64((1 << bits) - 1)).astype(np.int64)
+        starts = np.ones(len(rows), np.bool_)
+        starts[1:] = ~_equal_neighbours(order, bits)
+        firsts = rows[starts]
+        # Only the higher bits are sorted by: a row may yet differ from the first of its group.
+        others = rows[hashes[rows] != hashes[firsts[np.cumsum(starts) - 1]]]
+        others.sort()
+        more = others[np.unique(hashes[others], return_index=True)[1]]
+        return np.sort(np.concatenate((firsts, more)))
+
+    def _combinations(self, choice: Choice) -> int:
+        return math.prod(self._sizes[column] for column in choice)
+
+    def _largest_missing(self, choices: Iterable[Choice]) -> Any:
+        """A key to sort choices by, so that those which lack the same large columns come together."""
+        used = sorted(frozenset().union(*choices), key=self._sizes.__getitem__, reverse=True)
+        return lambda choice: [at for at, column in enumerate(used) if column not in choice]
+
+    def _draw_words(self, columns: Iterable[int]) -> None:
+        for column in columns:
+            if column not in self._words:
+                random = np.random.default_rng([0, column])
+                self._words[column] = random.integers(0, 2**64 - 1, self._sizes[column], np.uint64, endpoint=True)
+
+    def _marked(self, choice: Choice) -> int:
+        widths = [self._sizes[column] for column in choice]
+        seen = np.zeros(math.prod(widths), np.bool_)
+        for rows in _chunks(self._rows):
+            seen[numbered([self._columns[column][rows] for column in choice], widths, np.intp)] = True
+        return int(np.count_nonzero(seen))
+
+    def _divided(
+        self, columns: Mapping[int, Codes], sums: _Hashes, summed: Choice, choices: Sequence[Choice], alone: int
+    ) -> Iterator[tuple[Choice, int]]:
+        """The count for each choice; `sums` are of the columns `summed`, `alone` the rows set apart before."""
+        if not choices:
+            return
+        common = choices[0].intersection(*choices)
+        sums = self._sum(columns, common - summed, sums)
+        if len(choices) == 1:
+            yield choices[0], alone + _distinct(sums)
+            return
+        if _most_are_alone(sums):
+            again = _maybe_repeated(sums)
+            alone += len(sums) - len(again)
+            columns = {c: columns[c][again] for c in frozenset().union(*choices) - common}
+            sums = sums[again]
+        for half in _halves(choices):
+            yield from self._divided(columns, sums, common, half, alone)
+
+    def _sum(self, columns: Mapping[int, Codes], added: Choice, sums: _Hashes) -> _Hashes:
+        total = sums.copy()
+        for rows in _chunks(len(sums)):
+            part = total[rows]
+            for column in added:
+                part += self._words[column].take(columns[column][rows])
+        return total
+
+
+def numbered(columns: Sequence[Codes], widths: Sequence[int], dtype: npt.DTypeLike) -> Codes:
+    """A number per row for its combination of codes, each of them below its width; `dtype` must hold their product."""
+    numbers = columns[0].astype(dtype)
+    for column, width in zip(columns[1:], widths[1:], strict=True):
+        numbers *= numbers.dtype.type(width)
+        np.add(numbers, column, out=numbers, casting="unsafe")
+    return numbers
+
+
+def _chunks(rows: int) -> Iterator[slice]:
+    return (slice(at, at + _CHUNK) for at in range(0, rows, _CHUNK))
+
+
+def _halves(choices: Sequence[Choice]) -> tuple[Sequence[Choice], Sequence[Choice]]:
+    middle = (len(choices) + 1) // 2
+    return choices[:middle], choices[middle:]
+
+
+def _distinct(hashes: _Hashes) -> int:
+    """How many differ; leaves them sorted, for a copy would take as much memory again."""
+    # Sorting is vectorised for these; np.unique is not, and takes a hundred times as long.
+    hashes.sort()
+    return int(np.count_nonzero(hashes[1:] != hashes[:-1])) + 1 if len(hashes) else 0
+
+
+def _most_are_alone(hashes: _Hashes) -> bool:
+    """Whether so few rows seem to be equal that finding the others pays."""
+    rows = len(hashes)
+    if rows <= _TRY_ON:
+        return True
+    some = np.sort(np.random.default_rng(0).integers(0, rows, _TRY_ON))
+    tried = hashes[some[np.diff(some, prepend=-1) > 0]]
+    equal_pairs = len(tried) - _distinct(tried)
+    return 2 * equal_pairs * rows <= _MOST_EQUALS * len(tried) ** 2
+
+
+def _maybe_repeated(hashes: _Hashes) -> _Rows:
+    """All rows that share their hash with another row, and perhaps a few more."""
+    order, bits = _sorted_with_rows(hashes)
+    same = _equal_neighbours(order, bits)
+    repeated = np.zeros(len(hashes), np.bool_)
+    repeated[1:] = same
+    repeated[:-1] |= same
+    return (order[repeated] & np.uint64((1 << bits) - 1)).astype(np.int64)
+
+
+def _sorted_with_rows(hashes: _Hashes) -> tuple[_Hashes, int]:
+    """The higher bits of each hash with its row in the lower bits, sorted; and how many those lower bits are.
+
+    One vectorised sort of single words: sorting rows by their hashes takes ten times as long.
+    """
+    bits = max(len(hashes) - 1, 0).bit_length()
+    order = hashes & ~np.uint64((1 << bits) - 1)
+    for rows in _chunks(len(hashes)):
+        order[rows] += np.arange(rows.start, min(rows.stop, len(hashes)), dtype=np.uint64)
+    order.sort()
+    return order, bits
+
+
+def _equal_neighbours(order: _Hashes, bits: int) -> npt.NDArray[np.bool_]:
+    """[i]: whether the higher bits of i and i + 1 are equal."""
+    return (order[1:] ^ order[:-1]) < np.uint64(1 << bits)
