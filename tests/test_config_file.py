@@ -40,6 +40,13 @@ def test_load_when_file_is_minimal(tmp_path: Path) -> None:
     assert found.owners.keys() == {"default"}
 
 
+def test_slack_secret_when_a_file_ended_it_with_a_line_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLACK_TOKEN", "xoxb-1\n")
+    token = load(write(tmp_path, TARGET + "slack: {token: '${SLACK_TOKEN}'}\n")).slack.token
+    assert token is not None
+    assert token.get_secret_value() == "xoxb-1"
+
+
 def test_paths_when_relative(tmp_path: Path) -> None:
     text = TARGET + "  - {name: b, engine: sqlite, url: 'sqlite:///data/b.db?mode=ro'}\n"
     found = load(write(tmp_path, text))
@@ -215,6 +222,14 @@ CASES = {
     "mention by name": (
         TARGET + "owners: {default: {mention: '@ada'}}\n",
         "5: owners.default.mention: expected the id of a Slack user (U...) or user group (S...), not a name",
+    ),
+    "token on two lines": (
+        TARGET + 'slack: {token: "xoxb-\\nsecret"}\n',
+        "5: slack.token: holds blanks or characters that are not ASCII; copy it again from Slack",
+    ),
+    "webhook with a blank": (
+        TARGET + "slack: {webhook: https://hooks.slack.com/services/T0/B0/se cret}\n",
+        "5: slack.webhook: holds blanks or characters that are not ASCII; copy it again from Slack",
     ),
     "webhook without scheme": (
         TARGET + "slack: {webhook: hooks.slack.com/x}\n",

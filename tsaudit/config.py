@@ -63,6 +63,19 @@ Secret = Annotated[SecretStr, Field(min_length=1)]
 """Text that stays out of every message and file. Never empty: an empty variable is a mistake, not a password."""
 
 
+def _one_word(value: SecretStr) -> SecretStr:
+    """Without the line end that a secret read from a file brings. What no HTTP header or address can hold would fail
+    when it is used, with an error that quotes it."""
+    text = value.get_secret_value().strip()
+    if not re.fullmatch(r"[!-~]+", text):
+        raise ValueError("holds blanks or characters that are not ASCII; copy it again from Slack")
+    return SecretStr(text)
+
+
+SlackSecret = Annotated[Secret, AfterValidator(_one_word)]
+"""A token or an address that is secret, as Slack shows it."""
+
+
 Path = tuple[int | str, ...]
 """Keys and list positions from the top of the file to one value."""
 
@@ -168,9 +181,9 @@ class Target(Model):
 class Slack(Model):
     """Where alerts go. With neither token nor webhook they are shown in the terminal and kept as "not sent"."""
 
-    token: Secret | None = None
+    token: SlackSecret | None = None
     """Bot token with `chat:write` (and `channels:history`, to look up what a crash left in doubt)."""
-    webhook: Secret | None = None
+    webhook: SlackSecret | None = None
     """Incoming webhook: cannot edit, thread or be read back, so a crash may double a message."""
     digest: bool = True
     """Once the last target of a day has been audited, one message per owner with all that is open; none for nothing."""

@@ -141,6 +141,21 @@ def test_check_when_slack_refuses_the_token(
     assert "xoxb-1" not in done.output
 
 
+def test_check_when_what_answers_is_not_slack(
+    tsaudit: Tsaudit,
+    folder: Path,
+    slack: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(Slack, "do_POST", lambda handler: handler.wfile.write(b"220 mail.example.com\r\n"))
+    configure(folder, f"slack: {{token: xoxb-1, base_url: '{slack}'}}\n")
+    done = tsaudit("check")
+    assert done.exit_code == Exit.USAGE
+    assert f"slack          failed   {slack} cannot be reached: 220 mail.example.com" in done.stdout
+    assert caplog.text == ""
+
+
 def test_check_when_slack_cannot_be_reached(tsaudit: Tsaudit, folder: Path) -> None:
     configure(folder, "slack: {token: xoxb-1, base_url: 'http://127.0.0.1:1/api/'}\n")
     done = tsaudit("check")

@@ -149,7 +149,7 @@ class BotToken:
         from slack_sdk import WebClient
 
         self._client = WebClient(
-            token=token, base_url=base_url, timeout=_TIMEOUT_S, retry_handlers=[], logger=_quiet_logger()
+            token=token, base_url=base_url, timeout=_TIMEOUT_S, retry_handlers=[], logger=quiet_logger()
         )
         self._channel_ids = channel_ids
         """Channel ids learnt earlier, by name: Slack posts to a name, but reads only by id."""
@@ -237,7 +237,7 @@ class Webhook:
     def __init__(self, url: str) -> None:
         from slack_sdk.webhook import WebhookClient
 
-        self._client = WebhookClient(url, timeout=_TIMEOUT_S, retry_handlers=[], logger=_quiet_logger())
+        self._client = WebhookClient(url, timeout=_TIMEOUT_S, retry_handlers=[], logger=quiet_logger())
 
     def post(self, _identity: str, _place: Place, message: Message, as_text: bool, /) -> Place:
         try:
@@ -306,7 +306,7 @@ def _retry_after(headers: Mapping[str, str]) -> float:
         return 1.0
 
 
-def _quiet_logger() -> logging.Logger:
+def quiet_logger() -> logging.Logger:
     """slack_sdk logs addresses, webhooks among them, at DEBUG, and each failure as an error; ours are reported."""
     logger = logging.getLogger("tsaudit.slack")
     logger.setLevel(logging.CRITICAL)

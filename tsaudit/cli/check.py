@@ -88,16 +88,20 @@ def _slack(slack: Slack) -> bool:
     if not slack.token:
         _line("slack", "ok", "no token and no webhook: messages are shown here")
         return True
+    from http.client import HTTPException
+
     from slack_sdk import WebClient
     from slack_sdk.errors import SlackApiError
 
-    client = WebClient(slack.token.get_secret_value(), base_url=slack.base_url, timeout=10)
+    from tsaudit.alerts.slack import quiet_logger
+
+    client = WebClient(slack.token.get_secret_value(), base_url=slack.base_url, timeout=10, logger=quiet_logger())
     try:
         answer = client.auth_test()
     except SlackApiError as error:
         _line("slack", "failed", f"Slack refuses the token: {error.response.get('error', error)}")
         return False
-    except OSError as error:
+    except (OSError, HTTPException) as error:
         _line("slack", "failed", f"{slack.base_url} cannot be reached: {error}")
         return False
     _line("slack", "ok", f"{answer.get('user')} in {answer.get('team')}")
