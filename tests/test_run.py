@@ -133,6 +133,20 @@ def test_alert_is_queued_when_the_report_cannot_be_written(tmp_path: Path, store
     assert run.tell(settings, store, lambda _line: None).not_sent == 1
 
 
+def test_alert_is_queued_when_the_report_breaks(tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = write(Dataset([a_table(text_numbers=True)]), "duckdb", tmp_path / "a.duckdb")
+    settings = settings_for(tmp_path, target)
+
+    def breaks(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("a chart without days")
+
+    monkeypatch.setattr("tsaudit.report.write", breaks)
+    done = run.audit_target(target, settings, store, day=DAY)
+
+    assert done.error == "the report could not be made: ZeroDivisionError: a chart without days"
+    assert run.tell(settings, store, lambda _line: None).not_sent == 1
+
+
 def test_audit_goes_on_with_gaps_when_the_server_is_killed_midway(
     own_influxd: Influxd, tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -243,4 +243,6 @@ def _report(
         location = report.write(result, profile, timeline, known, settings.report, run_url=run_url, previous=previous)
     except report.ReportError as error:
         return None, str(error)
+    except Exception as error:
+        return None, f"the report could not be made: {type(error).__name__}: {error}"
     return location, None
