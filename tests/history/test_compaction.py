@@ -218,7 +218,8 @@ def test_compact_keeps_messages_that_still_wait(store: Store) -> None:
 
 def test_compact_drops_old_digests(store: Store) -> None:
     save(store, DAY)
-    send(store, before(91), Kind.DIGEST)
+    old = send(store, before(91), Kind.DIGEST)
+    send(store, before(91), Kind.EDIT, old, target="")
     recent = send(store, before(90), Kind.DIGEST)
     compact(store, "demo", DAY)
     assert counts(store)["delivery"] == 1

@@ -105,11 +105,13 @@ def _forget_resolved(connection: Connection, target: str, newest: date) -> None:
 
 
 def _drop_told(connection: Connection, target: str, newest: date) -> None:
-    """Drop alerts that were closed, with all their edits and replies, and digests, all long done."""
+    """Drop alerts that were closed and digests, with all their edits and replies, all long done."""
     database.lock(connection, "deliveries")
     done = delivery.c.state.not_in([str(State.QUEUED), str(State.SENDING)])
     old = delivery.c.day < newest - DAILY
-    connection.execute(delete(delivery).where(delivery.c.kind == str(Kind.DIGEST), old, done))
+    digests = select(delivery.c.id).where(delivery.c.kind == str(Kind.DIGEST), old, done)
+    connection.execute(delete(delivery).where(delivery.c.parent_id.in_(digests), done))
+    connection.execute(delete(delivery).where(delivery.c.id.in_(digests)))
     closings = select(delivery.c.parent_id).where(
         delivery.c.kind == str(Kind.RESOLVE), old, delivery.c.thread.in_(threads_about(connection, target))
     )
