@@ -63,6 +63,8 @@ def test_owner_when_not_given_is_whoever_git_or_the_login_says(
     monkeypatch.setenv("GIT_CONFIG_VALUE_0", "Grace Hopper")
     tsaudit("ack", fingerprint, "--reason", "x")
     assert "ack by Grace Hopper: x" in tsaudit("incidents").stdout
+    monkeypatch.setenv("GIT_CONFIG_VALUE_0", "Gr\udce4ce")  # as Latin-1 writes it
+    assert tsaudit("ack", fingerprint, "--reason", "x").exit_code == Exit.OK
     monkeypatch.setenv("PATH", "")
     monkeypatch.setenv("LOGNAME", "grace")
     tsaudit("ack", fingerprint, "--reason", "y")

@@ -130,6 +130,7 @@ def test_init_when_the_address_holds_a_password_keeps_it_out(monkeypatch: pytest
         (["--name", "x"], "`--name` needs `--engine` and `--url`"),
         (["--engine", "influx", "--url", "x"], "`influx` cannot be audited, did you mean influxdb1?"),
         (["--engine", "sqlite", "--url", "x", "--name", "a b"], "`a b`: letters, digits"),
+        (["--engine", "influxdb1", "--url", "http://[::1"], "is no address: Invalid IPv6 URL"),
         (["--config", "no/such/folder/t.yaml"], "No such file or directory"),
         (["--config", "no/such/folder/t.yaml", "--engine", "sqlite", "--url", "x"], "No such file or directory"),
     ],

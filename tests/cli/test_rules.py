@@ -39,6 +39,13 @@ def test_plans_when_listed(form: str) -> None:
     assert all(name in text for name in PLANS)
 
 
+def test_plans_when_limits_are_large_say_them_in_full() -> None:
+    assert "1,000,000" in tsaudit("rules", "--plans").stdout
+    assert "high-series-cardinality.max_series: 1,000,000 series" in tsaudit("explain", "CAR001").stdout
+    rows = json.loads(tsaudit("rules", "--plans", "--format", "json").stdout)
+    assert 1_000_000 in [row["value"] for row in rows]
+
+
 @pytest.mark.parametrize("word", ["CAR001", "car001", "high-series-cardinality", "high_series_cardinality"])
 def test_explain_when_given_code_or_name(word: str) -> None:
     text = tsaudit("explain", word).stdout

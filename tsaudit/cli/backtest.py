@@ -96,7 +96,7 @@ def _print_target(rule: Rule, target: str, days: list[dict[str, Any]]) -> None:
     show.line(f"{target}  {rule.code} {rule.name}: fires on {fired} of {show.plural(len(days), 'audited day')}")
     # Limits may depend on the engine, which a target can change; those of the newest day are today's.
     for limit in next((one["limits"] for one in reversed(days) if one["limits"]), ()):
-        show.line(f"  limit {limit['name']} = {limit['value']:g} {limit['unit']} ({limit['origin']})")
+        show.line(f"  limit {limit['name']} = {show.number(limit['value'])} {limit['unit']} ({limit['origin']})")
     for one in days:
         for finding in one["findings"]:
             click.echo(f"  {one['day']}  {show.word(finding['severity'], 8)}  ", nl=False)

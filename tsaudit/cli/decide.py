@@ -95,7 +95,7 @@ def _somebody() -> str:
     """Git's user.name, else the login name."""
     try:
         named = subprocess.run(
-            ["git", "config", "user.name"], capture_output=True, text=True, check=False, timeout=5
+            ["git", "config", "user.name"], capture_output=True, text=True, errors="replace", check=False, timeout=5
         ).stdout.strip()
     except (OSError, subprocess.SubprocessError):
         named = ""

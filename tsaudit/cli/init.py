@@ -78,16 +78,20 @@ def _given(engine: str, url: str, name: str | None) -> Found:
     if engine not in AVAILABLE:
         hint = nearest(engine, AVAILABLE) or f"; one of {', '.join(AVAILABLE)}"
         raise click.BadParameter(f"`{engine}` cannot be audited{hint}", param_hint="--engine")
-    parts = urlsplit(url)
-    chosen = name or _name(Path(parts.path).stem if parts.scheme.startswith(engine) else parts.hostname or engine)
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname
+    except ValueError as error:
+        raise click.BadParameter(f"is no address: {error}", param_hint="--url") from error
+    chosen = name or _name(Path(parts.path).stem if parts.scheme.startswith(engine) else host or engine)
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}", chosen):
         raise click.BadParameter(f"`{chosen}`: letters, digits, `_`, `.` and `-` only", param_hint="--name")
     if not parts.password or "${" in parts.password:
         return Found(chosen, engine, url)
     variable = f"TSAUDIT_{re.sub(r'[^A-Z0-9]', '_', chosen.upper())}_PASSWORD"
-    host = parts.netloc.rpartition("@")[2]
+    place = parts.netloc.rpartition("@")[2]
     return Found(
-        chosen, engine, urlunsplit(parts._replace(netloc=f"{parts.username}:${{{variable}}}@{host}")), variable
+        chosen, engine, urlunsplit(parts._replace(netloc=f"{parts.username}:${{{variable}}}@{place}")), variable
     )
 
 

@@ -34,15 +34,14 @@ def rules(form: str, plans: bool) -> None:
 def _plans(form: str) -> None:
     from tsaudit.plans import PLANS
 
+    heads = ("plan", "limit", "value", "source")
     rows = [
-        (plan.name, name, f"{value:g}", source)
-        for plan in PLANS.values()
-        for name, (value, source) in plan.limits.items()
+        (plan.name, name, value, source) for plan in PLANS.values() for name, (value, source) in plan.limits.items()
     ]
     if form == "json":
-        show.as_json([dict(zip(("plan", "limit", "value", "source"), row, strict=True)) for row in rows])
+        show.as_json([dict(zip(heads, row, strict=True)) for row in rows])
         return
-    show.table(rows, ("plan", "limit", "value", "source"))
+    show.table([(plan, name, show.number(value), source) for plan, name, value, source in rows], heads)
 
 
 @click.command()
@@ -72,9 +71,9 @@ def _lines(page: Page) -> Iterator[str]:
     if page.limits:
         yield "\n## Limits"
     for limit in page.limits:
-        yield f"{limit.name}: {limit.default:g} {limit.unit} ({limit.source})"
+        yield f"{limit.name}: {show.number(limit.default)} {limit.unit} ({limit.source})"
         for engine, (value, source) in sorted(limit.engines.items()):
-            yield f"  on {engine}: {value:g} {limit.unit} ({source})"
+            yield f"  on {engine}: {show.number(value)} {limit.unit} ({source})"
     if page.fixes:
         yield "\n## Fix by engine"
     for engine, text in sorted(page.fixes.items()):

@@ -76,6 +76,11 @@ def as_json(value: Any) -> None:
     click.echo(json.dumps(value, indent=2, ensure_ascii=True))
 
 
+def number(value: float) -> str:
+    """A limit in full: `1,000,000`, `0.0001`."""
+    return f"{value:,.12g}"
+
+
 def plural(number: int, noun: str) -> str:
     """`1 target`, `2 targets`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
