@@ -26,6 +26,7 @@ _COMMANDS: Final = {
     "history": ("history", "What was audited when."),
     "backtest": ("backtest", "Say on which audited days a rule would have fired."),
     "what-if": ("what_if", "What dropping or bucketing tags of a measurement would leave."),
+    "schema": ("schema", "Declare the schema in files, and compare the live one with them."),
     "rules": ("rules", "List the rules: code, name, severity, what each finds."),
     "explain": ("rules", "Print the page of a rule, given by its code or name."),
     "guidelines": ("guidelines", "Print the guidelines, with the rules that check them."),

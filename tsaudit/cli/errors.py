@@ -38,6 +38,7 @@ class State:
 
 
 _EXPECTED: Final = {
+    "ColumnsFileError": Exit.USAGE,
     "ConfigError": Exit.USAGE,
     "ConnectorError": Exit.NOT_AUDITED,
     "HistoryError": Exit.USAGE,

@@ -1,0 +1,119 @@
+"""The declared schema against the live one: each difference is said once, and what was not seen is none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.builders import a_field, a_measurement, a_profile, a_tag
+from tsaudit.columns_file import Column
+from tsaudit.declared_schema import compare, exportable
+from tsaudit.finding import Outcome, Severity, Verdict
+from tsaudit.profile import Gap, Measurement, Profile, Reason
+
+CPU = (Column("time", "timestamp"), Column("host", "tag"), Column("usage", "field", "float"))
+DECLARED = {("main", "cpu"): CPU}
+
+
+def live(*measurements: Measurement, **changes: Any) -> Profile:
+    return a_profile(**{"measurements": measurements, "engine": "influxdb1"} | changes)
+
+
+def said(profile: Profile, declared: dict[tuple[str, str], tuple[Column, ...]] = DECLARED) -> list[tuple[str, str]]:
+    return [(str(f.severity), f.message) for _, f in compare(declared, profile).findings()]
+
+
+def test_the_schema_that_was_exported_has_no_difference() -> None:
+    profile = live(a_measurement(), a_measurement("mem", tags=(), fields=(a_field("used", types=("uinteger",)),)))
+    schema, refused = exportable(profile)
+    assert refused == []
+    assert schema["main", "cpu"] == CPU
+    assert schema["main", "mem"][1] == Column("used", "field", "unsigned")
+    result = compare(schema, profile)
+    assert (result.verdict, [r.outcome for r in result.results]) == (Verdict.OK, [Outcome.PASS])
+
+
+@pytest.mark.parametrize(
+    ("measurement", "finding"),
+    [
+        (a_measurement(tags=(a_tag(), a_tag("region"))), ("warn", "Tag region is not declared.")),
+        (a_measurement(tags=()), ("info", "Tag host is declared and not there.")),
+        (
+            a_measurement(fields=(a_field(), a_field("error", types=("string",)))),
+            ("warn", "Field error is not declared."),
+        ),
+        (
+            a_measurement(fields=(a_field(types=("float", "string")),)),
+            ("warn", "usage is declared as a field of type float and is a field of type float and string."),
+        ),
+        (
+            a_measurement(tags=(), fields=(a_field(), a_field("host", types=("string",)))),
+            ("warn", "host is declared as a tag and is a field of type string."),
+        ),
+        (
+            a_measurement(time_column="ts"),
+            ("warn", "Timestamp ts is not declared."),
+        ),
+    ],
+)
+def test_a_column_that_differs_is_a_finding(measurement: Measurement, finding: tuple[str, str]) -> None:
+    assert finding in said(live(measurement))
+
+
+def test_a_field_without_a_data_type_is_a_string() -> None:
+    declared = {("main", "cpu"): (*CPU[:2], Column("usage", "field"))}
+    assert said(live(a_measurement(fields=(a_field(types=("string",)),))), declared) == []
+    assert said(live(a_measurement()), declared) == [
+        ("warn", "usage is declared as a field of type string and is a field of type float.")
+    ]
+
+
+def test_measurements_that_are_not_declared_or_not_there() -> None:
+    assert said(live(a_measurement("mem"))) == [
+        ("warn", "mem is not declared."),
+        ("info", "cpu is declared and not there."),
+    ]
+
+
+def test_what_is_declared_and_not_written_yet_is_no_violation() -> None:
+    assert compare(DECLARED, live()).verdict is Verdict.OK
+
+
+def test_what_could_not_be_seen_is_unknown_and_no_difference() -> None:
+    gap = Gap("measurements", Reason.DENIED, "not authorized", "main")
+    result = compare(DECLARED, live(gaps=(gap,)))
+    assert said(live(gaps=(gap,))) == []
+    assert (result.verdict, result.results[0].reason) == (Verdict.UNKNOWN, "measurements: not authorized")
+
+
+@pytest.mark.parametrize(
+    ("measurement", "why"),
+    [
+        (a_measurement(fields=(a_field(types=("float", "integer")),)), "field usage has 2 types, float and integer;"),
+        (a_measurement(fields=(a_field("host"),)), "host is both a tag and a field;"),
+        (a_measurement(fields=()), "it has no field;"),
+        (a_measurement("_cpu"), "the name _cpu begins with a digit or underscore"),
+        (a_measurement("c'pu"), "the name c'pu begins with a digit or underscore, or has a quote"),
+        (a_measurement("c" * 129), "is longer than the 128 characters"),
+    ],
+)
+def test_what_no_explicit_bucket_takes_is_left_out_and_named(measurement: Measurement, why: str) -> None:
+    schema, (refused,) = exportable(live(measurement, a_measurement("mem")))
+    assert list(schema) == [("main", "mem")]
+    assert refused.startswith(f"main/{measurement.name}: ")
+    assert why in refused
+
+
+def test_other_engines_have_their_own_words_and_no_such_limits() -> None:
+    profile = live(a_measurement("2nd", fields=(a_field(types=("DOUBLE",)),)), engine="duckdb")
+    schema, refused = exportable(profile)
+    assert refused == []
+    assert schema["main", "2nd"][-1] == Column("usage", "field", "DOUBLE")
+    assert compare(schema, profile).verdict is Verdict.OK
+
+
+def test_findings_say_both_sides() -> None:
+    ((_, finding),) = compare(DECLARED, live(a_measurement(tags=(a_tag(), a_tag("region"))))).findings()
+    assert [(e.label, e.value) for e in finding.evidence] == [("declared", "-"), ("live", "a tag")]
+    assert (finding.severity, finding.guilty) == (Severity.WARN, "region")

@@ -1,0 +1,101 @@
+"""`tsaudit schema`: declare a schema in files, and hold the live one against them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+import click
+
+from tsaudit.cli import options, results, show
+from tsaudit.cli.errors import Exit, say
+from tsaudit.columns_file import Form
+
+if TYPE_CHECKING:
+    from tsaudit.profile import Profile
+
+_folder_option = click.option(
+    "-d",
+    "--folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where the columns files are; default: schema/<target>.",
+)
+
+
+@click.group()
+def schema() -> None:
+    """Declare the schema in files, and compare the live one with them."""
+
+
+@schema.command()
+@click.argument("target")
+@options.config_option
+@_folder_option
+@click.option(
+    "--format", "form", type=click.Choice(get_args(Form)), default="csv", show_default=True, help="Of the files."
+)
+@click.option("--replace", is_flag=True, help="Remove the columns files that are there already.")
+@click.pass_context
+def export(ctx: click.Context, target: str, config: str | None, folder: Path | None, form: Form, replace: bool) -> None:
+    """Write the live schema, a columns file per measurement.
+
+    The files are what `influx bucket-schema create --columns-file` takes for an explicit bucket. A measurement that
+    no such file can declare is left out and named, and the exit code is 1; where the schema cannot be read whole
+    nothing is written.
+    """
+    from tsaudit import columns_file
+    from tsaudit.declared_schema import STRUCTURE, exportable
+
+    profile = _live(target, config)
+    gaps = [gap for gap in profile.gaps if gap.fact in STRUCTURE]
+    for line in dict.fromkeys(f"{gap.fact}: {gap.detail}; nothing was written" for gap in gaps):
+        say(line)
+    if gaps:
+        ctx.exit(Exit.NOT_AUDITED)
+    declared, refused = exportable(profile)
+    where = folder or Path("schema", target)
+    written = columns_file.write(where, declared, form, replace=replace)
+    show.line(f"{show.plural(len(written), 'columns file')} in {where}")
+    for line in refused:
+        say(f"left out {line}")
+    if refused:
+        ctx.exit(Exit.FINDINGS)
+
+
+@schema.command()
+@click.argument("target")
+@options.config_option
+@_folder_option
+@options.format_option("text", "json")
+@click.pass_context
+def check(ctx: click.Context, target: str, config: str | None, folder: Path | None, form: str) -> None:
+    """Compare the live schema with columns files, whichever of the formats they are in.
+
+    What is there and not declared is a warning, and the exit code is 1. What is declared and not there is information:
+    nobody has written it yet.
+    """
+    from tsaudit import columns_file
+    from tsaudit.declared_schema import compare
+
+    declared = columns_file.read(folder or Path("schema", target))
+    result = compare(declared, _live(target, config))
+    found: dict[str, Any] = results.of_result(result)
+    if form == "json":
+        show.as_json(found)
+    else:
+        results.print_text(found, everything=True)
+    ctx.exit({"ok": Exit.OK, "unknown": Exit.NOT_AUDITED}.get(result.verdict, Exit.FINDINGS))
+
+
+def _live(name: str, config: str | None) -> Profile:
+    """The target's schema as it is now: the catalogue, and where roles are inferred a sample of rows."""
+    chosen = options.chosen(options.load_settings(config), [name])[0]
+
+    from tsaudit.collect import collect
+    from tsaudit.connectors import open_connection
+    from tsaudit.declared_schema import STRUCTURE
+    from tsaudit.queries import query_files
+
+    inferred = {"row_sample"} if "columns" in query_files(chosen.engine) else set()
+    with open_connection(chosen) as connection:
+        return collect(chosen, connection, day=options.today(), wanted=STRUCTURE | inferred)

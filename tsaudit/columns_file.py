@@ -1,0 +1,171 @@
+"""Columns files: what a measurement may hold, a file for each, as InfluxDB's explicit buckets take them.
+
+<folder>/<database>/<measurement>.csv, or .json or .ndjson; names are percent-encoded. The formats are those of
+`influx bucket-schema create --columns-file`:
+https://docs.influxdata.com/influxdb/cloud/admin/buckets/bucket-schema/
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal, cast, get_args
+from urllib.parse import quote, unquote
+
+Form = Literal["csv", "json", "ndjson"]
+Semantic = Literal["timestamp", "tag", "field"]
+
+_HEADER: Final = ["name", "type", "data_type"]
+
+
+class ColumnsFileError(Exception):
+    """A columns file that cannot be read or written. One line: where, what, what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a measurement."""
+
+    name: str
+    type: Semantic
+    data_type: str | None = None
+    """Of a field: float, integer, unsigned, string or boolean in InfluxDB, else the engine's own word."""
+
+
+Schema = Mapping[tuple[str, str], tuple[Column, ...]]
+"""(database, measurement) to its columns."""
+
+
+def write(folder: Path, schema: Schema, form: Form, *, replace: bool) -> list[Path]:
+    """Write a file per measurement, all or none, and return them. ColumnsFileError.
+
+    `replace`: columns files that are there already go; without it they are an error.
+    """
+    there = list(_files(folder)) if folder.is_dir() else []
+    if there and not replace:
+        raise ColumnsFileError(f"{folder} holds columns files already, such as {there[0].name}; --replace removes them")
+    names = {
+        folder / _encoded(database) / f"{_encoded(name)}.{form}": key for key in schema for database, name in [key]
+    }
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder, prefix=".new-") as made:
+            for file, key in names.items():
+                beside = Path(made) / file.relative_to(folder)
+                beside.parent.mkdir(exist_ok=True)
+                beside.write_bytes(dumps(schema[key], form).encode())
+            for old in there:
+                old.unlink()
+            for file in names:
+                file.parent.mkdir(exist_ok=True)
+                shutil.move(Path(made) / file.relative_to(folder), file)
+    except OSError as error:
+        raise ColumnsFileError(f"{error.filename or folder}: {error.strerror or error}") from error
+    return list(names)
+
+
+def read(folder: Path) -> Schema:
+    """The schema that the folder's files declare. ColumnsFileError for none, or one that is not well-formed."""
+    found: dict[tuple[str, str], tuple[Column, ...]] = {}
+    for file in _files(folder):
+        key = unquote(file.parent.name), unquote(file.name.removesuffix(file.suffix))
+        if key in found:
+            raise ColumnsFileError(f"{file}: a second file for {'/'.join(key)}; keep one of them")
+        found[key] = _loaded(file)
+    if not found:
+        raise ColumnsFileError(f"{folder} holds no columns files; `tsaudit schema export` writes them")
+    return found
+
+
+def dumps(columns: Sequence[Column], form: Form) -> str:
+    """The text of a columns file."""
+    if form == "csv":
+        text = io.StringIO(newline="")
+        # Python before 3.13 leaves a carriage return unquoted, and then reads it as the end of a row.
+        returns = any("\r" in c.name for c in columns)
+        rows = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL if returns else csv.QUOTE_MINIMAL)
+        rows.writerow(_HEADER)
+        rows.writerows([c.name, c.type, c.data_type or ""] for c in columns)
+        return text.getvalue()
+    objects = [{"name": c.name, "type": c.type} | ({"dataType": c.data_type} if c.data_type else {}) for c in columns]
+    lines = [json.dumps(one, ensure_ascii=False) for one in objects]
+    return "[\n  " + ",\n  ".join(lines) + "\n]\n" if form == "json" else "".join(f"{line}\n" for line in lines)
+
+
+def loads(text: str, form: Form) -> tuple[Column, ...]:
+    """The columns that the text declares. ValueError says what is wrong with it, and on which line."""
+    columns = tuple(_column(at, entry) for at, entry in _entries(text, form))
+    names = [c.name for c in columns]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise ValueError(f"column `{twice}` is declared twice")
+    return columns
+
+
+def _loaded(file: Path) -> tuple[Column, ...]:
+    form = next(f for f in get_args(Form) if file.suffix == f".{f}")
+    try:
+        # As bytes: a name may hold what reading text would take for the end of a line.
+        return loads(file.read_bytes().decode("utf-8-sig"), form)
+    except OSError as error:
+        raise ColumnsFileError(f"{file}: {error.strerror or error}") from error
+    except ValueError as error:
+        raise ColumnsFileError(f"{file}: {error}") from error
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    found = (file for form in get_args(Form) for file in folder.glob(f"*/*.{form}"))
+    return iter(sorted(file for file in found if not file.parent.name.startswith(".new-")))
+
+
+def _encoded(name: str) -> str:
+    # A name of dots alone would be the folder itself, or the one above it.
+    return quote(name, safe=" ") if name.strip(".") else name.replace(".", "%2E")
+
+
+def _entries(text: str, form: Form) -> Iterator[tuple[str, Any]]:
+    """Each column as it stands in the file, with where."""
+    if form == "csv":
+        rows = csv.reader(io.StringIO(text, newline=""), strict=True)
+        try:
+            header = next(rows, [])
+            if header != _HEADER:
+                raise ValueError(f"line 1: expected {','.join(_HEADER)}")
+            for row in rows:
+                if len(row) not in (0, len(_HEADER)):
+                    raise ValueError(f"line {rows.line_num}: expected {len(_HEADER)} values, found {len(row)}")
+                if row:
+                    yield f"line {rows.line_num}", {"name": row[0], "type": row[1], "dataType": row[2] or None}
+        except csv.Error as error:
+            raise ValueError(f"line {rows.line_num}: {error}") from error
+    elif form == "json":
+        entries = _json(text, 1)
+        if not isinstance(entries, list):
+            raise ValueError("expected a list of columns")
+        yield from ((f"column {n}", entry) for n, entry in enumerate(entries, start=1))
+    else:
+        lines = enumerate(text.split("\n"), start=1)
+        yield from ((f"line {n}", _json(line, n)) for n, line in lines if line.strip())
+
+
+def _json(text: str, first_line: int) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"line {first_line + error.lineno - 1}: not JSON: {error.msg}") from error
+
+
+def _column(at: str, entry: Any) -> Column:
+    if not isinstance(entry, dict) or not isinstance(entry.get("name"), str) or not entry["name"]:
+        raise ValueError(f"{at}: a column needs a name")
+    semantic, data_type = entry.get("type"), entry.get("dataType")
+    if semantic not in get_args(Semantic):
+        raise ValueError(f"{at}: type `{semantic}` is none of {', '.join(get_args(Semantic))}")
+    if data_type is not None and (semantic != "field" or not isinstance(data_type, str)):
+        raise ValueError(f"{at}: only a field has a data type")
+    return Column(entry["name"], cast("Semantic", semantic), data_type)
