@@ -78,14 +78,14 @@ def _counts(run: "AuditRun", result: AuditResult, profile: Profile) -> Metadata:
     metadata = numbers(
         series=profile.series,
         series_limit=limit.value if limit else None,
-        measurements=len(profile.measurements),
+        measurements=len(profile.measurements) if profile.all_listed() else None,
         seconds=round(run.seconds, 3),
         statements=sum(cost.statements for cost in profile.costs),
         not_measured=len(profile.gaps),
         days_to_limit=round(forecast[1].days, 1) if forecast and forecast[1].days is not None else None,
         **{f"findings_{s}": float(sum(f.severity is s for f in findings)) for s in Severity},
     )
-    if rows and len(rows) == len(profile.measurements):
+    if rows and len(rows) == len(profile.measurements) and profile.all_listed():
         # A part of the rows would look like all of them.
         metadata["dagster/row_count"] = dg.MetadataValue.int(sum(rows))
     return metadata

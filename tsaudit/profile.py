@@ -301,9 +301,19 @@ class Profile:
             ):
                 yield gap
 
+    def all_listed(self, database: str | None = None) -> bool:
+        """Whether every measurement of the database, or of the target, that was to be looked at is in here."""
+        gaps = (g for g in self.gaps if g.fact == "measurements" and g.measurement is None)
+        return not any(database is None or g.database in (None, database) for g in gaps)
+
     @property
     def series(self) -> int | None:
-        """Series of the whole target: each database's own count, else its measurements' sum."""
+        """Series of the whole target: each database's own count, else the sum over all its measurements.
+
+        None when one of them is not known: a part must not look like the whole.
+        """
+        if not self.databases and not self.all_listed():
+            return None
         total = 0
         for database in self.databases:
             if database.series is not None:
@@ -311,7 +321,7 @@ class Profile:
                 continue
             counts = [m.series for m in self.measurements if m.database == database.name]
             known = [c.value for c in counts if c is not None]
-            if len(known) != len(counts):
+            if len(known) != len(counts) or not self.all_listed(database.name):
                 return None
             total += sum(known)
         return total

@@ -52,13 +52,15 @@ def figures(profile: Profile) -> Iterator[Figure]:
 
     if profile.series is not None:
         yield Figure("series", Subject(), float(profile.series), How.EXACT)
-    yield Figure("measurements", Subject(), float(len(profile.measurements)), How.EXACT)
+    if profile.all_listed():
+        yield Figure("measurements", Subject(), float(len(profile.measurements)), How.EXACT)
     for database in profile.databases:
         subject = Subject(database.name)
         if database.series is not None:
             yield row("series", subject, database.series)
-        names = [m for m in profile.measurements if m.database == database.name]
-        yield Figure("measurements", subject, float(len(names)), How.EXACT)
+        if profile.all_listed(database.name):
+            names = [m for m in profile.measurements if m.database == database.name]
+            yield Figure("measurements", subject, float(len(names)), How.EXACT)
     for measurement in profile.measurements:
         subject = Subject(measurement.database, measurement.name)
         if measurement.series is not None:

@@ -196,6 +196,13 @@ def test_rows_are_not_summed_when_a_table_was_not_counted() -> None:
     assert "dagster/row_count" not in target_metadata(run, a_result(), profile, ())
 
 
+def test_a_part_is_not_shown_as_the_whole_when_tables_were_not_looked_at() -> None:
+    gap = Gap("measurements", Reason.OVER_BUDGET, "1 of 3 not looked at", "main")
+    profile = a_profile(a_measurement("a"), a_measurement("b"), gaps=(gap,))
+    metadata = target_metadata(an_audit(profile=profile), a_result(), profile, ())
+    assert not {"dagster/row_count", "measurements", "series"} & metadata.keys()
+
+
 def test_a_report_in_a_folder_is_a_path_and_one_on_a_server_a_link() -> None:
     run, result, profile = full_run()
     local = an_audit(report=ReportLocation("file:///r/x.html", "/r/x.html"))

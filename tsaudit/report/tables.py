@@ -32,7 +32,7 @@ class Row:
     series_change: float | None
     """Against the newest day before; None when there is none."""
     row_share: float | None
-    """Of all rows read in the target; None when any measurement's rows are unknown."""
+    """Of all rows read in the target; None when that whole is not known."""
     worst_null: tuple[str, float] | None
     """Field and ratio."""
     retention: str
@@ -142,7 +142,7 @@ def name_shares(profile: Profile, previous: Profile | None) -> tuple[list[NameSh
     """Share of all rows per measurement, largest first, with the share of the snapshot before.
 
     The second value says how many are left out.
-    Empty when the rows of any measurement are unknown: a share of an unknown whole is no share.
+    Empty when the rows of any measurement are unknown, or not all are listed: a share of an unknown whole is none.
     """
     total = _total_rows(profile)
     if not total:
@@ -191,7 +191,7 @@ def _verdicts(profile: Profile, items: Sequence[Item]) -> dict[tuple[str, str], 
 
 def _total_rows(profile: Profile) -> int | None:
     counts = [m.rows for m in profile.measurements]
-    if not counts or any(c is None for c in counts):
+    if not counts or not profile.all_listed() or any(c is None for c in counts):
         return None
     return sum(c.value for c in counts if c is not None)
 
