@@ -71,3 +71,10 @@ def test_silence_when_there_is_one_value_or_the_field_is_a_number() -> None:
     assert judge(rule, a_profile(two), {"min_values": 3}).outcome is Outcome.PASS
     number = a_measurement(fields=(a_field(sample=SENSORS),))
     assert judge(rule, a_profile(number)).outcome is Outcome.PASS
+
+
+def test_names_when_two_parts_come_to_the_same_or_a_column_has_one_differ() -> None:
+    sensors = ("loc=bath,location=2,floor=1", "loc=hall,location=3,floor=2")
+    measurement = a_measurement("home", tags=(a_tag("Location", 1, ("x",)), a_tag("sensor", 2, sensors)))
+    (finding,) = judge(rule, a_profile(measurement)).findings
+    assert [e.label for e in finding.evidence] == ["sensor_location", "sensor_sensor_location", "floor"]

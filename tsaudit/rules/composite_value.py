@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from tsaudit.column_types import is_text
@@ -79,7 +79,8 @@ def _finding(case: Case, measurement: Measurement, column: Tag | Field, composit
     from tsaudit.analysis.shapes import redact
 
     role = "tag" if isinstance(column, Tag) else "field"
-    parts = {_proposed(column.key, part): part.example for part in composite.parts}
+    names = _names(column.key, composite.parts, taken=measurement.columns)
+    parts = {name: part.example for name, part in zip(names, composite.parts, strict=True)}
     figure = column.values if isinstance(column, Tag) else column.distinct
     return Finding(
         subject=subject_of(measurement, column.key),
@@ -91,7 +92,7 @@ def _finding(case: Case, measurement: Measurement, column: Tag | Field, composit
             key=column.key,
             value=redact(composite.example),
             example=",".join(f"{name}={redact(value)}" for name, value in parts.items()),
-            statements=_statements(case, measurement, column.key, composite, list(parts)),
+            statements=_statements(case, measurement, column.key, composite, names),
         ),
         observed=len(parts),
         unit="attributes in one value",
@@ -101,6 +102,19 @@ def _finding(case: Case, measurement: Measurement, column: Tag | Field, composit
         facts=("tag_values",) if role == "tag" else ("field_values",),
         source=figure.source if figure else None,
     )
+
+
+def _names(key: str, parts: Iterable[Part], taken: Iterable[str]) -> list[str]:
+    """A name for each part that neither another one nor a column has; SQL knows no capitals in names."""
+    used = {name.lower() for name in taken}
+    names = []
+    for part in parts:
+        name = _proposed(key, part)
+        while name.lower() in used:
+            name = f"{key}_{name}"
+        used.add(name.lower())
+        names.append(name)
+    return names
 
 
 def _proposed(key: str, part: Part) -> str:
