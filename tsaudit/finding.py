@@ -90,7 +90,7 @@ def fingerprint(target: str, code: str, subject: Subject) -> str:
     import hashlib  # loads OpenSSL, which whoever only lists rules can do without
 
     text = "\x1f".join((target, code, subject.key))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)
