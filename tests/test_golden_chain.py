@@ -67,7 +67,9 @@ def test_profile_reads_back_as_it_was_written(profile: Profile) -> None:
 
 @pytest.mark.golden
 def test_profile_is_judged_as_reviewed(result: AuditResult) -> None:
-    golden("audit.json", to_json(result, indent=1).decode() + "\n")
+    # Processors differ in the last digits of a long sum: nine are reviewed.
+    digits = json.loads(to_json(result), parse_float=lambda text: float(f"{float(text):.9g}"))
+    golden("audit.json", json.dumps(digits, indent=1, ensure_ascii=False) + "\n")
 
 
 @pytest.mark.golden
