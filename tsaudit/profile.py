@@ -75,6 +75,69 @@ class Role(enum.StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class SeriesSince:
+    """Series of one listing whose newest part, the whole tag set or one tag's value, was first seen on a day."""
+
+    day: date
+    series: int
+
+
+ValuesKind = Literal["bounded", "churning", "unbounded", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class ValuesOverTime:
+    """What the listings so far tell of a tag's values. Sampled figures are scaled up to all values."""
+
+    kind: ValuesKind
+    """Whether the values end; `unknown` with less than a week of listings."""
+    beta: float | None
+    """How the distinct values grow with the days: 0 the same every day, 1 all new every day; None when unknown."""
+    turnover: float | None
+    """Share of a week's values that were new in it; None when unknown."""
+    days: int
+    """Days with a listing, of the last 28, from the first on which the tag had values."""
+    new_values: int | None
+    """Values that no listing before this one showed; None where there was none before."""
+    new_per_day: float | None
+    """Over these days; None with a single one."""
+    life_days: float | None
+    """Median, of the values that ended; None when none did, or when what was listed never leaves the listing."""
+    series: tuple[SeriesSince, ...]
+    """The listed series by the day their value of this tag was first seen, oldest first. See `Arrivals.began`."""
+    newest: date | None
+    """When the newest values were first seen; None where all may be older than the first listing."""
+    examples: tuple[str, ...] = ()
+    """Up to three of those."""
+    shape: str = "unknown"
+    """What those look like, by a sample of them."""
+    sampled_values: int | None = None
+    """Of how many values the series by day are known; None for all of them."""
+    standard_error: float | None = None
+    """Of `new_values`, which is too small to be seen within twice of it; None where all values are known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrivals:
+    """Which series of a listing are new, by the listings of the days before."""
+
+    observed: date
+    """The day of the listing."""
+    before: date | None
+    """The day of the listing before it; None for the first, by which nothing can be called new."""
+    began: date
+    """The day of the first listing: what it showed may be older."""
+    new_series: int | None
+    """Series that no listing before this one showed; None where there was none before."""
+    series: tuple[SeriesSince, ...]
+    """The listed series by the day they were first seen, oldest first; those of more than 90 days together."""
+    sampled_series: int | None = None
+    """Of how many series this is known; None for all of them."""
+    standard_error: float | None = None
+    """Of `new_series`; None where all series are known."""
+
+
+@dataclass(frozen=True, slots=True)
 class Tag:
     """A column that identifies the source of a row; the tags together make the series."""
 
@@ -88,6 +151,8 @@ class Tag:
     """Share of the series that lack this tag."""
     role_reason: str = ""
     """Why the column counts as a tag; empty where the engine itself says so."""
+    over_time: ValuesOverTime | None = None
+    """None where the values were not listed, or no history was at hand to compare them with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +226,8 @@ class Measurement:
     rows: Count | None = None
     """Rows (points) within the profile's window."""
     tag_sets: TagSets | None = None
+    arrivals: Arrivals | None = None
+    """None where the tag sets were not listed, or no history was at hand to compare them with."""
     first_time: datetime | None = None
     last_time: datetime | None = None
     """Oldest and newest row among those read; None where there were none or nothing was read."""

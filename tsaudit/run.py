@@ -24,6 +24,7 @@ from tsaudit.finding import UNREACHABLE_CODE, AuditResult, Finding, Outcome, Rul
 from tsaudit.history import incidents
 from tsaudit.history.compaction import compact
 from tsaudit.history.store import Store
+from tsaudit.history.value_sets import RememberedValues
 from tsaudit.plans import limit_policy
 from tsaudit.profile import Profile, Reason, utc_now
 from tsaudit.timeline import Timeline
@@ -78,10 +79,11 @@ def audit_target(
     began = time.monotonic()
     say = progress or (lambda _line: None)
     timeline = store.timeline(target.name, before=day)
-    profile, failure = _collect(target, timeline.previous, day, say)
+    values = RememberedValues(store, target.name, day)
+    profile, failure = _collect(target, timeline.previous, values, day, say)
     result = _judge(target, settings, timeline, profile, failure, day)
     before = _result_before(store, target.name, day)
-    store.save(profile, result, None)
+    store.save(profile, result, None, values)
     changes = incidents.update(store, result, settings.incidents, alerts.owner_of(settings, target))
     location, report_error = _report(store, settings, target, result, profile, timeline, before, run_url)
     if location:
@@ -159,7 +161,9 @@ def as_of(day: date, now: datetime | None = None) -> datetime:
     return min(end, now or utc_now())
 
 
-def _collect(target: Target, previous: Profile | None, day: date, say: Progress) -> tuple[Profile | None, str | None]:
+def _collect(
+    target: Target, previous: Profile | None, values: RememberedValues, day: date, say: Progress
+) -> tuple[Profile | None, str | None]:
     """The profile, and the line that says why the target could not be audited, wholly or from some point on."""
     try:
         with open_connection(target) as connection:
@@ -169,6 +173,7 @@ def _collect(target: Target, previous: Profile | None, day: date, say: Progress)
                 connection,
                 day=day,
                 previous=previous,
+                memory=values,
                 wanted=required_facts(target.engine),
                 now=as_of(day),
             )

@@ -10,6 +10,7 @@ from typing import Any
 import duckdb
 import pytest
 
+from tests.analysis.test_arrivals import Memory
 from tests.collect.conftest import collected
 from tests.databases import Dataset, Row, Table, times, write, write_lines
 from tests.servers import Influxd
@@ -129,3 +130,26 @@ def test_measurements_beyond_the_budget_do_not_keep_the_others_from_reuse(target
     assert before.gaps
     after = _collected(tight, 1, previous=before)
     assert (after.reused, after.measurements, after.gaps) == (1, before.measurements, before.gaps)
+
+
+def test_value_sets_only_of_what_was_listed_whole(target: Target) -> None:
+    """A listing taken over, or broken off, is no observation: nothing is read as gone."""
+    memory = Memory()
+    before = _collected(target, memory=memory)
+    _append(target, "a")
+    after = _collected(target, 1, previous=before, memory=memory)
+    a, b = after.measurements
+    assert a.arrivals is not None
+    assert (a.arrivals.new_series, a.arrivals.before) == (1, PRESENT.date())
+    assert a.tags[0].over_time is not None
+    assert (a.tags[0].over_time.new_values, a.tags[0].over_time.examples) == (1, ("new",))
+    assert b.arrivals == before.measurements[1].arrivals
+    assert b.arrivals is not None
+    known = dict(memory.sets)
+    assert len(known) == 4
+
+    few = target.model_copy(update={"budget": target.budget.model_copy(update={"max_series": 2})})
+    broken = _collected(few, 2, memory=memory)
+    assert {gap.fact for gap in broken.gaps} >= {"series_listing"}
+    assert memory.sets == known
+    assert [m.arrivals for m in broken.measurements] == [None, None]

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tsaudit.analysis.hashed_tag_sets import HashedTag
 from tsaudit.analysis.series_table import Drop, SeriesTable
 from tsaudit.analysis.value_sample import sample
 from tsaudit.profile import SAMPLE_SIZE, Contribution, Dependency, Source, TagSets
@@ -81,6 +82,11 @@ class TagSetCounter:
             name: TagColumn(len(c.values), sample(c.values, self._sample_size), c.absent_rows / max(self._rows, 1))
             for name, c in self._columns.items()
         }
+
+    def hashed(self) -> dict[str, HashedTag]:
+        """Each tag's values as hashes, for the sets that are kept over time."""
+        self._compact()
+        return {name: HashedTag.of(c.values, c.codes) for name, c in self._columns.items()}
 
     def tag_sets(self, source: Source) -> TagSets:
         """The tags together. A dependency that may well be an accident of few rows is left out."""

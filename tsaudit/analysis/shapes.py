@@ -15,6 +15,7 @@ from tsaudit.analysis.shape_rules import UNKNOWN, Rule, kind_of, rule_for
 __all__ = [
     "IDENTIFIER_KINDS",
     "TEXT_KINDS",
+    "UNKNOWN",
     "Composite",
     "NameFamily",
     "Part",

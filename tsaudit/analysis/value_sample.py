@@ -35,10 +35,10 @@ def _hashes(values: pa.StringArray) -> npt.NDArray[np.uint64]:
     powers = np.cumprod(np.full(int(lengths.max()) + 1, _MULTIPLIER))
     sums = np.concatenate((np.zeros(1, np.uint64), np.cumsum(text * powers[position])))
     within = bounds - bounds[0]
-    return _mixed(sums[within[1:]] - sums[within[:-1]])
+    return mixed(sums[within[1:]] - sums[within[:-1]])
 
 
-def _mixed(hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+def mixed(hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     """The finalizer of SplitMix64: every bit of the input moves half the bits of the output."""
     hashes = (hashes ^ (hashes >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     hashes = (hashes ^ (hashes >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

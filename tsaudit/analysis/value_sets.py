@@ -9,10 +9,10 @@ The hash, version 1: the first 5 bytes of the 64-byte BLAKE2b of the value's UTF
 old one with a chance of values / 2^40: one in a million in a set of a million, where a count is therefore short by one
 about every other time.
 
-What is observed must be the values that carried data on that day. A listing of all that the database still holds
-repeats each value for as long as it is retained, which hides that values end.
+An observation is the values that carried data on a day, or a listing of all that did in the days up to it. A listing
+repeats each value for as long as it covers; `index` and `lifetimes` are told how long that is, and allow for it.
 
-How a history would keep it, per tag: the set of some day whole (`to_bytes`), and for each day after it only what
+How the history keeps it, per tag: the set of some day whole (`to_bytes`), and for each day after it only what
 changed (`delta_since`), which costs as much as the tag churns. `with_delta`, applied in the order of days, gives the
 set of any day back; auditing a day again starts from the day before. A new base is due when the deltas together
 outgrow it, after `forget`, and once the set has become a sketch. Old bases can be thinned with their deltas.
@@ -27,12 +27,13 @@ import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from tsaudit.analysis import packed_columns as packed
+from tsaudit.profile import ValuesKind
 
 HASH_VERSION: Final = 1
 HASH_BITS: Final = 40
@@ -42,6 +43,7 @@ SKETCH_SIZE: Final = 4096
 
 _ALL: Final = 1 << HASH_BITS
 _HASH_BYTES: Final = HASH_BITS // 8
+_DIGEST_BYTES: Final = 8
 _DAY_BYTES: Final = 2
 _BASE_HEAD: Final = struct.Struct("<IHQ")
 """Values, days, bound."""
@@ -58,7 +60,6 @@ _UNBOUNDED_TURNOVER: Final = 0.5
 _FLOOR: Final = 1000
 """A date as a tag is new each day too, and harmless at a value a day."""
 
-Kind = Literal["bounded", "churning", "unbounded", "unknown"]
 _Hashes = npt.NDArray[np.uint64]
 _Days = npt.NDArray[np.int32]
 _Counts = npt.NDArray[np.int64]
@@ -78,7 +79,7 @@ class Estimate:
 class Index:
     """Whether the values of a tag end, judged over the last 28 days."""
 
-    kind: Kind
+    kind: ValuesKind
     """`unknown` with fewer than 7 observed days; never `unbounded` with at most 1000 values."""
     beta: float | None
     """How the distinct values grow with the days: 0 the same every day, 1 all new every day; None when unknown."""
@@ -125,21 +126,31 @@ class ValueSet:
         """Whether every value is held, so that each number is exact."""
         return self.bound == _ALL
 
+    @property
+    def held_ratio(self) -> float:
+        """The share of all values that it holds: 1 when exact."""
+        return self.bound / _ALL
+
     def observe(self, values: Iterable[str], day: date) -> ValueSet:
         """The set with the values of that day, which may come in several calls. ValueError for a day before its last.
 
         A day without values is observed too, and counts as a day.
         """
+        return self.observe_hashes(hash_values(list(values)), day)
+
+    def observe_hashes(self, hashes: _Hashes, day: date, distinct: int | None = None) -> ValueSet:
+        """`observe` of values that were hashed before. `distinct`: of how many values; None for one each."""
         number = day.toordinal()
         if len(self.days) and number < self.days[-1]:
             newest = date.fromordinal(int(self.days[-1]))
             raise ValueError(f"value set: {day} is before {newest}, its last day; start from the set of the day before")
-        today = _distinct(hash_values(list(values)))
+        today = _distinct(hashes)
         merged = self._merged(today[today < self.bound], number)
         if len(self.days) and number == self.days[-1]:
             distinct = max(round(merged._counted(merged.last == number).value), len(today), int(self.distinct[-1]))
             return merged._on(self.days, np.append(self.distinct[:-1], distinct))._shrunk()
-        return merged._on(_appended(self.days, number), np.append(self.distinct, len(today)))._shrunk()
+        count = len(today) if distinct is None else distinct
+        return merged._on(_appended(self.days, number), np.append(self.distinct, count))._shrunk()
 
     def forget(self, before: date) -> ValueSet:
         """The set without the values last seen before that day; one that comes back is new again."""
@@ -165,13 +176,31 @@ class ValueSet:
         """Values first seen on that day or later."""
         return self._counted(self.first >= day.toordinal())
 
-    def lifetimes(self) -> _Days:
+    def seen_last(self) -> _Hashes:
+        """The hashes seen on the last day; in a sketch, those it holds."""
+        return self.hashes[self._seen_last()] if len(self.days) else self.hashes
+
+    def first_days(self, hashes: _Hashes) -> _Days:
+        """The day each was first seen, as `date.toordinal`; 0 for one that is not held."""
+        if not len(self.hashes):
+            return np.zeros(len(hashes), np.int32)
+        at = np.minimum(np.searchsorted(self.hashes, hashes), len(self.hashes) - 1)
+        return np.asarray(np.where(self.hashes[at] == hashes, self.first[at], np.int32(0)), np.int32)
+
+    def lifetimes(self, listing_days: int | None = 1) -> _Days:
         """Days from first to last sight, both included, of the values that were not seen on the last day.
 
-        Those there on the first day of the set lived at least that long. In a sketch, only those of the sample.
+        Those there on the first day of the set lived at least that long. Where an observation covers several days,
+        a value stays in sight for that much longer: this is taken off, and those there on the first day are left out;
+        none where nothing ever leaves (None). In a sketch, only those of the sample.
         """
         ended = self.last < (self.days[-1] if len(self.days) else 0)
-        return self.last[ended] - self.first[ended] + np.int32(1)
+        if listing_days is None:
+            return self.first[:0]
+        if listing_days > 1:
+            ended &= self.first > self.days[0]
+        lived: _Days = self.last[ended] - self.first[ended] + np.int32(2 - listing_days)
+        return lived.clip(min=1)
 
     def unseen(self, values: Iterable[str]) -> list[str]:
         """The values that the set does not hold, each once, in their order; in a sketch only those it would hold."""
@@ -180,17 +209,58 @@ class ValueSet:
         new = (hashes < self.bound) & ~_members(hashes, self.hashes)
         return [names[i] for i in np.flatnonzero(new)]
 
-    def index(self) -> Index:
-        """Bounded, churning or unbounded."""
+    def index(self, listing_days: int | None = 1) -> Index:
+        """Bounded, churning or unbounded.
+
+        `listing_days`: how many days of data an observation covers, 1 for those of its day alone, None for all that was
+        ever written. With more than 1 the values of a single day are worked out; see `_of_one_day`.
+        """
         window = self._window()
         if len(window) < _FEWEST_DAYS:
             start = int(window[0]) if len(window) else 0
             return Index("unknown", None, None, self._counted(self.last >= start), len(window))
-        values = self._counted(self.last >= window[0])
-        first = int(self.distinct[np.searchsorted(self.days, window[0])])
-        beta = max(0.0, math.log(max(values.value, 1.0) / first) / math.log(len(window)))
-        turnover = self._turnover()
+        if listing_days == 1:
+            values = self._counted(self.last >= window[0])
+            first = float(self.distinct[np.searchsorted(self.days, window[0])])
+            length, turnover = len(window), self._turnover()
+        else:
+            first, length = self._of_one_day(window, listing_days), int(window[-1] - window[0]) + 1
+            new = self._counted(self.first > window[0])
+            values, turnover = Estimate(first + new.value, new.standard_error), self._listed_turnover(first)
+        beta = max(0.0, math.log(max(values.value, 1.0) / first) / math.log(length))
         return Index(_kind(beta, turnover, values.value), beta, turnover, values, len(window))
+
+    def arrivals_per_day(self) -> float | None:
+        """Values first seen in the last 28 days, per day after the first of these; None with a single day."""
+        window = self._window()
+        if len(window) < 2:
+            return None
+        return self._counted(self.first > window[0]).value / int(window[-1] - window[0])
+
+    def _of_one_day(self, window: _Days, listing_days: int | None) -> float:
+        """Distinct values of a single day, when each listing shows those of several.
+
+        What the last listing shows is the values of its first day and what each later one added, so the additions
+        are taken off. It reaches back as far as the tag does, when that began while it was watched; as far as it
+        covers, when about as many values leave it as arrive; else it is known only that it covers the days observed,
+        and the values of the first listing are taken for those of one day, which never makes a tag look endless.
+        """
+        rate, last = self.arrivals_per_day() or 0.0, float(self.distinct[-1])
+        began = self.days[np.argmax(self.distinct > 0)]
+        reaches = int(self.days[-1] - began) + 1
+        if listing_days is not None:
+            arrived = rate * int(window[-1] - window[0])
+            left = self.distinct[np.searchsorted(self.days, window[0])] + arrived - last
+            full = began == self.days[0] and 2 * left >= arrived
+            reaches = listing_days if full else min(listing_days, reaches)
+        return max(last - (reaches - 1) * rate, rate, 1.0)
+
+    def _listed_turnover(self, of_one_day: float) -> float:
+        """Share of a week's values that came in it, when that many are there on a single day."""
+        began = self.days[np.argmax(self.distinct > 0)]
+        since = max(self.days[-1] - _WEEK + 1, began + 1)
+        new = self._counted(self.first >= since).value
+        return min(1.0, new / (of_one_day + new * (_WEEK - 1) / _WEEK))
 
     def _window(self) -> _Days:
         """The observed days among the last 28, from the first that had values."""
@@ -210,7 +280,7 @@ class ValueSet:
 
     def _counted(self, which: _Mask) -> Estimate:
         """For a sketch, a count of none is uncertain by one of the sample."""
-        held, share = int(which.sum()), self.bound / _ALL
+        held, share = int(which.sum()), self.held_ratio
         return Estimate(held / share, math.sqrt(max(held, 1) * (1 - share)) / share)
 
     def _merged(self, today: _Hashes, day: int) -> ValueSet:
@@ -283,7 +353,7 @@ class ValueSet:
             raise ValueError("value set: it is not the one before with one more day, so no delta leads to it")
         flips = (self.last[old] == self.days[-1]) ^ kept._seen_last()
         added = self.hashes[~old]
-        head = _DELTA_HEAD.pack(before._checksum(), int(self.days[-1]), int(self.distinct[-1]), self.bound, len(added))
+        head = _DELTA_HEAD.pack(before.checksum(), int(self.days[-1]), int(self.distinct[-1]), self.bound, len(added))
         return packed.sealed(
             packed.DELTA, HASH_VERSION, head, (*packed.ascending(added, _HASH_BYTES), np.packbits(flips).tobytes())
         )
@@ -292,7 +362,7 @@ class ValueSet:
         """The set a day later. ValueError, one line, when the bytes are no delta, damaged, or follow another set."""
         head, body = packed.opened(data, packed.DELTA, HASH_VERSION, _DELTA_HEAD)
         checksum, day, distinct, bound, added = head
-        if checksum != self._checksum():
+        if checksum != self.checksum():
             raise ValueError("value set: the delta follows another set; apply the deltas in the order of their days")
         kept = self._below(bound)
         sizes = (_HASH_BYTES * added, (len(kept.hashes) + 7) // 8)
@@ -306,23 +376,32 @@ class ValueSet:
         """Those seen on the last day, which the next one most likely sees again: its delta is then nearly all zeros."""
         return np.asarray(self.last == (self.days[-1] if len(self.days) else 0), np.bool_)
 
-    def _checksum(self) -> int:
+    def checksum(self) -> int:
+        """By which a delta is known to follow this set; 32 bits."""
         checksum = self.bound & 0xFFFFFFFF
         for column in self._columns():
             checksum = zlib.crc32(column.tobytes(), checksum)
         return checksum
 
 
+def digests(values: Sequence[str]) -> _Hashes:
+    """The first 8 bytes of each value's BLAKE2b, as a big-endian number, in their order."""
+    blake2b = hashlib.blake2b
+    heads = b"".join([blake2b(value.encode("utf-8", "surrogatepass")).digest()[:_DIGEST_BYTES] for value in values])
+    return np.frombuffer(heads, ">u8").astype(np.uint64)
+
+
+def truncated(numbers: _Hashes) -> _Hashes:
+    """The hashes that begin these digests."""
+    return numbers >> np.uint64(8 * _DIGEST_BYTES - HASH_BITS)
+
+
 def hash_values(values: Sequence[str]) -> _Hashes:
     """The hash of each value, in their order; see the module for what it is."""
-    blake2b = hashlib.blake2b
-    digests = [blake2b(value.encode("utf-8", "surrogatepass")).digest()[:_HASH_BYTES] for value in values]
-    wide = np.zeros((len(values), 8), np.uint8)
-    wide[:, 8 - _HASH_BYTES :] = np.frombuffer(b"".join(digests), np.uint8).reshape(-1, _HASH_BYTES)
-    return wide.view(">u8").ravel().astype(np.uint64)
+    return truncated(digests(values))
 
 
-def _kind(beta: float, turnover: float, values: float) -> Kind:
+def _kind(beta: float, turnover: float, values: float) -> ValuesKind:
     if beta < _BOUNDED:
         return "bounded"
     endless = beta > _UNBOUNDED and turnover > _UNBOUNDED_TURNOVER and values > _FLOOR

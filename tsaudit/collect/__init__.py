@@ -19,6 +19,7 @@ from tsaudit.collect.listing import list_tag_sets
 from tsaudit.collect.probing import try_facts
 from tsaudit.collect.reuse import take_over
 from tsaudit.collect.rows import count_nulls, describe_fields, read_points
+from tsaudit.collect.value_memory import Comparison, ValueMemory
 from tsaudit.facts import FACTS, asked_for, offered
 from tsaudit.profile import Database, Gap, Profile, Reason, Selection, Window, utc_now
 from tsaudit.queries import query_files
@@ -36,14 +37,17 @@ def collect(
     *,
     day: date,
     previous: Profile | None = None,
+    memory: ValueMemory | None = None,
     wanted: frozenset[str] | None = None,
     now: datetime | None = None,
 ) -> Profile:
     """What the target's schema is on the logical `day`.
 
     `previous`: the newest profile of an earlier day; roles of columns are kept from it, and the expensive facts of
-    measurements that have not moved. `wanted`: facts to collect, and what is needed for them; None for all.
-    `now`: rows from then on do not count; None for the present. Failures are gaps in the profile, never raised.
+    measurements that have not moved. `memory`: the value sets of earlier days; a listing is compared with them and
+    added to them, unless it was reused, broken off or sampled. `wanted`: facts to collect, and what is needed for them;
+    None for all. `now`: rows from then on do not count; None for the present. Failures are gaps in the profile, never
+    raised.
     """
     end = now or utc_now()
     files = frozenset(query_files(target.engine))
@@ -61,7 +65,8 @@ def collect(
         if (draft.database, draft.name) not in incomplete:
             take_over(draft, end, target.max_age)
     moved = [draft for draft in drafts if not draft.reused]
-    for step in _ladder(asker, asked, {d.name: d.series.value for d in databases if d.series}):
+    comparison = Comparison(memory, day, asker.window, {d.name: d for d in databases}) if memory else None
+    for step in _ladder(asker, asked, {d.name: d.series.value for d in databases if d.series}, comparison):
         asker.each(step, moved)
     return Profile(
         target=target.name,
@@ -105,13 +110,17 @@ def _asked(wanted: frozenset[str], files: frozenset[str]) -> frozenset[str]:
     return asked
 
 
-def _ladder(asker: Asker, asked: frozenset[str], database_series: dict[str, int]) -> list[Step]:
+def _ladder(
+    asker: Asker, asked: frozenset[str], database_series: dict[str, int], comparison: Comparison | None
+) -> list[Step]:
     """What is done for each measurement, one rung for all of them before the next."""
     steps: list[tuple[str, Step]] = [
         ("columns", functools.partial(assign_roles, asker, sample_wanted="row_sample" in asked))
     ]
     if "series_listing" in asked:
-        steps.append(("series_listing", functools.partial(list_tag_sets, asker)))
+        steps.append(
+            ("series_listing", functools.partial(list_tag_sets, asker, then=comparison.compare if comparison else None))
+        )
     if "null_counts" in asked:
         steps.append(("null_counts", functools.partial(count_nulls, asker)))
     if "columns" not in asked and asked & {"row_sample", "row_count"}:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from tsaudit.profile import Count, Field, Measurement, Role, Tag, TagSets
+from tsaudit.profile import Arrivals, Count, Field, Measurement, Role, Tag, TagSets
 from tsaudit.roles import Column, TimeColumn
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ class Draft:
     series: Count | None = None
     rows: Count | None = None
     tag_sets: TagSets | None = None
+    arrivals: Arrivals | None = None
     first_time: datetime | None = None
     last_time: datetime | None = None
     fingerprint: str = ""
@@ -81,6 +82,7 @@ class Draft:
             series=self.series,
             rows=self.rows,
             tag_sets=self.tag_sets,
+            arrivals=self.arrivals,
             first_time=self.first_time,
             last_time=self.last_time,
             fingerprint=self.fingerprint,

@@ -19,10 +19,15 @@ SERIES_KEPT: Final = 64
 """Tag sets remembered whole, to read rows of."""
 
 
-def list_tag_sets(asker: Asker, draft: Draft, also: Callable[[pa.RecordBatch], None] | None = None) -> None:
+def list_tag_sets(
+    asker: Asker,
+    draft: Draft,
+    also: Callable[[pa.RecordBatch], None] | None = None,
+    then: Callable[[Draft, TagSetCounter], None] | None = None,
+) -> None:
     """Fill in series, tag values and tag sets, and remember a few of the tag sets.
 
-    `also` is given each batch of tag sets as it comes.
+    `also` is given each batch of tag sets as it comes; `then` the whole listing, unless it was broken off.
     """
     fact = "series_listing"
     if not draft.tags:
@@ -52,6 +57,8 @@ def list_tag_sets(asker: Asker, draft: Draft, also: Callable[[pa.RecordBatch], N
         draft.series = Count(counter.series, source)
         draft.tag_sets = counter.tag_sets(source)
         draft.tags = _filled_in(draft.tags, counter, source)
+        if then:
+            then(draft, counter)
 
 
 def scope(asker: Asker, draft: Draft) -> str:

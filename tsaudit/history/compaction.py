@@ -13,7 +13,7 @@ from sqlalchemy import Connection, delete, func, or_, select
 
 from tsaudit.history import database, lifecycle
 from tsaudit.history.deliveries import Kind, State, threads_about
-from tsaudit.history.schema import decision, delivery, incident_day, snapshot
+from tsaudit.history.schema import decision, delivery, incident_day, snapshot, value_set
 from tsaudit.history.store import Store
 
 DAILY: Final = timedelta(days=90)
@@ -27,7 +27,9 @@ def compact(store: Store, target: str, today: date) -> int:
 
     Ages count from the newest audited day, or from `today` when that is earlier: a target that is audited no more
     keeps what it has. Of a week or month its last day with a profile stays. An incident keeps the day it opened and
-    its newest state, on which the next audit builds. Messages go 90 days after their thread was closed.
+    its newest state, on which the next audit builds. Of the value sets those go without which every day younger than
+    `DAILY` can still be worked out, and those of tags that were not listed for longer than `WEEKLY`. Messages go 90
+    days after their thread was closed.
     """
     with store.writing(target) as connection:
         days = {
@@ -46,6 +48,7 @@ def compact(store: Store, target: str, today: date) -> int:
         for day in dropped:
             connection.execute(delete(snapshot).where(snapshot.c.target == target, snapshot.c.day == day))
         _thin_incidents(connection, target, newest, kept)
+        _thin_value_sets(connection, target, newest)
         _drop_told(connection, target, newest)
     return len(dropped)
 
@@ -102,6 +105,16 @@ def _forget_resolved(connection: Connection, target: str, newest: date) -> None:
     for mark in connection.execute(finished).scalars().all():
         connection.execute(delete(incident_day).where(incident_day.c.fingerprint == mark))
         connection.execute(delete(decision).where(decision.c.fingerprint == mark))
+
+
+def _thin_value_sets(connection: Connection, target: str, newest: date) -> None:
+    rows = value_set.alias()
+    same = (rows.c.target == target, rows.c.subject == value_set.c.subject)
+    whole = select(func.max(rows.c.day)).where(*same, rows.c.whole == 1, rows.c.day < newest - DAILY)
+    last = select(func.max(rows.c.day)).where(*same)
+    old = (value_set.c.target == target, value_set.c.day < newest - DAILY)
+    connection.execute(delete(value_set).where(*old, value_set.c.day < whole.scalar_subquery()))
+    connection.execute(delete(value_set).where(*old, last.scalar_subquery() < newest - WEEKLY))
 
 
 def _drop_told(connection: Connection, target: str, newest: date) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from sqlalchemy import (
+    BigInteger,
     Column,
     Date,
     DateTime,
@@ -61,6 +62,18 @@ figure: Final = Table(
     Column("standard_error", Float),
     sqlite_with_rowid=False,
     comment="every number of a snapshot as a row of its own",
+)
+
+value_set: Final = Table(
+    "value_set",
+    metadata,
+    Column("target", String(100), primary_key=True),
+    Column("subject", Text, primary_key=True, comment="Subject.key of a tag; of a measurement: its series"),
+    Column("day", Date, primary_key=True),
+    Column("whole", Integer, nullable=False, comment="1: the set with this day; 0: what this day changed"),
+    Column("checksum", BigInteger, nullable=False, comment="of the set with this day; the next day must follow it"),
+    Column("data", LargeBinary, nullable=False, comment="tsaudit.analysis.value_sets"),
+    comment="hashes of all values a tag had, and of all series, with the first and last day each was seen",
 )
 
 incident_day: Final = Table(

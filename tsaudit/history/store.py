@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from datetime import UTC, date, datetime, timedelta
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from sqlalchemy import Connection, Engine, delete, func, insert, select, update
 
@@ -19,6 +19,9 @@ from tsaudit.jsonfile import from_json, to_json
 from tsaudit.profile import SCHEMA_VERSION, Profile
 from tsaudit.timeline import Point, Timeline, figures
 
+if TYPE_CHECKING:
+    from tsaudit.history.value_sets import RememberedValues
+
 __all__ = ["HistoryError", "Store"]
 
 T = TypeVar("T")
@@ -28,8 +31,8 @@ SCHEMA_FACTS: Final = frozenset({"databases", "measurements", "columns", "tag_ke
 
 _WHOLE_WITHIN: Final = timedelta(days=7)
 
-_LONGEST_SUBJECT_BYTES: Final = 2000
-"""PostgreSQL indexes no longer text than about 2,700 bytes; the figures of longer names are not followed."""
+LONGEST_SUBJECT_BYTES: Final = 2000
+"""PostgreSQL indexes no longer text than about 2,700 bytes; the figures and values of longer names are not followed."""
 
 
 class Store:
@@ -61,15 +64,24 @@ class Store:
         """One transaction, all or nothing; of those with the same name only one runs at a time."""
         return database.writing(self.engine, name)
 
-    def save(self, profile: Profile | None, result: AuditResult, report_url: str | None) -> None:
+    def save(
+        self,
+        profile: Profile | None,
+        result: AuditResult,
+        report_url: str | None,
+        values: RememberedValues | None = None,
+    ) -> None:
         """Remember one audit; it replaces an earlier one of the same target and day, in one transaction.
 
+        `values`: the value sets with what the audit listed; a measurement it did not list keeps what the day has.
         `profile` is None when the target could not be audited. What an earlier run of that day had measured then
         stays, because it is still what is known of the day; the result, and with it the verdict, is the new one.
         """
         row = _row(profile, result, report_url)
         key = (snapshot.c.target == result.target, snapshot.c.day == result.day)
         with self.writing(result.target) as connection:
+            if values is not None:
+                values.write(connection)
             known = connection.execute(select(snapshot.c.id, snapshot.c.profile).where(*key)).one_or_none()
             if known is not None and (profile is None or known.profile == row["profile"]):
                 kept = {k: v for k, v in row.items() if k not in ("profile", "schema_complete")}
@@ -176,7 +188,7 @@ def _figure_rows(profile: Profile, snapshot_id: int) -> list[dict[str, Any]]:
             "standard_error": f.standard_error,
         }
         for f, subject in ((f, stored_subject(f.subject)) for f in figures(profile))
-        if math.isfinite(f.value) and len(subject.encode()) <= _LONGEST_SUBJECT_BYTES
+        if math.isfinite(f.value) and len(subject.encode()) <= LONGEST_SUBJECT_BYTES
     ]
 
 

@@ -1,0 +1,81 @@
+"""Compares a listing with the value sets of the days before, and hands the sets with it back."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, Protocol
+
+from tsaudit.finding import Subject
+from tsaudit.profile import FOREVER, Database, How, Window
+
+if TYPE_CHECKING:
+    from tsaudit.analysis.cardinality import TagSetCounter
+    from tsaudit.analysis.value_sets import ValueSet
+    from tsaudit.collect.draft import Draft
+
+
+class ValueMemory(Protocol):
+    """The value sets of one target: of each tag, and of the series of each measurement (a subject without column).
+
+    Any number of threads may use it, for different measurements.
+    """
+
+    def of(self, subject: Subject) -> ValueSet:
+        """The set before the audited day, empty when there is none."""
+
+    def keep(self, subject: Subject, after: ValueSet) -> None:
+        """Take the set with the audited day's values, which begins with what `of` gave."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What a complete listing of a measurement is compared with."""
+
+    memory: ValueMemory
+    day: date
+    window: Window
+    databases: Mapping[str, Database]
+
+    def compare(self, draft: Draft, counter: TagSetCounter) -> None:
+        """Fill in the draft's arrivals and its tags' values over time. A sampled listing is compared with nothing."""
+        from tsaudit.analysis import arrivals
+        from tsaudit.analysis.hashed_tag_sets import series_hashes
+
+        if draft.series is None or draft.series.source.how is not How.EXACT:
+            return
+        listing_days = self._listing_days(draft)
+        tags, subject = counter.hashed(), Subject(draft.database, draft.name)
+        hashes, before = series_hashes(tags, counter.series), self.memory.of(subject)
+        after = before.observe_hashes(hashes, self.day)
+        self.memory.keep(subject, after)
+        draft.arrivals = arrivals.new_series(before, after, hashes)
+        watched_until, began = draft.arrivals.before, draft.arrivals.began
+        filled_in = []
+        for tag in draft.tags:
+            of_tag = dataclasses.replace(subject, column=tag.key)
+            before = self.memory.of(of_tag)
+            if watched_until and not len(before.days):
+                # The listings before had no such tag, so that its values are new and not only unknown.
+                before = before.observe((), watched_until)
+            after = before.observe_hashes(tags[tag.key].hashes, self.day)
+            self.memory.keep(of_tag, after)
+            over_time = arrivals.new_values(before, after, tags[tag.key], began, listing_days)
+            filled_in.append(dataclasses.replace(tag, over_time=over_time))
+        draft.tags = tuple(filled_in)
+
+    def _listing_days(self, draft: Draft) -> int | None:
+        """How many days of data the listing covers; None for all that was ever written."""
+        if draft.columns:
+            return _days(self.window.end - self.window.start) if draft.time else None
+        policies = self.databases[draft.database].retention or ()
+        kept = [p.duration_s + (p.partition_s or 0) for p in policies if p.duration_s != FOREVER]
+        # A partition goes as a whole, once the newest of its rows is old enough.
+        return _days(timedelta(seconds=max(kept))) if kept and len(kept) == len(policies) else None
+
+
+def _days(length: timedelta) -> int:
+    return max(1, math.ceil(length / timedelta(days=1)))

@@ -1,0 +1,224 @@
+"""The values of each tag over time, as the history keeps them: a whole set now and then, and each day's changes since.
+
+A day's row is written in the transaction of the day's snapshot and replaced when the day is audited again. A past day
+is put where it belongs: the days after it are worked out anew from what they saw. Nothing is written of a day before
+the oldest set that is left, because the days before that set are known no more, nor when another audit of the target
+has changed the days before in the meantime. A set that this version cannot read is left alone, and a new one begun.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import Connection, delete, func, insert, select
+
+from tsaudit.history.schema import value_set
+from tsaudit.history.store import LONGEST_SUBJECT_BYTES, Store, stored_subject
+
+if TYPE_CHECKING:
+    from tsaudit.analysis.value_sets import ValueSet
+    from tsaudit.finding import Subject
+
+MOST_CHANGES: Final = 14
+"""Days in a row that are kept as changes; reading a set takes as many steps."""
+REMEMBERED: Final = timedelta(days=90)
+"""A value not seen for so long is forgotten with the next whole set; should it come back, it is new."""
+
+
+class RememberedValues:
+    """The value sets of one target before a day, and those with the day's values until they are written.
+
+    Any number of threads may use it, for different subjects. Methods raise HistoryError.
+    """
+
+    def __init__(self, store: Store, target: str, day: date) -> None:
+        self._store = store
+        self._target = target
+        self._day = day
+        self._before: dict[str, _Chain] = {}
+        self._kept: list[_Row] = []
+
+    def of(self, subject: Subject) -> ValueSet:
+        """The set before the day, empty when there is none."""
+        key = stored_subject(subject)
+        with self._store.reading() as connection:
+            chain = self._before[key] = _chain(_rows(connection, self._target, key, before=self._day))
+        return chain.values
+
+    def keep(self, subject: Subject, after: ValueSet) -> None:
+        """Take the set with the day's values, which begins with what `of` gave."""
+        key = stored_subject(subject)
+        if len(key.encode()) <= LONGEST_SUBJECT_BYTES:
+            self._kept.append(self._before.pop(key).grown(key, self._day, after).row)
+
+    def write(self, connection: Connection) -> None:
+        """Write all that was kept, in the transaction of the day's snapshot."""
+        newest = self._newest(connection, None)
+        before = self._newest(connection, self._day)
+        known = {
+            row.subject: row.checksum
+            for row in connection.execute(
+                select(value_set.c.subject, value_set.c.day, value_set.c.checksum).where(
+                    value_set.c.target == self._target, value_set.c.day.in_(sorted(set(before.values())))
+                )
+            )
+            if before.get(row.subject) == row.day
+        }
+        rows: list[dict[str, Any]] = []
+        for row in self._kept:
+            if known.get(row.subject) != row.follows:
+                continue
+            later = newest.get(row.subject, self._day) > self._day
+            grown = list(self._replayed(connection, row)) if later else [row]
+            if grown:
+                _delete_from(connection, self._target, row.subject, self._day)
+            rows += [r.stored(self._target) for r in grown]
+        if rows:
+            connection.execute(insert(value_set), rows)
+
+    def _newest(self, connection: Connection, before: date | None) -> dict[str, date]:
+        """Subject to its newest day, of those before the given one."""
+        query = select(value_set.c.subject, func.max(value_set.c.day).label("day")).group_by(value_set.c.subject)
+        query = query.where(value_set.c.target == self._target)
+        if before is not None:
+            query = query.where(value_set.c.day < before)
+        return {row.subject: row.day for row in connection.execute(query)}
+
+    def _replayed(self, connection: Connection, row: _Row) -> Iterator[_Row]:
+        """The row of a past day and those of the days after it; none when those cannot be continued."""
+        chain = _chain(_rows(connection, self._target, row.subject, before=self._day))
+        try:
+            known = list(_observed(connection, self._target, row.subject, self._day))
+        except ValueError:
+            return
+        if not chain.rows and known[0].knows_the_past:
+            return
+        grown = chain.grown(row.subject, row.day, chain.extended(row))
+        yield grown.row
+        for seen in known:
+            if seen.day <= self._day:
+                continue
+            after = grown.chain.values.observe_hashes(seen.hashes, seen.day, seen.distinct)
+            grown = grown.chain.grown(row.subject, seen.day, after)
+            yield grown.row
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """What is written of one subject for one day."""
+
+    subject: str
+    day: date
+    whole: bool
+    data: bytes
+    checksum: int
+    """Of the set with this day."""
+    follows: int | None
+    """Checksum of the set before; None when there was none."""
+
+    def stored(self, target: str) -> dict[str, Any]:
+        return {
+            "target": target,
+            "subject": self.subject,
+            "day": self.day,
+            "whole": int(self.whole),
+            "checksum": self.checksum,
+            "data": self.data,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Chain:
+    """A set, and what it takes to read it."""
+
+    values: ValueSet
+    rows: int = 0
+    """0 when there is none that can be read."""
+    whole_bytes: int = 0
+    changes_bytes: int = 0
+    checksum: int | None = None
+    """As stored with the newest row, even where that cannot be read."""
+
+    def grown(self, subject: str, day: date, after: ValueSet) -> _Grown:
+        """The set with one more day: as that day's changes, or whole, which is due when reading becomes long."""
+        if self.rows and self.rows <= MOST_CHANGES and after.exact == self.values.exact:
+            changes = after.delta_since(self.values)
+            if self.changes_bytes + len(changes) <= self.whole_bytes:
+                row = _Row(subject, day, False, changes, after.checksum(), self.checksum)
+                size = self.changes_bytes + len(changes)
+                return _Grown(row, _Chain(after, self.rows + 1, self.whole_bytes, size, row.checksum))
+        after = after.forget(day - REMEMBERED)
+        data = after.to_bytes()
+        row = _Row(subject, day, True, data, after.checksum(), self.checksum)
+        return _Grown(row, _Chain(after, 1, len(data), 0, row.checksum))
+
+    def extended(self, row: _Row) -> ValueSet:
+        """The set that the row leads to from here."""
+        from tsaudit.analysis.value_sets import ValueSet
+
+        return ValueSet.from_bytes(row.data) if row.whole else self.values.with_delta(row.data)
+
+
+@dataclass(frozen=True, slots=True)
+class _Grown:
+    row: _Row
+    chain: _Chain
+
+
+@dataclass(frozen=True, slots=True)
+class _Observation:
+    """What a day saw of a subject."""
+
+    day: date
+    hashes: Any
+    distinct: int
+    knows_the_past: bool
+    """Whether its set holds values of days before it."""
+
+
+def _rows(connection: Connection, target: str, subject: str, before: date | None = None) -> Sequence[Any]:
+    """The newest whole set, of those before the day, and the changes since."""
+    mine = [value_set.c.target == target, value_set.c.subject == subject]
+    within = [*mine, value_set.c.day < before] if before else mine
+    start = select(func.max(value_set.c.day)).where(*within, value_set.c.whole == 1).scalar_subquery()
+    return connection.execute(
+        select(value_set).where(*within, value_set.c.day >= start).order_by(value_set.c.day)
+    ).all()
+
+
+def _chain(rows: Sequence[Any]) -> _Chain:
+    """The set that the rows lead to; an empty one when there are none, or when they cannot be read."""
+    from tsaudit.analysis.value_sets import ValueSet
+
+    if not rows:
+        return _Chain(ValueSet.empty())
+    try:
+        values = ValueSet.from_bytes(rows[0].data)
+        for row in rows[1:]:
+            values = values.with_delta(row.data)
+    except ValueError:
+        return _Chain(ValueSet.empty(), checksum=rows[-1].checksum)
+    sizes = [len(row.data) for row in rows]
+    return _Chain(values, len(rows), sizes[0], sum(sizes[1:]), rows[-1].checksum)
+
+
+def _observed(connection: Connection, target: str, subject: str, since: date) -> Iterator[_Observation]:
+    """What each day saw from the last whole set up to `since` on. ValueError for one that cannot be read."""
+    from tsaudit.analysis.value_sets import ValueSet
+
+    mine = (value_set.c.target == target, value_set.c.subject == subject)
+    start = select(func.max(value_set.c.day)).where(*mine, value_set.c.day <= since, value_set.c.whole == 1)
+    first = connection.execute(start).scalar() or since
+    values = ValueSet.empty()
+    for row in connection.execute(select(value_set).where(*mine, value_set.c.day >= first).order_by(value_set.c.day)):
+        values = ValueSet.from_bytes(row.data) if row.whole else values.with_delta(row.data)
+        past = bool((values.first < row.day.toordinal()).any())
+        yield _Observation(row.day, values.seen_last(), int(values.distinct[-1]), past)
+
+
+def _delete_from(connection: Connection, target: str, subject: str, day: date) -> None:
+    mine = (value_set.c.target == target, value_set.c.subject == subject)
+    connection.execute(delete(value_set).where(*mine, value_set.c.day >= day))
