@@ -83,7 +83,7 @@ def test_what_goes_to_a_thread_counts_for_its_channel_too(history: History, slac
 
 def test_slack_enforcing_its_rate_gets_all_of_them(many: History, slack: SlackDouble) -> None:
     slack.least_gap_s = 0.1
-    many.send(pace=alerts.Pace(message_s=0.11))
+    many.send(pace=alerts.Pace(message_s=0.3))
     assert heads(slack) == ALL
     assert len(slack.calls) == 6, "none was refused for coming too early"
 
