@@ -49,13 +49,13 @@ def test_times_as_much_is_said_from_twice_on(observed: float, ending: str) -> No
 
 def test_a_limit_of_zero_divides_nothing() -> None:
     limit = Limit("x.y", 0.0, "conflicts", "house", "default")
-    assert lines(observed=3.0, limit=limit, unit="conflicts")[1] == "Measured 3 conflicts, limit 0 conflicts (default)"
+    assert lines(observed=3.0, limit=limit, unit="conflicts")[1] == "Measured 3 conflicts, limit 0 (default)"
 
 
 def test_figures_of_different_units_are_not_divided() -> None:
     limit = Limit("x.y", 10.0, "times the series before", "house", "default")
     said = lines(observed=5_000.0, baseline=400.0, unit="series", limit=limit)[1]
-    assert said == "Measured 5,000 series (400 series before), limit 10 times the series before (default)"
+    assert said == "Measured 5,000 series (400 before), limit 10 times the series before (default)"
 
 
 @pytest.mark.parametrize(
@@ -77,6 +77,25 @@ def test_days_to_the_limit_come_with_their_interval(
 def test_a_limit_not_in_sight_or_passed_is_no_forecast(days: float | None) -> None:
     forecast = Forecast(100.0, days, None, None, 0.0, None, "linear", provisional=False)
     assert len(lines(forecast=forecast)) == 3
+
+
+def test_a_forecast_that_the_message_gives_is_not_given_again() -> None:
+    forecast = Forecast(100.0, 21.4, 21.0, 22.0, 0.05, None, "linear", provisional=False)
+    assert len(lines(message="The limit of 100 is reached in 21 days (21 to 22).", forecast=forecast)) == 3
+    assert len(lines(message="The limit of 100 is reached in 21 days (9 to 22).", forecast=forecast)) == 4
+
+
+@pytest.mark.parametrize(
+    ("guilty", "share", "said"),
+    [("host", None, []), ("host", 0.5, ["Guilty: host, 50 % of it"]), ("path", None, ["Guilty: path"])],
+)
+def test_the_guilty_one_is_not_named_twice(guilty: str, share: float | None, said: list[str]) -> None:
+    assert lines(guilty=guilty, share=share)[1:-2] == said
+
+
+def test_a_ratio_keeps_its_per_cent() -> None:
+    limit = Limit("x.y", 0.5, "ratio", "house", "default")
+    assert lines(observed=0.9, limit=limit, unit="ratio")[1] == "Measured 90 %, limit 50 % (default)"
 
 
 def test_since_counts_days() -> None:

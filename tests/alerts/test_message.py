@@ -111,7 +111,7 @@ def test_alert_says_what_how_much_who_since_when_how_long_and_the_fix() -> None:
     said = body(message.alert(a_context(), [full_incident()]))
     for part in (
         "Measurement table_1 has 1,234,567 series.",
-        "Measured 1,234,567 series, limit 100,000 series (plan influxdb-cloud-free), 12.3 times as much",
+        "Measured 1,234,567 series, limit 100,000 (plan influxdb-cloud-free), 12.3 times as much",
         "Guilty: host, 92 % of it",
         "Since 2026-03-01 (30 days)",
         "in about 12 days (8 to 20), growing 5 % a day since 2026-03-01 (provisional: little history)",

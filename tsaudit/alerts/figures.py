@@ -32,11 +32,12 @@ def details(incident: Incident, day: date, *, full_values: bool) -> list[str]:
 
 
 def _lines(incident: Incident, day: date, *, full_values: bool) -> Iterator[tuple[str, int]]:
+    """What the subject or the message says already is not said again."""
     finding = incident.finding
     yield finding.message, _LINE
     if finding.observed is not None and finding.limit is not None:
         yield _measured(finding.observed, finding.limit, finding), _LINE
-    if finding.guilty is not None:
+    if finding.guilty is not None and (finding.share is not None or finding.guilty != finding.subject.column):
         share = f", {percent(finding.share)} of it" if finding.share is not None else ""
         yield f"Guilty: {finding.guilty[:_SHORT]}{share}", _LINE
     if finding.samples:
@@ -47,7 +48,9 @@ def _lines(incident: Incident, day: date, *, full_values: bool) -> Iterator[tupl
         yield "Samples: " + ", ".join(alike), _LINE
     yield _since(finding, incident, day), _SHORT
     if finding.forecast is not None and finding.forecast.days:
-        yield _ahead(finding.forecast, finding.forecast.days, finding.unit), _LINE
+        due = _due(finding.forecast, finding.forecast.days)
+        if due not in finding.message:
+            yield _ahead(finding.forecast, due, finding.unit), _LINE
     if incident.decision is not None:
         # Only acknowledged incidents are shown; what is snoozed or accepted is not told of.
         yield f"Acknowledged by {incident.decision.owner}: {incident.decision.reason}", _LINE
@@ -57,8 +60,9 @@ def _lines(incident: Incident, day: date, *, full_values: bool) -> Iterator[tupl
 def _measured(observed: float, limit: Limit, finding: Finding) -> str:
     text = f"Measured {quantity(observed, finding.unit)}"
     if finding.baseline is not None:
-        text += f" ({quantity(finding.baseline, finding.unit)} before)"
-    text += f", limit {quantity(limit.value, limit.unit)} ({limit.origin})"
+        text += f" ({_bare(finding.baseline, finding.unit)} before)"
+    shown = _bare if finding.unit == limit.unit else quantity
+    text += f", limit {shown(limit.value, limit.unit)} ({limit.origin})"
     if finding.unit == limit.unit and limit.value > 0 and observed >= 2 * limit.value:
         text += f", {number(observed / limit.value)} times as much"
     return text
@@ -72,17 +76,26 @@ def _since(finding: Finding, incident: Incident, day: date) -> str:
     return f"Since {since} ({days} day{'' if days == 1 else 's'})"
 
 
-def _ahead(forecast: Forecast, days: float, unit: str) -> str:
+def _due(forecast: Forecast, days: float) -> str:
     """Days to the limit, with the interval that holds 80 % of the outcomes."""
     low, high = forecast.days_low, forecast.days_high
     interval = ""
     if low is not None:
         interval = f" ({low:.0f} to {high:.0f})" if high is not None else f" ({low:.0f} or more)"
-    text = f"Reaches {quantity(forecast.limit, unit)} in about {days:.0f} days{interval}"
+    return f"{days:.0f} days{interval}"
+
+
+def _ahead(forecast: Forecast, due: str, unit: str) -> str:
+    text = f"Reaches {quantity(forecast.limit, unit)} in about {due}"
     text += f", growing {percent(forecast.growth_per_day)} a day"
     if forecast.onset is not None:
         text += f" since {forecast.onset}"
     return text + (" (provisional: little history)" if forecast.provisional else "")
+
+
+def _bare(value: float, unit: str) -> str:
+    """The value without the unit, which was said."""
+    return quantity(value, unit).removesuffix(f" {unit}") if unit else quantity(value, unit)
 
 
 def quantity(value: float, unit: str) -> str:
