@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -19,9 +20,16 @@ def _adapter(cls: Any) -> TypeAdapter[Any]:
 
 
 def to_json(value: object, *, indent: int | None = None) -> bytes:
-    """The dataclass as UTF-8 JSON; the same value always gives the same bytes."""
+    """The dataclass as UTF-8 JSON; the same value always gives the same bytes.
+
+    Halves of surrogate pairs, which are no text and no JSON, become U+FFFD.
+    """
     cls: Any = type(value)
-    return _adapter(cls).dump_json(value, indent=indent)
+    try:
+        return _adapter(cls).dump_json(value, indent=indent)
+    except ValueError:
+        text = json.dumps(_adapter(cls).dump_python(value, mode="json"), ensure_ascii=False, indent=indent)
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
 
 
 def from_json(cls: type[T], data: bytes | str) -> T:

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from tests.alerts import builders
 from tests.alerts.builders import History, found
 from tests.alerts.slack_double import SlackDouble
-from tests.builders import DAY, a_finding, a_result, a_rule_result
+from tests.builders import DAY, a_finding, a_measurement, a_profile, a_result, a_rule_result
 from tsaudit.alerts.outbox import told_by
 from tsaudit.alerts.sending import SendReport
 from tsaudit.finding import UNREACHABLE_CODE, Outcome, Severity, Subject
@@ -398,6 +398,20 @@ def test_settings_without_slack_thread_on_in_the_terminal(store: Store) -> None:
         "🟢 demo: all resolved",
     ]
     assert [state for _, state in states(store)] == ["not_sent", "superseded", "not_sent", "not_sent", "not_sent"]
+
+
+def test_names_and_values_that_are_no_text_are_kept_and_told(history: History, slack: SlackDouble) -> None:
+    half = "half \ud800 of a character"
+    finding = a_finding(Subject("main", half, "host"), message=half, guilty=half, samples=(half,))
+    history.store.save(a_profile(a_measurement(half)), a_result(a_rule_result(finding)), None)
+    kept = history.store.profile("demo", DAY)
+    assert kept is not None
+    assert kept.measurements[0].name == "half \ufffd of a character"
+    points = history.store.timeline("demo", DAY + timedelta(days=1)).of("series", Subject("main", half))
+    assert [p.value for p in points] == [3]
+    history.audit([finding])
+    assert history.send() == SendReport(sent=1)
+    assert "half \ufffd of a character" in slack.texts()[0]
 
 
 def a_row(kind: Kind, about: dict[str, Severity]) -> Delivery:

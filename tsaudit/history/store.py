@@ -147,8 +147,8 @@ class Store:
 
 
 def stored_subject(subject: Subject) -> str:
-    """The subject as the history keeps it; PostgreSQL takes no NUL in a text."""
-    return subject.key.replace("\x00", "%00")
+    """The subject as the history keeps it; PostgreSQL takes no NUL in a text, and no database half a character."""
+    return subject.key.replace("\x00", "%00").encode(errors="backslashreplace").decode()
 
 
 def subject_from(stored: str) -> Subject:

@@ -39,7 +39,7 @@ def write(
         raise ReportError(f"a target cannot be called {index.PAGE}: the index has that name; rename the target")
     full_values = settings.values == "full"
     story = html.tell(result, profile, timeline, incidents, full_values=full_values, run_url=run_url, previous=previous)
-    page = html.page(story).encode()
+    page = html.page(story).encode(errors="replace")
     folder = Folder(settings.folder)
     base = f"{result.target}/{result.day.isoformat()}"
     folder.write(f"{base}.html", page)
