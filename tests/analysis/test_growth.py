@@ -137,6 +137,37 @@ def test_a_rise_over_some_days_that_then_stands_grows_on_no_day_after(rise):
     assert "growth" not in kinds
 
 
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("width", [4, 10, 15])
+def test_a_rise_that_levels_off_grows_while_it_rises_and_no_more_when_it_is_over(width, seed):
+    time = np.arange(160)
+    level = 1e4 * (1 + 2 / (1 + np.exp(-(time - 80) / width)))
+    rates = np.gradient(np.log(level))
+    counts = noisy(level, seed)
+
+    def grows(day):
+        return judge(days(56), counts[day - 55 : day + 1]).kind == "growth"
+
+    assert all(grows(day) for day in range(80, 86))
+    over = [day for day in range(80, 160) if rates[day] < 0.0015]
+    assert not any(grows(day) for day in over[::2])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_rise_of_days_that_falls_back_leaves_no_growth_behind(seed):
+    level = 1e4 * (1 + np.interp(np.arange(75), [50, 52, 55, 58], [0, 0.8, 0.8, 0]))
+    counts = noisy(level, seed)
+    kinds = [judge(days(n), counts[:n]).kind for n in range(54, 76)]
+    assert "growth" not in kinds
+
+
+def test_a_long_straight_rise_that_stands_for_days_is_over():
+    # From 300 to 9,300: straight in counts, bent on the log scale.
+    counts = deployment(10) + [9300.0] * 3
+    assert judge(days(len(counts)), counts).kind != "growth"
+    assert judge(days(len(counts) - 3), counts[:-3]).kind == "growth"
+
+
 def test_a_step_below_five_per_cent_is_flat():
     assert judge(days(40), [1000.0] * 20 + [1040.0] * 20).kind == "flat"
 

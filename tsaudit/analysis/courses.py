@@ -54,6 +54,10 @@ class Courses:
     """The best without growth."""
     growths: tuple[Course, ...]
     """Those with growth, best first."""
+    step_at: float | None
+    """Time of the first point after the step that explains most, on its own; None without room for one."""
+    variance: float
+    """What a squared misfit is divided by in the criteria."""
 
     @property
     def growing(self) -> Course | None:
@@ -85,7 +89,10 @@ class _Fit:
 def courses_of(history: Daily) -> Courses:
     """Fits them all. Where even the best fits badly, misfits count for less: nothing is certain then."""
     quiet = list(_steps(history))
-    growing = [*_growths(history, None), *_growths(history, _one_step(quiet))]
+    step_at = _one_step(quiet)
+    growing = list(_growths(history, None))
+    if step_at is not None and (history.times >= step_at).sum() >= _FEWEST_AFTER:
+        growing += _growths(history, step_at)
     count = history.points
     least = min(fit.misfit for fit in (*quiet, *growing))
     variance = max(_PERSISTENCE * history.noise**2, least / count)
@@ -94,7 +101,7 @@ def courses_of(history: Daily) -> Courses:
         return fit.course(fit.misfit / variance + fit.parameters * np.log(count))
 
     growths = sorted(map(priced, growing), key=lambda c: c.criterion)
-    return Courses(min(map(priced, quiet), key=lambda c: c.criterion), tuple(growths))
+    return Courses(min(map(priced, quiet), key=lambda c: c.criterion), tuple(growths), step_at, variance)
 
 
 def _one_step(quiet: Sequence[_Fit]) -> float | None:

@@ -2,8 +2,8 @@
 
 Several simple courses are fitted to the logarithms of the counts: quiet ones (a level, with up to three steps) and
 growing ones (linear or exponential, from the start or from some day on, with or without a step). The one with the
-lowest Bayesian information criterion (misfit plus a price for each parameter) is believed. Everything is repeatable:
-the bootstrap starts from a fixed seed.
+lowest Bayesian information criterion (misfit plus a price for each parameter) is believed, and growth only where no
+rise that is over explains the history as well. Everything is repeatable: the bootstrap starts from a fixed seed.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy as np
 
 from tsaudit.analysis.courses import Course, Courses, courses_of
 from tsaudit.analysis.daily import Array, Daily, prepared
+from tsaudit.analysis.ended import ended
 from tsaudit.finding import Forecast
 
 Kind = Literal["growth", "step", "flat", "unknown"]
@@ -33,17 +34,12 @@ _GAP: Final = 4.0
 """By how much growing must beat quiet; for a younger growth than `_SETTLED` points, `_YOUNG_GAP`."""
 _YOUNG_GAP: Final = 10.0
 _SETTLED: Final = 5
+_GAP_TO_ENDED: Final = 2.0
+"""By how much growing must beat a rise that is over."""
 _LEAST_GROWTH: Final = 0.003
 """A day; slower growth is called flat."""
 _LEAST_STEP: Final = 0.05
 """Relative; smaller steps are called flat."""
-_WEEK: Final = 7
-_STILL: Final = 0.25
-"""Share of the growth fitted that the last week must show: what has levelled off grows no more."""
-_DOUBT: Final = 2.0
-"""How much of the noise may hide that it has."""
-_STANDING: Final = 4
-"""Points before the newest by which that is told."""
 _RECENT: Final = 7
 """Points whose median is the level before a growth."""
 _UNDECIDED: Final = (0.2, 0.8)
@@ -133,20 +129,10 @@ def _grows(history: Daily, courses: Courses) -> bool:
     young = growing.since is not None and (history.times > growing.since).sum() < _SETTLED
     if courses.quiet.criterion - growing.criterion <= (_YOUNG_GAP if young else _GAP):
         return False
-    if _stopped(history, growing.rate):
-        return False
     smooth = _smoothed(history.logs)
-    week_ago = history.times <= history.times[-1] - _WEEK
-    if week_ago.any() and smooth[-1] - smooth[week_ago][-1] < _STILL * _WEEK * growing.rate:
+    if growing.since is not None and smooth[-1] <= smooth[history.times <= growing.since].max() + history.noise:
         return False
-    return growing.since is None or bool(smooth[-1] > smooth[history.times <= growing.since].max() + history.noise)
-
-
-def _stopped(history: Daily, rate: float) -> bool:
-    """Whether the newest days stand still, beyond doubt: what takes days to change is like growth till then."""
-    rises = history.logs[-1] - history.logs[-1 - _STANDING : -1]
-    passed = history.times[-1] - history.times[-1 - _STANDING : -1]
-    return bool((rises < _STILL * passed * rate - _DOUBT * history.noise).any())
+    return growing.criterion + _GAP_TO_ENDED < ended(history, courses.step_at, courses.variance)
 
 
 def _smoothed(logs: Array) -> Array:
