@@ -16,7 +16,18 @@ from markupsafe import Markup
 
 from tsaudit.finding import UNREACHABLE_CODE, AuditResult, Finding, Limit, Outcome, Severity, Verdict
 from tsaudit.profile import How, Profile
-from tsaudit.report import changes, charts, coverage, definitions, findings, foreign, tables, trends, words
+from tsaudit.report import (
+    changes,
+    charts,
+    coverage,
+    definitions,
+    dependency_graph,
+    findings,
+    foreign,
+    tables,
+    trends,
+    words,
+)
 from tsaudit.timeline import Timeline
 
 if TYPE_CHECKING:
@@ -197,6 +208,7 @@ def _environment() -> Environment:
         bar=charts.bar,
         sparkline=charts.sparkline,
         trend_chart=charts.trend,
+        dependency_graph=dependency_graph.draw,
         statements=findings.statements,
         samples=foreign.shown,
         limit_text=_limit_text,
