@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -121,14 +124,26 @@ def test_history_when_listed(tsaudit: Tsaudit) -> None:
     for day in (DAY, DAY + timedelta(days=1)):
         tsaudit("audit", "--day", day.isoformat(), "--no-tell")
     rows = json.loads(tsaudit("history", "list", "shop", "--format", "json").stdout)
-    assert [(r["day"], r["verdict"]) for r in rows] == [
-        ((DAY + timedelta(days=1)).isoformat(), "warn"),
-        (DAY.isoformat(), "warn"),
+    assert [(r["day"], r["verdict"], r["findings"]) for r in rows] == [
+        ((DAY + timedelta(days=1)).isoformat(), "warn", 1),
+        (DAY.isoformat(), "warn", 1),
     ]
     heads, *lines = tsaudit("history", "list", "--days", "1").stdout.splitlines()
     assert heads.split() == ["target", "day", "verdict", "findings"]
     assert [line.split()[0] for line in lines] == ["plant", "shop"]
     assert "`nowhere` was never audited" in tsaudit("history", "list", "nowhere").stderr
+
+
+def test_history_when_a_day_cannot_be_read_shows_the_gap(tsaudit: Tsaudit, folder: Path) -> None:
+    tsaudit("audit", "shop", "--day", DAY.isoformat(), "--no-tell")
+    with closing(sqlite3.connect(folder / ".tsaudit" / "history.db")) as history, history:
+        history.execute("UPDATE snapshot SET result = x'00'")
+    assert tsaudit("history", "list").stdout.splitlines()[1].split() == ["shop", DAY.isoformat(), "-", "-"]
+    rows = json.loads(tsaudit("history", "list", "--format", "json").stdout)
+    assert rows == [{"target": "shop", "day": DAY.isoformat(), "verdict": None, "findings": None}]
+    done = tsaudit("report", "shop")
+    assert done.exit_code == Exit.USAGE
+    assert f"what is kept of {DAY} was written by another version" in done.stderr
 
 
 def test_history_when_compacted(tsaudit: Tsaudit) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tsaudit.cli import options, show
 
 if TYPE_CHECKING:
+    from tsaudit.finding import AuditResult
     from tsaudit.history.store import Store
 
 
@@ -25,17 +26,16 @@ def history() -> None:
 @click.option("--days", type=click.IntRange(1), default=14, show_default=True, help="Newest days of each target.")
 def list_(targets: tuple[str, ...], config: str | None, form: str, days: int) -> None:
     """List audited days with their verdicts, newest first."""
-    rows: list[tuple[str, ...]] = []
     with options.open_store(options.load_settings(config)) as store:
-        for target in _known(store, targets):
-            for day in sorted(store.days(target), reverse=True)[:days]:
-                if result := store.result(target, day):
-                    found = sum(1 for _ in result.findings())
-                    rows.append((target, day.isoformat(), str(result.verdict), str(found)))
+        rows = [
+            {"target": target, "day": day.isoformat()} | _outcome(store.result(target, day))
+            for target in _known(store, targets)
+            for day in sorted(store.days(target), reverse=True)[:days]
+        ]
     if form == "json":
-        show.as_json([dict(zip(("target", "day", "verdict", "findings"), row, strict=True)) for row in rows])
+        show.as_json(rows)
     elif rows:
-        show.table(rows, ("target", "day", "verdict", "findings"))
+        show.table([["-" if cell is None else str(cell) for cell in row.values()] for row in rows], list(rows[0]))
     else:
         show.line("nothing was audited yet; `tsaudit audit` does it")
 
@@ -50,6 +50,13 @@ def compact(targets: tuple[str, ...], config: str | None) -> None:
 
         for target in _known(store, targets):
             show.line(f"{target}: {show.plural(thin_out(store, target, options.today()), 'day')} dropped")
+
+
+def _outcome(result: AuditResult | None) -> dict[str, Any]:
+    """Verdict and number of findings; both None where this version cannot read what was kept."""
+    if result is None:
+        return {"verdict": None, "findings": None}
+    return {"verdict": str(result.verdict), "findings": sum(1 for _ in result.findings())}
 
 
 def _known(store: Store, targets: Sequence[str]) -> Sequence[str]:

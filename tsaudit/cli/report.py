@@ -30,6 +30,8 @@ def report(target: str, config: str | None, day: date | None) -> None:
         chosen = day or days[-1]
         result = store.result(target, chosen)
         if result is None:
+            if chosen in days:
+                raise click.BadParameter(f"what is kept of {chosen} was written by another version", param_hint="--day")
             near = min(days, key=lambda d: abs(d - chosen))
             raise click.BadParameter(f"{target} was not audited on {chosen}; near it is {near}", param_hint="--day")
         before = [d for d in days if d < chosen]
