@@ -121,6 +121,19 @@ def test_one_failing_target_neither_stops_nor_hides_the_others(tmp_path: Path, s
     assert store.targets() == ["bad", "first", "second"]
 
 
+def test_error_is_one_line_when_tsaudit_itself_fails(
+    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = write(Dataset([a_table()]), "duckdb", tmp_path / "a.duckdb")
+
+    def breaks(*_: object, **__: object) -> None:
+        raise RuntimeError("first line\nsecond line")
+
+    monkeypatch.setattr(run, "collect", breaks)
+    (done,) = run.audit_targets([target], settings_for(tmp_path, target), store, day=DAY)
+    assert (done.result, done.error) == (None, "RuntimeError: first line")
+
+
 def test_alert_is_queued_when_the_report_cannot_be_written(tmp_path: Path, store: Store) -> None:
     target = write(Dataset([a_table(text_numbers=True)]), "duckdb", tmp_path / "a.duckdb")
     (tmp_path / "taken").write_text("a file where the folder should be")

@@ -138,8 +138,7 @@ def audit_targets(
                     yield future.result()
                 except Exception as error:
                     # Whatever broke for one target must be seen as its failure, and must not take the others along.
-                    text = f"{type(error).__name__}: {error}"
-                    yield AuditRun(futures[future].name, day, None, None, (), None, 0.0, text)
+                    yield AuditRun(futures[future].name, day, None, None, (), None, 0.0, _one_line(error))
         finally:
             # The caller gave up: what runs is let finish, what waits is not begun.
             pool.shutdown(wait=False, cancel_futures=True)
@@ -249,5 +248,10 @@ def _report(
     except report.ReportError as error:
         return None, str(error)
     except Exception as error:
-        return None, f"the report could not be made: {type(error).__name__}: {error}"
+        return None, f"the report could not be made: {_one_line(error)}"
     return location, None
+
+
+def _one_line(error: Exception) -> str:
+    first = next(iter(str(error).splitlines()), "")
+    return f"{type(error).__name__}: {first}" if first else type(error).__name__
