@@ -1,0 +1,1 @@
+"""What the generations of InfluxDB have in common: how their answers are read as they arrive."""
