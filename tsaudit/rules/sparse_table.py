@@ -21,12 +21,18 @@ from tsaudit.timeline import Point
     requires={"null_ratios", "field_types"},
     uses={"row_count"},
     thresholds=(
-        Threshold("max_null_ratio", 0.5, "share of null cells", "house judgement: more nulls than values"),
+        Threshold("max_null_ratio", 0.5, "share of cells without a value", "house judgement: more nulls than values"),
         Threshold(
-            "max_column_null_ratio", 0.95, "share of null rows", "house judgement: rarely set columns are common"
+            "max_column_null_ratio",
+            0.95,
+            "share of rows without a value",
+            "house judgement: rarely set columns are common",
         ),
         Threshold(
-            "max_rise", 0.25, "share of null rows, added", "house judgement: no chance, and seen before half is lost"
+            "max_rise",
+            0.25,
+            "share of rows newly without a value",
+            "house judgement: no chance, and seen before half is lost",
         ),
         Threshold("min_rows", 100, "rows", "house judgement: fewer say nothing about the habit"),
         Threshold("min_fields", 3, "fields", "house judgement: with fewer there is little to split"),
@@ -94,7 +100,7 @@ def _judge(case: Case, measurement: Measurement, nulls: dict[str, Ratio]) -> Ite
             finding,
             observed=now - before.value,
             unit=limit.unit,
-            baseline=None,
+            share=None,
             since=before.day + timedelta(days=1),
             limit=limit,
             fix=fix,
@@ -138,7 +144,7 @@ def _finding(
 ) -> Finding:
     sparse = columns[:3]
     keys = [c for c in measurement.columns if c not in nulls]
-    whole = severity is Severity.WARN
+    limit = case.limit("max_null_ratio" if severity is Severity.WARN else "max_column_null_ratio", measurement)
     return Finding(
         subject=subject_of(measurement),
         severity=severity,
@@ -152,8 +158,8 @@ def _finding(
             first=case.quoted(sparse[:1]),
         ),
         observed=observed,
-        limit=case.limit("max_null_ratio" if whole else "max_column_null_ratio", measurement),
-        unit="share of null cells",
+        limit=limit,
+        unit=limit.unit,
         guilty=columns[0],
         share=nulls[columns[0]].value / sum(r.value for r in nulls.values()),
         evidence=tuple(Evidence(f"nulls in {key}", percent(nulls[key].value)) for key in columns[:20]),
