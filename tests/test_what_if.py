@@ -94,9 +94,18 @@ def test_collisions_when_the_budget_ends_are_sampled(sqlite: Callable[..., Targe
 
 
 def test_series_beyond_the_budget_are_not_measured(sqlite: Callable[..., Target]) -> None:
-    found = answer(sqlite(budget=Budget(max_series=5)), None, "cpu", Change(buckets={"host": 2}), now=NOW)
+    found = answer(sqlite(budget=Budget(max_listed=5)), None, "cpu", Change(buckets={"host": 2}), now=NOW)
     assert found.left is None
-    assert "raise budget.max_series" in found.left_how
+    assert "raise budget.max_listed" in found.left_how
+
+
+def test_series_beyond_the_ceiling_are_estimated(sqlite: Callable[..., Target]) -> None:
+    found = answer(sqlite(budget=Budget(max_series=5)), None, "cpu", BY_USER, now=NOW)
+    assert found.left is not None
+    assert (found.left.after, found.left.after_error) == (4, None)
+    assert found.left.now_error is not None
+    assert abs(found.left.now - 12) < 4 * found.left.now_error
+    assert found.left_how.startswith(f"estimated, live, standard error of now ± {found.left.now_error:,.0f}")
 
 
 def test_collisions_when_no_row_is_in_the_window_are_not_none_found(target: Target) -> None:

@@ -106,7 +106,9 @@ class Budget(Model):
     max_measurements: int = Field(10_000, ge=1)
     """Measurements looked at; the rest is a gap."""
     max_series: int = Field(2_000_000, ge=1)
-    """Tag sets one listing may return before it is broken off."""
+    """Series of a measurement up to which all are looked at; of more an even sample is, and figures are estimates."""
+    max_listed: int = Field(20_000_000, ge=1)
+    """Tag sets one listing may return before it is broken off, which leaves a gap."""
     max_rows: int = Field(10_000, ge=100)
     """Rows one row sample may return."""
 

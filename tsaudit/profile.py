@@ -183,6 +183,30 @@ class Dependency:
 
 
 @dataclass(frozen=True, slots=True)
+class JointDependency:
+    """Every combination of the two `determinants` occurs with one value of `dependent` only; neither alone does it."""
+
+    determinants: tuple[str, str]
+    dependent: str
+
+
+@dataclass(frozen=True, slots=True)
+class NearDependency:
+    """A tag that determines another except for a few of its values."""
+
+    determinant: str
+    dependent: str
+    broken: int
+    """Values of `determinant` that occur with several values of `dependent`."""
+    values: int
+    """Values of `determinant` that occur in several series, and so could be among `broken`."""
+    exceptions: int
+    """Series without which `determinant` would determine `dependent`: the fewest there are."""
+    examples: tuple[str | None, ...]
+    """Up to three of the values that break it; None stands for an absent tag."""
+
+
+@dataclass(frozen=True, slots=True)
 class Contribution:
     """What is left if `tag`, and with it every tag that determines it, were no tag any more."""
 
@@ -190,6 +214,19 @@ class Contribution:
     together_with: tuple[str, ...]
     """Tags that determine `tag`: without dropping them too, nothing is gained."""
     series_left: int
+    """Where only a sample of the series was kept: at most so many."""
+    at_least: int | None = None
+    """Where only a sample of the series was kept: at least so many. None: `series_left` is exact."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bucketing:
+    """What is left if the values of `tag` were hashed into so many buckets."""
+
+    tag: str
+    buckets: int
+    series_left: int
+    """Where only a sample of the series was kept: at most so many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +234,7 @@ class TagSets:
     """What one listing of a measurement's tag sets tells. Figures share the listing's source."""
 
     series: int
-    """Distinct tag sets."""
+    """Distinct tag sets; with the error of the measurement's `series` where they were sampled."""
     worst_case: int
     """Product of the distinct values of all tags (an absent tag counts as one value more)."""
     independent_bound: int
@@ -210,6 +247,20 @@ class TagSets:
     drop_curve: tuple[Contribution, ...]
     """Greedy: the tag to drop first, then next, with the series left after each."""
     source: Source
+    joint: tuple[JointDependency, ...] | None = None
+    """The tags that follow from two others only together. None: not looked for; `not_looked_for` says why."""
+    near: tuple[NearDependency, ...] | None = None
+    """The tags that nearly follow from another. None: not looked for."""
+    not_looked_for: str = "measured by a version of tsaudit that did not look for them"
+    """Why `joint` or `near` is None, or how they fall short; empty when both were looked for in full."""
+    bucketings: tuple[Bucketing, ...] = ()
+    """Of the first tag of `drop_curve`, where it can be dropped alone and has more values than buckets."""
+    sampled: int | None = None
+    """The number of series looked at, chosen by their hash, where there were too many to keep. None: all of them.
+
+    Then `series`, the products and what is left are estimates. What is said of dependencies and of the key was seen
+    on the sample only; that a dependency is missing is certain.
+    """
 
 
 @dataclass(frozen=True, slots=True)

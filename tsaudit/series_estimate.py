@@ -43,6 +43,14 @@ def series_of(case: Case, measurement: Measurement) -> int | None:
     return measurement.series.value * (max(len(measurement.fields), 1) if counts_fields(case) else 1)
 
 
+def series_error(case: Case, measurement: Measurement) -> float:
+    """Standard error of `series_of`; 0 where the series were counted one by one."""
+    if measurement.series is None:
+        return 0.0
+    error = measurement.series.standard_error or 0.0
+    return error * (max(len(measurement.fields), 1) if counts_fields(case) else 1)
+
+
 def counts_fields(case: Case) -> bool:
     """Whether each field makes a series of its own."""
     engine, policy = case.profile.engine, case.policy
@@ -93,24 +101,51 @@ def guilty_tag(measurement: Measurement) -> Contribution | None:
     return next((c for c in candidates if c.series_left < sets.series), None)
 
 
+def left_ratio(contribution: Contribution, sets: TagSets) -> float:
+    """The share of the series that is left without the tag, 0 to 1; at most, where only a sample was looked at."""
+    return contribution.series_left / sets.series if sets.series else 1.0
+
+
 def share_of(contribution: Contribution, sets: TagSets) -> float:
-    """The share of the series that goes with the tag, 0 to 1."""
-    return 1 - contribution.series_left / sets.series if sets.series else 0.0
+    """The share of the series that goes with the tag, 0 to 1; at least, where only a sample was looked at."""
+    return 1 - left_ratio(contribution, sets)
+
+
+def on_sample(sets: TagSets) -> str:
+    """`, on a sample of 1,000 series`; empty where all were looked at."""
+    return f", on a sample of {number(sets.sampled)} series" if sets.sampled is not None else ""
+
+
+def left_in_words(contribution: Contribution) -> str:
+    """`50`; where only a sample was looked at `50 to 900`, or `at most 50` where that is no interval."""
+    if contribution.at_least is None:
+        return number(contribution.series_left)
+    if contribution.at_least == contribution.series_left:
+        return f"at most {number(contribution.series_left)}"
+    return f"{number(contribution.at_least)} to {number(contribution.series_left)}"
 
 
 def contribution_evidence(sets: TagSets) -> tuple[Evidence, ...]:
-    """One line per tag: what would be left without it; then the greedy order of dropping."""
-    each = tuple(
+    """One line per tag: what would be left without it; then buckets, and the greedy order of dropping."""
+    at_least = "at least " if sets.sampled is not None else ""
+    each = [
         Evidence(
             f"without {_names(c)}",
-            f"{number(c.series_left)} series left ({percent(share_of(c, sets))} fewer)",
+            f"{left_in_words(c)} series left ({at_least}{percent(share_of(c, sets))} fewer)",
         )
         for c in sets.contributions
-    )
-    curve = " → ".join(
-        [number(sets.series), *(f"{number(c.series_left)} without {_names(c)}" for c in sets.drop_curve)]
-    )
-    return (*each, Evidence("dropping one after the other", curve)) if sets.drop_curve else each
+    ]
+    at_most = "at most " if sets.sampled is not None else ""
+    each += [
+        Evidence(f"{b.tag} in {number(b.buckets)} buckets", f"{at_most}{number(b.series_left)} series left")
+        for b in sets.bucketings
+    ]
+    if sets.drop_curve:
+        curve = [f"{left_in_words(c)} without {_names(c)}" for c in sets.drop_curve]
+        each.append(Evidence("dropping one after the other", " → ".join([number(sets.series), *curve])))
+    if sets.sampled is not None:
+        each.append(Evidence("looked at", f"{number(sets.sampled)} of about {number(sets.series)} series"))
+    return tuple(each)
 
 
 def _names(contribution: Contribution) -> str:

@@ -95,7 +95,8 @@ def _stored_how(profile: Profile, measurement: Measurement) -> str:
     """Of which day the figures are, which may have been taken over from an earlier one, and of which rows."""
     assert measurement.tag_sets is not None
     source = measurement.tag_sets.source
-    how = f"exact, from the snapshot of {profile.day}, measured at {source.as_of:%Y-%m-%d %H:%M} UTC"
+    exact = "exact" if source.how is How.EXACT else "at most so many, if the sampled series are like the others"
+    how = f"{exact}, from the snapshot of {profile.day}, measured at {source.as_of:%Y-%m-%d %H:%M} UTC"
     return f"{how}: {source.scope}" if source.scope else how
 
 
@@ -104,9 +105,9 @@ def _live(asker: Asker, name: str, change: Change, database: str | None, with_co
     draft, database_series = _draft(asker, name, database, files)
     assign_roles(asker, draft, sample_wanted=with_collisions)
     _check_tags(change, draft.finished())
-    counter = LeftCounter([t.key for t in draft.tags], change)
+    counter = LeftCounter([t.key for t in draft.tags], change, asker.target.budget.max_series)
     list_tag_sets(asker, draft, also=counter.add)
-    left, how = (counter.left, "exact, live") if draft.tag_sets else (None, _why(asker, "series_listing"))
+    left, how = (counter.left, _live_how(counter.left)) if draft.tag_sets else (None, _why(asker, "series_listing"))
     if left and (which := scope(asker, draft)):
         how += f": {which}"
     found, found_how = None, "not measured: rows are read only when asked for"
@@ -115,6 +116,13 @@ def _live(asker: Asker, name: str, change: Change, database: str | None, with_co
             read_points(asker, draft, database_series, frozenset({"row_sample"}))
         found, found_how = _collisions(asker, draft, change)
     return Answer(draft.database, name, left, how, found, found_how, asker.costs())
+
+
+def _live_how(left: Left) -> str:
+    errors = [
+        f"{name} ± {error:,.0f}" for name, error in (("now", left.now_error), ("after", left.after_error)) if error
+    ]
+    return f"estimated, live, standard error of {', of '.join(errors)}" if errors else "exact, live"
 
 
 def _draft(asker: Asker, name: str, database: str | None, files: frozenset[str]) -> tuple[Draft, int | None]:

@@ -55,7 +55,7 @@ def listed(
     counter = TagSetCounter(keys)
     counter.add(pa.RecordBatch.from_pylist(rows, pa.schema([(key, pa.string()) for key in keys])))
     draft = Draft("main", "cpu", tags=tuple(Tag(key, "string") for key in keys))
-    draft.series = Count(counter.series, a_source(how))
+    draft.series = Count(counter.series.value, a_source(how))
     draft.tag_sets = counter.tag_sets(a_source())
     Comparison(memory, day, Window(NOW, NOW), {"main": Database("main", retention=retention)}).compare(draft, counter)
     return draft.finished()
@@ -101,7 +101,7 @@ def test_the_hash_of_a_series_is_what_the_documentation_says() -> None:
     for keys in (["host", "region"], ["region", "host", "never"]):
         counter = TagSetCounter(keys)
         counter.add(pa.RecordBatch.from_pylist(rows, pa.schema([(key, pa.string()) for key in keys])))
-        assert series_hashes(counter.hashed(), counter.series).tolist() == expected
+        assert series_hashes(counter.hashed(), counter.series.value).tolist() == expected
 
 
 def test_the_first_listing_calls_nothing_new() -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tsaudit.analysis import cardinality, dependencies
 from tsaudit.analysis.cardinality import TagColumn, TagSetCounter
+from tsaudit.analysis.hash_sample import Counted
 from tsaudit.profile import Contribution, Dependency, How, Source, TagSets
 
 SOURCE = Source("influxdb1/series_listing.influxql", How.EXACT, datetime(2026, 11, 21, tzinfo=UTC))
@@ -111,7 +112,8 @@ def test_columns_count_values_and_absence(rows):
     for tag, column in counted(rows).columns().items():
         values = [row[TAGS.index(tag)] for row in distinct]
         present = {v for v in values if v is not None}
-        assert column == TagColumn(len(present), tuple(sorted(present)), values.count(None) / max(len(distinct), 1))
+        absent = values.count(None) / max(len(distinct), 1)
+        assert column == TagColumn(Counted(len(present)), tuple(sorted(present)), absent, None)
 
 
 def test_two_dependent_tags_make_two_series_and_not_four():
@@ -170,8 +172,8 @@ def test_a_constant_tag_adds_nothing():
 
 def test_no_series_at_all():
     counter = TagSetCounter(["host"])
-    assert counter.series == 0
-    assert counter.columns() == {"host": TagColumn(0, (), 0.0)}
+    assert counter.series == Counted(0)
+    assert counter.columns() == {"host": TagColumn(Counted(0), (), 0.0, None)}
     sets = counter.tag_sets(SOURCE)
     assert (sets.series, sets.worst_case, sets.minimal_key, sets.drop_curve) == (0, 0, (), ())
 
@@ -179,7 +181,7 @@ def test_no_series_at_all():
 def test_a_series_without_tags_is_one_series():
     counter = TagSetCounter([])
     counter.add(pa.RecordBatch.from_struct_array(pa.array([{}, {}], pa.struct([]))))
-    assert counter.series == 1
+    assert counter.series == Counted(1)
     assert counter.tag_sets(SOURCE).worst_case == 1
 
 
@@ -188,10 +190,10 @@ def test_a_tag_may_be_missing_from_a_batch_and_another_turn_up_later():
     counter.add(pa.record_batch({"host": ["a", "b"]}))
     counter.add(pa.record_batch({"zone": ["x"]}))
     counter.add(pa.record_batch({"zone": ["x"], "host": ["a"]}))
-    assert counter.series == 4
+    assert counter.series == Counted(4)
     assert counter.columns() == {
-        "host": TagColumn(2, ("a", "b"), 0.25),
-        "zone": TagColumn(1, ("x",), 0.5),
+        "host": TagColumn(Counted(2), ("a", "b"), 0.25, None),
+        "zone": TagColumn(Counted(1), ("x",), 0.5, None),
     }
 
 
@@ -199,7 +201,7 @@ def test_columns_of_other_types_are_read_as_text():
     counter = TagSetCounter(["port"])
     counter.add(pa.record_batch({"port": pa.array([80, 443, None])}))
     counter.add(pa.record_batch({"port": pa.array(["80"]).dictionary_encode()}))
-    assert counter.columns()["port"] == TagColumn(2, ("443", "80"), 1 / 3)
+    assert counter.columns()["port"] == TagColumn(Counted(2), ("443", "80"), 1 / 3, None)
 
 
 def test_repeats_are_dropped_while_they_come_in(monkeypatch):
@@ -226,7 +228,7 @@ def test_dependencies_are_exact_beyond_the_sample_that_may_refute_them(monkeypat
 def test_samples_are_spread_and_do_not_depend_on_the_order(order):
     rows = [(f"host-{i:06d}",) for i in range(70_000)][::order]
     column = counted(rows, ("host",)).columns()["host"]
-    assert column.values == 70_000
+    assert column.values == Counted(70_000)
     assert len(column.sample) == 64
     assert list(column.sample) == sorted(set(column.sample))
     numbers = [int(value[5:]) for value in column.sample]

@@ -72,10 +72,10 @@ def test_word_when_wrong_ends_with_2(tsaudit: Tsaudit, arguments: list[str], sai
 
 
 def test_listing_when_over_budget_ends_with_3(tsaudit: Tsaudit, folder: Path) -> None:
-    (folder / "tsaudit.yaml").write_text(CONFIG + "    budget: {max_series: 5}\n")
+    (folder / "tsaudit.yaml").write_text(CONFIG + "    budget: {max_listed: 5}\n")
     result = tsaudit("what-if", "shop", "cpu", "--bucket", "host:2")
     assert result.exit_code == 3
-    assert "not measured: at least" in result.output
+    assert "not measured: the listing was broken off after 5 tag sets" in result.output
 
 
 def test_database_when_out_of_reach_ends_with_3(tsaudit: Tsaudit, folder: Path) -> None:

@@ -13,7 +13,7 @@ from tsaudit.collect import probe
 from tsaudit.connectors import open_connection
 from tsaudit.facts import FACTS
 from tsaudit.jsonfile import from_json, to_json
-from tsaudit.profile import How, Profile, Reason
+from tsaudit.profile import Contribution, Dependency, How, Profile, Reason
 
 NAMES = (
     'it\'s a "na,me"=x; DROP TABLE x --ü☃',
@@ -149,16 +149,42 @@ def test_budget_of_measurements_is_used_up(written: Writer) -> None:
 def test_listing_is_broken_off_over_budget(written: Writer) -> None:
     rows = [Row(t, {"id": f"i{i}"}, {"v": 1.0}) for i, t in enumerate(times(50))]
     dataset = Dataset([Table("many", ("id",), {"v": "float"}, rows, key=("time", "id")), _http(6)])
-    profile = collected(written(dataset, budget={"max_series": 20}))
+    profile = collected(written(dataset, budget={"max_listed": 20}))
     (gap,) = [g for g in profile.gaps if g.fact == "series_listing"]
     assert (gap.measurement, gap.reason) == ("many", Reason.OVER_BUDGET)
-    assert gap.detail.startswith("at least ")
-    assert int(gap.detail.split()[2]) in range(21, 51)
+    assert gap.detail == "the listing was broken off after 20 tag sets; raise budget.max_listed"
     http, many = profile.measurements
     assert many.series is None
     assert many.tag_sets is None
     assert many.tags[0].values is None
     assert http.series is not None
+
+
+def test_series_beyond_the_ceiling_are_sampled(written: Writer) -> None:
+    at = times(1)[0]
+    rows = [Row(at, {"id": f"i{i}", "dc": f"dc{i % 4}"}, {"v": 1.0}) for i in range(4000)]
+    target = written(
+        Dataset([Table("many", ("id", "dc"), {"v": "float"}, rows, key=("time", "id", "dc"))]),
+        budget={"max_series": 500},
+    )
+    profile = collected(target)
+    assert "series_listing" not in {g.fact for g in profile.gaps}
+    (many,) = profile.measurements
+    assert many.series is not None
+    assert many.series.source.how is How.ESTIMATE
+    assert many.series.standard_error is not None
+    assert abs(many.series.value - 4000) < 3 * many.series.standard_error
+    assert {t.key: (t.values.value, t.values.source.how) for t in many.tags if t.values} == {
+        "dc": (4, How.EXACT),
+        "id": (4000, How.EXACT),
+    }
+    sets = many.tag_sets
+    assert sets is not None
+    assert sets.sampled is not None
+    assert 250 <= sets.sampled <= 500
+    assert f"estimated from {sets.sampled} series" in sets.source.scope
+    assert Dependency("id", "dc") in sets.dependencies
+    assert sets.drop_curve[0] == Contribution("id", (), 4, 4)
 
 
 def test_time_of_the_audit_is_used_up(written: Writer) -> None:

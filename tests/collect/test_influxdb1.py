@@ -174,7 +174,7 @@ def test_sampled_series_have_no_rows_in_the_window(influxd: Influxd) -> None:
 def test_rows_are_sampled_though_the_listing_was_too_long(influxd: Influxd) -> None:
     rows = [Row(NOW - timedelta(minutes=1), {"id": f"i{i}", "dc": "x"}, {"v": 1.0}) for i in range(1500)]
     dataset = Dataset([Table("t", ("id", "dc"), {"v": "float"}, rows)])
-    target = write(dataset, "influxdb1", influxd.url, budget={"max_series": 1200})
+    target = write(dataset, "influxdb1", influxd.url, budget={"max_listed": 1200})
     profile = collected(target)
     assert {g.fact for g in profile.gaps} == {"series_listing", "row_count"}
     assert {g.reason for g in profile.gaps} == {Reason.OVER_BUDGET}

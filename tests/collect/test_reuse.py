@@ -15,7 +15,7 @@ from tests.collect.conftest import collected
 from tests.databases import Dataset, Row, Table, times, write, write_lines
 from tests.servers import Influxd
 from tsaudit.config import Columns, Target
-from tsaudit.profile import Gap, Profile, Reason, utc_now
+from tsaudit.profile import Gap, How, Profile, Reason, utc_now
 
 PRESENT = utc_now()
 DEAR = {"series_listing", "row_sample", "null_counts", "row_count"}
@@ -148,8 +148,14 @@ def test_value_sets_only_of_what_was_listed_whole(target: Target) -> None:
     known = dict(memory.sets)
     assert len(known) == 4
 
-    few = target.model_copy(update={"budget": target.budget.model_copy(update={"max_series": 2})})
+    few = target.model_copy(update={"budget": target.budget.model_copy(update={"max_listed": 2})})
     broken = _collected(few, 2, memory=memory)
     assert {gap.fact for gap in broken.gaps} >= {"series_listing"}
     assert memory.sets == known
     assert [m.arrivals for m in broken.measurements] == [None, None]
+
+    sampling = target.model_copy(update={"budget": target.budget.model_copy(update={"max_series": 1})})
+    sampled = _collected(sampling, 3, memory=memory)
+    assert {m.series.source.how for m in sampled.measurements if m.series} == {How.ESTIMATE}
+    assert memory.sets == known
+    assert [m.arrivals for m in sampled.measurements] == [None, None]

@@ -37,13 +37,16 @@ from tsaudit.finding import (
 from tsaudit.history.incidents import Decision, DecisionKind, Incident, State
 from tsaudit.profile import (
     FOREVER,
+    Bucketing,
     Contribution,
     Cost,
     Database,
     Dependency,
     Gap,
     How,
+    JointDependency,
     Measurement,
+    NearDependency,
     Profile,
     Reason,
     Retention,
@@ -143,6 +146,10 @@ def http_requests() -> Measurement:
                 Contribution("status", (), 64),
             ),
             source=source,
+            joint=(JointDependency(("host", "path"), "status"),),
+            near=(NearDependency("path", "host", 12, 400, 31, ("/login<b>", "/api/v2", None)),),
+            not_looked_for="",
+            bucketings=(Bucketing("request_id", 100, 64_112),),
         ),
         statements={
             "series_listing": 'SHOW SERIES FROM "http_requests"',

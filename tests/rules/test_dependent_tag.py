@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from tests.builders import a_field, a_measurement, a_profile, a_source, a_tag
 from tests.rules.cases import Case, dataset, hosts, judge, table
 from tsaudit.finding import Outcome, Severity, Subject
-from tsaudit.profile import Dependency, TagSets
+from tsaudit.profile import Dependency, JointDependency, NearDependency, TagSets
 from tsaudit.rules.dependent_tag import dependent_tag as rule
 
 CASES = (
@@ -48,3 +50,50 @@ def test_silence_when_the_tag_has_one_value_or_there_is_one_series() -> None:
     profile = a_profile(a_measurement(series=10, tags=tags, tag_sets=sets))
     assert judge(rule, profile, {"min_series": 11}).outcome is Outcome.PASS
     assert judge(rule, profile, {"min_series": 10}).outcome is Outcome.FAIL
+
+
+def _further(dependencies=(), **changes):
+    tags = (a_tag("host", 1000), a_tag("rack", 40), a_tag("port", 9), a_tag("zone", 5))
+    sets = TagSets(8000, 40_000, 8000, dependencies, ("host", "port"), (), (), a_source(), not_looked_for="")
+    sets = dataclasses.replace(sets, **changes)
+    return judge(rule, a_profile(a_measurement(series=8000, tags=tags, tag_sets=sets)))
+
+
+NEAR = NearDependency("host", "rack", 12, 1000, 24, ("web-1", None, "web-7"))
+
+
+def test_a_tag_that_two_determine_together() -> None:
+    (finding,) = _further(joint=(JointDependency(("host", "port"), "zone"),)).findings
+    assert finding.subject.column == "zone"
+    assert finding.message.startswith("Tags host and port together determine zone, though neither does alone")
+    assert finding.severity is Severity.INFO
+
+
+def test_a_tag_that_is_nearly_determined_names_what_breaks_it() -> None:
+    (finding,) = _further(near=(NEAR,)).findings
+    assert finding.message == "Tag host determines rack except for 12 of 1,000 values."
+    assert finding.samples == ("web-1", "web-7")
+    told = {e.label: e.value for e in finding.evidence}
+    assert told["values that break it"] == "12 of 1,000 that occur in several series (among them: none)"
+    assert told["series that break it"] == "24 of 8,000 (0.3 %)"
+
+
+def test_the_strongest_is_said_once_per_tag() -> None:
+    near = (NEAR, NearDependency("port", "rack", 1, 9, 8, ("80",)), NearDependency("host", "zone", 1, 1000, 1, ()))
+    joint = (JointDependency(("port", "zone"), "rack"),)
+    found = {
+        f.subject.column: f.message for f in _further((Dependency("host", "rack"),), joint=joint, near=near).findings
+    }
+    assert found["rack"].startswith("Each of the 1,000 values of tag host")
+    assert found["zone"].startswith("Tag host determines zone except for")
+
+
+def test_what_was_seen_on_a_sample_is_said_to_be() -> None:
+    dependency = (Dependency("host", "rack"),)
+    (finding,) = _further(dependency, sampled=2000, near=(dataclasses.replace(NEAR, dependent="rack"),)).findings
+    assert finding.message.endswith("so rack adds no series, on a sample of 2,000 series.")
+
+
+def test_what_was_not_looked_for_is_said() -> None:
+    (finding,) = _further((Dependency("host", "rack"),), not_looked_for="too many tags").findings
+    assert ("not looked for", "too many tags") in {(e.label, e.value) for e in finding.evidence}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from tests.builders import a_measurement, a_profile, a_source, a_tag
 from tests.rules.cases import Case, dataset, judge, table
 from tsaudit.finding import Outcome, Severity, Subject
-from tsaudit.profile import Contribution, Measurement, TagSets
+from tsaudit.profile import Bucketing, Contribution, How, Measurement, TagSets
 from tsaudit.rules.dominant_tag import dominant_tag as rule
 
 CASES = (
@@ -56,3 +58,18 @@ def test_determining_tags_when_the_tag_cannot_go_alone() -> None:
     measurement = a_measurement(series=1000, tags=(a_tag("host", 1000), a_tag("region", 6)), tag_sets=sets)
     (finding,) = judge(rule, a_profile(measurement)).findings
     assert finding.guilty == "host"
+
+
+def test_what_a_sample_leaves_open_is_told_as_an_interval() -> None:
+    left = (Contribution("user", (), 900, at_least=50), Contribution("host", (), 2_000_000, at_least=1000))
+    sets = TagSets(2_000_000, 10**7, 10**7, (), ("user",), left, left[:1], a_source(How.ESTIMATE), sampled=1000)
+    sets = dataclasses.replace(sets, bucketings=(Bucketing("user", 10, 500),))
+    measurement = a_measurement(series=2_000_000, tags=(a_tag("user", 10**6), a_tag("host", 5)), tag_sets=sets)
+    (finding,) = judge(rule, a_profile(measurement)).findings
+    assert finding.message == (
+        "Without tag user 50 to 900 of about 2,000,000 series would be left (< 0.1 %, on a sample of 1,000 series)."
+    )
+    told = {e.label: e.value for e in finding.evidence}
+    assert told["user in 10 buckets"] == "at most 500 series left"
+    assert told["looked at"] == "1,000 of about 2,000,000 series"
+    assert told["without user"] == "50 to 900 series left (at least > 99.9 % fewer)"

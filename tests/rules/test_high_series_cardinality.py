@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 
+import pytest
+
 from tests.builders import a_count, a_field, a_measurement, a_profile, a_source, a_tag
 from tests.rules.cases import Case, dataset, hosts, judge, table
 from tsaudit.audit import audit
 from tsaudit.finding import Outcome, Severity, Subject
-from tsaudit.profile import Contribution, Database, Gap, Reason, TagSets
+from tsaudit.profile import Contribution, Database, Gap, How, Reason, TagSets
 from tsaudit.rule import LimitPolicy
 from tsaudit.rules.high_series_cardinality import high_series_cardinality as rule
 
@@ -123,3 +125,22 @@ def test_fields_counted_in_when_the_plan_does_so() -> None:
     assert finding.observed == 24
     assert finding.message == "24 series (tag sets x fields), 104.3 % of the limit of 23."
     assert judge(rule, profile, {"max_series": 23}).outcome is Outcome.PASS
+
+
+@pytest.mark.parametrize(
+    ("series", "error", "severity", "said"),
+    [
+        (1500, 30.0, Severity.CRITICAL, "About 1,500 series (estimated, ± 60), 150 % of the limit of 1,000"),
+        (1030, 30.0, Severity.WARN, "so near it that it may be exceeded or not"),
+        (770, 30.0, Severity.WARN, "About 770 series (estimated, ± 60)"),
+        (700, 30.0, None, ""),
+    ],
+)
+def test_estimate_when_its_error_reaches_the_limit_is_no_pass(
+    series: int, error: float, severity: Severity | None, said: str
+) -> None:
+    counted = a_count(series, How.ESTIMATE, standard_error=error)
+    profile = a_profile(dataclasses.replace(a_measurement("requests"), series=counted))
+    findings = judge(rule, profile, LIMIT).findings
+    assert [f.severity for f in findings] == ([severity] if severity else [])
+    assert all(said in f.message for f in findings)

@@ -61,6 +61,15 @@ class RowCounter:
                 found |= part
         return found
 
+    def groups(self, choice: Choice) -> tuple[int, int]:
+        """The rows that differ in these columns, and how many of them no other row equals."""
+        self._draw_words(choice)
+        hashes = self._sum(dict(enumerate(self._columns)), choice, np.zeros(self._rows, np.uint64))
+        hashes.sort()
+        new = np.ones(len(hashes) + 1, np.bool_)
+        new[1:-1] = hashes[1:] != hashes[:-1]
+        return int(np.count_nonzero(new)) - 1, int(np.count_nonzero(new[1:] & new[:-1]))
+
     def first_rows(self, choice: Choice) -> _Rows:
         """The rows, ascending, at which what they hold in these columns occurs for the first time."""
         self._draw_words(choice)

@@ -54,6 +54,15 @@ class SeriesTable:
     def _tags(self) -> Choice:
         return frozenset(range(len(self.columns)))
 
+    def groups_without(self, dropped: Iterable[int]) -> tuple[int, int]:
+        """Series told apart by the other tags, and how many of them are of one row only."""
+        return self._counter.groups(self._tags.difference(dropped))
+
+    def groups_with(self, tag: int, codes: Codes) -> tuple[int, int]:
+        """Series, and those of one row only, if each code of the tag were replaced by that in `codes`."""
+        columns = [codes[column] if i == tag else column for i, column in enumerate(self.columns)]
+        return RowCounter(columns, self.rows).groups(self._tags)
+
     def first_rows(self, dropped: Iterable[int] = ()) -> npt.NDArray[np.int64]:
         """The rows at which a series, by the other tags, occurs for the first time."""
         return self._counter.first_rows(self._tags.difference(dropped))

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tsaudit.analysis.buckets import bucketed
 from tsaudit.analysis.cardinality import TagSetCounter
+from tsaudit.analysis.hash_sample import Counted
 from tsaudit.profile import TagSets
 
 _ABSENT: Final = -1
@@ -33,12 +34,16 @@ class Left:
 
     now: int
     after: int
+    """At most, where a snapshot kept only a sample of the series."""
     bound: int | None = None
     """The most that buckets can leave, however values fall into them; None without buckets."""
     determined_by: tuple[str, ...] = ()
     """Tags by each of which the dropped one is determined, so that dropping it alone gains nothing."""
     together: int | None = None
     """Series left if those go too; None where there are none, or it was not asked."""
+    now_error: float | None = None
+    """Standard error of `now`; None where it is exact or, from a snapshot, that of the measurement's series."""
+    after_error: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +69,14 @@ def from_tag_sets(tag_sets: TagSets, tag: str) -> Left | None:
 class LeftCounter:
     """Counts the series of a listing before and after a change, batch by batch."""
 
-    def __init__(self, tags: Sequence[str], change: Change) -> None:
+    def __init__(self, tags: Sequence[str], change: Change, ceiling: int | None = None) -> None:
+        """`ceiling`: of how many series each count is exact; of more it is an estimate. None: always exact."""
         self._buckets = dict(change.buckets or {})
         self._kept = [tag for tag in tags if tag not in change.dropped]
         self._unbucketed = [tag for tag in self._kept if tag not in self._buckets]
-        self._now, self._after, self._without = (TagSetCounter(names) for names in (tags, self._kept, self._unbucketed))
+        self._now, self._after, self._without = (
+            TagSetCounter(names, ceiling=ceiling) for names in (tags, self._kept, self._unbucketed)
+        )
         self._absent: set[str] = set()
 
     def add(self, batch: pa.RecordBatch) -> None:
@@ -87,20 +95,14 @@ class LeftCounter:
     def left(self) -> Left:
         """The series so far."""
         now = self._now.series
-        after = self._after.series if self._kept else min(now, 1)
+        after = self._after.series if self._kept else Counted(min(now.value, 1))
+        left = Left(now.value, after.value, now_error=now.standard_error, after_error=after.standard_error)
         if not self._buckets:
-            return Left(now, after)
-        bound = self._without.series if self._unbucketed else min(now, 1)
+            return left
+        bound = self._without.series.value if self._unbucketed else min(now.value, 1)
         for tag, count in self._buckets.items():
             bound *= count + (tag in self._absent)
-        return Left(now, after, min(now, bound))
-
-
-def bucketed(column: pa.Array, count: int) -> pa.Array:
-    """Each value's bucket, as text, by a hash that is the same everywhere; an absent value stays absent."""
-    encoded = column.cast(pa.string()).dictionary_encode()
-    names = [str(zlib.crc32(value.encode()) % count) for value in encoded.dictionary.to_pylist()]
-    return pa.array(names, pa.string()).take(encoded.indices)
+        return replace(left, bound=min(now.value, bound))
 
 
 def collisions(tags: Mapping[str, pa.Array], time: pa.Array, change: Change) -> Collisions:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from tsaudit.analysis.cardinality import TagSetCounter
+from tsaudit.analysis.cardinality import TagColumn, TagSetCounter
 from tsaudit.collect.asking import Asker, TooMuchError
 from tsaudit.collect.draft import Draft
-from tsaudit.profile import SAMPLE_SIZE, Count, Ratio, Source, Tag
+from tsaudit.profile import SAMPLE_SIZE, Count, How, Ratio, Source, Tag
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,8 +35,8 @@ def list_tag_sets(
         # Without tags all rows are of one source: nothing to list.
         draft.series = Count(1, asker.source(fact, scope="has no tags"))
         return
-    most = asker.target.budget.max_series
-    counter = TagSetCounter([t.key for t in draft.tags], sample_size=SAMPLE_SIZE)
+    most = asker.target.budget.max_listed
+    counter = TagSetCounter([t.key for t in draft.tags], SAMPLE_SIZE, asker.target.budget.max_series)
     kept = _Reservoir(draft)
     read = 0
 
@@ -46,17 +47,18 @@ def list_tag_sets(
         if also:
             also(batch)
         read += batch.num_rows
-        # Counting the distinct ones is dear: done only when there may be too many.
-        if read > most and counter.series > most:
-            raise TooMuchError(f"at least {counter.series} series: the listing was broken off; raise budget.max_series")
+        if read > most:
+            raise TooMuchError(f"the listing was broken off after {most:,} tag sets; raise budget.max_listed")
 
     statement = asker.ask(fact, consume, **draft.about, limit=most + 1)
     draft.some_series = kept.series()
     if draft.note(fact, statement):
         source = asker.source(fact, scope=scope(asker, draft))
-        draft.series = Count(counter.series, source)
-        draft.tag_sets = counter.tag_sets(source)
-        draft.tags = _filled_in(draft.tags, counter, source)
+        of_series = source if counter.sampled is None else _of_sample(source, counter.sampled)
+        draft.series = Count(counter.series.value, of_series, counter.series.standard_error)
+        draft.tag_sets = counter.tag_sets(of_series)
+        columns = counter.columns()
+        draft.tags = tuple(_described(tag, columns[tag.key], source, of_series) for tag in draft.tags)
         if then:
             then(draft, counter)
 
@@ -71,18 +73,20 @@ def scope(asker: Asker, draft: Draft) -> str:
     return f"rows from {start:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M} UTC"
 
 
-def _filled_in(tags: tuple[Tag, ...], counter: TagSetCounter, source: Source) -> tuple[Tag, ...]:
-    columns = counter.columns()
-    return tuple(
-        Tag(
-            key=tag.key,
-            data_type=tag.data_type,
-            values=Count(columns[tag.key].values, source),
-            sample=columns[tag.key].sample,
-            absent=Ratio(columns[tag.key].absent_ratio, source),
-            role_reason=tag.role_reason,
-        )
-        for tag in tags
+def _of_sample(source: Source, sampled: int) -> Source:
+    """The source of figures that were had of so many of the series only."""
+    chosen = f"estimated from {sampled:,} series, chosen evenly by their hash"
+    return replace(source, how=How.ESTIMATE, scope=f"{chosen}; {source.scope}" if source.scope else chosen)
+
+
+def _described(tag: Tag, column: TagColumn, source: Source, series_source: Source) -> Tag:
+    values, error = column.values.value, column.values.standard_error
+    # All series stream by, so that values are counted one by one, until they are too many themselves.
+    return replace(
+        tag,
+        values=Count(values, source if error is None else replace(series_source, scope=source.scope), error),
+        sample=column.sample,
+        absent=Ratio(column.absent_ratio, series_source, column.absent_error),
     )
 
 

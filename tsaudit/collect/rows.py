@@ -144,7 +144,8 @@ def _plain(column: pa.Array) -> Any:
 
 def _told_apart(draft: Draft) -> list[dict[str, str | None]]:
     """The remembered series, by the tags that suffice to tell them apart."""
-    if draft.tag_sets is None:
+    if draft.tag_sets is None or draft.tag_sets.sampled:
+        # What tells the series of a sample apart may fit several of all.
         return draft.some_series
     key = draft.tag_sets.minimal_key
     return [{tag: tags[tag] for tag in key} for tags in draft.some_series]
@@ -223,6 +224,8 @@ def _scaled(asker: Asker, draft: Draft, counts: list[int], fact: str) -> Count |
     # Series without rows in the window are not in `counts`, and count as zero.
     squares = sum((c - mean) ** 2 for c in counts) + (read - len(counts)) * mean**2
     variance = squares / max(read - 1, 1)
-    error = total * math.sqrt((1 - read / total) * variance / read)
+    # A total that is an estimate itself adds its own error.
+    of_total = mean * (draft.series.standard_error or 0.0)
+    error = math.hypot(total * math.sqrt((1 - read / total) * variance / read), of_total)
     text = f"scaled up from {read} series, chosen evenly out of {total:,}; rows {window}"
     return Count(round(mean * total), asker.source(fact, How.ESTIMATE, text), error)

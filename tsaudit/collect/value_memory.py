@@ -49,7 +49,7 @@ class Comparison:
             return
         listing_days = self._listing_days(draft)
         tags, subject = counter.hashed(), Subject(draft.database, draft.name)
-        hashes, before = series_hashes(tags, counter.series), self.memory.of(subject)
+        hashes, before = series_hashes(tags, counter.series.value), self.memory.of(subject)
         after = before.observe_hashes(hashes, self.day)
         self.memory.keep(subject, after)
         draft.arrivals = arrivals.new_series(before, after, hashes)

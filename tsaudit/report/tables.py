@@ -8,7 +8,16 @@ from dataclasses import dataclass
 from typing import Final
 
 from tsaudit.finding import Severity, Subject, Verdict
-from tsaudit.profile import Contribution, Dependency, Field, Measurement, Profile, Tag
+from tsaudit.profile import (
+    Contribution,
+    Dependency,
+    Field,
+    JointDependency,
+    Measurement,
+    NearDependency,
+    Profile,
+    Tag,
+)
 from tsaudit.report import words
 from tsaudit.report.findings import Item
 from tsaudit.timeline import Timeline
@@ -49,6 +58,8 @@ class Detail:
     contributions: tuple[Contribution, ...]
     drop_curve: tuple[Contribution, ...]
     dependencies: tuple[Dependency, ...]
+    joint: tuple[JointDependency, ...]
+    near: tuple[NearDependency, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +183,8 @@ def _detail(m: Measurement) -> Detail:
         contributions=sets.contributions[:MOST_COLUMNS] if sets else (),
         drop_curve=sets.drop_curve[:8] if sets else (),
         dependencies=sets.dependencies[:MOST_COLUMNS] if sets else (),
+        joint=(sets.joint or ())[:MOST_COLUMNS] if sets else (),
+        near=(sets.near or ())[:MOST_COLUMNS] if sets else (),
     )
 
 

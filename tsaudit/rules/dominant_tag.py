@@ -8,7 +8,7 @@ from tsaudit.finding import Finding, Severity
 from tsaudit.phrases import listed, number, percent
 from tsaudit.profile import Contribution, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
-from tsaudit.series_estimate import contribution_evidence, guilty_tag, share_of
+from tsaudit.series_estimate import contribution_evidence, guilty_tag, left_in_words, left_ratio, on_sample, share_of
 from tsaudit.statements import copy_without_tags
 
 
@@ -33,11 +33,12 @@ from tsaudit.statements import copy_without_tags
         "influxql": (
             "If queries do not filter by {tag}, write it as a field. Convert what is stored day by day (points that "
             "then "
-            "share tags and time overwrite each other): {copy}. If they do, bound its values."
+            "share tags and time overwrite each other): {copy}. If they do, bound its values: see what buckets leave."
         ),
         "sql": (
             "If queries do not filter by {tag}, take it out of the key and the indexes of {measurement}, and tell "
-            "tsaudit that it is a field: columns: {{{measurement}: {{fields: [{tag}]}}}}. If they do, bound its values."
+            "tsaudit that it is a field: columns: {{{measurement}: {{fields: [{tag}]}}}}. If they do, bound its "
+            "values: see what buckets leave."
         ),
     },
 )
@@ -59,7 +60,8 @@ def dominant_tag(case: Case) -> Iterator[Finding]:
 
     ## Fix
 
-    Turn the tag into a field if queries do not filter by it; bound its values if they do.
+    Turn the tag into a field if queries do not filter by it; bound its values if they do. The finding shows what is
+    left when the values are hashed into 10, 100 or 1,000 buckets (CRC-32 of the value, modulo the number of buckets).
 
     ## References
 
@@ -80,20 +82,21 @@ def _finding(case: Case, measurement: Measurement, guilty: Contribution) -> Find
     assert sets is not None
     warned = sets.series >= case.limit("warn_series", measurement).value
     together = f" (with {listed(guilty.together_with)}, which determine it)" if guilty.together_with else ""
+    about = "about " if sets.sampled is not None else ""
     tag = measurement.tag(guilty.tag)
     return Finding(
         subject=subject_of(measurement, guilty.tag),
         severity=Severity.WARN if warned else Severity.INFO,
         message=(
-            f"Without tag {guilty.tag}{together} {number(guilty.series_left)} of {number(sets.series)} series would be "
-            f"left ({percent(guilty.series_left / sets.series)})."
+            f"Without tag {guilty.tag}{together} {left_in_words(guilty)} of {about}{number(sets.series)} series would "
+            f"be left ({percent(left_ratio(guilty, sets))}{on_sample(sets)})."
         ),
         fix=case.fix(
             tag=guilty.tag,
             measurement=measurement.name,
             copy=copy_without_tags(case, measurement, {guilty.tag, *guilty.together_with}),
         ),
-        observed=guilty.series_left / sets.series,
+        observed=left_ratio(guilty, sets),
         limit=case.limit("max_left_ratio", measurement),
         unit="share of the series left",
         guilty=guilty.tag,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -9,7 +10,15 @@ from tsaudit.finding import Evidence, Finding, Limit, Severity, Subject
 from tsaudit.phrases import number, percent
 from tsaudit.profile import Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
-from tsaudit.series_estimate import COUNT_FIELDS, MAX_SERIES, counts_fields, guilty_tag, series_of, share_of
+from tsaudit.series_estimate import (
+    COUNT_FIELDS,
+    MAX_SERIES,
+    counts_fields,
+    guilty_tag,
+    series_error,
+    series_of,
+    share_of,
+)
 from tsaudit.statements import copy_without_tags
 
 
@@ -83,19 +92,27 @@ class _Scope:
     subject: Subject
     series: int | None
     inside: Sequence[Measurement]
+    error: float = 0.0
+    """Standard error of `series`; 0 where they were counted."""
+
+    @property
+    def margin(self) -> float:
+        """By which the true number may well differ: two standard errors."""
+        return 2 * self.error
 
 
 def _scopes(case: Case) -> Iterator[_Scope]:
     """The narrow ones first."""
-    yield from (_Scope(subject_of(m), series_of(case, m), [m]) for m in case.measurements)
-    totals = []
+    yield from (_Scope(subject_of(m), series_of(case, m), [m], series_error(case, m)) for m in case.measurements)
+    totals, errors = [], []
     for database in case.profile.databases:
         inside = [m for m in case.measurements if m.database == database.name]
         # The database's own count knows no fields.
         own = None if database.series is None or counts_fields(case) else database.series.value
         totals.append(_sum([series_of(case, m) for m in inside]) if own is None else own)
-        yield _Scope(Subject(database.name), totals[-1], inside)
-    yield _Scope(Subject(), _sum(totals), case.measurements)
+        errors.append(math.hypot(*(series_error(case, m) for m in inside)) if own is None else 0.0)
+        yield _Scope(Subject(database.name), totals[-1], inside, errors[-1])
+    yield _Scope(Subject(), _sum(totals), case.measurements, math.hypot(*errors))
 
 
 def _sum(counts: Sequence[int | None]) -> int | None:
@@ -113,7 +130,8 @@ def _already_said(wider: Finding, found: Sequence[Finding]) -> bool:
 def _judge(case: Case, scope: _Scope) -> Finding | None:
     limit = case.limit("max_series", scope.inside[0] if scope.subject.measurement else None)
     series = scope.series
-    if not series or series < limit.value * case.limit("warn_ratio").value:
+    # An estimate is as good as over a limit that the true number may well exceed: it was not seen to be under it.
+    if not series or series + scope.margin < limit.value * case.limit("warn_ratio").value:
         return None
     sizes = sorted(((series_of(case, m) or 0, i) for i, m in enumerate(scope.inside)), reverse=True)
     largest = scope.inside[sizes[0][1]] if sizes else None
@@ -122,10 +140,11 @@ def _judge(case: Case, scope: _Scope) -> Finding | None:
     if largest and guilty and largest.tag_sets:
         share = share_of(guilty, largest.tag_sets) * sizes[0][0] / series
         blame = f"; tag {guilty.tag} of {largest.name} makes {percent(share)} of them"
+    exceeded = series - scope.margin > limit.value
     return Finding(
         subject=scope.subject,
-        severity=Severity.CRITICAL if series > limit.value and limit.origin != "default" else Severity.WARN,
-        message=f"{_message(case, series, limit)}{blame}.",
+        severity=Severity.CRITICAL if exceeded and limit.origin != "default" else Severity.WARN,
+        message=f"{_message(case, scope, series, limit)}{blame}.",
         fix=_fix(case, largest, guilty.tag if guilty else None),
         observed=series,
         limit=limit,
@@ -141,10 +160,15 @@ def _judge(case: Case, scope: _Scope) -> Finding | None:
     )
 
 
-def _message(case: Case, series: int, limit: Limit) -> str:
+def _message(case: Case, scope: _Scope, series: int, limit: Limit) -> str:
     share = f"{percent(series / limit.value)} of" if limit.value else "above"
     unit = "series (tag sets x fields)" if counts_fields(case) else "series"
-    return f"{number(series)} {unit}, {share} the limit of {number(limit.value)}"
+    if not scope.error:
+        return f"{number(series)} {unit}, {share} the limit of {number(limit.value)}"
+    open_ = abs(series - limit.value) <= scope.margin
+    side = ", so near it that it may be exceeded or not" if open_ else ""
+    estimated = f"About {number(series)} {unit} (estimated, ± {number(round(scope.margin))})"
+    return f"{estimated}, {share} the limit of {number(limit.value)}{side}"
 
 
 def _fix(case: Case, measurement: Measurement | None, tag: str | None) -> str:

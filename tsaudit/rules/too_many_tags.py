@@ -8,6 +8,7 @@ from tsaudit.finding import Evidence, Finding, Severity
 from tsaudit.phrases import listed, number
 from tsaudit.profile import Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.series_estimate import on_sample
 from tsaudit.statements import copy_without_tags
 
 
@@ -66,11 +67,13 @@ def too_many_tags(case: Case) -> Iterator[Finding]:
             continue
         keep = _enough(measurement)
         drop = [key for key in tags if key not in keep]
+        enough = f"; {listed(keep, 4)} alone tell{'' if len(keep) > 1 else 's'} its series apart"
+        sampled = on_sample(measurement.tag_sets) if measurement.tag_sets else ""
         yield Finding(
             subject=subject_of(measurement),
             severity=Severity.WARN,
             message=f"{number(len(tags))} tags, more than {number(limit.value)}"
-            + (f"; {listed(keep, 4)} alone tell{'' if len(keep) > 1 else 's'} its series apart." if drop else "."),
+            + (f"{enough}{sampled}." if drop else "."),
             fix=case.fix(
                 measurement=measurement.name,
                 new=f"{measurement.name}_sources",

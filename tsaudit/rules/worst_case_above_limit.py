@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tsaudit.finding import Finding, Severity
 from tsaudit.phrases import number
 from tsaudit.rule import Case, Threshold, rule, subject_of
-from tsaudit.series_estimate import contribution_evidence, estimate
+from tsaudit.series_estimate import contribution_evidence, estimate, on_sample
 
 
 @rule(
@@ -71,7 +71,7 @@ def worst_case_above_limit(case: Case) -> Iterator[Finding]:
             severity=Severity.INFO,
             message=(
                 f"Its independent tags allow {number(figures.independent)} series (tag sets x fields), more than "
-                f"{number(limit.value)}; today there are {number(figures.actual)}."
+                f"{number(limit.value)}; today there are {number(figures.actual)}{on_sample(sets)}."
             ),
             fix=case.fix(tags=" and ".join(free)),
             observed=figures.independent,
