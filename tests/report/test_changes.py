@@ -9,7 +9,7 @@ import pytest
 
 from tests.builders import DAY, a_field, a_finding, a_measurement, a_profile, a_result, a_rule_result, a_tag
 from tsaudit.finding import AuditResult, Outcome, RuleResult, Severity, Subject, Verdict
-from tsaudit.profile import FOREVER, Database, Gap, Profile, Reason, Retention
+from tsaudit.profile import FOREVER, Database, Gap, Profile, Reason, Retention, Selection
 from tsaudit.report.changes import SchemaChange, compare, schema_changes
 
 MEM = Subject("main", "mem")
@@ -97,6 +97,26 @@ def test_schema_when_not_wholly_seen_calls_nothing_gone(gap: Gap) -> None:
     old = a_profile(a_measurement("cpu", fields=(a_field("usage"), a_field("idle"))), a_measurement("mem"))
     now = a_profile(a_measurement("cpu", fields=(a_field("usage"),)), gaps=(gap,))
     assert schema(now, old) == []
+
+
+@pytest.mark.parametrize(
+    "gap",
+    [
+        Gap("measurements", Reason.OVER_BUDGET, "1 of 2 not looked at", "main"),
+        Gap("databases", Reason.UNREACHABLE, "gone"),
+    ],
+)
+def test_schema_when_not_wholly_seen_before_calls_nothing_new(gap: Gap) -> None:
+    old = a_profile(a_measurement("cpu", fields=(a_field("usage"),)), gaps=(gap,))
+    now = a_profile(a_measurement("cpu", fields=(a_field("usage"), a_field("idle"))), a_measurement("mem"))
+    assert schema(now, old) == []
+
+
+def test_schema_when_the_patterns_changed_calls_nothing_new_or_gone() -> None:
+    both = a_profile(a_measurement("cpu"), a_measurement("mem"))
+    fewer = a_profile(a_measurement("cpu"), selection=Selection(exclude=("mem",)))
+    assert schema(fewer, both) == []
+    assert schema(both, fewer) == []
 
 
 def test_schema_when_one_measurement_was_not_seen_still_judges_the_others() -> None:

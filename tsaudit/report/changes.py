@@ -81,20 +81,21 @@ def compare(before: AuditResult, now: AuditResult) -> RunChanges:
 
 
 def schema_changes(before: Profile, now: Profile) -> Iterator[SchemaChange]:
-    """Differences between two snapshots. What was not measured today is never reported as gone."""
+    """Differences between two snapshots. What one of them could not see, or left out, is neither new nor gone."""
     old = {(m.database, m.name): m for m in before.measurements}
     new = {(m.database, m.name): m for m in now.measurements}
-    blind = unseen_databases(now)
+    blind_before, blind = unseen_databases(before), unseen_databases(now)
     for key in sorted(old.keys() | new.keys()):
         subject = Subject(*key)
         if key not in old:
-            yield SchemaChange("new", "measurement", subject, _shape(new[key]))
+            if blind_before.isdisjoint((None, key[0])) and before.selection.takes(*key):
+                yield SchemaChange("new", "measurement", subject, _shape(new[key]))
         elif key not in new:
-            if None not in blind and key[0] not in blind:
+            if blind.isdisjoint((None, key[0])) and now.selection.takes(*key):
                 yield SchemaChange("gone", "measurement", subject)
         else:
-            may_be_blind = None in blind or key[0] in blind or _unseen(now, new[key])
-            yield from _columns(subject, old[key], new[key], blind=may_be_blind)
+            seen_before, seen = not _unseen(before, old[key]), not _unseen(now, new[key])
+            yield from _columns(subject, old[key], new[key], seen_before=seen_before, seen=seen)
     yield from _retention(before, now)
 
 
@@ -120,7 +121,9 @@ def _shape(measurement: Measurement) -> str:
     return f"{words.plural(len(measurement.tags), 'tag')}, {words.plural(len(measurement.fields), 'field')}"
 
 
-def _columns(subject: Subject, old: Measurement, new: Measurement, *, blind: bool) -> Iterator[SchemaChange]:
+def _columns(
+    subject: Subject, old: Measurement, new: Measurement, *, seen_before: bool, seen: bool
+) -> Iterator[SchemaChange]:
     def at(column: str) -> Subject:
         return Subject(subject.database, subject.measurement, column)
 
@@ -130,9 +133,10 @@ def _columns(subject: Subject, old: Measurement, new: Measurement, *, blind: boo
         role_before, types_before = roles_before.get(column, ("", ""))
         role, types = roles.get(column, ("", ""))
         if not role_before:
-            yield SchemaChange("new", role, at(column), types)
+            if seen_before:
+                yield SchemaChange("new", role, at(column), types)
         elif not role:
-            if not blind:
+            if seen:
                 yield SchemaChange("gone", role_before, at(column), types_before)
         elif role != role_before:
             yield SchemaChange("changed", "role", at(column), f"{role_before} → {role}")
