@@ -8,7 +8,7 @@ from datetime import timedelta
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.builders import DAY
@@ -92,6 +92,7 @@ def test_forecast_of_any_shape_and_reach_stays_inside(high: float | None, shape:
     limit=st.none() | st.floats(1e-6, 1e16),
     days=st.none() | st.floats(0, 4_000),
 )
+@example(values=[0.0, 5e-324], gaps=[1] * 11, limit=None, days=None)
 @settings(deadline=None, max_examples=80)
 def test_trend_of_any_figures_is_well_formed(
     values: list[float], gaps: list[int], limit: float | None, days: float | None

@@ -24,6 +24,8 @@ _TOP: Final = 22
 _BOTTOM: Final = 24
 _FARTHEST: Final = 6
 """A limit more than this many times above the highest value would press the curve flat; it is named instead."""
+_TINIEST: Final = 1e-12
+"""Below it a figure is drawn as none."""
 
 
 class _Plane:
@@ -86,7 +88,7 @@ def sparkline(values: Sequence[float]) -> Markup:
     """A small line without axes, for the index; empty for fewer than two values. Hidden from screen readers."""
     if len(values) < 2:
         return Markup("")
-    top = max(*values, 1e-12)
+    top = max(*values, _TINIEST)
     step = 100 / (len(values) - 1)
     path = " ".join(f"{round(i * step, 1)},{round(22 - 20 * max(0.0, v) / top, 1)}" for i, v in enumerate(values))
     return Markup(  # noqa: S704 -- numbers
@@ -96,7 +98,7 @@ def sparkline(values: Sequence[float]) -> Markup:
 
 
 def _fits(limit: float | None, highest: float) -> bool:
-    return limit is not None and 0 < limit <= max(highest, 1e-12) * _FARTHEST
+    return limit is not None and 0 < limit <= max(highest, _TINIEST) * _FARTHEST
 
 
 def _last_day(chart: Trend) -> date:
@@ -112,7 +114,7 @@ def _last_day(chart: Trend) -> date:
 
 def _nice_top(highest: float) -> float:
     """A round number at or a little above the highest value."""
-    if highest <= 0:
+    if highest < _TINIEST:
         return 1.0
     unit = 10.0 ** math.floor(math.log10(highest * 1.05))
     return next(unit * step for step in (1, 1.2, 1.6, 2, 2.4, 3, 4, 5, 6, 8, 10, 12) if unit * step >= highest * 1.05)
