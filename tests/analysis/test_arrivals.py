@@ -283,6 +283,15 @@ def test_what_never_leaves_is_not_called_endless_only_for_that() -> None:
     assert seen([*[set()] * 40, *ids[:30]]).index(None).kind == "unbounded"
 
 
+def test_few_new_among_many_old_is_not_called_bounded_where_nothing_leaves() -> None:
+    """A thousand in four weeks is the floor of what may be endless."""
+    for a_day, kind in ((37, "bounded"), (38, "churning")):
+        everything = listing([{f"{n}-{i}" for i in range(20_000 if n == 0 else a_day)} for n in range(28)], 28)
+        assert seen(everything).index(None).kind == kind
+    full = listing([{f"h{i}" for i in range(20_000)} | {f"{n}-{i}" for i in range(38)} for n in range(70)], 30)
+    assert seen(full, skip=40).index(30).kind == "bounded"
+
+
 def test_a_young_fleet_is_not_called_endless_because_nothing_left_yet() -> None:
     young = listing(pods(1000, 0.30, 12), 30)
     assert seen(young, skip=4).index(30).kind == "churning"

@@ -10,7 +10,7 @@ from tests.builders import DAY, a_count, a_field, a_measurement, a_profile, a_so
 from tests.rules.cases import Case, dataset, history_of, hosts, judge, table
 from tsaudit.audit import audit
 from tsaudit.finding import Outcome, RuleResult, Severity, Subject
-from tsaudit.profile import Database, Dependency, Profile, TagSets
+from tsaudit.profile import Arrivals, Database, Dependency, Profile, SeriesSince, TagSets, ValuesOverTime
 from tsaudit.rule import LimitPolicy
 from tsaudit.rules.runaway_cardinality import runaway_cardinality as rule
 from tsaudit.timeline import Point, Timeline
@@ -171,3 +171,73 @@ def test_target_when_the_engine_counts_no_series_by_database() -> None:
     (finding,) = _judged(profile, Timeline(points={("series", Subject()): points})).findings
     assert finding.subject == Subject()
     assert finding.baseline == 100
+
+
+def _runaway(new_hosts: int = 0, seen_since: int = 9) -> Profile:
+    """A hundred new ids a day for ten days, in series of their own; some of them on new hosts, all on the last day."""
+    days = [DAY - timedelta(days=n) for n in range(seen_since, -1, -1)]
+    old = DAY - timedelta(days=30)
+    ids = ValuesOverTime(
+        kind="unbounded",
+        beta=1.0,
+        turnover=1.0,
+        days=10,
+        new_values=100,
+        new_per_day=100.0,
+        life_days=None,
+        series=tuple(SeriesSince(day, 100) for day in days),
+        newest=DAY,
+        examples=("8c1f-aaaa", "8c1f-bbbb", "8c1f-cccc"),
+        shape="container_id",
+    )
+    hosts = (SeriesSince(old, 5000 + 1000 - new_hosts), *([SeriesSince(DAY, new_hosts)] if new_hosts else []))
+    host = dataclasses.replace(
+        ids, kind="bounded", new_per_day=0.5, series=hosts, shape="unknown", examples=("web-9",), newest=DAY
+    )
+    series = (SeriesSince(old, 5000), *ids.series)
+    arrivals = Arrivals(DAY, days[-2], old, 100, series)
+    tags = (a_tag("host", 50, over_time=host), a_tag("id", 1000, over_time=ids))
+    return a_profile(a_measurement("iot", 6000, tags=tags, arrivals=arrivals))
+
+
+def _grown(counts: Sequence[float] = (*[5000.0] * 20, *(5100.0 + 100 * n for n in range(9)))) -> Timeline:
+    return _timeline(_runaway(), list(counts))
+
+
+def test_blame_is_counted_by_the_new_series_where_listings_are_remembered() -> None:
+    (finding,) = _judged(_runaway(new_hosts=200), _grown()).findings
+    assert (finding.guilty, finding.share) == ("id", 1.0)
+    assert finding.since == DAY - timedelta(days=9)
+    assert finding.samples == ("8c1f-aaaa", "8c1f-bbbb", "8c1f-cccc")
+    assert "of 1,000 new series since 2026-03-22, 100 % carry a new value of tag id " in finding.message
+    assert "(first seen 2026-03-22, shape: container id)" in finding.message
+    evidence = {e.label: e.value for e in finding.evidence}
+    assert evidence["new series"] == "1,000 first seen on 2026-03-22 or later"
+    described = "in 100 % of the new series, first seen 2026-03-22, 100 a day, unbounded over 10 days"
+    assert evidence["new values of id"] == described
+    assert evidence["new values of host"].startswith("in 20 % of the new series, first seen 2026-03-31")
+
+
+def test_blame_is_by_numbers_of_values_where_no_listing_is_remembered() -> None:
+    profile = _profile(6000, customers=1000, devices=6)
+    values = [6000 * 1.02 ** (i - 30) for i in range(30)]
+    timeline = _timeline(profile, values, customer_id=[v / 6 for v in values], device_id=[6.0] * 30)
+    (finding,) = _judged(profile, timeline).findings
+    assert "tag customer_id makes 100 % of it, by the numbers of values" in finding.message
+    assert not any(e.label == "new series" for e in finding.evidence)
+
+
+def test_a_tag_of_few_new_series_does_not_date_the_growth() -> None:
+    profile = _runaway()
+    (measurement,) = profile.measurements
+    few = dataclasses.replace(
+        measurement.tags[1].over_time, series=(SeriesSince(DAY - timedelta(days=2), 400),), sampled_values=900
+    )
+    tags = (measurement.tags[0], dataclasses.replace(measurement.tags[1], over_time=few))
+    changed = a_profile(dataclasses.replace(measurement, tags=tags))
+    (finding,) = _judged(changed, _grown()).findings
+    assert (finding.guilty, finding.share) == ("id", 0.4)
+    assert "by a sample of 1,000 new series" in finding.message
+    assert finding.since == DAY - timedelta(days=9)
+    (dated,) = _judged(changed, _grown(), dating_share=0.4).findings
+    assert dated.since == DAY - timedelta(days=2)

@@ -8,7 +8,7 @@ along with that one, so only the other is named.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from statistics import median
@@ -72,6 +72,18 @@ def looks(tag: Tag) -> str:
     return "" if values is None or values.shape in ("unknown", "empty") else values.shape.replace("_", " ")
 
 
+def shares_of_logarithms(
+    before: Mapping[str, float], now: Mapping[str, float], dependencies: Iterable[Dependency]
+) -> dict[str, float]:
+    """What is left to say where only numbers of values are known: tag to its share of the growth, 0 to 1.
+
+    Series multiply, so shares are those of the logarithms. Only tags that grew, and follow from no other that did.
+    """
+    grown = {tag for tag in before if now[tag] > before[tag]}
+    logs = {tag: math.log(now[tag] / before[tag]) for tag in _free(grown, dependencies)}
+    return {tag: log / sum(logs.values()) for tag, log in logs.items()}
+
+
 def _blame(
     tag: str, values: ValuesOverTime, others: tuple[str, ...], arrivals: Arrivals, since: date, new: int
 ) -> Blame:
@@ -83,13 +95,17 @@ def _blame(
     return Blame(tag, others, share, error, _began(values.series, since, arrivals.began))
 
 
-def _causes(grown: Iterable[str], dependencies: Iterable[Dependency]) -> dict[str, tuple[str, ...]]:
+def _causes(grown: Iterable[str], dependencies: Sequence[Dependency]) -> dict[str, tuple[str, ...]]:
     """The tags that no other one among them determines, each with those that are interchangeable with it."""
-    keys = sorted(grown)
-    known = {(d.determinant, d.dependent) for d in dependencies}
-    free = [key for key in keys if not any((by, key) in known and (key, by) not in known for by in keys)]
+    free, known = _free(grown, dependencies), {(d.determinant, d.dependent) for d in dependencies}
     same = {key: tuple(o for o in free if (key, o) in known and (o, key) in known) for key in free}
     return {key: others for key, others in same.items() if not others or key < others[0]}
+
+
+def _free(tags: Iterable[str], dependencies: Iterable[Dependency]) -> list[str]:
+    """Those that no other one of them determines, unless they determine each other."""
+    keys, known = sorted(tags), {(d.determinant, d.dependent) for d in dependencies}
+    return [key for key in keys if not any((by, key) in known and (key, by) not in known for by in keys)]
 
 
 def _added(series: tuple[SeriesSince, ...], since: date) -> int:

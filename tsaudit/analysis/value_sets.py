@@ -222,13 +222,17 @@ class ValueSet:
         if listing_days == 1:
             values = self._counted(self.last >= window[0])
             first = float(self.distinct[np.searchsorted(self.days, window[0])])
-            length, turnover = len(window), self._turnover()
+            length, turnover, could_be_bounded = len(window), self._turnover(), True
         else:
-            first, length = self._of_one_day(window, listing_days), int(window[-1] - window[0]) + 1
-            new = self._counted(self.first > window[0])
+            first, is_known = self._of_one_day(window, listing_days)
+            length, new = int(window[-1] - window[0]) + 1, self._counted(self.first > window[0])
             values, turnover = Estimate(first + new.value, new.standard_error), self._listed_turnover(first)
+            could_be_bounded = is_known or new.value <= _FLOOR
         beta = max(0.0, math.log(max(values.value, 1.0) / first) / math.log(length))
-        return Index(_kind(beta, turnover, values.value), beta, turnover, values, len(window))
+        kind = _kind(beta, turnover, values.value)
+        if kind == "bounded" and not could_be_bounded:
+            kind = "churning"
+        return Index(kind, beta, turnover, values, len(window))
 
     def arrivals_per_day(self) -> float | None:
         """Values first seen in the last 28 days, per day after the first of these; None with a single day."""
@@ -237,23 +241,24 @@ class ValueSet:
             return None
         return self._counted(self.first > window[0]).value / int(window[-1] - window[0])
 
-    def _of_one_day(self, window: _Days, listing_days: int | None) -> float:
-        """Distinct values of a single day, when each listing shows those of several.
+    def _of_one_day(self, window: _Days, listing_days: int | None) -> tuple[float, bool]:
+        """Distinct values of a single day, when each listing shows those of several; False where they may be fewer.
 
         What the last listing shows is the values of its first day and what each later one added, so the additions
         are taken off. It reaches back as far as the tag does, when that began while it was watched; as far as it
         covers, when about as many values leave it as arrive; else it is known only that it covers the days observed,
-        and the values of the first listing are taken for those of one day, which never makes a tag look endless.
+        and the values of the first listing are taken for those of one day. That never makes a tag look endless, but
+        may make it look bounded, however many values are new.
         """
         rate, last = self.arrivals_per_day() or 0.0, float(self.distinct[-1])
         began = self.days[np.argmax(self.distinct > 0)]
-        reaches = int(self.days[-1] - began) + 1
+        reaches, is_known = int(self.days[-1] - began) + 1, bool(began > self.days[0])
         if listing_days is not None:
             arrived = rate * int(window[-1] - window[0])
             left = self.distinct[np.searchsorted(self.days, window[0])] + arrived - last
-            full = began == self.days[0] and 2 * left >= arrived
-            reaches = listing_days if full else min(listing_days, reaches)
-        return max(last - (reaches - 1) * rate, rate, 1.0)
+            full = not is_known and 2 * left >= arrived
+            reaches, is_known = listing_days if full else min(listing_days, reaches), is_known or full
+        return max(last - (reaches - 1) * rate, rate, 1.0), is_known
 
     def _listed_turnover(self, of_one_day: float) -> float:
         """Share of a week's values that came in it, when that many are there on a single day."""

@@ -20,6 +20,13 @@ from tsaudit.statements import copy_without_tags
     uses={"row_count", "null_counts"},
     thresholds=(
         Threshold("max_ids", 1_000, "values shaped like ids", "house judgement: more than the things most people run"),
+        Threshold(
+            "endless_values",
+            1_000,
+            "values",
+            "house judgement: a date as a tag is new each day too, and stays below it for years",
+        ),
+        Threshold("endless_days", 7, "days with a listing", "house judgement: a week shows every weekday"),
         Threshold("max_values_per_row", 0.1, "values per row", "house judgement: a source that lasts writes ten rows"),
         Threshold("min_values", 500, "values", "house judgement: below it the ratio to rows is chance, and harmless"),
         Threshold(
@@ -51,7 +58,9 @@ from tsaudit.statements import copy_without_tags
 def identifier_tag(case: Case) -> Iterator[Finding]:
     """Tags that hold ids of events, orders, requests, traces or users: values that are used once or a few times.
 
-    A tag is reported when its values are shaped like ids and there are more than `max_ids`; when there are more than
+    A tag is reported when the listings of at least `endless_days` days show that its values never end and there are
+    more than `endless_values`; when its values are shaped like ids and there are more than `max_ids`, unless the
+    listings show that they end (without a week of listings that is a guess, and called so); when there are more than
     `max_values_per_row` values per row; or when the engine's own limit on the values of a tag is near. Ids that are
     scoped, few and used again and again, such as the ids of sensors, stay silent.
 
@@ -84,9 +93,17 @@ def _reason(case: Case, measurement: Measurement, tag: Tag) -> tuple[str, float,
     from tsaudit.analysis import shapes
 
     values = tag.values.value if tag.values else 0
+    kind, known = shapes.classify(tag.sample).kind, tag.over_time
+    ends = "unknown" if known is None or known.days < case.limit("endless_days", measurement).value else known.kind
+    looks = f" shaped like ids ({kind.replace('_', ' ')})" if kind in shapes.IDENTIFIER_KINDS else ""
+    limit = case.limit("endless_values", measurement)
+    if known and ends == "unbounded" and values > limit.value and kind not in shapes.TEXT_KINDS:
+        new = number(known.new_per_day or 0)
+        return f"{many(values, 'value')}{looks} and {new} new ones a day without end", values, limit
     limit = case.limit("max_ids", measurement)
-    if values > limit.value and (kind := shapes.classify(tag.sample).kind) in shapes.IDENTIFIER_KINDS:
-        return f"{many(values, 'value')} shaped like ids ({kind.replace('_', ' ')})", values, limit
+    if values > limit.value and looks and ends != "bounded":
+        guess = ", a guess by their look until a week of listings is known" if ends == "unknown" else ""
+        return f"{many(values, 'value')}{looks}{guess}", values, limit
     limit, rows = case.limit("max_values_per_row", measurement), measurement.rows
     if rows is not None and rows.value and values >= case.limit("min_values", measurement).value:
         ratio = values / rows.value
@@ -109,6 +126,9 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, reason: str, observ
     if measurement.rows is not None and measurement.rows.value:
         per_row = tag.values.value / measurement.rows.value
         evidence.append(Evidence("values per row", f"{number(per_row)} of {count(measurement.rows)} rows"))
+    if (known := tag.over_time) and known.beta is not None and known.turnover is not None:
+        turnover = f"beta {number(known.beta)}, {percent(known.turnover)} of a week's values new in it"
+        evidence.append(Evidence("values over time", f"{known.kind} over {many(known.days, 'day')}: {turnover}"))
     return Finding(
         subject=subject_of(measurement, tag.key),
         severity=Severity.WARN,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING
 
 from tsaudit.finding import Evidence, Finding, Forecast, Limit, Severity, Subject
+from tsaudit.growth_cause import cause_of
 from tsaudit.phrases import many, number, percent
 from tsaudit.profile import Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
             "critical_min_series", 10_000, "series", "house judgement: a fleet that is being set up stays below it"
         ),
         Threshold("warn_factor", 2, "times the series before", "house judgement: more than a fleet grows by itself"),
+        Threshold(
+            "dating_share", 0.5, "of the new series", "house judgement: what most of them share dates the growth"
+        ),
         Threshold("step_days", 14, "days", "house judgement: after that a new level is the level"),
     ),
     fixes={
@@ -57,6 +60,10 @@ def runaway_cardinality(case: Case) -> Iterator[Finding]:
     be reached within `critical_days`, or when there are more than `critical_factor` times as many series as before; a
     warning when the limit is within sight or the number doubled; otherwise information. With fewer than seven days of
     history only a tenfold number is reported, as provisional. The limit is that of high-series-cardinality.
+
+    The growth is blamed on the tag whose new values most of the new series carry, by comparing the listing with those
+    of the days before; a tag that at least `dating_share` of them carry says since when. Where no listing was
+    remembered, it is blamed on the tag whose number of values grew most.
 
     ## Why it matters
 
@@ -174,41 +181,38 @@ def _finding(
     severity: Severity,
     measurement: Measurement | None,
 ) -> Finding:
-    shares = _growth_shares(case, measurement, course) if measurement else {}
-    guilty = max(shares, key=lambda tag: shares[tag][0]) if shares else None
-    tag = measurement.tag(guilty) if measurement and guilty else None
+    cause = cause_of(case, measurement, course.before.day, course.since) if measurement else None
+    most = cause is not None and cause.share >= case.limit("dating_share", measurement).value
+    since = cause.began if cause and cause.began and most else course.since
     return Finding(
         subject=subject,
         severity=severity,
-        message=_message(course, limit, f"tag {guilty} makes {percent(shares[guilty][0])} of it" if guilty else ""),
-        fix=case.fix(tag=guilty, measurement=subject.measurement)
-        if guilty
+        message=_message(course, limit, since, cause.words if cause else ""),
+        fix=case.fix(tag=cause.tag, measurement=subject.measurement)
+        if cause
         else "Compare the tag values of its measurements with the snapshot before; the newest ones are the cause.",
         observed=course.now.value,
         limit=limit,
         unit="series",
         baseline=course.before.value,
-        guilty=guilty,
-        share=shares[guilty][0] if guilty else None,
-        samples=tag.sample[:3] if tag else (),
+        guilty=cause.tag if cause else None,
+        share=cause.share if cause else None,
+        samples=cause.samples if cause else (),
         evidence=(
             Evidence("series before", f"{number(course.before.value)} on {course.before.day}"),
             Evidence("days of history", number(course.growth.points)),
-            *(
-                Evidence(f"values of {name}", f"{number(old)} to {number(new)} ({percent(share)} of the growth)")
-                for name, (share, old, new) in sorted(shares.items(), key=lambda item: -item[1][0])
-            ),
+            *(cause.evidence if cause else ()),
         ),
-        since=course.since,
+        since=since,
         forecast=course.forecast,
         facts=("series_listing", "tag_values", "database_series"),
         source=measurement.series.source if measurement and measurement.series else None,
     )
 
 
-def _message(course: _Course, limit: Limit, blame: str) -> str:
+def _message(course: _Course, limit: Limit, since: date, blame: str) -> str:
     verb = "jumped" if course.growth.kind == "step" else "grew"
-    parts = [f"Series {verb} from {number(course.before.value)} to {number(course.now.value)} since {course.since}"]
+    parts = [f"Series {verb} from {number(course.before.value)} to {number(course.now.value)} since {since}"]
     if course.growth.growth_per_day:
         parts[0] += f", {percent(course.growth.growth_per_day)} a day"
     parts += [blame] if blame else []
@@ -225,35 +229,3 @@ def _when(forecast: Forecast, limit: Limit) -> str:
     latest = number(round(forecast.days_high)) if forecast.days_high is not None else "many"
     interval = "" if number(soonest) == latest else f" ({number(soonest)} to {latest})"
     return f"at this rate the limit of {number(limit.value)} is reached in {many(likely, 'day')}{interval}"
-
-
-def _growth_shares(case: Case, measurement: Measurement, course: _Course) -> dict[str, tuple[float, float, float]]:
-    """Tag to its share of the growth, its values before and now; only tags that grew and follow from no other that did.
-
-    Series multiply, so shares are those of the logarithms.
-    """
-    grown: dict[str, tuple[float, float]] = {}
-    for tag in measurement.tags:
-        before = _values_before(case, measurement, tag.key, course.before.day)
-        if tag.values is not None and before is not None and tag.values.value > before:
-            grown[tag.key] = before, float(tag.values.value)
-    sets = measurement.tag_sets
-    known = {(d.determinant, d.dependent) for d in sets.dependencies} if sets else set()
-    free = {
-        tag: values
-        for tag, values in grown.items()
-        if not any((by, tag) in known and (tag, by) not in known for by in grown)
-    }
-    total = sum(math.log(new / old) for old, new in free.values())
-    return {tag: (math.log(new / old) / total, old, new) for tag, (old, new) in free.items()}
-
-
-def _values_before(case: Case, measurement: Measurement, tag: str, day: date) -> float | None:
-    """Distinct values on that day or the next one known; 1 for a tag that did not exist; None when not known."""
-    points = case.timeline.of("tag_values", subject_of(measurement, tag))
-    if points:
-        earlier = [p for p in points if p.day <= day]
-        return max((earlier[-1] if earlier else points[0]).value, 1.0)
-    previous = case.timeline.previous
-    same = [m for m in previous.measurements if subject_of(m) == subject_of(measurement)] if previous else []
-    return 1.0 if same and same[0].tag(tag) is None else None
