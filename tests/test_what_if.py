@@ -39,14 +39,47 @@ def target(request: pytest.FixtureRequest, tmp_path: Path) -> Target:
     return write(Dataset([cpu()]), engine, where)
 
 
-def test_collisions_are_not_measured_when_rows_of_a_few_series_only_can_be_read(influxd: Influxd) -> None:
-    rows = [Row(times(1)[0], {"user_id": f"u{user}"}, {"usage": 1.0}) for user in range(1001)]
-    crowd = Table("cpu", tags=("user_id",), fields={"usage": "float"}, rows=rows)
-    target = write(Dataset([crowd]), "influxdb1", influxd.url)
-    found = answer(target, None, "cpu", BY_USER, with_collisions=True, now=NOW)
-    assert found.left == Left(1001, 1)
+def crowd(influxd: Influxd, users_per_host: int, *, together: bool) -> Target:
+    """1,200 users on InfluxDB, so that not all are read; they write at the same instant, or one after the other."""
+    rows = [
+        Row(at, {"host": f"h{user // users_per_host}", "user_id": f"u{user}"}, {"usage": 1.0})
+        for user, at in enumerate(times(1) * 1200 if together else times(1200))
+    ]
+    table = Table("cpu", tags=("host", "user_id"), fields={"usage": "float"}, rows=rows)
+    return write(Dataset([table]), "influxdb1", influxd.url)
+
+
+def test_collisions_of_many_series_are_looked_for_in_groups_that_would_become_one(influxd: Influxd) -> None:
+    found = answer(crowd(influxd, 3, together=True), None, "cpu", BY_USER, with_collisions=True, now=NOW)
+    assert found.left == Left(1200, 400)
+    assert found.collisions == Collisions(63, 0, 63)
+    assert found.collisions_how.startswith(
+        "sampled: 63 rows of all 63 series that would become 21, chosen evenly; from"
+    )
+
+
+def test_no_collision_among_whole_groups_is_a_figure(influxd: Influxd) -> None:
+    found = answer(crowd(influxd, 3, together=False), None, "cpu", BY_USER, with_collisions=True, now=NOW)
+    assert found.collisions == Collisions(63, 0, 0)
+
+
+def test_collisions_in_a_group_too_large_to_read_are_a_part_of_them(influxd: Influxd) -> None:
+    found = answer(crowd(influxd, 600, together=True), None, "cpu", BY_USER, with_collisions=True, now=NOW)
+    assert found.left == Left(1200, 2)
+    assert found.collisions == Collisions(64, 0, 64)
+    assert found.collisions_how.startswith("at least: 64 rows of 64 of the series that would become one, which are too")
+
+
+def test_no_collision_in_a_part_of_a_group_is_no_all_clear(influxd: Influxd) -> None:
+    found = answer(crowd(influxd, 600, together=False), None, "cpu", BY_USER, with_collisions=True, now=NOW)
     assert found.collisions is None
-    assert found.collisions_how.startswith("not measured: rows of 64 series only")
+    assert found.collisions_how.startswith("not measured: 64 rows of 64 of the series")
+
+
+def test_series_of_which_none_become_one_cannot_collide(influxd: Influxd) -> None:
+    found = answer(crowd(influxd, 3, together=True), None, "cpu", BY_HOST, with_collisions=True, now=NOW)
+    assert found.collisions == Collisions(0, 0, 0)
+    assert found.collisions_how == "exact: no two series would become one"
 
 
 @pytest.fixture

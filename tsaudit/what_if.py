@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import glob
 from collections.abc import Iterable
@@ -9,11 +10,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from tsaudit.analysis.merging import Groups, MergingSeries
 from tsaudit.analysis.what_if import Change, Collisions, Left, LeftCounter, collisions, from_tag_sets
 from tsaudit.collect import catalogue
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.columns import as_text, assign_roles
-from tsaudit.collect.listing import list_tag_sets, scope
+from tsaudit.collect.listing import SERIES_KEPT, list_tag_sets, scope
 from tsaudit.collect.rows import read_points, sample_source
 from tsaudit.connector import ConnectorError
 from tsaudit.connectors import open_connection
@@ -106,15 +108,31 @@ def _live(asker: Asker, name: str, change: Change, database: str | None, with_co
     assign_roles(asker, draft, sample_wanted=with_collisions)
     _check_tags(change, draft.finished())
     counter = LeftCounter([t.key for t in draft.tags], change, asker.target.budget.max_series)
-    list_tag_sets(asker, draft, also=counter.add)
+    merging = MergingSeries(change)
+
+    def take_in(batch: pa.RecordBatch) -> None:
+        counter.add(batch)
+        if with_collisions:
+            merging.add(batch)
+
+    list_tag_sets(asker, draft, also=take_in)
     left, how = (counter.left, _live_how(counter.left)) if draft.tag_sets else (None, _why(asker, "series_listing"))
     if left and (which := scope(asker, draft)):
         how += f": {which}"
     found, found_how = None, "not measured: rows are read only when asked for"
     if with_collisions:
+        groups = merging.chosen(SERIES_KEPT)
+        if left is None:
+            # Of a listing that was broken off no group is known to be whole.
+            groups = dataclasses.replace(groups, whole=False)
         if not draft.columns:
+            # Points collide across series: of too many to read all, those are read that would become one.
+            draft.some_series = list(groups.series) or draft.some_series
             read_points(asker, draft, database_series, frozenset({"row_sample"}))
-        found, found_how = _collisions(asker, draft, change)
+        if draft.sampled_series and left and left == Left(left.now, left.now):
+            found, found_how = Collisions(0, 0, 0), "exact: no two series would become one"
+        else:
+            found, found_how = _collisions(asker, draft, change, groups)
     return Answer(draft.database, name, left, how, found, found_how, asker.costs())
 
 
@@ -149,20 +167,32 @@ def _draft(asker: Asker, name: str, database: str | None, files: frozenset[str])
     return found[0]
 
 
-def _collisions(asker: Asker, draft: Draft, change: Change) -> tuple[Collisions | None, str]:
+def _collisions(asker: Asker, draft: Draft, change: Change, groups: Groups) -> tuple[Collisions | None, str]:
     if draft.sample is None or not draft.sample.num_rows:
         gaps = any(gap.fact == "row_sample" for gap in asker.gaps)
         return None, _why(asker, "row_sample") if gaps else "not measured: no rows within the window"
     if draft.time is None:
         return None, "not measured: the table has no time column"
-    if draft.sampled_series:
-        # Points collide across series: a few of many series say nothing, and a 0 would read like an all-clear.
-        return None, f"not measured: rows of {draft.sampled_series} series only can be read, of too many to read all"
+    if draft.sampled_series and not groups.series:
+        # Not a 0, which would read like an all-clear: others may.
+        return None, "not measured: none of the series looked at would become one, of too many to look at all"
     time = draft.sample.column(draft.time.name if draft.columns else "time")
     tags = {t.key: _one(as_text(draft.read(Role.TAG, t.key))) for t in draft.tags}
+    found = collisions(tags, _one(time), change)
     source = sample_source(asker, draft)
-    how = "exact" if source.how is How.EXACT else "sampled"
-    return collisions(tags, _one(time), change), f"{how}: {source.scope}"
+    if not draft.sampled_series:
+        return found, f"{'exact' if source.how is How.EXACT else 'sampled'}: {source.scope}"
+    if groups.whole:
+        which = f"all {len(groups.series)} series that would become {groups.count:,}"
+        return found, f"sampled: {found.rows:,} rows of {which}, chosen evenly; {_window(asker)}"
+    which = f"{len(groups.series)} of the series that would become one, which are too many to read"
+    if found.after == found.now:
+        return None, f"not measured: {found.rows:,} rows of {which}, share no more than now; the others may"
+    return found, f"at least: {found.rows:,} rows of {which}; {_window(asker)}"
+
+
+def _window(asker: Asker) -> str:
+    return f"from {asker.window.start:%Y-%m-%d %H:%M} to {asker.window.end:%Y-%m-%d %H:%M} UTC"
 
 
 def _one(column: pa.ChunkedArray) -> pa.Array:

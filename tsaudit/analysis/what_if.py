@@ -71,6 +71,7 @@ class LeftCounter:
 
     def __init__(self, tags: Sequence[str], change: Change, ceiling: int | None = None) -> None:
         """`ceiling`: of how many series each count is exact; of more it is an estimate. None: always exact."""
+        self._change = change
         self._buckets = dict(change.buckets or {})
         self._kept = [tag for tag in tags if tag not in change.dropped]
         self._unbucketed = [tag for tag in self._kept if tag not in self._buckets]
@@ -83,10 +84,7 @@ class LeftCounter:
         """Takes in tag sets: string columns, one for every tag, null where it is absent."""
         self._now.add(batch)
         self._absent |= {tag for tag in self._buckets if batch.column(tag).null_count}
-        columns = {
-            tag: bucketed(batch.column(tag), self._buckets[tag]) if tag in self._buckets else batch.column(tag)
-            for tag in self._kept
-        }
+        columns = changed({tag: batch.column(tag) for tag in self._kept}, self._change)
         _count(self._after, columns)
         if self._buckets:
             _count(self._without, {tag: columns[tag] for tag in self._unbucketed})
@@ -105,6 +103,16 @@ class LeftCounter:
         return replace(left, bound=min(now.value, bound))
 
 
+def changed(columns: Mapping[str, pa.Array], change: Change) -> dict[str, pa.Array]:
+    """The tags as they would be, from a column for each as it is."""
+    buckets = change.buckets or {}
+    return {
+        tag: bucketed(column, buckets[tag]) if tag in buckets else column
+        for tag, column in columns.items()
+        if tag not in change.dropped
+    }
+
+
 def collisions(tags: Mapping[str, pa.Array], time: pa.Array, change: Change) -> Collisions:
     """How many rows share tags and time with another, before and after the change.
 
@@ -113,12 +121,7 @@ def collisions(tags: Mapping[str, pa.Array], time: pa.Array, change: Change) -> 
     timed = time.is_valid()
     moments = time.filter(timed)
     columns = {tag: column.filter(timed) for tag, column in tags.items()}
-    buckets = change.buckets or {}
-    after = {
-        tag: bucketed(column, buckets[tag]) if tag in buckets else column
-        for tag, column in columns.items()
-        if tag not in change.dropped
-    }
+    after = changed(columns, change)
     return Collisions(
         rows=len(moments),
         now=_sharing([moments, *columns.values()]),
