@@ -13,7 +13,7 @@ from tsaudit.dialect import AVAILABLE, INFLUXQL_ENGINES, SQL_ENGINES, quote_iden
 from tsaudit.finding import Finding, Limit, Severity, Subject
 from tsaudit.guidelines import engines_of
 from tsaudit.profile import Measurement, Profile
-from tsaudit.timeline import Timeline
+from tsaudit.timeline import Point, Timeline
 
 SECTIONS = ("Why it matters", "Example", "Fix", "References")
 """The sections of a rule's docstring, in this order."""
@@ -114,6 +114,10 @@ class Case:
         found = next(t for t in self.rule.thresholds if t.name == threshold)
         name = measurement.name if measurement else None
         return resolve_limit(self.rule.name, found, self.profile.engine, self.policy, name)
+
+    def usual(self, name: str, subject: Subject) -> tuple[Point, ...]:
+        """The figure's values before today, oldest first, without this rule's known incidents that came and went."""
+        return self.timeline.usual(name, subject, self.rule.code)
 
     def quoted(self, names: Iterable[str]) -> str:
         """The names as identifiers of the engine, with commas between."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
+from typing import Final
 
 from tsaudit.finding import Subject
 from tsaudit.profile import Count, How, Profile, Ratio
@@ -30,6 +31,22 @@ class Point:
     value: float
 
 
+_BACK: Final = 1.25
+"""How many times the level before an episode may be there after it for the figure to have come back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """The days of an incident that is over."""
+
+    code: str
+    """Of the rule that found it."""
+    subject: Subject
+    first: date
+    """The day it began, which is before it opened where the finding knew since when."""
+    resolved: date
+
+
 @dataclass(frozen=True, slots=True)
 class Timeline:
     """The days before the audited one. Days on which a figure was not measured are simply not there."""
@@ -38,10 +55,36 @@ class Timeline:
     """The newest snapshot before the audited day."""
     points: Mapping[tuple[str, Subject], tuple[Point, ...]] = field(default_factory=dict)
     """(figure name, subject) to its values, oldest first."""
+    episodes: tuple[Episode, ...] = ()
 
     def of(self, name: str, subject: Subject) -> tuple[Point, ...]:
         """The values of one figure, oldest first; empty when it was never measured."""
         return self.points.get((name, subject), ())
+
+    def usual(self, name: str, subject: Subject, code: str) -> tuple[Point, ...]:
+        """The values of one figure without those of known incidents of a rule, there or inside, that came and went.
+
+        What ran away once and was put right would otherwise be a height that the next growth has to pass unnoticed.
+        Where the figure stayed up, what it came to is its level now, and no day is left out.
+        """
+        points = self.of(name, subject)
+        for episode in self.episodes:
+            if episode.code == code and _holds(subject, episode.subject):
+                points = _without(points, episode)
+        return points
+
+
+def _holds(outer: Subject, inner: Subject) -> bool:
+    """Whether the inner subject is the outer one or part of it."""
+    pairs = ((outer.database, inner.database), (outer.measurement, inner.measurement), (outer.column, inner.column))
+    return all(not whole or whole == part for whole, part in pairs)
+
+
+def _without(points: tuple[Point, ...], episode: Episode) -> tuple[Point, ...]:
+    before = tuple(p for p in points if p.day < episode.first)
+    after = tuple(p for p in points if p.day >= episode.resolved)
+    came_back = before and after and after[0].value <= _BACK * before[-1].value
+    return before + after if came_back else points
 
 
 def figures(profile: Profile) -> Iterator[Figure]:

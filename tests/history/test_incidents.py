@@ -18,6 +18,7 @@ from tsaudit.history.incidents import Change, ChangeKind, DecisionKind, Incident
 from tsaudit.history.schema import incident_day
 from tsaudit.history.store import Store
 from tsaudit.profile import Gap, Reason
+from tsaudit.timeline import Episode
 
 HOST: Final = Subject("main", "cpu", "host")
 MARK: Final = fingerprint("demo", "CAR001", HOST)
@@ -397,3 +398,29 @@ def test_ack_needs_an_open_incident(store: Store) -> None:
     incidents.decide(store, MARK, "accept", "ann", "known before it opened", on(9))
     assert replace(only(store), decision=None).state is State.WATCHING
     assert decided(store, 1, BAD) == "accept"
+
+
+def test_timeline_has_the_incidents_that_are_over_with_the_day_they_began(store: Store) -> None:
+    since = a_rule_result(a_finding(HOST, since=on(-5)))
+    for day, rule in enumerate([since, since, GOOD, GOOD, BAD]):
+        run(store, day, rule)
+    over = Episode("CAR001", HOST, on(-5), on(2))
+    assert store.timeline("demo", before=on(2)).episodes == ()
+    assert store.timeline("demo", before=on(3)).episodes == (over,)
+    assert store.timeline("demo", before=on(9)).episodes == (over,), "what is open is not over"
+    assert store.timeline("demo", before=on(93)).episodes == ()
+    assert store.timeline("other", before=on(3)).episodes == ()
+
+
+def test_timeline_leaves_out_what_never_opened(store: Store) -> None:
+    for day, rule in enumerate([BAD, GOOD]):
+        run(store, day, rule, policy=Incidents(open_after=2, resolve_after=1))
+    assert store.timeline("demo", before=on(5)).episodes == ()
+
+
+def test_timeline_takes_the_opening_for_the_beginning_where_the_finding_cannot_be_read(store: Store) -> None:
+    for day, rule in enumerate([BAD, GOOD]):
+        run(store, day, rule)
+    with store.writing("test") as connection:
+        connection.execute(update(incident_day).values(finding="{}"))
+    assert store.timeline("demo", before=on(5)).episodes == (Episode("CAR001", HOST, DAY, on(1)),)

@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Sequence
 from datetime import timedelta
 
+import pytest
+
 from tests.builders import DAY, a_count, a_field, a_measurement, a_profile, a_source, a_tag
 from tests.rules.cases import Case, dataset, history_of, hosts, judge, table
 from tsaudit.audit import audit
@@ -13,7 +15,7 @@ from tsaudit.finding import Outcome, RuleResult, Severity, Subject
 from tsaudit.profile import Arrivals, Database, Dependency, Profile, SeriesSince, TagSets, ValuesOverTime
 from tsaudit.rule import LimitPolicy
 from tsaudit.rules.runaway_cardinality import runaway_cardinality as rule
-from tsaudit.timeline import Point, Timeline
+from tsaudit.timeline import Episode, Point, Timeline
 
 DOUBLING = tuple(1.08 ** (i - 40) for i in range(40))
 FLAT = (1.0,) * 40
@@ -241,3 +243,22 @@ def test_a_tag_of_few_new_series_does_not_date_the_growth() -> None:
     assert finding.since == DAY - timedelta(days=9)
     (dated,) = _judged(changed, _grown(), dating_share=0.4).findings
     assert dated.since == DAY - timedelta(days=2)
+
+
+def test_a_known_incident_that_was_put_right_hides_no_later_growth() -> None:
+    ran_away = [1_000.0 + 4_000 * n for n in range(1, 9)]
+    again = [1_000.0 + 600 * n for n in range(1, 6)]
+    history = [1_000.0] * 20 + ran_away + [1_000.0] * 20 + again
+    profile = _profile(4_600)
+    timeline = _timeline(profile, history)
+    (jump,) = _judged(profile, timeline, limit=30_000).findings
+    assert jump.forecast is None, "lower than it was: as if it were on its way back"
+
+    began = DAY - timedelta(days=len(history))
+    known = Episode("CAR004", Subject("main", "iot"), began + timedelta(days=20), began + timedelta(days=28))
+    (finding,) = _judged(profile, dataclasses.replace(timeline, episodes=(known,)), limit=30_000).findings
+    assert finding.severity is Severity.WARN
+    assert finding.since == DAY - timedelta(days=5)
+    assert finding.baseline == 1_000
+    assert finding.forecast is not None
+    assert finding.forecast.days == pytest.approx((30_000 - 4_600) / 600, rel=0.05)

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from sqlalchemy import Connection, Engine, delete, func, insert, select, update
 
-from tsaudit.finding import AuditResult, Subject
+from tsaudit.finding import AuditResult, Finding, Subject
 from tsaudit.history import database
 from tsaudit.history.database import HistoryError
-from tsaudit.history.schema import figure, snapshot
+from tsaudit.history.schema import figure, incident_day, snapshot
 from tsaudit.jsonfile import from_json, to_json
 from tsaudit.profile import SCHEMA_VERSION, Profile
-from tsaudit.timeline import Point, Timeline, figures
+from tsaudit.timeline import Episode, Point, Timeline, figures
 
 if TYPE_CHECKING:
     from tsaudit.history.value_sets import RememberedValues
@@ -121,7 +121,7 @@ class Store:
             return {row.target: row.day for row in connection.execute(query)}
 
     def timeline(self, target: str, before: date, days: int = 90) -> Timeline:
-        """All figures of the `days` days before the day, and the snapshot before it to compare with.
+        """All figures of the `days` days before the day, what was resolved in them, and the snapshot to compare with.
 
         That is the newest whole one, if it is at most a week older than the newest: where the last audits saw only
         a part of the schema, what changed in the rest shows up all the same. Where no audit sees everything, a
@@ -131,6 +131,7 @@ class Store:
             return Timeline(
                 previous=_previous(connection, target, before),
                 points=_points(connection, target, before - timedelta(days=days), before - timedelta(days=1)),
+                episodes=_episodes(connection, target, before - timedelta(days=days), before - timedelta(days=1)),
             )
 
     def trend(self, target: str, name: str, subject: Subject, days: int, until: date) -> tuple[Point, ...]:
@@ -250,6 +251,29 @@ def _points(connection: Connection, target: str, first: date, last: date) -> _Po
     for name, subject, snapshot_id, value in connection.execute(query):
         points.add(name, subject, days[snapshot_id], value)
     return points
+
+
+def _episodes(connection: Connection, target: str, first: date, last: date) -> tuple[Episode, ...]:
+    """Of the incidents that had opened, those resolved within these days, oldest first."""
+    row = incident_day.c
+    query = (
+        select(row.code, row.subject, row.opened, row.resolved, row.finding)
+        .where(row.target == target, row.day == row.resolved, row.resolved.between(first, last))
+        .where(row.opened.is_not(None))
+        .order_by(row.resolved, row.fingerprint)
+    )
+    return tuple(
+        Episode(code, subject_from(subject), min(opened, _since(finding) or opened), resolved)
+        for code, subject, opened, resolved, finding in connection.execute(query)
+    )
+
+
+def _since(finding: str) -> date | None:
+    """Also None where another version of tsaudit wrote the finding."""
+    try:
+        return from_json(Finding, finding).since
+    except ValueError:
+        return None
 
 
 def _profile(blob: bytes | None) -> Profile | None:

@@ -59,7 +59,8 @@ def runaway_cardinality(case: Case) -> Iterator[Finding]:
     Growth is told from steps and noise by the daily history of the counts. It is critical when the limit is likely to
     be reached within `critical_days`, or when there are more than `critical_factor` times as many series as before; a
     warning when the limit is within sight or the number doubled; otherwise information. With fewer than seven days of
-    history only a tenfold number is reported, as provisional. The limit is that of high-series-cardinality.
+    history only a tenfold number is reported, as provisional. The limit is that of high-series-cardinality. The days
+    of an earlier incident of this rule that was put right are left out of the history.
 
     The growth is blamed on the tag whose new values most of the new series carry, by comparing the listing with those
     of the days before; a tag that at least `dating_share` of them carry says since when. Where no listing was
@@ -129,7 +130,7 @@ def _judge(case: Case, subject: Subject, series: int | None, measurement: Measur
     if series is None or series < case.limit("min_series", measurement).value:
         return None
     limit = series_limit(case, measurement)
-    points = (*case.timeline.of("series", subject), Point(case.profile.day, series))
+    points = (*case.usual("series", subject), Point(case.profile.day, series))
     if len(points) < 2:
         return None
     days, values = [p.day for p in points], [p.value for p in points]

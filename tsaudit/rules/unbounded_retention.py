@@ -92,7 +92,7 @@ def _growth(case: Case, database: Database) -> tuple[Point, Point] | None:
     if database.series is None or database.series.value < case.limit("min_series").value:
         return None
     now = Point(case.profile.day, database.series.value)
-    points = (*case.timeline.of("series", Subject(database.name)), now)
+    points = (*case.usual("series", Subject(database.name)), now)
     judged = growth.judge([p.day for p in points], [p.value for p in points])
     if judged.kind != "growth":
         return None

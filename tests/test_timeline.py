@@ -1,0 +1,59 @@
+"""What the days before say once known incidents are left out."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from tests.builders import DAY
+from tsaudit.finding import Subject
+from tsaudit.timeline import Episode, Point, Timeline
+
+REQUESTS = Subject("main", "requests")
+FLAT = (100.0, 100.0, 100.0)
+
+
+def points(*values: float) -> tuple[Point, ...]:
+    return tuple(Point(DAY + timedelta(days=n), value) for n, value in enumerate(values))
+
+
+def days_left(*values: float, subject: Subject = REQUESTS, code: str = "CAR004", of: Subject = REQUESTS) -> list[int]:
+    """Numbers of the days left, where an incident of CAR004 at `of` lasted from day 3 to before day 6."""
+    episode = Episode("CAR004", of, DAY + timedelta(days=3), DAY + timedelta(days=6))
+    timeline = Timeline(points={("series", subject): points(*values)}, episodes=(episode,))
+    return [(point.day - DAY).days for point in timeline.usual("series", subject, code)]
+
+
+def test_what_came_and_went_is_left_out() -> None:
+    assert days_left(*FLAT, 200, 900, 900, 100, 110) == [0, 1, 2, 6, 7]
+
+
+@pytest.mark.parametrize("after", [900.0, 126.0])
+def test_a_level_that_stayed_is_the_level(after: float) -> None:
+    assert days_left(*FLAT, 200, 900, 900, after, after) == list(range(8))
+
+
+@pytest.mark.parametrize("values", [(*FLAT, 200.0, 900.0, 900.0), ()])
+def test_nothing_is_left_out_while_it_is_not_seen_what_came_after(values: tuple[float, ...]) -> None:
+    assert days_left(*values) == list(range(len(values)))
+
+
+def test_what_was_always_there_has_no_other_level() -> None:
+    episode = Episode("CAR004", REQUESTS, DAY, DAY + timedelta(days=2))
+    timeline = Timeline(points={("series", REQUESTS): points(900, 900, 100)}, episodes=(episode,))
+    assert timeline.usual("series", REQUESTS, "CAR004") == points(900, 900, 100)
+
+
+@pytest.mark.parametrize("whole", [Subject(), Subject("main")])
+def test_an_incident_of_a_part_is_one_of_the_whole(whole: Subject) -> None:
+    assert days_left(*FLAT, 200, 900, 900, 100, subject=whole) == [0, 1, 2, 6]
+
+
+@pytest.mark.parametrize("elsewhere", [Subject("other", "requests"), Subject("main", "cpu"), Subject("main")])
+def test_incidents_elsewhere_leave_nothing_out(elsewhere: Subject) -> None:
+    assert days_left(*FLAT, 200, 900, 900, 100, of=elsewhere) == list(range(7))
+
+
+def test_incidents_of_other_rules_leave_nothing_out() -> None:
+    assert days_left(*FLAT, 200, 900, 900, 100, code="CAR001") == list(range(7))
