@@ -135,6 +135,14 @@ _ALL: Final = (
         derived_from=("row_sample",),
     ),
     Fact(
+        "row_patterns",
+        Scope.MEASUREMENT,
+        Step.SCAN,
+        (),
+        "which columns rows fill together, and how often rows of a series fill only what the one before lacks",
+        derived_from=("row_sample",),
+    ),
+    Fact(
         "row_share",
         Scope.MEASUREMENT,
         Step.SCAN,

@@ -146,7 +146,12 @@ GUIDELINES: Final = (
         "I3 I2 GR TS SQL",
         {"MG": "names are quoted text in every query"},
     ),
-    _guideline("B6", "No name used for both a tag and a field", "I2 I3", {"*": "a table has one column per name"}),
+    _guideline(
+        "B6",
+        "No name used for both a tag and a field",
+        "I2",
+        {"*": "a table has one column per name", "I3": "the server refuses a write that would make one"},
+    ),
     _guideline(
         "C1",
         "Metadata that queries filter by is in tags",

@@ -17,6 +17,7 @@ SCHEMA_VERSION: Final = 1
 """Raised when a stored profile of the version before cannot be read as one of this version."""
 
 SAMPLE_SIZE: Final = 64
+MAX_PATTERNS: Final = 32
 """How many distinct values of a column a profile keeps."""
 
 Forever = Literal["forever"]
@@ -264,6 +265,30 @@ class TagSets:
 
 
 @dataclass(frozen=True, slots=True)
+class RowPattern:
+    """Rows that fill the same columns."""
+
+    columns: tuple[str, ...]
+    """Tags and fields that are not null in them, sorted."""
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class RowPatterns:
+    """Which columns the rows read fill together."""
+
+    patterns: tuple[RowPattern, ...]
+    """Up to MAX_PATTERNS, most common first."""
+    rows: int
+    """All rows read."""
+    pairs: int
+    """Rows read that follow one another in one series."""
+    complementary_pairs: int
+    """Of these, the pairs in which no field is filled in both."""
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
 class Measurement:
     """A measurement, table or collection."""
 
@@ -279,6 +304,8 @@ class Measurement:
     tag_sets: TagSets | None = None
     arrivals: Arrivals | None = None
     """None where the tag sets were not listed, or no history was at hand to compare them with."""
+    row_patterns: RowPatterns | None = None
+    """None where no rows were read."""
     first_time: datetime | None = None
     last_time: datetime | None = None
     """Oldest and newest row among those read; None where there were none or nothing was read."""

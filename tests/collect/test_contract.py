@@ -68,6 +68,21 @@ def test_profile_of_a_known_data_set(written: Writer) -> None:
     assert (http.first_time, http.last_time) == (NOW - timedelta(minutes=60), NOW - timedelta(minutes=1))
 
 
+def test_rows_are_told_apart_by_the_columns_they_fill(written: Writer) -> None:
+    (http,) = collected(written(Dataset([_http()]))).measurements
+    found = http.row_patterns
+    assert found is not None
+    assert {(p.columns, p.rows) for p in found.patterns} == {
+        (("host", "ms", "region", "share", "unit"), 46),
+        (("error", "host", "ms", "region", "share", "unit"), 4),
+        (("host", "ms", "share", "unit"), 8),
+        (("error", "host", "ms", "share", "unit"), 2),
+    }
+    # Each of the six hosts has ten rows, and every one holds `ms`.
+    assert (found.rows, found.pairs, found.complementary_pairs) == (60, 54, 0)
+    assert found.source.how is How.EXACT
+
+
 def test_fields_of_a_known_data_set(written: Writer) -> None:
     (http,) = collected(written(Dataset([_http()]))).measurements
     fields = {f.key: f for f in http.fields}

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from tsaudit.profile import Arrivals, Count, Field, Measurement, Role, Tag, TagSets
+from tsaudit.profile import Arrivals, Count, Field, Measurement, Role, RowPatterns, Tag, TagSets
 from tsaudit.roles import Column, TimeColumn
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ class Draft:
     rows: Count | None = None
     tag_sets: TagSets | None = None
     arrivals: Arrivals | None = None
+    row_patterns: RowPatterns | None = None
     first_time: datetime | None = None
     last_time: datetime | None = None
     fingerprint: str = ""
@@ -83,6 +84,7 @@ class Draft:
             rows=self.rows,
             tag_sets=self.tag_sets,
             arrivals=self.arrivals,
+            row_patterns=self.row_patterns,
             first_time=self.first_time,
             last_time=self.last_time,
             fingerprint=self.fingerprint,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from tsaudit.collect.columns import as_text
-from tsaudit.profile import SAMPLE_SIZE, Count, Field, Ratio, Source
+from tsaudit.profile import MAX_PATTERNS, SAMPLE_SIZE, Count, Field, Ratio, RowPattern, RowPatterns, Source
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,6 +35,40 @@ def filled_in(field: Field, column: pa.ChunkedArray, series: np.ndarray, source:
         whole_ratio=None if whole is None else Ratio(whole, source),
         role_reason=field.role_reason,
     )
+
+
+def row_patterns(
+    tags: Mapping[str, pa.ChunkedArray],
+    fields: Mapping[str, pa.ChunkedArray],
+    times: pa.ChunkedArray | None,
+    series: np.ndarray,
+    source: Source,
+) -> RowPatterns:
+    """Which of the columns are filled together. Without `times` rows follow one another as they were read."""
+    import numpy as np
+
+    from tsaudit.analysis import cohesion
+
+    def filled(column: pa.ChunkedArray) -> np.ndarray:
+        valid: np.ndarray = column.is_valid().to_numpy()
+        return valid
+
+    # A tag and a field of one name, which InfluxDB lets be, are taken for one column.
+    found = cohesion.patterns({key: filled(column) for key, column in {**tags, **fields}.items()})
+    order = np.arange(len(series)) if times is None else as_ranks(times)
+    pairs, complementary = cohesion.complementary(series, order, [filled(column) for column in fields.values()])
+    most = tuple(RowPattern(tuple(sorted(columns)), rows) for columns, rows in found[:MAX_PATTERNS])
+    return RowPatterns(most, len(series), pairs, complementary, source)
+
+
+def as_ranks(column: pa.ChunkedArray) -> np.ndarray:
+    """A number per value that sorts as the values do; null comes last."""
+    import numpy as np
+
+    ordered = pc.sort_indices(column).to_numpy()
+    ranks: np.ndarray = np.empty(len(ordered), np.int64)
+    ranks[ordered] = np.arange(len(ordered))
+    return ranks
 
 
 def series_of_rows(tags: Sequence[pa.ChunkedArray], rows: int) -> np.ndarray:

@@ -60,6 +60,13 @@ def describe_fields(asker: Asker, draft: Draft) -> None:
     draft.fields = tuple(
         figures.filled_in(field, draft.read(Role.FIELD, field.key), series, source) for field in draft.fields
     )
+    draft.row_patterns = figures.row_patterns(
+        {tag.key: draft.read(Role.TAG, tag.key) for tag in draft.tags},
+        {field.key: draft.read(Role.FIELD, field.key) for field in draft.fields},
+        draft.sample.column(draft.time.name if draft.columns else 0) if draft.time else None,
+        series,
+        source,
+    )
 
 
 def read_points(asker: Asker, draft: Draft, database_series: int | None, asked: frozenset[str]) -> None:

@@ -1,0 +1,64 @@
+"""LAY005: fields of one source with timestamps of their own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.builders import a_measurement, a_profile, a_source
+from tests.rules.cases import Case, dataset, hosts, judge, table
+from tsaudit.finding import Outcome, Severity, Subject
+from tsaudit.profile import Profile, RowPattern, RowPatterns
+from tsaudit.rules.split_rows import split_rows as rule
+
+FIELDS = {"fieldA": "float", "fieldB": "float"}
+
+
+def _in_turn(series: int, row: int) -> dict[str, float | None]:
+    return {"fieldA": row + 0.5 if row % 2 else None, "fieldB": None if row % 2 else row + 0.5}
+
+
+def _together(series: int, row: int) -> dict[str, float | None]:
+    return dict.fromkeys(FIELDS, row + 0.5)
+
+
+CASES = (
+    Case(
+        breaks=dataset(table("readings", hosts(2), FIELDS, _in_turn, rows=40)),
+        keeps=dataset(table("readings", hosts(2), FIELDS, _together, rows=40)),
+        subject=Subject("", "readings"),
+    ),
+    Case(
+        # A slow field that comes with its own timestamp is no half of a reading.
+        breaks=dataset(table("readings", hosts(2), FIELDS, _in_turn, rows=40)),
+        keeps=dataset(
+            table(
+                "readings",
+                hosts(2),
+                FIELDS,
+                lambda s, r: {"fieldA": None if r % 6 == 5 else r + 0.5, "fieldB": r + 0.5 if r % 6 == 5 else None},
+                rows=60,
+            )
+        ),
+        subject=Subject("", "readings"),
+    ),
+)
+
+
+def _profile(pairs: int, complementary: int, **changes: Any) -> Profile:
+    patterns = (RowPattern(("fieldA", "host"), 60), RowPattern(("fieldB", "host"), 60))
+    found = RowPatterns(patterns, 120, pairs, complementary, a_source())
+    return a_profile(a_measurement("readings", **{"row_patterns": found} | changes))
+
+
+def test_at_the_limit_just_over_it_and_overridden() -> None:
+    assert judge(rule, _profile(100, 80)).outcome is Outcome.PASS
+    (finding,) = judge(rule, _profile(100, 81)).findings
+    assert (finding.severity, finding.observed) == (Severity.WARN, 0.81)
+    assert judge(rule, _profile(100, 81), {"max_complementary_ratio": 0.9}).outcome is Outcome.PASS
+
+
+def test_silence_when_pairs_are_few_or_rows_were_not_read() -> None:
+    assert judge(rule, _profile(19, 19)).outcome is Outcome.PASS
+    assert judge(rule, _profile(20, 20)).outcome is Outcome.FAIL
+    assert judge(rule, _profile(0, 0, row_patterns=None)).outcome is Outcome.PASS
+    assert judge(rule, a_profile()).outcome is Outcome.PASS

@@ -1,0 +1,140 @@
+"""LAY004."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from tsaudit.finding import Evidence, Finding, Severity
+from tsaudit.phrases import listed, many, number, percent
+from tsaudit.profile import Measurement, RowPatterns
+from tsaudit.rule import Case, Threshold, rule, subject_of
+
+if TYPE_CHECKING:
+    from tsaudit.analysis.cohesion import Described, Group, Groups, Renaming
+
+
+@rule(
+    code="LAY004",
+    title="Rows of different kinds share a table",
+    severity=Severity.WARN,
+    guidelines=("D4",),
+    requires={"row_patterns", "field_types"},
+    thresholds=(
+        Threshold("min_rows", 8, "rows read", "house judgement: with fewer, which columns are filled may be chance"),
+        Threshold("min_share", 0.05, "share of rows", "house judgement: rarer rows are exceptions, not a kind"),
+        Threshold("min_coverage", 0.95, "share of rows", "house judgement: nearly every row is of one of the kinds"),
+        Threshold(
+            "max_complementary_ratio",
+            0.8,
+            "share of pairs",
+            "house judgement: above it one source spreads its fields, which split-rows reports",
+        ),
+    ),
+    fixes={
+        "sql": (
+            "Write what means the same under one name{renaming}; where the kinds have little in common, give each a "
+            "table of its own:\n{split}"
+        ),
+        "any": (
+            "Write what means the same under one name{renaming}; where the kinds have little in common, give each a "
+            "table of its own."
+        ),
+    },
+)
+def mixed_rows(case: Case) -> Iterator[Finding]:
+    """Tables whose rows are of several kinds, each filling columns that no other kind fills.
+
+    Columns that every row fills are left aside; the others fall into groups of which each row fills one. The finding
+    names the groups, and pairs of columns that seem to hold the same thing under two names.
+
+    ## Why it matters
+
+    Every row stores nulls for the columns of the other kinds, queries have to know which kind they want, and whoever
+    adds up `price` misses what another source calls `cost`.
+
+    ## Example
+
+    Two exchanges write to one table, one `source`, `code` and `price`, the other `src`, `currency`, `cost` and
+    `volume`. Half of all cells are null.
+
+    ## Fix
+
+    Either have both write the same columns (`src` as `source`, `currency` as `code`, `cost` as `price`), or give
+    each kind of row a table of its own.
+
+    ## References
+
+    - Homogeneous measurements: https://docs.influxdata.com/influxdb3/cloud-serverless/write-data/best-practices/schema-design/#measurement-schemas-should-be-homogenous
+    """
+    from tsaudit.analysis import cohesion
+
+    for measurement in case.measurements:
+        found = measurement.row_patterns
+        if found is None or found.rows < case.limit("min_rows", measurement).value:
+            continue
+        if _is_split(case, measurement, found):
+            continue
+        divided = cohesion.groups(((frozenset(p.columns), p.rows) for p in found.patterns), found.rows)
+        share = case.limit("min_share", measurement).value
+        kinds = [group for group in divided.groups if group.rows >= share * divided.rows]
+        if len(kinds) > 1 and divided.coverage >= case.limit("min_coverage", measurement).value:
+            yield _finding(case, measurement, divided, kinds)
+
+
+def _is_split(case: Case, measurement: Measurement, found: RowPatterns) -> bool:
+    limit = case.limit("max_complementary_ratio", measurement).value
+    return bool(found.pairs) and found.complementary_pairs / found.pairs > limit
+
+
+def _finding(case: Case, measurement: Measurement, divided: Groups, kinds: Sequence[Group]) -> Finding:
+    from tsaudit.analysis import cohesion
+
+    first, second = (_described(measurement, group.columns) for group in kinds[:2])
+    pairs = cohesion.renamings(first, second)
+    assert measurement.row_patterns is not None
+    return Finding(
+        subject=subject_of(measurement),
+        severity=Severity.WARN,
+        message=f"Its rows are of {number(len(kinds))} kinds: "
+        + "; ".join(f"{percent(g.rows / divided.rows)} fill {listed(g.columns, 6)}" for g in kinds)
+        + ".",
+        fix=case.fix(renaming=_renaming(pairs), split=_split(case, measurement, divided, kinds)),
+        observed=float(len(kinds)),
+        unit="kinds of rows",
+        evidence=(
+            *(Evidence(f"columns of kind {n}", listed(group.columns, 20)) for n, group in enumerate(kinds, start=1)),
+            Evidence("columns of all kinds", listed(divided.common, 20)),
+            *(Evidence("may be the same", f"{pair.other} and {pair.kept}") for pair in pairs),
+            Evidence("rows read", many(divided.rows, "row")),
+        ),
+        facts=("row_patterns",),
+        source=measurement.row_patterns.source,
+    )
+
+
+def _described(measurement: Measurement, columns: Sequence[str]) -> list[Described]:
+    from tsaudit.analysis.cohesion import Described
+
+    tags = {tag.key: tag.sample for tag in measurement.tags}
+    fields = {field.key: field.sample for field in measurement.fields}
+    return [Described(c, "tag" if c in tags else "field", tags[c] if c in tags else fields.get(c, ())) for c in columns]
+
+
+def _renaming(pairs: Sequence[Renaming]) -> str:
+    if not pairs:
+        return ""
+    return " (" + ", ".join(f"{pair.other} as {pair.kept}" for pair in pairs) + "?)"
+
+
+def _split(case: Case, measurement: Measurement, divided: Groups, kinds: Sequence[Group]) -> str:
+    """A statement per kind that copies its rows into a table of its own."""
+    time = [measurement.time_column] if measurement.time_column else []
+    table = case.quoted([measurement.name])
+    statements = []
+    for group in kinds:
+        columns = case.quoted([*time, *divided.common, *group.columns])
+        name = case.quoted([f"{measurement.name}_{group.columns[0]}"])
+        filled = " OR ".join(f"{case.quoted([column])} IS NOT NULL" for column in group.columns)
+        statements.append(f"CREATE TABLE {name} AS SELECT {columns} FROM {table} WHERE {filled};")  # noqa: S608 -- shown, never run
+    return "\n".join(statements)
