@@ -168,6 +168,60 @@ def test_a_long_straight_rise_that_stands_for_days_is_over():
     assert judge(days(len(counts) - 3), counts[:-3]).kind == "growth"
 
 
+COURSES = {
+    "flat": 1e4 * np.ones(70),
+    "zero": np.zeros(70),
+    "growth": 1e4 * (1 + 0.03 * since(50, 70)),
+    "growth from nothing": 300 * since(50, 70),
+    "step": 1e4 * np.where(np.arange(70) >= 50, 3.0, 1.0),
+    "ended": 1e4 * (1 + 0.1 * np.minimum(since(40, 70), 15)),
+}
+
+
+@pytest.mark.parametrize("course", COURSES)
+@pytest.mark.parametrize("unit", [1e-6, 1e9], ids=["ratios", "bytes"])
+def test_the_unit_of_what_is_counted_does_not_matter(course, unit):
+    counts = noisy(COURSES[course], 5)
+    plain = judge(days(70), counts)
+    other = judge(days(70), [unit * v for v in counts], least=unit)
+    assert (other.kind, other.onset, other.shape) == (plain.kind, plain.onset, plain.shape)
+    assert other.growth_per_day == pytest.approx(plain.growth_per_day, rel=1e-3)
+    ahead = forecast(days(70), [unit * v for v in counts], 5e4 * unit, least=unit)
+    same = forecast(days(70), counts, 5e4)
+    assert (ahead is None) == (same is None)
+    if ahead and same:
+        assert ahead.days == pytest.approx(same.days, rel=1e-2)
+    expected = {"zero": "flat", "ended": "step"}.get(course, course.split()[0])
+    assert plain.kind == expected
+
+
+def test_a_share_of_nulls_that_grows_reaches_half():
+    shares = [0.0] * 30 + [0.02 * n for n in range(1, 11)]
+    growth = judge(days(40), shares, least=0.001)
+    assert (growth.kind, growth.onset, growth.shape) == ("growth", FIRST + timedelta(days=30), "linear")
+    ahead = forecast(days(40), shares, 0.5, least=0.001)
+    assert ahead is not None
+    assert ahead.days == pytest.approx(15, rel=0.1)
+
+
+def test_a_share_of_nulls_that_jumps_is_a_step():
+    growth = judge(days(40), [0.01] * 30 + [0.9] * 10, least=0.001)
+    assert (growth.kind, growth.onset) == ("step", FIRST + timedelta(days=30))
+    assert growth.step_ratio == pytest.approx(90, rel=0.01)
+
+
+def test_a_measurement_more_every_other_day_is_growth():
+    growth = judge(days(60), [20 + n // 2 for n in range(60)])
+    assert growth.kind == "growth"
+    assert growth.growth_per_day == pytest.approx(0.5 / 50, rel=0.2)
+
+
+def test_doubling_is_told_for_growth_alone():
+    doubling = judge(days(40), [1000 * 2 ** (i / 12) for i in range(40)]).doubling_days
+    assert doubling == pytest.approx(12, rel=0.01)
+    assert judge(days(40), [1000.0] * 40).doubling_days is None
+
+
 def test_a_step_below_five_per_cent_is_flat():
     assert judge(days(40), [1000.0] * 20 + [1040.0] * 20).kind == "flat"
 

@@ -262,3 +262,17 @@ def test_a_known_incident_that_was_put_right_hides_no_later_growth() -> None:
     assert finding.baseline == 1_000
     assert finding.forecast is not None
     assert finding.forecast.days == pytest.approx((30_000 - 4_600) / 600, rel=0.05)
+
+
+def _course_told(*series: float) -> str:
+    profile = _profile(int(series[-1]))
+    (finding,) = _judged(profile, _timeline(profile, series[:-1])).findings
+    return next(e.value for e in finding.evidence if e.label == "course")
+
+
+def test_the_course_is_told_with_its_pace_or_that_it_is_undecided() -> None:
+    assert _course_told(*[10_000.0] * 30, *(10_000 + 1_500.0 * n for n in range(1, 11))) == "linear, 1,500 series a day"
+    assert _course_told(*(1_000 * 2 ** (n / 8) for n in range(41))) == "exponential, doubling in 8 days"
+    assert _course_told(*[2_000.0] * 30, *[7_000.0] * 5) == "a step to 3.5 times the level before"
+    young = [991.0, 1_007.0, 1_007.0] * 10 + [1_100.0, 1_210.0, 1_330.0, 1_470.0]
+    assert _course_told(*young) == "linear or exponential, undecided"

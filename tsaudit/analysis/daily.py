@@ -53,17 +53,17 @@ class Daily:
         return self.first + timedelta(days=round(float(time)))
 
 
-def prepared(days: Sequence[date], values: Sequence[float], longest: int) -> Daily:
+def prepared(days: Sequence[date], values: Sequence[float], longest: int, least: float) -> Daily:
     """The history of the last `longest` days; the later value counts where a day occurs twice.
 
-    Counts below one, zero among them, are taken for one. Values that are no numbers are left out.
+    Values below `least`, zero among them, are taken for it. Values that are no numbers are left out.
     """
     by_day = {day: float(value) for day, value in zip(days, values, strict=True) if np.isfinite(value)}
     newest = max(by_day, default=date.min)
     kept = sorted(day for day in by_day if (newest - day).days < longest)
     first = kept[0] if kept else date.min
     times = np.array([(day - first).days for day in kept], float)
-    logs = np.log(np.maximum([by_day[day] for day in kept], 1.0))
+    logs = np.log(np.maximum([by_day[day] for day in kept], least))
     logs, season_peak = _without_season(times, logs, (times + first.weekday()) % _WEEK)
     noise = _noise(times, logs)
     return Daily(first, times, _tamed(logs, noise), noise, season_peak, by_day[newest] if kept else 0.0)

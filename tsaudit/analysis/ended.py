@@ -11,6 +11,7 @@ from tsaudit.analysis.daily import Array, Daily
 
 _PARAMETERS: Final = 4
 """Level, slope, first day and last day of the rise."""
+_ROUNDING: Final = 1e-12
 
 
 def ended(history: Daily, step_at: float | None, variance: float) -> float:
@@ -52,7 +53,9 @@ def _best(target: Array, fixed: Array, ramps: Array) -> Array | None:
     basis = np.linalg.qr(fixed)[0]
     left = target - basis @ (basis.T @ target)
     rises = ramps - (ramps @ basis) @ basis.T
-    sizes = np.maximum((rises**2).sum(axis=1), 1e-9)
+    sizes = (rises**2).sum(axis=1)
+    # A ramp that the fixed columns already make up is left with rounding errors alone.
+    sizes = np.where(sizes > _ROUNDING * sizes.max(), sizes, np.inf)
     together = rises @ left
     best = int(np.where(together > 0, together**2 / sizes, 0.0).argmax())
     if together[best] <= 0:

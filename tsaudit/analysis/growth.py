@@ -1,5 +1,8 @@
 """Tells growth from a step and from noise in a short daily history of a count, and when a growing count hits a limit.
 
+A count is anything that is not negative and grows by a share of itself: series, bytes, measurements, or a ratio, for
+which `least` says below what it is as good as nothing.
+
 Several simple courses are fitted to the logarithms of the counts: quiet ones (a level, with up to three steps) and
 growing ones (linear or exponential, from the start or from some day on, with or without a step). The one with the
 lowest Bayesian information criterion (misfit plus a price for each parameter) is believed, and growth only where no
@@ -25,6 +28,8 @@ from tsaudit.finding import Forecast
 Kind = Literal["growth", "step", "flat", "unknown"]
 GrowthShape = Literal["linear", "exponential", "undecided"]
 
+_ONE: Final = 1.0
+"""Fewer than one of something is none."""
 _FEWEST_POINTS: Final = 7
 _ENOUGH_POINTS: Final = 21
 _LONGEST_DAYS: Final = 90
@@ -73,23 +78,28 @@ class Growth:
     points: int
     """Days looked at: those with a value among the last 90."""
 
+    @property
+    def doubling_days(self) -> float | None:
+        """In how many days it doubles at the rate of the last day; None unless growing."""
+        return math.log(2) / math.log1p(self.growth_per_day) if self.kind == "growth" else None
 
-def judge(days: Sequence[date], values: Sequence[float]) -> Growth:
-    """What the counts of those days, in any order and with gaps, amount to.
+
+def judge(days: Sequence[date], values: Sequence[float], least: float = _ONE) -> Growth:
+    """What the counts of those days, in any order and with gaps, amount to; those below `least` are taken for it.
 
     Growth that has not yet passed the highest level before its onset is none: it returns to where it was. Nor is
     growth that has come to an end; that is a step, in the course of a few days.
     """
-    history = prepared(days, values, _LONGEST_DAYS)
+    history = prepared(days, values, _LONGEST_DAYS, least)
     return _judged(history, None if history.points < _FEWEST_POINTS else courses_of(history))
 
 
-def forecast(days: Sequence[date], values: Sequence[float], limit: float) -> Forecast | None:
+def forecast(days: Sequence[date], values: Sequence[float], limit: float, least: float = _ONE) -> Forecast | None:
     """When the count reaches `limit`, counted from the last of the days; None where it does not grow.
 
     A count at its limit has 0 days, growing or not. With a weekly season, it is the busiest weekday that counts.
     """
-    history = prepared(days, values, _LONGEST_DAYS)
+    history = prepared(days, values, _LONGEST_DAYS, least)
     courses = None if history.points < _FEWEST_POINTS else courses_of(history)
     growth = _judged(history, courses)
     if history.points and history.last >= limit:

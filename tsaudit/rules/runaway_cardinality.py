@@ -202,6 +202,7 @@ def _finding(
         evidence=(
             Evidence("series before", f"{number(course.before.value)} on {course.before.day}"),
             Evidence("days of history", number(course.growth.points)),
+            *_pace(course),
             *(cause.evidence if cause else ()),
         ),
         since=since,
@@ -209,6 +210,19 @@ def _finding(
         facts=("series_listing", "tag_values", "database_series"),
         source=measurement.series.source if measurement and measurement.series else None,
     )
+
+
+def _pace(course: _Course) -> Iterator[Evidence]:
+    """What is known of how it goes on, or of the size of the step."""
+    growth, doubling = course.growth, course.growth.doubling_days
+    if growth.step_ratio is not None:
+        yield Evidence("course", f"a step to {number(growth.step_ratio)} times the level before")
+    elif doubling is not None and growth.shape == "linear":
+        yield Evidence("course", f"linear, {number(round(growth.growth_per_day * course.now.value))} series a day")
+    elif doubling is not None and growth.shape == "exponential":
+        yield Evidence("course", f"exponential, doubling in {number(round(doubling, 1))} days")
+    elif doubling is not None:
+        yield Evidence("course", "linear or exponential, undecided")
 
 
 def _message(course: _Course, limit: Limit, since: date, blame: str) -> str:
