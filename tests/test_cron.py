@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import UTC, date, datetime, timedelta
+
 import pytest
-from dagster._utils.schedules import is_valid_cron_string
+from dagster._utils.schedules import cron_string_iterator, is_valid_cron_string
+from dagster._vendored.croniter import CroniterBadDateError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -33,6 +36,35 @@ BAD = {
     "1,,2 * * * *": "`1,,2` is no minute",
     "-5 * * * *": "`-5` is no minute",
 }
+
+
+_PARTS = {
+    "of_month": st.sampled_from(["*", "1", "15", "1,15", "*/10", "3-9", "1-31/7", "31"]),
+    "month": st.sampled_from(["*", "2", "jan,JUL", "*/5", "6-8"]),
+    "of_week": st.sampled_from(["*", "0", "7", "mon-fri", "SUN", "1,3", "*/2", "5-7"]),
+}
+
+
+@settings(max_examples=300)
+@given(st.dates(date(2026, 1, 1), date(2028, 12, 31)), st.fixed_dictionaries(_PARTS))
+def test_days_are_those_on_which_dagster_starts_a_run(day: date, parts: dict[str, str]) -> None:
+    line = f"30 6 {parts['of_month']} {parts['month']} {parts['of_week']}"
+    assert cron.check(line) == line
+    assert cron.fires_on(line, day) is dagster_fires_on(line, day), line
+
+
+@pytest.mark.parametrize("line", ["@hourly", "@daily", "@midnight", "@weekly", "@monthly", "@yearly", "@annually"])
+def test_days_of_nicknames(line: str) -> None:
+    days = [date(2026, 1, 1) + timedelta(days=n) for n in range(40)]
+    assert [cron.fires_on(line, day) for day in days] == [dagster_fires_on(line, day) for day in days]
+
+
+def dagster_fires_on(line: str, day: date) -> bool:
+    start = datetime(day.year, day.month, day.day, tzinfo=UTC)
+    try:
+        return next(cron_string_iterator(start.timestamp(), line, "UTC")).date() == day
+    except CroniterBadDateError:  # 31 February
+        return False
 
 
 @pytest.mark.parametrize("line", GOOD)

@@ -129,7 +129,7 @@ def test_error_is_one_line_when_tsaudit_itself_fails(
     def breaks(*_: object, **__: object) -> None:
         raise RuntimeError("first line\nsecond line")
 
-    monkeypatch.setattr(run, "collect", breaks)
+    monkeypatch.setattr(run, "audit", breaks)
     (done,) = run.audit_targets([target], settings_for(tmp_path, target), store, day=DAY)
     assert (done.result, done.error) == (None, "RuntimeError: first line")
 
@@ -234,6 +234,40 @@ def test_digest_is_sent_once_when_the_last_target_of_the_day_was_audited(tmp_pat
 
     assert alone == 1
     assert len(slack.messages) == 3
+
+
+def test_a_weekly_target_does_not_hold_the_digest_up(tmp_path: Path, store: Store) -> None:
+    targets = [
+        write(Dataset([a_table(text_numbers=True)]), "sqlite", tmp_path / f"{name}.db", name=name, schedule=line)
+        for name, line in (("a", "0 6 * * *"), ("weekly", "0 6 * * sun"))
+    ]
+    assert DAY.isoweekday() != 7
+    with slack_double.running() as slack:
+        settings = settings_for(
+            tmp_path,
+            *targets,
+            owners={"default": Owner(channel="#default")},
+            slack=Slack(token=SecretStr(slack_double.TOKEN), base_url=slack.base_url),
+        )
+        run.audit_target(targets[0], settings, store, day=DAY)
+        run.tell(settings, store)
+
+    assert len(slack.messages) == 2
+
+
+def test_what_breaks_while_collecting_is_an_incident_too(
+    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise KeyError("a column that no version of the driver knew")
+
+    target = write(Dataset([a_table(text_numbers=False)]), "sqlite", tmp_path / "a.db", name="a")
+    settings = settings_for(tmp_path, target)
+    monkeypatch.setattr(run, "collect", broken)
+    found = run.audit_target(target, settings, store, day=DAY)
+    assert found.error == "internal error: KeyError: 'a column that no version of the driver knew'"
+    assert (found.verdict, found.profile) == ("unknown", None)
+    assert [(i.code, i.target) for i in incidents.current(store)] == [("TGT001", "a")]
 
 
 def test_as_of_is_now_while_the_day_lasts_and_its_end_afterwards() -> None:

@@ -188,7 +188,7 @@ class Slack(Model):
     webhook: SlackSecret | None = None
     """Incoming webhook: cannot edit, thread or be read back, so a crash may double a message."""
     digest: bool = True
-    """Once the last target of a day has been audited, one message per owner with all that is open; none for nothing."""
+    """Once all targets due on a day were audited, one message per owner with all that is open; none for nothing."""
     base_url: str = "https://slack.com/api/"
     """Of Slack's web API; change it for a proxy or a test."""
 

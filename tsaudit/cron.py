@@ -1,12 +1,21 @@
-"""Cron lines, checked where they are written instead of when Dagster first reads them."""
+"""Cron lines: checked where they are written, instead of when Dagster first reads them, and the days they name."""
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Final
 
 _MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DAYS: Final = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
-_NICKNAMES: Final = ("@hourly", "@daily", "@midnight", "@weekly", "@monthly", "@yearly", "@annually")
+_NICKNAMES: Final = {
+    "@hourly": "0 * * * *",
+    "@daily": "0 0 * * *",
+    "@midnight": "0 0 * * *",
+    "@weekly": "0 0 * * 0",
+    "@monthly": "0 0 1 * *",
+    "@yearly": "0 0 1 1 *",
+    "@annually": "0 0 1 1 *",
+}
 _FIELDS: Final = (
     ("minute", 0, 59, ()),
     ("hour", 0, 23, ()),
@@ -30,6 +39,32 @@ def check(line: str) -> str:
             if not _is_item(item.lower(), lowest, highest, names):
                 raise ValueError(f"`{part}` is no {field} of a cron line: expected {lowest} to {highest}, or *")
     return line
+
+
+def fires_on(line: str, day: date) -> bool:
+    """Whether a line that `check` lets through names the day.
+
+    As Dagster has it: where both a day of the month and a day of the week are given, either suffices.
+    """
+    *_, of_month, month, of_week = _NICKNAMES.get(line, line).lower().split()
+    on_date = _names(of_month, day.day, 1, 31, ())
+    # Sunday is 0 and 7.
+    weekday = day.isoweekday() % 7
+    on_weekday = any(_names(of_week, number, 0, 7, _DAYS) for number in {weekday, weekday or 7})
+    either = of_month != "*" and of_week != "*"
+    return _names(month, day.month, 1, 12, _MONTHS) and ((on_date or on_weekday) if either else on_date and on_weekday)
+
+
+def _names(part: str, value: int, lowest: int, highest: int, names: tuple[str, ...]) -> bool:
+    """Whether the value is among those that one part of a line names."""
+    for item in part.split(","):
+        span, _, step = item.partition("/")
+        first, _, last = span.partition("-")
+        start = lowest if span == "*" else _number(first, names, lowest) or 0
+        end = highest if span == "*" else _number(last or first, names, lowest) or 0
+        if start <= value <= end and (value - start) % int(step or 1) == 0:
+            return True
+    return False
 
 
 def _is_item(item: str, lowest: int, highest: int, names: tuple[str, ...]) -> bool:

@@ -14,7 +14,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
 import tsaudit
-from tsaudit import alerts, report
+from tsaudit import alerts, cron, report
 from tsaudit.audit import audit, required_facts
 from tsaudit.collect import collect
 from tsaudit.config import Settings, Target
@@ -83,7 +83,7 @@ def audit_target(
     profile, failure = _collect(target, timeline.previous, values, day, say)
     result = _judge(target, settings, timeline, profile, failure, day)
     before = _result_before(store, target.name, day)
-    store.save(profile, result, None, values)
+    store.save(profile, result, None, values if profile else None)
     changes = incidents.update(store, result, settings.incidents, alerts.owner_of(settings, target))
     location, report_error = _report(store, settings, target, result, profile, timeline, before, run_url)
     if location:
@@ -145,7 +145,7 @@ def audit_targets(
 
 
 def tell(settings: Settings, store: Store, out: Progress = print) -> alerts.SendReport:
-    """Send what is queued, and with the last target of a day the day's digest.
+    """Send what is queued, and the digest of a day once all that is due on it was audited.
 
     Messages that could not be sent stay queued; the report says so.
     """
@@ -179,6 +179,11 @@ def _collect(
     except ConnectorError as error:
         say(str(error))
         return None, str(error)
+    except Exception as error:
+        # Whatever broke, in a driver or here, nobody watches the target now: its owner is told, and the run is red.
+        line = f"internal error: {type(error).__name__}: {error}".splitlines()[0]
+        say(line)
+        return None, line
     gone = next((gap for gap in profile.gaps if gap.reason is Reason.UNREACHABLE), None)
     say(f"{len(profile.measurements)} measurements, {sum(c.statements for c in profile.costs)} statements")
     return profile, gone.detail if gone else None
@@ -218,12 +223,13 @@ def _not_audited(failure: str, *, whole: bool) -> RuleResult:
 
 
 def _digest_day(settings: Settings, store: Store) -> date | None:
-    """The day whose audits are complete: every target's newest. None while some are missing, or without Slack."""
+    """The newest audited day, once all targets due on it are audited. None before, and without Slack."""
     if not settings.slack.digest or not (settings.slack.token or settings.slack.webhook):
         return None
     newest = store.newest_days()
-    days = {newest.get(target.name) for target in settings.targets}
-    return days.pop() if len(days) == 1 else None
+    day = max((newest[target.name] for target in settings.targets if target.name in newest), default=None)
+    due = [target.name for target in settings.targets if day and cron.fires_on(target.schedule, day)]
+    return day if all(newest.get(target) == day for target in due) else None
 
 
 def _result_before(store: Store, target: str, day: date) -> AuditResult | None:
