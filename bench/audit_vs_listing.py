@@ -1,7 +1,8 @@
 """A whole collect of 100,000 series in one measurement against the one listing it needs, read raw to its end.
 
-Both run against a real influxd, in turn; the quickest of several rounds are compared, because whatever else the machine
-does can only slow them down. Exits with 1 when the collect takes more than twice as long.
+The collect compares the listing with the values of the days before, and its own are written to the history. Both run
+against a real influxd, in turn; the quickest of several rounds are compared, because whatever else the machine does
+can only slow them down. Exits with 1 when the collect takes more than twice as long.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from datetime import date, timedelta
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -25,6 +27,8 @@ from tests.servers import run_influxd
 from tsaudit.collect import collect
 from tsaudit.config import Target
 from tsaudit.connectors import open_connection
+from tsaudit.history.store import Store
+from tsaudit.history.value_sets import RememberedValues
 
 ROUNDS = 9
 MOST = 2.0
@@ -34,13 +38,19 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         for server in run_influxd(Path(folder)):
             target = write_crowded(server.url)
-            return _compare(functools.partial(_audit, target), functools.partial(_listing, server.url))
+            with Store.open(f"sqlite:///{folder}/history.db") as store:
+                for back in (2, 1):
+                    _audit(target, store, DAY - timedelta(days=back))
+                return _compare(functools.partial(_audit, target, store, DAY), functools.partial(_listing, server.url))
     return 1
 
 
-def _audit(target: Target) -> None:
+def _audit(target: Target, store: Store, day: date) -> None:
+    values = RememberedValues(store, target.name, day)
     with open_connection(target) as connection:
-        profile = collect(target, connection, day=DAY, now=NOW)
+        profile = collect(target, connection, day=day, memory=values, now=NOW)
+    with store.writing(target.name) as writing:
+        values.write(writing)
     series = profile.measurements[0].series
     assert series is not None
     assert series.value == CROWDED_SERIES
