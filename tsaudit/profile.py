@@ -153,7 +153,7 @@ class Tag:
     role_reason: str = ""
     """Why the column counts as a tag; empty where the engine itself says so."""
     over_time: ValuesOverTime | None = None
-    """None where the values were not listed, or no history was at hand to compare them with."""
+    """None where the values were not listed in full, or no history was at hand to compare them with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,7 +303,7 @@ class Measurement:
     """Rows (points) within the profile's window."""
     tag_sets: TagSets | None = None
     arrivals: Arrivals | None = None
-    """None where the tag sets were not listed, or no history was at hand to compare them with."""
+    """None where the tag sets were not listed in full, or no history was at hand to compare them with."""
     row_patterns: RowPatterns | None = None
     """None where no rows were read."""
     first_time: datetime | None = None
