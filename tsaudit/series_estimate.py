@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from tsaudit.analysis.contributions import share_of
 from tsaudit.finding import Evidence, Limit
 from tsaudit.phrases import number, percent
 from tsaudit.profile import Contribution, Measurement, TagSets
@@ -88,27 +89,6 @@ def estimate(measurement: Measurement) -> Estimate | None:
     if sets is None:
         return None
     return Estimate(sets.worst_case * fields, sets.independent_bound * fields, sets.series * fields)
-
-
-def guilty_tag(measurement: Measurement) -> Contribution | None:
-    """The tag without which fewest series are left; None when not listed, or when none would go."""
-    sets = measurement.tag_sets
-    if sets is None:
-        return None
-    # A tag that others determine goes only together with them: to blame are those.
-    alone = [c for c in sets.contributions if not c.together_with]
-    candidates = (*sets.drop_curve[:1], *alone, *sets.contributions)
-    return next((c for c in candidates if c.series_left < sets.series), None)
-
-
-def left_ratio(contribution: Contribution, sets: TagSets) -> float:
-    """The share of the series that is left without the tag, 0 to 1; at most, where only a sample was looked at."""
-    return contribution.series_left / sets.series if sets.series else 1.0
-
-
-def share_of(contribution: Contribution, sets: TagSets) -> float:
-    """The share of the series that goes with the tag, 0 to 1; at least, where only a sample was looked at."""
-    return 1 - left_ratio(contribution, sets)
 
 
 def on_sample(sets: TagSets) -> str:

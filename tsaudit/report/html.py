@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from markupsafe import Markup
 
+from tsaudit.analysis.contributions import share_of
 from tsaudit.finding import UNREACHABLE_CODE, AuditResult, Finding, Limit, Outcome, Severity, Verdict
 from tsaudit.profile import How, Profile
 from tsaudit.report import (
@@ -209,6 +210,7 @@ def _environment() -> Environment:
         sparkline=charts.sparkline,
         trend_chart=charts.trend,
         dependency_graph=dependency_graph.draw,
+        share_of=share_of,
         statements=findings.statements,
         samples=foreign.shown,
         limit_text=_limit_text,

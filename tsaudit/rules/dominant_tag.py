@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tsaudit.analysis.contributions import guilty_tag, left_ratio, share_of
 from tsaudit.finding import Finding, Severity
 from tsaudit.phrases import listed, number, percent
 from tsaudit.profile import Contribution, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
-from tsaudit.series_estimate import contribution_evidence, guilty_tag, left_in_words, left_ratio, on_sample, share_of
+from tsaudit.series_estimate import contribution_evidence, left_in_words, on_sample
 from tsaudit.statements import copy_without_tags
 
 
@@ -69,11 +70,12 @@ def dominant_tag(case: Case) -> Iterator[Finding]:
     - Common causes, InfluxData's guide: https://awesome.influxdata.com/docs/part-2/designing-your-schema/
     """
     for measurement in case.measurements:
-        guilty, sets = guilty_tag(measurement), measurement.tag_sets
+        sets = measurement.tag_sets
+        guilty = guilty_tag(sets) if sets else None
         if guilty is None or sets is None or sets.series < case.limit("min_series", measurement).value:
             continue
         limit = case.limit("max_left_ratio", measurement)
-        if guilty.series_left <= limit.value * sets.series:
+        if left_ratio(guilty, sets) <= limit.value:
             yield _finding(case, measurement, guilty)
 
 

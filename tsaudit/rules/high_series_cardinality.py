@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from tsaudit.analysis.contributions import guilty_tag, share_of
 from tsaudit.finding import Evidence, Finding, Limit, Severity, Subject
 from tsaudit.phrases import number, percent
 from tsaudit.profile import Measurement
@@ -14,10 +15,8 @@ from tsaudit.series_estimate import (
     COUNT_FIELDS,
     MAX_SERIES,
     counts_fields,
-    guilty_tag,
     series_error,
     series_of,
-    share_of,
 )
 from tsaudit.statements import copy_without_tags
 
@@ -135,7 +134,7 @@ def _judge(case: Case, scope: _Scope) -> Finding | None:
         return None
     sizes = sorted(((series_of(case, m) or 0, i) for i, m in enumerate(scope.inside)), reverse=True)
     largest = scope.inside[sizes[0][1]] if sizes else None
-    guilty = guilty_tag(largest) if largest else None
+    guilty = guilty_tag(largest.tag_sets) if largest and largest.tag_sets else None
     share, blame = None, ""
     if largest and guilty and largest.tag_sets:
         share = share_of(guilty, largest.tag_sets) * sizes[0][0] / series
