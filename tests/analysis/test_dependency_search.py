@@ -85,6 +85,13 @@ def test_too_many_tags_are_not_searched() -> None:
     assert dependency_search.too_much(table([(0, 1), (1, 0)])) == ""
 
 
+def test_too_many_series_for_so_many_tags_are_not_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dependency_search, "MOST_ROWS", 30)
+    rows = [(i, i % 2, i % 5) for i in range(11)]
+    assert dependency_search.too_much(table(rows[:10])) == ""
+    assert "of 3 tags are looked for in up to 10 series only" in dependency_search.too_much(table(rows))
+
+
 @settings(deadline=None, max_examples=300)
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3)), min_size=1, max_size=60))
 def test_exceptions_are_the_fewest_rows_to_leave_out(rows: list[tuple[int, int]]) -> None:

@@ -217,3 +217,33 @@ def test_a_dependency_found_is_one_of_the_sample() -> None:
     assert sets.sampled is not None
     assert Dependency("host", "rack") not in counted(rows, ceiling=None).tag_sets(SOURCE).dependencies
     assert sets.sampled < 1001
+
+
+def test_what_was_not_looked_for_or_is_too_much_to_tell_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [
+        {"a": f"{a}", "b": f"{b}", "c": f"{(a + b) % 5}", "d": f"{d}", "e": f"{(a if (a, b) != (0, 0) else 4) // 2}"}
+        for a, b, d in product(range(60), range(5), range(6))
+    ]
+    whole = counted(rows, ceiling=None).tag_sets(SOURCE)
+    assert whole.joint
+    assert whole.near
+    assert whole.not_looked_for == ""
+    monkeypatch.setattr(cardinality, "_MOST_TOLD", 0)
+    few = counted(rows, ceiling=None).tag_sets(SOURCE)
+    assert (few.joint, few.near) == ((), ())
+    notes = [f"{len(whole.near)} more near dependencies", f"{len(whole.joint)} more joint dependencies"]
+    assert few.not_looked_for == "; ".join(f"{note} are not told" for note in notes)
+    monkeypatch.setattr(cardinality.dependency_search, "MOST_TAGS", 4)
+    none = counted(rows, ceiling=None).tag_sets(SOURCE)
+    assert none.joint is None
+    assert "among up to 4 tags only" in none.not_looked_for
+
+
+def test_examples_of_what_breaks_a_near_dependency_are_values() -> None:
+    rows = [
+        {"host": None if h == 3 else f"h{h}", "rack": "moved" if h == 3 and c == 0 else f"r{h // 10}", "cpu": f"{c}"}
+        for h, c in product(range(200), range(4))
+    ]
+    (near,) = counted(rows, ceiling=None).tag_sets(SOURCE).near or ()
+    assert (near.determinant, near.dependent, near.broken, near.values, near.exceptions) == ("host", "rack", 1, 200, 1)
+    assert near.examples == (None,)

@@ -20,7 +20,9 @@ from tsaudit.analysis.series_table import SeriesTable
 
 MOST_TAGS: Final = 24
 """Pairs are tried among so many tags: their number grows with the third power."""
-MOST_ROWS: Final = 10_000_000
+MOST_ROWS: Final = 250_000_000
+"""Rows of pairs that may have to be read: two million series of 16 tags. Most pairs are refuted on a few rows; where
+none is, so many take a minute."""
 _LUCK: Final = 0.01
 """Chance, per measurement and kind of dependency, of calling an accident of few rows one."""
 
@@ -53,8 +55,9 @@ def too_much(table: SeriesTable) -> str:
     """Why pairs are not searched for; empty when they are."""
     if len(table.columns) > MOST_TAGS:
         return f"pairs of tags that determine a third are looked for among up to {MOST_TAGS} tags only"
-    if table.rows > MOST_ROWS:
-        return f"pairs of tags that determine a third are looked for in up to {MOST_ROWS:,} series only"
+    most = MOST_ROWS // max(math.comb(len(table.columns), 2), 1)
+    if table.rows > most:
+        return f"pairs that determine a third of {len(table.columns)} tags are looked for in up to {most:,} series only"
     return ""
 
 
