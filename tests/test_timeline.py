@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
-from tests.builders import DAY
+from tests.builders import DAY, a_count, a_measurement, a_profile
 from tsaudit.finding import Subject
-from tsaudit.timeline import Episode, Point, Timeline
+from tsaudit.profile import Count, Database, How
+from tsaudit.timeline import Episode, Figure, Point, Timeline, figures
 
 REQUESTS = Subject("main", "requests")
 FLAT = (100.0, 100.0, 100.0)
@@ -57,3 +59,21 @@ def test_incidents_elsewhere_leave_nothing_out(elsewhere: Subject) -> None:
 
 def test_incidents_of_other_rules_leave_nothing_out() -> None:
     assert days_left(*FLAT, 200, 900, 900, 100, code="CAR001") == list(range(7))
+
+
+@pytest.mark.parametrize(
+    ("first", "own", "how", "error"),
+    [
+        (a_count(100), None, How.EXACT, None),
+        (a_count(100, How.ESTIMATE, standard_error=3.0), None, How.ESTIMATE, 5.0),
+        (a_count(100, How.ESTIMATE), None, How.ESTIMATE, None),
+        (a_count(100, How.ESTIMATE, standard_error=3.0), a_count(150), How.EXACT, None),
+    ],
+)
+def test_series_of_the_target_are_as_sure_as_those_they_are_the_sum_of(
+    first: Count, own: Count | None, how: How, error: float | None
+) -> None:
+    second = a_count(50) if how is How.EXACT else a_count(50, How.ESTIMATE, standard_error=4.0)
+    measurements = (replace(a_measurement("a"), series=first), replace(a_measurement("b"), series=second))
+    profile = a_profile(*measurements, databases=(Database("main", series=own),))
+    assert next(figures(profile)) == Figure("series", Subject(), 150.0, how, error)

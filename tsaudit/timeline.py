@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
@@ -94,7 +95,7 @@ def figures(profile: Profile) -> Iterator[Figure]:
         return Figure(name, subject, float(figure.value), figure.source.how, figure.standard_error)
 
     if profile.series is not None:
-        yield Figure("series", Subject(), float(profile.series), How.EXACT)
+        yield Figure("series", Subject(), float(profile.series), *_how_summed(profile))
     if profile.all_listed():
         yield Figure("measurements", Subject(), float(len(profile.measurements)), How.EXACT)
     for database in profile.databases:
@@ -120,3 +121,14 @@ def figures(profile: Profile) -> Iterator[Figure]:
             column = Subject(measurement.database, measurement.name, item.key)
             if item.null_ratio is not None:
                 yield row("null_ratio", column, item.null_ratio)
+
+
+def _how_summed(profile: Profile) -> tuple[How, float | None]:
+    """How the series of the whole target were had, and their standard error: an estimate among them makes it one."""
+    own = {d.name for d in profile.databases if d.series is not None}
+    counts = [d.series for d in profile.databases] + [m.series for m in profile.measurements if m.database not in own]
+    estimates = [c for c in counts if c is not None and c.source.how is not How.EXACT]
+    if not estimates:
+        return How.EXACT, None
+    errors = [c.standard_error for c in estimates if c.standard_error is not None]
+    return How.ESTIMATE, math.hypot(*errors) if len(errors) == len(estimates) else None
