@@ -49,7 +49,7 @@ class RowCounter:
         many = sorted(set(choices) - set(few), key=self._largest_missing(choices))
         self._draw_words(set().union(*many))
         columns = dict(enumerate(self._columns))
-        nothing = np.zeros(self._rows if many else 0, np.uint64)
+        nothing = _zeros(self._rows)
 
         def share(part: Sequence[Choice]) -> dict[Choice, int]:
             return dict(self._divided(columns, nothing, frozenset(), part, 0))
@@ -73,8 +73,8 @@ class RowCounter:
     def first_rows(self, choice: Choice) -> _Rows:
         """The rows, ascending, at which what they hold in these columns occurs for the first time."""
         self._draw_words(choice)
-        hashes = self._sum(dict(enumerate(self._columns)), choice, np.zeros(self._rows, np.uint64))
-        order, bits = _sorted_with_rows(hashes)
+        hashes = self._sum(dict(enumerate(self._columns)), choice, _zeros(self._rows))
+        order, bits = _sorted_with_rows(hashes.copy())
         rows = (order & np.uint64((1 << bits) - 1)).astype(np.int64)
         starts = np.ones(len(rows), np.bool_)
         starts[1:] = ~_equal_neighbours(order, bits)
@@ -120,15 +120,17 @@ class RowCounter:
         if _most_are_alone(sums):
             again = _maybe_repeated(sums)
             alone += len(sums) - len(again)
-            columns = {c: columns[c][again] for c in frozenset().union(*choices) - common}
-            sums = sums[again]
+            columns = {c: columns[c][again] for c in frozenset().union(*choices)}
+            # Adding up few rows again takes less time and memory than keeping the sums of all.
+            sums = self._sum(columns, common, _zeros(len(again)))
         for half in _halves(choices):
             yield from self._divided(columns, sums, common, half, alone)
 
     def _sum(self, columns: Mapping[int, Codes], added: Choice, sums: _Hashes) -> _Hashes:
-        total = sums.copy()
+        total = np.empty(len(sums), np.uint64)
         for rows in _chunks(len(sums)):
             part = total[rows]
+            part[:] = sums[rows]
             for column in added:
                 part += self._words[column].take(columns[column][rows])
         return total
@@ -171,7 +173,7 @@ def _most_are_alone(hashes: _Hashes) -> bool:
 
 
 def _maybe_repeated(hashes: _Hashes) -> _Rows:
-    """All rows that share their hash with another row, and perhaps a few more."""
+    """All rows that share their hash with another row, and perhaps a few more; the hashes are lost."""
     order, bits = _sorted_with_rows(hashes)
     same = _equal_neighbours(order, bits)
     repeated = np.zeros(len(hashes), np.bool_)
@@ -183,16 +185,27 @@ def _maybe_repeated(hashes: _Hashes) -> _Rows:
 def _sorted_with_rows(hashes: _Hashes) -> tuple[_Hashes, int]:
     """The higher bits of each hash with its row in the lower bits, sorted; and how many those lower bits are.
 
-    One vectorised sort of single words: sorting rows by their hashes takes ten times as long.
+    One vectorised sort of single words, in place: sorting rows by their hashes takes ten times as long.
     """
     bits = max(len(hashes) - 1, 0).bit_length()
-    order = hashes & ~np.uint64((1 << bits) - 1)
     for rows in _chunks(len(hashes)):
-        order[rows] += np.arange(rows.start, min(rows.stop, len(hashes)), dtype=np.uint64)
-    order.sort()
-    return order, bits
+        part = hashes[rows]
+        part &= ~np.uint64((1 << bits) - 1)
+        part += np.arange(rows.start, rows.start + len(part), dtype=np.uint64)
+    hashes.sort()
+    return hashes, bits
 
 
 def _equal_neighbours(order: _Hashes, bits: int) -> npt.NDArray[np.bool_]:
     """[i]: whether the higher bits of i and i + 1 are equal."""
-    return (order[1:] ^ order[:-1]) < np.uint64(1 << bits)
+    equal = np.empty(max(len(order) - 1, 0), np.bool_)
+    for rows in _chunks(len(equal)):
+        part = equal[rows]
+        following, here = order[rows.start + 1 :][: len(part)], order[rows.start :][: len(part)]
+        np.less(following ^ here, np.uint64(1 << bits), out=part)
+    return equal
+
+
+def _zeros(rows: int) -> _Hashes:
+    """Without taking memory for each."""
+    return np.broadcast_to(np.uint64(0), rows)
