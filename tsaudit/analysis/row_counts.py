@@ -64,7 +64,7 @@ class RowCounter:
     def groups(self, choice: Choice) -> tuple[int, int]:
         """The rows that differ in these columns, and how many of them no other row equals."""
         self._draw_words(choice)
-        hashes = self._sum(dict(enumerate(self._columns)), choice, np.zeros(self._rows, np.uint64))
+        hashes = self._sum(dict(enumerate(self._columns)), choice, _zeros(self._rows))
         hashes.sort()
         new = np.ones(len(hashes) + 1, np.bool_)
         new[1:-1] = hashes[1:] != hashes[:-1]
