@@ -13,7 +13,7 @@ from tsaudit.collect import probe
 from tsaudit.connectors import open_connection
 from tsaudit.facts import FACTS
 from tsaudit.jsonfile import from_json, to_json
-from tsaudit.profile import Contribution, Dependency, How, Profile, Reason
+from tsaudit.profile import Contribution, Dependency, How, JointDependency, Profile, Reason
 
 NAMES = (
     'it\'s a "na,me"=x; DROP TABLE x --ü☃',
@@ -173,6 +173,35 @@ def test_listing_is_broken_off_over_budget(written: Writer) -> None:
     assert many.tag_sets is None
     assert many.tags[0].values is None
     assert http.series is not None
+
+
+def test_near_and_joint_dependencies_are_found(written: Writer) -> None:
+    at = times(1)[0]
+    rows = [
+        Row(
+            at,
+            {
+                "host": f"h{h:02}",
+                "rack": "moved" if (h, c) == (7, 0) else f"r{h // 10}",
+                "core": f"c{c}",
+                "row": f"w{h % 6}",
+                "queue": f"q{(h % 6 + c) % 5}",
+            },
+            {"v": 1.0},
+        )
+        for h in range(60)
+        for c in range(4)
+    ]
+    tags = ("host", "rack", "core", "row", "queue")
+    profile = collected(written(Dataset([Table("cpu", tags, {"v": "float"}, rows, key=("time", *tags))])))
+    (cpu,) = profile.measurements
+    assert cpu.tag_sets is not None
+    (near,) = cpu.tag_sets.near or ()
+    assert (near.determinant, near.dependent, near.broken, near.exceptions) == ("host", "rack", 1, 1)
+    assert near.examples == ("h07",)
+    assert JointDependency(("core", "row"), "queue") in (cpu.tag_sets.joint or ())
+    assert cpu.tag_sets.not_looked_for == ""
+    assert from_json(Profile, to_json(profile)) == profile
 
 
 def test_series_beyond_the_ceiling_are_sampled(written: Writer) -> None:

@@ -75,6 +75,24 @@ def test_audit_of_many_series_names_the_guilty_tag_and_those_that_depend_on_it(c
     assert {column for code, column, _ in found if code == "CAR003"} == {"host", "region"}
 
 
+def test_audit_of_a_sample_of_the_series_blames_the_same_tag(crowded: Target) -> None:
+    budget = crowded.budget.model_copy(update={"max_series": 2000})
+    profile = collected(crowded.model_copy(update={"budget": budget}))
+    (hits,) = profile.measurements
+    assert hits.series is not None
+    assert hits.series.standard_error is not None
+    assert abs(hits.series.value - CROWDED_SERIES) < 3 * hits.series.standard_error
+    assert hits.tag_sets is not None
+    assert 0 < (hits.tag_sets.sampled or 0) <= 2000
+    found = {(d.determinant, d.dependent) for d in hits.tag_sets.dependencies}
+    assert {("user_id", "host"), ("user_id", "region"), ("host", "region")} <= found
+    # Of 50 hosts each has a fiftieth of the sample: what is left without users shows in full.
+    assert (hits.tag_sets.drop_curve[0].tag, hits.tag_sets.drop_curve[0].at_least) == ("user_id", 50)
+    dominant = [f for rule, f in audit(profile).findings() if rule.code == "CAR006"]
+    assert [f.guilty for f in dominant] == ["user_id"]
+    assert "on a sample of" in dominant[0].message
+
+
 def test_rows_of_many_series_are_sampled(crowded_profile: Profile) -> None:
     (hits,) = crowded_profile.measurements
     assert hits.rows is not None
