@@ -6,7 +6,7 @@ export DAGSTER_DISABLE_TELEMETRY := 1
 HOME_OF_DAGSTER := $(CURDIR)/.dagster_home
 audit dev: export DAGSTER_HOME := $(HOME_OF_DAGSTER)
 
-.PHONY: audit test dev lint types contracts unit golden bench servers clean
+.PHONY: audit test dev lint types contracts unit golden record-influxdb2 bench servers clean
 
 audit: $(VENV)/.audit $(HOME_OF_DAGSTER)/dagster.yaml ## run the main job on the embedded demo and say where the report is
 	@$(BIN)/python -m dagster_project.demo
@@ -25,6 +25,10 @@ lint: $(VENV)/.dev ## ruff, mypy --strict and the import contracts
 
 golden: $(VENV)/.dev ## write the golden files and generated documents anew; review the diff
 	TSAUDIT_REBASELINE=1 $(BIN)/pytest -q -m golden
+
+record-influxdb2: $(VENV)/.dev ## record anew what the tests say to an InfluxDB 2.x: URL=http://... TOKEN=(of an operator)
+	TSAUDIT_INFLUXDB2_URL=$(URL) TSAUDIT_INFLUXDB2_TOKEN=$(TOKEN) TSAUDIT_INFLUXDB2_RECORD=1 \
+		$(BIN)/pytest -q -p no:xdist -k influxdb2 tests
 
 bench: $(VENV)/.dev ## print the ratios that are promised; fails where one is not reached
 	@for script in bench/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done

@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
+from tests import conversations
+from tests.conversations import influxdb2
 from tests.servers import influxd, influxd_auth, own_influxd
 
-__all__ = ["influxd", "influxd_auth", "own_influxd"]
+__all__ = ["influxd", "influxd_auth", "influxdb2", "own_influxd"]
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    conversations.keep_recordings()

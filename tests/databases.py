@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Protocol, runtime_checkable
 from urllib.parse import urlencode
 
 import urllib3
@@ -86,22 +86,38 @@ class Dataset:
 _numbers = itertools.count()
 
 
-def write(dataset: Dataset, engine: str, where: str | Path, **settings: Any) -> Target:
+@runtime_checkable
+class Bucketed(Protocol):
+    """An InfluxDB 2.x that data sets can be written to."""
+
+    url: str
+    token: str
+
+    def write(self, dataset: Dataset) -> str:
+        """The name of the bucket that holds it now."""
+        ...
+
+
+def write(dataset: Dataset, engine: str, where: str | Path | Bucketed, **settings: Any) -> Target:
     """Write the data set and return a target for it.
 
-    `where`: a file for DuckDB and SQLite, a server's URL for InfluxDB.
+    `where`: a file for DuckDB and SQLite, a server's URL for InfluxDB 1.x, a conversation for InfluxDB 2.x.
     `settings`: further settings of the target, such as `budget` or `window`.
     """
     databases: tuple[str, ...] = ()
     if engine == "influxdb1":
         url = str(where)
         databases = (_write_influxdb(dataset, url),)
+    elif isinstance(where, Bucketed):
+        url = where.url
+        databases = (where.write(dataset),)
+        settings = {"password": where.token} | settings
     elif engine == "duckdb":
         url = f"duckdb:///{where}"
-        _write_duckdb(dataset, where)
+        _write_duckdb(dataset, str(where))
     elif engine == "sqlite":
         url = f"sqlite:///{where}"
-        _write_sqlite(dataset, where)
+        _write_sqlite(dataset, str(where))
     else:
         raise ValueError(f"no writer for {engine}")
     return Target(**{"name": "test", "engine": engine, "url": url, "databases": databases} | settings)

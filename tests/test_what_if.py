@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ from tests.servers import Influxd
 from tsaudit.analysis.what_if import Change, Collisions, Left
 from tsaudit.config import Budget, Target
 from tsaudit.connector import ConnectorError
-from tsaudit.dialect import AVAILABLE
+from tsaudit.dialect import AVAILABLE, INFLUXQL_ENGINES
 from tsaudit.what_if import UnknownNameError, answer
 
 BY_USER = Change(frozenset({"user_id"}))
@@ -35,7 +36,11 @@ def cpu() -> Table:
 @pytest.fixture(params=sorted(AVAILABLE))
 def target(request: pytest.FixtureRequest, tmp_path: Path) -> Target:
     engine: str = request.param
-    where = request.getfixturevalue("influxd").url if engine == "influxdb1" else tmp_path / f"a.{engine}"
+    where: Any = tmp_path / f"a.{engine}"
+    if engine == "influxdb1":
+        where = request.getfixturevalue("influxd").url
+    elif engine == "influxdb2":
+        where = request.getfixturevalue("influxdb2")
     return write(Dataset([cpu()]), engine, where)
 
 
@@ -93,7 +98,7 @@ def test_one_tag_when_dropped_is_answered_from_the_snapshot_alone(target: Target
     user, host = (answer(gone, profile, "cpu", change, now=NOW) for change in (BY_USER, BY_HOST))
     assert (user.left, user.costs) == (Left(12, 4), ())
     assert user.left_how.startswith(f"exact, from the snapshot of {profile.day}, measured at 2026-03-31 06:00 UTC")
-    assert ("rows from" in user.left_how) == (target.engine != "influxdb1")
+    assert ("rows from" in user.left_how) == (target.engine not in INFLUXQL_ENGINES)
     assert (user.collisions, host.left) == (None, Left(12, 12, None, ("user_id",), 1))
 
 

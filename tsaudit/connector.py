@@ -37,6 +37,12 @@ class Rows:
         """As sent, without parameters left to fill in."""
         self.bytes: int | None = None
         """Received so far; None where the driver does not tell."""
+        self.statements = 1
+        """Sent so far: one, unless the answer has pages or has to be put together."""
+        self.query = ""
+        """The query file below `sql/`, where it was not the normal one for the fact."""
+        self.scope = ""
+        """What the answer covers or counts, in words, where the engine has several ways to it."""
         self._batches = batches
 
     def reading(self, batches: Iterator[pa.RecordBatch]) -> Rows:

@@ -22,6 +22,7 @@ AVAILABLE: Final[Mapping[str, tuple[str, str | None]]] = {
     "duckdb": ("tsaudit.connectors.sql", "duckdb"),
     "sqlite": ("tsaudit.connectors.sql", None),
     "influxdb1": ("tsaudit.connectors.influxdb1", None),
+    "influxdb2": ("tsaudit.connectors.influxdb2", None),
 }
 """The engines this version can audit: to the module that connects, and the extra that installs its driver.
 
@@ -49,3 +50,12 @@ def quote_text(engine: str, text: str) -> str:
     if engine in INFLUXQL_ENGINES:
         return "'" + text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n") + "'"
     return "'" + text.replace("'", "''") + "'"
+
+
+def quote_flux(text: str) -> str:
+    """`text` as a string literal of Flux, in which `${` would begin an expression.
+
+    https://docs.influxdata.com/flux/v0/spec/lexical-elements/#string-literals
+    """
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("${", "\\${")
+    return '"' + escaped.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t") + '"'

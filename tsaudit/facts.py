@@ -80,7 +80,13 @@ _ALL: Final = (
         ("policy", "duration_s", "partition_s", "default"),
         "retention policies; duration_s 0 means forever",
     ),
-    Fact("database_series", Scope.DATABASE, Step.INDEX, ("series",), "series in the database, exact"),
+    Fact(
+        "database_series",
+        Scope.DATABASE,
+        Step.INDEX,
+        ("series", "counts_fields"),
+        "series in the database, exact; counts_fields where each field of a tag set is a series of its own",
+    ),
     Fact(
         "row_estimate",
         Scope.DATABASE,

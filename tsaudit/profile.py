@@ -341,8 +341,12 @@ class Database:
 
     name: str
     series: Count | None = None
+    """Distinct tag sets, as everywhere in a profile."""
     retention: tuple[Retention, ...] | None = None
     """None: not measured, or the engine has no such thing (then without a gap)."""
+    series_with_fields: Count | None = None
+    """Distinct pairs of a tag set and a field, where the product counts those (InfluxDB Cloud); never compared with
+    `series`, and kept under a name of its own in the history."""
 
 
 class Reason(enum.StrEnum):

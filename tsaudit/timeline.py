@@ -17,7 +17,7 @@ class Figure:
     """One number of one snapshot."""
 
     name: str
-    """`series`, `rows`, `tag_values`, `null_ratio`, `measurements`, `tags`, `fields`."""
+    """`series`, `series_with_fields`, `rows`, `tag_values`, `null_ratio`, `measurements`, `tags`, `fields`."""
     subject: Subject
     value: float
     how: How
@@ -102,6 +102,8 @@ def figures(profile: Profile) -> Iterator[Figure]:
         subject = Subject(database.name)
         if database.series is not None:
             yield row("series", subject, database.series)
+        if database.series_with_fields is not None:
+            yield row("series_with_fields", subject, database.series_with_fields)
         if profile.all_listed(database.name):
             names = [m for m in profile.measurements if m.database == database.name]
             yield Figure("measurements", subject, float(len(names)), How.EXACT)

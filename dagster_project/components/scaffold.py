@@ -35,13 +35,14 @@ _URLS: Final = {
     "duckdb": "duckdb:///{name}.duckdb",
     "sqlite": "sqlite:///{name}.db",
     "influxdb1": "http://localhost:8086",
+    "influxdb2": "http://localhost:8086?org=acme",
 }
 
 
 class AuditScaffoldParams(BaseModel):
     """Options of `dg scaffold defs dagster_project.components.AuditComponent <path>`."""
 
-    engine: Literal["duckdb", "sqlite", "influxdb1"] = Field("duckdb", description="Database engine.")
+    engine: Literal["duckdb", "sqlite", "influxdb1", "influxdb2"] = Field("duckdb", description="Database engine.")
     url: str | None = Field(None, description="Where it is; put credentials in as ${NAME}.")
 
 

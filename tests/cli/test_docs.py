@@ -155,8 +155,8 @@ def test_commands_when_mentioned_exist(file: str) -> None:
 @pytest.mark.parametrize("file", ["README.md", "CONTRIBUTING.md"])
 def test_make_targets_when_mentioned_exist(file: str) -> None:
     text = (ROOT / file).read_text(encoding="utf-8")
-    mentioned = set(re.findall(r"(?:^|`)make ([a-z]+)", text, re.MULTILINE))
-    defined = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    mentioned = set(re.findall(r"(?:^|`)make ([a-z0-9-]+)", text, re.MULTILINE))
+    defined = set(re.findall(r"^([a-z0-9-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
     assert mentioned
     assert mentioned <= defined
 

@@ -9,7 +9,8 @@ from typing import Any, Protocol
 import pytest
 
 from tests.builders import DAY, NOW
-from tests.databases import Dataset, write
+from tests.conversations import Conversation
+from tests.databases import Bucketed, Dataset, write
 from tests.servers import Influxd
 from tsaudit.collect import collect
 from tsaudit.config import Target
@@ -62,7 +63,7 @@ class Writer(Protocol):
 
 
 class _Writer:
-    def __init__(self, engine: str, where: Callable[[], str | Path]) -> None:
+    def __init__(self, engine: str, where: Callable[[], str | Path | Bucketed]) -> None:
         self.engine = engine
         self._where = where
 
@@ -74,6 +75,9 @@ def _writer(engine: str, request: pytest.FixtureRequest, folder: Path) -> Writer
     if engine == "influxdb1":
         server: Influxd = request.getfixturevalue("influxd")
         return _Writer(engine, lambda: server.url)
+    if engine == "influxdb2":
+        conversation: Conversation = request.getfixturevalue("influxdb2")
+        return _Writer(engine, lambda: conversation)
     # The file is named like the schema in it, which makes `main.x` ambiguous for DuckDB.
     return _Writer(engine, lambda: folder / f"main.{engine}")
 

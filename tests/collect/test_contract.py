@@ -11,6 +11,7 @@ from tests.collect.conftest import Writer, collected
 from tests.databases import Dataset, Row, Table, times
 from tsaudit.collect import probe
 from tsaudit.connectors import open_connection
+from tsaudit.dialect import INFLUXQL_ENGINES
 from tsaudit.facts import FACTS
 from tsaudit.jsonfile import from_json, to_json
 from tsaudit.profile import Contribution, Dependency, How, JointDependency, Profile, Reason
@@ -126,7 +127,7 @@ def test_rows_outside_the_window_do_not_count(written: Writer) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_names_are_hostile(written: Writer, name: str) -> None:
-    if written.engine == "influxdb1":
+    if written.engine in INFLUXQL_ENGINES:
         name = name.replace("\n", " ")  # line protocol cannot write a newline in a name
     tag, field, value = f"t{name}", f"f{name}", name
     rows = [Row(t, {tag: f"{value}{i % 2}", "z": "z"}, {field: float(i)}) for i, t in enumerate(times(4))]
@@ -270,7 +271,7 @@ def test_costs_and_statements_are_kept(written: Writer) -> None:
     assert costs["series_listing"].rows == 6
     assert costs["row_sample"].rows >= 60
     assert all(c.seconds > 0 for c in profile.costs)
-    assert (costs["row_sample"].bytes is None) == (written.engine != "influxdb1")
+    assert (costs["row_sample"].bytes is None) == (written.engine not in INFLUXQL_ENGINES)
     (http,) = profile.measurements
     assert "series_listing" in http.statements
     assert "http" in http.statements["row_sample"]
@@ -291,7 +292,7 @@ def test_measurement_without_tags(written: Writer) -> None:
 def test_probe_when_all_can_be_had(written: Writer) -> None:
     target = written(Dataset([_http()]))
     with open_connection(target) as connection:
-        assert probe(target, connection) == ()
+        assert probe(target, connection, NOW) == ()
 
 
 def test_database_that_does_not_exist(written: Writer) -> None:

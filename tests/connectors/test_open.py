@@ -36,7 +36,7 @@ def test_every_available_engine_has_a_name_and_queries() -> None:
 
 
 def test_engine_is_not_available() -> None:
-    assert "did you mean `influxdb1`?" in _message("influxdb2", "http://localhost:8086")
+    assert "did you mean `influxdb" in _message("influxdb3", "http://localhost:8086")
     assert "this version audits duckdb, sqlite, influxdb1" in _message("timestream", "x")
 
 
@@ -92,6 +92,10 @@ def test_file_is_something_else(engine: str, tmp_path: Path) -> None:
         ("duckdb", "just words", "not of the form"),
         ("influxdb1", "localhost:8086", "not of the form http://host:8086"),
         ("influxdb1", "http://127.0.0.1:9", "does not answer"),
+        ("influxdb2", "localhost:8086", "not of the form http://host:8086?org=NAME"),
+        ("influxdb2", "http://localhost:8086?bucket=x", "not of the form"),
+        ("influxdb2", "http://127.0.0.1:9", "takes an API token"),
+        ("influxdb2", "http://:token@127.0.0.1:9", "does not answer"),
     ],
 )
 def test_url_is_wrong(engine: str, url: str, expected: str) -> None:

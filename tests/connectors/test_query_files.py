@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -12,7 +13,9 @@ from tsaudit import queries
 from tsaudit.dialect import AVAILABLE
 from tsaudit.facts import FACTS
 
-FILES = [path for engine in AVAILABLE for path in queries.query_files(engine).values()]
+FILES = [
+    path for engine in AVAILABLE for fact in queries.query_files(engine) for path in queries.ways(engine, fact).values()
+]
 WORDS = ("fact", "columns", "cost", "grant", "versions", "link")
 HOSTILE = "a\"b'c;\n-- d\\"
 PARAMETERS = {
@@ -30,7 +33,10 @@ PARAMETERS = {
     "start": NOW,
     "end": NOW,
     "limit": 10,
+    "org": HOSTILE,
+    "dbrp": {"database": HOSTILE, "policy": HOSTILE, "default": False},
 }
+FLUX_THAT_READS = {"from", "range", "filter", "keys", "keep", "distinct", "group", "first", "limit", "cardinality"}
 KINDS = ("timestamp", "zoned", "text", "s", "ms", "us", "ns")
 
 
@@ -52,13 +58,19 @@ def test_header_is_complete(path: Path) -> None:
 @pytest.mark.parametrize("path", FILES, ids=_name)
 @pytest.mark.parametrize("kind", KINDS)
 def test_statement_only_reads(path: Path, kind: str) -> None:
-    engine = path.parent.name
-    statement = queries.render(engine, path.stem, **PARAMETERS, time_kind=kind)
+    engine, language = path.parent.name, path.suffix[1:]
+    statement = queries.render(engine, path.stem, language, **PARAMETERS, time_kind=kind)
+    if language == "json":
+        assert json.loads(statement)["method"] == "GET"
+        return
     # What stands between quotes is a name or a text, however it looks.
-    if engine == "influxdb1":
+    if language in ("influxql", "flux"):
         bare = re.sub(r"\"(\\.|[^\"\\])*\"|'(\\.|[^'\\])*'", "X", statement)
     else:
         bare = re.sub(r"--.*", "", re.sub(r"\"(\"\"|[^\"])*\"|'(''|[^'])*'", "X", statement))
+    if language == "flux":
+        assert set(re.findall(r"(\w+)\(", bare)) <= FLUX_THAT_READS
+        return
     assert re.match(r"(SELECT|WITH|SHOW)\b", bare)
     assert ";" not in bare
     assert "--" not in bare
@@ -68,7 +80,7 @@ def test_statement_only_reads(path: Path, kind: str) -> None:
 
 @pytest.mark.parametrize("engine", AVAILABLE)
 def test_folder_holds_nothing_else(engine: str) -> None:
-    known = {path.name for path in queries.query_files(engine).values()}
+    known = {path.name for path in FILES if path.parent.name == engine}
     others = {p.name for p in (queries.root() / engine).iterdir()} - known
     assert "grants.md" in others
     assert all(name == "grants.md" or name.startswith("_") for name in others)
@@ -79,7 +91,7 @@ def test_missing_parameter_is_an_error(engine: str) -> None:
     import jinja2
 
     with pytest.raises(jinja2.UndefinedError):
-        queries.render(engine, "measurements" if engine == "influxdb1" else "columns")
+        queries.render(engine, "measurements" if engine.startswith("influxdb") else "columns")
 
 
 def test_epoch_is_exact_to_the_microsecond() -> None:

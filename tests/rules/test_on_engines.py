@@ -13,12 +13,14 @@ from typing import Any
 import pytest
 
 from tests.builders import DAY, NOW
+from tests.conversations import Conversation
 from tests.databases import Dataset, influxql, write
 from tests.rules.cases import Case, History
 from tests.servers import Influxd
 from tsaudit.audit import audit, required_facts
 from tsaudit.collect import collect
 from tsaudit.connectors import open_connection
+from tsaudit.dialect import AVAILABLE
 from tsaudit.finding import Finding, Outcome, RuleResult, Severity
 from tsaudit.profile import Profile
 from tsaudit.rule import LimitPolicy, Rule
@@ -55,6 +57,10 @@ def collected(request: pytest.FixtureRequest, tmp_path: Path) -> Collector:
             server: Influxd = request.getfixturevalue("influxd")
             influxql(server.url, f'DROP DATABASE "{name}"')
             target = write(dataclasses.replace(dataset, database=dataset.database or name), engine, server.url)
+        elif engine == "influxdb2":
+            conversation: Conversation = request.getfixturevalue("influxdb2")
+            named = dataclasses.replace(dataset, database=dataset.database or "rules")
+            target = write(named, engine, conversation)
         else:
             target = write(dataset, engine, tmp_path / f"{next(_numbers)}.db")
         day = DAY if previous is None else previous.day + timedelta(days=1)
@@ -113,7 +119,7 @@ def test_cases_when_compared_with_what_rules_declare() -> None:
     assert covered == declared
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "sqlite", "influxdb1"])
+@pytest.mark.parametrize("engine", sorted(AVAILABLE))
 def test_no_warning_when_the_database_is_healthy(engine: str, collected: Collector) -> None:
     from tests.rules.healthy import HEALTHY
 

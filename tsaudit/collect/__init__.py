@@ -86,9 +86,12 @@ def collect(
     )
 
 
-def probe(target: Target, connection: Connection) -> tuple[Gap, ...]:
-    """Try each fact of the engine in the cheapest way, on one measurement; the gaps that an audit would have."""
-    end = utc_now()
+def probe(target: Target, connection: Connection, now: datetime | None = None) -> tuple[Gap, ...]:
+    """Try each fact of the engine in the cheapest way, on one measurement; the gaps that an audit would have.
+
+    `now`: when it is; None for the present.
+    """
+    end = now or utc_now()
     asked = _asked(frozenset(FACTS), frozenset(query_files(target.engine)))
     asker = Asker(target, connection, Window(end - timedelta(seconds=1), end))
     for name, listed in catalogue.databases(asker, asked).items():

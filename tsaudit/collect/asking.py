@@ -52,6 +52,8 @@ class Asker:
         self._further: list[Connection] = []
         self._deadline = time.monotonic() + target.budget.deadline_s
         self._costs: dict[str, Cost] = {}
+        self._ways: dict[tuple[str, str | None, str | None], tuple[str, str]] = {}
+        """(fact, database, measurement) to query file and scope, of answers that did not come the normal way."""
         self._reasons: dict[tuple[str, str | None, str | None], Reason] = {}
         self._lock = threading.Lock()
         self._gone = ""
@@ -62,9 +64,18 @@ class Asker:
         """The instant the figures are as of."""
         return self.window.end
 
-    def source(self, fact: str, how: How = How.EXACT, scope: str = "") -> Source:
-        """Where a figure had by this fact's query comes from."""
-        return Source(query_name(self.target.engine, fact), how, self.now, scope)
+    def source(
+        self,
+        fact: str,
+        how: How = How.EXACT,
+        scope: str = "",
+        *,
+        database: str | None = None,
+        measurement: str | None = None,
+    ) -> Source:
+        """Where a figure had by this fact's query, about the measurement or database, comes from."""
+        query, own_scope = self._ways.get((fact, database, measurement), ("", ""))
+        return Source(query or query_name(self.target.engine, fact), how, self.now, scope or own_scope)
 
     def ask(
         self,
@@ -163,26 +174,29 @@ class Asker:
             rows = self._connection_here().query(fact, timeout, **window | parameters)
             try:
                 for batch in rows:
-                    bill(batch.num_rows, None)
+                    bill(batch.num_rows, None, rows.statements)
                     consume(batch)
                     if first_only:
                         break
             finally:
                 rows.close()
-                bill(0, rows.bytes)
+                bill(0, rows.bytes, rows.statements)
+        if rows.query or rows.scope:
+            with self._lock:
+                self._ways[fact, parameters["database"], parameters["measurement"]] = (rows.query, rows.scope)
         if FACTS[fact].scope is not Scope.MEASUREMENT:
             with self._lock:
                 self.statements[fact] = rows.statement
         return rows.statement
 
     @contextmanager
-    def _billed(self, fact: str) -> Iterator[Callable[[int, int | None], None]]:
+    def _billed(self, fact: str) -> Iterator[Callable[[int, int | None, int], None]]:
         began = time.monotonic()
         total = Cost(fact, 1, 0.0, 0, None)
 
-        def bill(rows: int, received: int | None) -> None:
+        def bill(rows: int, received: int | None, statements: int) -> None:
             nonlocal total
-            total = dataclasses.replace(total, rows=total.rows + rows, bytes=received)
+            total = dataclasses.replace(total, rows=total.rows + rows, bytes=received, statements=statements)
 
         try:
             yield bill
@@ -192,7 +206,7 @@ class Asker:
                 known = [b for b in (before.bytes, total.bytes) if b is not None]
                 self._costs[fact] = Cost(
                     fact=fact,
-                    statements=before.statements + 1,
+                    statements=before.statements + total.statements,
                     seconds=before.seconds + time.monotonic() - began,
                     rows=before.rows + total.rows,
                     bytes=sum(known) if known else None,

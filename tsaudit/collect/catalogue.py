@@ -53,8 +53,8 @@ def outline(
     found = _rows(asker, "measurements", name)
     described = None if found is None else _described(asker, name, asked)
     retention = _retention(asker, name) if "retention" in asked else None
-    series = _database_series(asker, name) if "database_series" in asked else None
-    database = Database(name, series, retention)
+    series, with_fields = _database_series(asker, name) if "database_series" in asked else (None, None)
+    database = Database(name, series, retention, with_fields)
     if found is None or described is None:
         gap = asker.gaps[before]
         asker.gap_in_all(asked, gap.reason, gap.detail, name)
@@ -72,7 +72,9 @@ def outline(
         draft.policies = tuple(r.policy for r in retention or ())
         draft.previous = previous.get((name, measurement))
         chosen_columns = asker.target.columns.get(measurement)
-        draft.fingerprint = _fingerprint(draft, series, estimates.get(measurement), [*settings, repr(chosen_columns)])
+        draft.fingerprint = _fingerprint(
+            draft, series or with_fields, estimates.get(measurement), [*settings, repr(chosen_columns)]
+        )
         drafts.append(draft)
     return database, drafts
 
@@ -132,9 +134,13 @@ def _retention(asker: Asker, database: str) -> tuple[Retention, ...] | None:
     )
 
 
-def _database_series(asker: Asker, database: str) -> Count | None:
+def _database_series(asker: Asker, database: str) -> tuple[Count | None, Count | None]:
+    """Series as tag sets, and as tag sets with their fields: an engine counts one or the other."""
     rows = _rows(asker, "database_series", database)
-    return None if not rows else Count(rows[0]["series"], asker.source("database_series"))
+    if not rows:
+        return None, None
+    count = Count(rows[0]["series"], asker.source("database_series", database=database))
+    return (None, count) if rows[0]["counts_fields"] else (count, None)
 
 
 def _estimates(asker: Asker, database: str) -> dict[str, int | None]:

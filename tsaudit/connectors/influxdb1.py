@@ -160,7 +160,7 @@ def duration_s(text: str) -> int:
 def _database_series(answer: Iterator[Series], _: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
     # A database without series answers nothing, or 0. The column's name differs between versions.
     total = sum(int(row[0]) for series in answer for row in series.get("values", ()))
-    yield pa.record_batch({"series": pa.array([total], pa.int64())})
+    yield pa.record_batch({"series": pa.array([total], pa.int64()), "counts_fields": [False]})
 
 
 _READERS: Final[Mapping[str, Reader]] = {

@@ -106,9 +106,8 @@ def _scopes(case: Case) -> Iterator[_Scope]:
     totals, errors = [], []
     for database in case.profile.databases:
         inside = [m for m in case.measurements if m.database == database.name]
-        # The database's own count knows no fields.
-        own = None if database.series is None or counts_fields(case) else database.series.value
-        totals.append(_sum([series_of(case, m) for m in inside]) if own is None else own)
+        own = database.series_with_fields if counts_fields(case) else database.series
+        totals.append(own.value if own else _sum([series_of(case, m) for m in inside]))
         errors.append(math.hypot(*(series_error(case, m) for m in inside)) if own is None else 0.0)
         yield _Scope(Subject(database.name), totals[-1], inside, errors[-1])
     yield _Scope(Subject(), _sum(totals), case.measurements, math.hypot(*errors))
