@@ -8,8 +8,8 @@ On those, and on quiet kinds, every alarm is false but one: a logistic course do
 alarm is false that begins when the rise is over or has not begun, the truth growing less in the week around it than the
 0.3 % a day below which nothing is called growth. A burst that falls back within days never was growth.
 
-The detector was tuned on the first seed only. Exits with 1 when a bound is missed on any seed, or the detector is not
-ahead of each of the others.
+The detector was tuned on the first seed, among others, and not on the second. Exits with 1 when a bound is missed on
+any seed, or the detector is not ahead of each of the others.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Array = np.ndarray
 
 YEAR, AHEAD, WAIT = 360, 30, 60
 FIRST = date(2026, 1, 5)
-SEEDS = (1001, 20260105)
+SEEDS = (1001, 20261121)
 MOST_QUIET, MOST_OUTSIDE, MOST_DELAY, COVERAGE = 0.2, 0.5, 8.0, (0.65, 0.92)
 BASELINE_ALARMS = 1.0
 """A series and year, averaged over the quiet kinds: what a baseline's threshold is set to."""
@@ -230,7 +230,7 @@ def missed(pool: Executor, count: int, seed: int) -> Iterator[str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--series", type=int, default=20, help="of a year for each kind; of growths four times as many")
+    parser.add_argument("--series", type=int, default=16, help="of a year for each kind; of growths four times as many")
     parser.add_argument("--seeds", type=int, nargs="+", default=SEEDS, help="the figures of each have to hold")
     given = parser.parse_args()
     began = time.monotonic()

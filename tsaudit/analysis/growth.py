@@ -35,7 +35,7 @@ _ENOUGH_POINTS: Final = 21
 _LONGEST_DAYS: Final = 90
 """Older points are not looked at: what grew then and no longer does is history."""
 
-_GAP: Final = 4.0
+_GAP: Final = 7.0
 """By how much growing must beat quiet; for a younger growth than `_SETTLED` points, `_YOUNG_GAP`."""
 _YOUNG_GAP: Final = 10.0
 _SETTLED: Final = 5
