@@ -53,7 +53,7 @@ def list_tag_sets(
     statement = asker.ask(fact, consume, **draft.about, limit=most + 1)
     draft.some_series = kept.series()
     if draft.note(fact, statement):
-        source = asker.source(fact, scope=scope(asker, draft))
+        source = asker.source(fact, scope=scope(asker, draft), database=draft.database, measurement=draft.name)
         of_series = source if counter.sampled is None else _of_sample(source, counter.sampled)
         draft.series = Count(counter.series.value, of_series, counter.series.standard_error)
         draft.tag_sets = counter.tag_sets(of_series)
