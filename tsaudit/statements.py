@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from tsaudit.dialect import INFLUXQL_ENGINES
+from tsaudit.dialect import INFLUXQL_ENGINES, quote_flux
 from tsaudit.profile import Measurement
 from tsaudit.rule import Case
 
 
 def copy_without_tags(case: Case, measurement: Measurement, dropped: Collection[str]) -> str:
-    """InfluxQL that copies a day of the measurement, the dropped tags as fields: what is not grouped by becomes one."""
+    """Copies a day of the measurement, the dropped tags as fields: what is not grouped by becomes one."""
+    if case.profile.engine == "influxdb2":
+        return _wide_copy(measurement, [t.key for t in measurement.tags if t.key not in dropped])
     keep = case.quoted(t.key for t in measurement.tags if t.key not in dropped)
     group = f" GROUP BY {keep}" if keep else ""
     new, old = case.quoted([f"{measurement.name}_new"]), case.quoted([measurement.name])
@@ -21,6 +23,8 @@ def rename(case: Case, measurement: Measurement, name: str, new: str) -> str:
     """How to rename the measurement or one of its columns, as a statement, or as words where there is none."""
     table, target = case.quoted([measurement.name]), case.quoted([new])
     is_column = name in measurement.columns
+    if case.profile.engine == "influxdb2":
+        return _renamed(measurement, name if is_column else "", new)
     if case.profile.engine not in INFLUXQL_ENGINES:
         return f"ALTER TABLE {table} RENAME {f'COLUMN {case.quoted([name])} ' if is_column else ''}TO {target};"
     if not is_column:
@@ -30,3 +34,39 @@ def rename(case: Case, measurement: Measurement, name: str, new: str) -> str:
     copy = case.quoted([f"{measurement.name}_new"])
     column = case.quoted([name])
     return f"SELECT {column} AS {target} INTO {copy} FROM {table} WHERE time >= now() - 1d GROUP BY *"  # noqa: S608 -- shown, never run
+
+
+def _day_of(measurement: Measurement) -> str:
+    """The beginning of a statement in Flux, as InfluxDB 2 has no SELECT INTO."""
+    return (
+        f"from(bucket: {quote_flux(measurement.database)}) |> range(start: -1d) "
+        f"|> filter(fn: (r) => r._measurement == {quote_flux(measurement.name)})"
+    )
+
+
+def _wide_copy(measurement: Measurement, keep: list[str]) -> str:
+    group = ", ".join(map(quote_flux, ["_measurement", *keep]))
+    return (
+        f'import "influxdata/influxdb" {_day_of(measurement)} '
+        '|> drop(columns: ["_start", "_stop"]) '
+        '|> pivot(rowKey: ["_time"], columnKey: ["_field"], valueColumn: "_value") '
+        f'|> set(key: "_measurement", value: {quote_flux(f"{measurement.name}_new")}) '
+        f"|> group(columns: [{group}]) |> influxdb.wideTo(bucket: {quote_flux(measurement.database)})"
+    )
+
+
+def _renamed(measurement: Measurement, column: str, new: str) -> str:
+    """`column`: empty for the measurement itself."""
+    copy = f"{measurement.name}_new"
+    if not column:
+        copy, change = new, ""
+    elif measurement.tag(column) is not None:
+        change = f"|> rename(columns: {{{quote_flux(column)}: {quote_flux(new)}}}) "
+    else:
+        change = (
+            f'|> filter(fn: (r) => r._field == {quote_flux(column)}) |> set(key: "_field", value: {quote_flux(new)}) '
+        )
+    return (
+        f'{_day_of(measurement)} {change}|> set(key: "_measurement", value: {quote_flux(copy)}) '
+        f"|> to(bucket: {quote_flux(measurement.database)})"
+    )

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import sqlite3
 from pathlib import Path
 
 import duckdb
 import pytest
+import urllib3
 
 from tests.builders import a_field, a_measurement, a_profile, a_tag
+from tests.collect.conftest import collected
+from tests.conversations import Conversation
 from tests.databases import influxql, write
 from tests.rules.cases import dataset, table
 from tests.servers import Influxd
+from tsaudit.connectors import open_connection
 from tsaudit.rule import Case, LimitPolicy
 from tsaudit.rules import all_rules
 from tsaudit.statements import copy_without_tags, rename
@@ -64,3 +70,36 @@ def test_statements_when_run_on_influxdb(influxd: Influxd) -> None:
     run(rename(case, MEASUREMENT, 'us"age', "usage"))
     assert len(influxql(influxd.url, "SHOW SERIES FROM orders", db=database)["results"][0]["series"][0]["values"]) == 3
     assert "read the points" in rename(case, MEASUREMENT, "user", "customer")
+
+
+def test_statements_when_run_on_influxdb2(influxdb2: Conversation) -> None:
+    target = write(DATA, "influxdb2", influxdb2)
+    measurement = dataclasses.replace(MEASUREMENT, database=target.databases[0])
+    case = _case("influxdb2")
+    with open_connection(target) as connection:
+        list(connection.query("databases", 60))
+        org = connection._server.buckets[measurement.database].org_id  # type: ignore[attr-defined]
+
+        def run(statement: str) -> None:
+            # The data is older than the day the statement is about.
+            body = json.dumps({"query": statement.replace("range(start: -1d)", "range(start: 0)"), "type": "flux"})
+            headers = {"Authorization": f"Token {influxdb2.token}", "Content-Type": "application/json"}
+            answer = urllib3.request("POST", f"{influxdb2.url}/api/v2/query?orgID={org}", body=body, headers=headers)
+            assert answer.status == 200, answer.data
+            assert b"error" not in answer.data
+
+        run(copy_without_tags(case, measurement, {"user"}))
+        run(rename(case, measurement, HOSTILE, "orders"))
+        run(rename(case, measurement, 'us"age', "usage"))
+        run(rename(case, measurement, "user", "customer"))
+    found_in = {m.name: m for m in collected(target).measurements}
+    copied = found_in[f"{HOSTILE}_new"]
+    assert {t.key for t in copied.tags} == {"gr'oup", "user", "customer"}
+    assert {f.key: f.types for f in copied.fields} == {
+        'us"age': ("float",),
+        "usage": ("float",),
+        "user": ("string",),
+    }
+    orders = found_in["orders"]
+    assert orders.series is not None
+    assert (orders.series.value, [t.key for t in orders.tags]) == (3, ["gr'oup", "user"])

@@ -46,6 +46,12 @@ if TYPE_CHECKING:
             "series by series, with DROP SERIES FROM {measurement:q} WHERE {tag:q} = '...'. See some of its values:\n"
             "SHOW TAG VALUES FROM {measurement:q} WITH KEY = {tag:q} LIMIT 20"
         ),
+        "influxdb2": (
+            "Stop writing {tag} of {measurement} as a tag, today: write it as a field. What is stored goes with its "
+            "shards, or, "
+            "series by series, with DELETE FROM {measurement:q} WHERE {tag:q} = '...'. See some of its values:\n"
+            "SHOW TAG VALUES FROM {measurement:q} WITH KEY = {tag:q} LIMIT 20"
+        ),
         "sql": (
             "Find what writes new values of {tag}:\nSELECT {tag:q}, count(*) FROM {measurement:q} GROUP BY 1 ORDER "
             "BY 2 LIMIT 20;\n"

@@ -29,7 +29,12 @@ from tsaudit.timeline import Point
             "Give the database a lifetime (older data goes with its shards, at once): "
             "ALTER RETENTION POLICY {policy:q} ON {database:q} DURATION 52w SHARD DURATION 7d. What has to live longer "
             'goes to a policy of its own: CREATE RETENTION POLICY "long" ON {database:q} DURATION INF REPLICATION 1'
-        )
+        ),
+        "influxdb2": (
+            "Give bucket {database} a lifetime (older data goes with its shards, at once), with its id from `influx "
+            "bucket list`: influx bucket update --id ID --retention 52w --shard-group-duration 7d. What has to live "
+            "longer goes to a bucket of its own: influx bucket create --name long --retention 0"
+        ),
     },
 )
 def unbounded_retention(case: Case) -> Iterator[Finding]:
@@ -67,7 +72,8 @@ def unbounded_retention(case: Case) -> Iterator[Finding]:
 def _finding(case: Case, database: Database, policy: Retention, inside: Sequence[Measurement]) -> Finding:
     subject = Subject(database.name)
     growth = _growth(case, database)
-    message = f"Policy {policy.policy} keeps everything forever"
+    kind = "Bucket" if case.profile.engine == "influxdb2" else "Policy"
+    message = f"{kind} {policy.policy} keeps everything forever"
     if growth:
         message += f", while series grew from {number(growth[0].value)} on {growth[0].day} to {number(growth[1].value)}"
     return Finding(
