@@ -40,7 +40,8 @@ def counts_of(world: World, days: int) -> dict[date, int]:
 
 
 def profile_of(world: World, day: date) -> Profile:
-    target = Target.model_validate({"name": "demo", "engine": "duckdb", "url": f"duckdb:///{world.path}"})
+    settings = {"name": "demo", "engine": "duckdb", "url": f"duckdb:///{world.path}", "window": "60d"}
+    target = Target.model_validate(settings)
     with open_connection(target) as connection:
         return collect(
             target, connection, day=day, wanted=runaway_cardinality.requires | runaway_cardinality.uses, now=as_of(day)
