@@ -21,3 +21,9 @@ def left_ratio(contribution: Contribution, sets: TagSets) -> float:
 def share_of(contribution: Contribution, sets: TagSets) -> float:
     """The share of the series that goes with the tag, 0 to 1; at least, where only a sample was looked at."""
     return 1 - left_ratio(contribution, sets)
+
+
+def share_of_tag(tag: str, sets: TagSets | None) -> float | None:
+    """The same of one tag, and of those that determine it; None where the tag sets are not known."""
+    contributions = sets.contributions if sets else ()
+    return next((share_of(c, sets) for c in contributions if sets and c.tag == tag), None)

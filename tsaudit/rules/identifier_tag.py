@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tsaudit.analysis.contributions import share_of_tag
 from tsaudit.finding import Evidence, Finding, Limit, Severity
 from tsaudit.phrases import count, many, number, percent
 from tsaudit.profile import Measurement, Tag
@@ -143,7 +144,7 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, reason: str, observ
         limit=limit,
         unit=limit.unit,
         guilty=tag.key,
-        share=min(tag.values.value / series, 1.0) if series else None,
+        share=share_of_tag(tag.key, measurement.tag_sets),
         samples=tag.sample[:3],
         evidence=tuple(evidence),
         facts=("tag_values", "row_count", "null_counts"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from tsaudit.analysis.contributions import share_of_tag
 from tsaudit.finding import Evidence, Finding, Severity
 from tsaudit.phrases import count, many, number, percent
 from tsaudit.profile import Measurement, Tag
@@ -111,7 +112,7 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, kind: str, share: f
         limit=case.limit("min_values", measurement),
         unit="values",
         guilty=tag.key,
-        share=min(tag.values.value / series, 1.0) if series else None,
+        share=share_of_tag(tag.key, measurement.tag_sets),
         samples=tag.sample[:3],
         evidence=(
             Evidence("distinct values", count(tag.values)),
