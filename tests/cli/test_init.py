@@ -90,8 +90,18 @@ def test_init_when_an_influxdb_runs_here(influxdb: str) -> None:
 
 
 def test_init_when_the_influxdb_is_of_another_family(influxdb: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Ping, "version", "v2.7.1")
+    monkeypatch.setattr(Ping, "version", "v3.0.1")
     assert "nothing to audit was found here" in init().stdout
+
+
+def test_init_when_an_influxdb_2_runs_here_asks_for_a_token(influxdb: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Ping, "version", "v2.7.12")
+    assert "export TSAUDIT_INFLUXDB_TOKEN=...   # a token that reads the buckets" in init().stdout
+    monkeypatch.setenv("TSAUDIT_INFLUXDB_TOKEN", "t0ken")
+    (target,) = load("tsaudit.yaml").targets
+    assert (target.engine, target.url.get_secret_value()) == ("influxdb2", influxdb)
+    assert target.password is not None
+    assert target.password.get_secret_value() == "t0ken"
 
 
 def test_init_when_options_say_what(empty_folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import re
 from collections.abc import Iterator
@@ -29,7 +30,9 @@ class Found:
     engine: str
     url: str
     variable: str = ""
-    """The environment variable that stands for the password in `url`; empty for none."""
+    """The environment variable that stands for the password in `url`, or for a token; empty for none."""
+    has_token: bool = False
+    """The variable holds a token, which the address does not."""
 
 
 @click.command()
@@ -64,7 +67,8 @@ def _say(file: Path, found: list[Found]) -> None:
     for one in found:
         show.line(f"  {one.name}: {one.engine} at {one.url}")
         if one.variable:
-            show.line(f"  export {one.variable}=...   # the password; it is not in the file")
+            what = "a token that reads the buckets" if one.has_token else "the password"
+            show.line(f"  export {one.variable}=...   # {what}; it is not in the file")
     if not found:
         show.line("  nothing to audit was found here; fill in the example under `targets`")
     show.line("next: `tsaudit check`")
@@ -87,12 +91,20 @@ def _given(engine: str, url: str, name: str | None) -> Found:
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}", chosen):
         raise click.BadParameter(f"`{chosen}`: letters, digits, `_`, `.` and `-` only", param_hint="--name")
     if not parts.password or "${" in parts.password:
-        return Found(chosen, engine, url)
-    variable = f"TSAUDIT_{re.sub(r'[^A-Z0-9]', '_', chosen.upper())}_PASSWORD"
+        return _with_token(chosen, url) if engine == "influxdb2" and not parts.password else Found(chosen, engine, url)
+    variable = _variable(chosen, "PASSWORD")
     place = parts.netloc.rpartition("@")[2]
     return Found(
         chosen, engine, urlunsplit(parts._replace(netloc=f"{parts.username}:${{{variable}}}@{place}")), variable
     )
+
+
+def _with_token(name: str, url: str) -> Found:
+    return Found(name, "influxdb2", url, _variable(name, "TOKEN"), has_token=True)
+
+
+def _variable(name: str, what: str) -> str:
+    return f"TSAUDIT_{re.sub(r'[^A-Z0-9]', '_', name.upper())}_{what}"
 
 
 def _name(text: str) -> str:
@@ -120,7 +132,7 @@ def _files(folder: Path) -> Iterator[Found]:
 
 
 def _influxdb() -> Iterator[Found]:
-    """An InfluxDB 1.x on this machine."""
+    """An InfluxDB 1.x or 2.x on this machine."""
     import urllib.error
     import urllib.request
 
@@ -132,6 +144,8 @@ def _influxdb() -> Iterator[Found]:
         return
     if version.lstrip("v").startswith("1."):
         yield Found("influxdb", "influxdb1", _LOCAL_INFLUXDB)
+    elif version.lstrip("v").startswith("2."):
+        yield _with_token("influxdb", _LOCAL_INFLUXDB)
 
 
 def _unique(found: list[Found]) -> list[Found]:
@@ -142,7 +156,7 @@ def _unique(found: list[Found]) -> list[Found]:
         while name in names:
             name, number = f"{one.name}-{number}", number + 1
         names.append(name)
-    return [Found(name, one.engine, one.url, one.variable) for name, one in zip(names, found, strict=True)]
+    return [dataclasses.replace(one, name=name) for name, one in zip(names, found, strict=True)]
 
 
 _TEMPLATE: Final = """\
@@ -188,7 +202,11 @@ _EXAMPLE: Final = """\
 
 
 def _text(found: list[Found]) -> str:
-    targets = "\n".join(f"  - name: {one.name}\n    engine: {one.engine}\n    url: {_quoted(one.url)}" for one in found)
+    targets = "\n".join(
+        f"  - name: {one.name}\n    engine: {one.engine}\n    url: {_quoted(one.url)}"
+        + (f"\n    password: ${{{one.variable}}}" if one.has_token else "")
+        for one in found
+    )
     return _TEMPLATE % {"targets": targets or _EXAMPLE}
 
 
