@@ -75,7 +75,7 @@ class Conversation(http.server.ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, scripted: bool = False) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.url = f"http://127.0.0.1:{self.server_port}"
         self.token = _TOKEN if REAL else "owner"
@@ -90,7 +90,8 @@ class Conversation(http.server.ThreadingHTTPServer):
         self._numbers = itertools.count()
         self._made: list[str] = []
         self._lock = threading.Lock()
-        self._scenes = [Scene()] if REAL else _scenes(name)
+        self._scripted = scripted
+        self._scenes = [Scene()] if REAL or scripted else _scenes(name)
         self._scene = 0
 
     # --- What tests do -------------------------------------------------------------------------------------------
@@ -205,7 +206,7 @@ class Conversation(http.server.ThreadingHTTPServer):
         """Keep what was said, and take away from the server what was made there."""
         for path in reversed(self._made):
             _admin("DELETE", path, must=False)
-        if RECORDS:
+        if RECORDS and not self._scripted:
             module = self._name.split("::")[0]
             scenes = [{"fingerprint": s.fingerprint, "answers": s.answers} for s in self._scenes]
             _recorded.setdefault(module, {})[self._name] = scenes
@@ -249,9 +250,12 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
 
 @contextmanager
-def conversation(name: str) -> Iterator[Conversation]:
-    """`name` is the test's id, or anything that begins with its module's path and `::`."""
-    server = Conversation(name)
+def conversation(name: str, *, scripted: bool = False) -> Iterator[Conversation]:
+    """`name` is the test's id, or anything that begins with its module's path and `::`.
+
+    `scripted`: there is no real server, and no recording; the test's `tampering` says it all.
+    """
+    server = Conversation(name, scripted=scripted)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:

@@ -225,6 +225,34 @@ def test_bucket_is_not_the_default_of_its_database(influxdb2: Conversation) -> N
     assert "SHOW FIELD KEYS" in profile.statements["field_types"]
 
 
+# Line protocol reads a backslash before a quote as an escape: such a name cannot be written.
+HOSTILE = ('"]) |> drop(', "'; DROP MEASUREMENT x; --", 'back\\sl"ash', "${now()}", "https://x // y", "%20/{{ x }}")
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("by_flux", [False, True])
+def test_names_are_hostile(influxdb2: Conversation, name: str, by_flux: bool) -> None:
+    """In the place of every name: what comes back is the row that was written."""
+    tag, field, value = f"t {name}", f"f {name}", f"v {name}"
+    rows = [Row(t, {tag: value, "z": "z"}, {field: float(i)}) for i, t in enumerate(times(4))]
+    bucket = f"b {name}".replace('"', "''")  # the server takes no others
+    dataset = Dataset([Table(name, (tag, "z"), {field: "float"}, rows)], database=bucket)
+    target = write(dataset, "influxdb2", influxdb2)
+    influxdb2.tampering = _without_influxql if by_flux else None
+    profile = collected(target)
+    assert {g.fact for g in profile.gaps} == ({"row_count", "row_sample"} if by_flux else set())
+    (m,) = profile.measurements
+    assert (m.database, m.name, {t.key for t in m.tags}) == (bucket, name, {tag, "z"})
+    assert [(f.key, f.types) for f in m.fields] == [(field, ("float",))]
+    found = m.tag(tag)
+    assert found is not None
+    assert found.sample == (value,)
+    assert by_flux or m.fields[0].sample == ("0", "1", "2", "3")
+    (database,) = profile.databases
+    assert database.series is not None
+    assert database.series.value == 1
+
+
 # --- Answers that are not what they should be --------------------------------------------------------------------
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import re
 import sqlite3
 
 import duckdb
+import pytest
 import urllib3
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.builders import NOW
 from tests.servers import Influxd
 from tsaudit import queries
 from tsaudit.dialect import quote_identifier, quote_text
@@ -44,3 +48,72 @@ def test_names_reach_influxdb_as_they_are(influxd: Influxd, text: str) -> None:
     answer = urllib3.request("POST", f"{influxd.url}/query", fields={"q": statement}).json()
     # The server names the database that it does not have.
     assert answer["results"][0].get("error") == f"database not found: {text}"
+
+
+# --- Every statement to InfluxDB 2.x: what is between its quotes is read back as what was put in -----------------
+
+_INFLUXDB2 = [
+    (fact, language) for fact in queries.query_files("influxdb2") for language in queries.ways("influxdb2", fact)
+]
+_BREAKOUT = st.lists(
+    st.sampled_from(['"', "'", "\\", "\n", "\t", "${", "$", "}", '"]) |> drop(', "'; --", "//", ";", "a", "é"]),
+    min_size=1,
+).map("".join)
+
+
+def _flux_literals(statement: str) -> list[str]:
+    """The string literals of a statement in Flux, read as its specification says.
+
+    https://docs.influxdata.com/flux/v0/spec/lexical-elements/#string-literals
+    """
+    escapes = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\", "$": "$"}
+    found, place = [], 0
+    while (place := statement.find('"', place)) >= 0:
+        text, place = "", place + 1
+        while statement[place] != '"':
+            if statement[place] == "\\":
+                assert statement[place + 1] in escapes
+                text, place = text + escapes[statement[place + 1]], place + 2
+            else:
+                assert not statement.startswith("${", place), "an expression begins"
+                text, place = text + statement[place], place + 1
+        found.append(text)
+        place += 1
+    return found
+
+
+def _influxql_literals(statement: str) -> list[str]:
+    """The quoted names and texts of a statement in InfluxQL."""
+    escapes = {"n": "\n", '"': '"', "'": "'", "\\": "\\"}
+    found = re.findall(r"\"((?:\\.|[^\"\\])*)\"|'((?:\\.|[^'\\])*)'", statement, re.DOTALL)
+    return [re.sub(r"\\(.)", lambda m: escapes[m[1]], name or text, flags=re.DOTALL) for name, text in found]
+
+
+def _json_literals(statement: str) -> list[str]:
+    return [str(value) for value in json.loads(statement)["query"].values()]
+
+
+_READ_BACK = {"flux": _flux_literals, "influxql": _influxql_literals, "json": _json_literals}
+_OWN = {"", "influxdata/influxdb", "_measurement", "_field", "_value", "100"}
+"""Literals of the templates."""
+
+
+@settings(deadline=None, max_examples=30)
+@given(names=st.lists(_TEXT | _HOSTILE | _BREAKOUT, min_size=8, max_size=8))
+@pytest.mark.parametrize(("fact", "language"), _INFLUXDB2)
+def test_names_stay_within_their_quotes_in_every_statement(fact: str, language: str, names: list[str]) -> None:
+    database, measurement, tag, field, value, db, policy, org = names
+    parameters = {
+        "database": database,
+        "measurement": measurement,
+        "tags": [tag],
+        "fields": [field],
+        "series": [{tag: value}],
+        "dbrp": {"database": db, "policy": policy, "default": False},
+        "org": org,
+        "start": NOW,
+        "end": NOW,
+        "limit": 1,
+    }
+    statement = queries.render("influxdb2", fact, language, **parameters)
+    assert set(_READ_BACK[language](statement)) - _OWN <= set(names)
