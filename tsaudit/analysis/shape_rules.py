@@ -131,7 +131,8 @@ def _is_id(value: str) -> bool:
         return True
     found = _PREFIXED.fullmatch(value)
     if found:
-        return is_random(found["rest"])
+        # Half of all hexadecimal ids are not mixed enough to be seen as random by their changes alone.
+        return is_random(found["rest"]) or (len(found["rest"]) >= 8 and _is_short_hex(found["rest"]))
     return bool(_TOKEN.fullmatch(value)) and len(value) >= 10 and is_random(value.replace("-", "").replace("_", ""))
 
 
