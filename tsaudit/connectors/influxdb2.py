@@ -1,8 +1,4 @@
-"""InfluxDB 2.x and InfluxDB Cloud (TSM): REST, Flux and InfluxQL, sent through influxdb-client.
-
-The client's own reading of answers is not used: it prints, takes '' for null, and gives up after 10 s. Of its four
-families of exceptions, ApiException and urllib3's can still occur; both are dealt with in `_translated`.
-"""
+"""InfluxDB 2.x and InfluxDB Cloud (TSM): which of REST, Flux, InfluxQL and /metrics is asked for which fact."""
 
 from __future__ import annotations
 
@@ -10,25 +6,22 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import parse_qs, unquote, urlencode, urlsplit
 
 import pyarrow as pa
-import urllib3
-from influxdb_client.client.influxdb_client import InfluxDBClient
 from influxdb_client.rest import ApiException
-from urllib3.exceptions import HTTPError, ReadTimeoutError
 
 from tsaudit import queries
 from tsaudit.connector import ConnectorError, FactError, Rows
-from tsaudit.influx import annotated_csv, influxql, streaming
+from tsaudit.influx import influxql
 from tsaudit.influx.annotated_csv import Record
+from tsaudit.influx.client2 import Address, Client, Turn
 from tsaudit.profile import Reason
 
 _ENGINE: Final = "influxdb2"
-_GRANT: Final = "give the token read on the bucket, see sql/influxdb2/grants.md"
 _PAGE: Final = 100
 _GAUGES_S: Final = 10.0
 """How often the server brings its metrics up to date."""
@@ -36,7 +29,6 @@ _GAUGE: Final = re.compile(rb'storage_bucket_series_num\{bucket="([0-9a-f]+)"\} 
 _NOT_COLUMNS: Final = frozenset({"_start", "_stop", "_field", "_measurement", "_time", "_value"})
 _TYPES: Final = {"double": "float", "long": "integer", "unsignedLong": "unsigned"}
 """Flux's names of types to InfluxQL's, where they differ."""
-_BUSY: Final = frozenset({429, 503})
 
 
 @contextmanager
@@ -51,9 +43,9 @@ def connect(
     token = password or (unquote(parts.password) if parts.password else "")
     if username or not re.fullmatch(r"[!-~]+", token):
         raise ConnectorError("InfluxDB 2 takes an API token: give it as `password`, and no `username`")
-    address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
-    server = _Server(address, token, settings.get("org", [""])[0], float(options.get("connect_timeout_s", 10.0)))
-    connection = InfluxConnection(server)
+    server = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
+    org, timeout_s = settings.get("org", [""])[0], float(options.get("connect_timeout_s", 10.0))
+    connection = InfluxConnection(_Known(Address(server, token, org, timeout_s)))
     try:
         yield connection
     finally:
@@ -77,14 +69,10 @@ class _Dbrp:
 
 
 @dataclass(slots=True)
-class _Server:
-    """What all connections to it share."""
+class _Known:
+    """What is known of the server, shared by all connections to it."""
 
-    url: str
-    token: str
-    org: str
-    """Empty for all whose buckets the token may read."""
-    connect_timeout_s: float
+    address: Address
     buckets: dict[str, _Bucket] = field(default_factory=dict)
     mappings: dict[str, _Dbrp | None] = field(default_factory=dict)
     """Name of the bucket to what InfluxQL calls it; None where it does not know it."""
@@ -95,13 +83,11 @@ class _Server:
 
 
 @dataclass(slots=True)
-class _Ask:
-    """One question to the connection: what is asked about, until when, and where the bill goes."""
+class _Ask(Turn):
+    """One question to the connection, and what it is about."""
 
     fact: str
     about: Mapping[str, Any]
-    deadline: float
-    rows: Rows
 
     @property
     def bucket(self) -> str:
@@ -111,22 +97,22 @@ class _Ask:
 class InfluxConnection:
     """A pool of HTTP connections, used by one thread."""
 
-    def __init__(self, server: _Server) -> None:
-        self._server = server
-        self._client: Any = InfluxDBClient(server.url, server.token, org=server.org)
-        self.server_version, self._is_cloud = self._ping()
+    def __init__(self, known: _Known) -> None:
+        self._known = known
+        self._client = Client(known.address)
+        self.server_version = self._client.version
 
     def query(self, fact: str, timeout_s: float, **parameters: Any) -> Rows:
         """Run `sql/influxdb2/<fact>.*`, in the way that this server offers; see `connector.Connection`."""
         rows = Rows("", iter(()))
         rows.statements = 0
-        about = parameters | {"org": self._server.org}
-        ask = _Ask(fact, about, time.monotonic() + timeout_s, rows)
+        about = parameters | {"org": self._known.address.org}
+        ask = _Ask(time.monotonic() + timeout_s, rows, fact, about)
         return rows.reading(self._answered(ask, timeout_s))
 
     def reconnect(self) -> InfluxConnection:
         """A further connection to the same server."""
-        return InfluxConnection(self._server)
+        return InfluxConnection(self._known)
 
     def close(self) -> None:
         """Close the connections; a statement that runs on one of them is aborted by the server."""
@@ -141,7 +127,7 @@ class InfluxConnection:
             "database_series": self._database_series,
             "measurements": self._measurements,
         }
-        with self._translated(timeout_s):
+        with self._client.translated(timeout_s):
             yield from own.get(ask.fact, self._by_influxql_or_flux)(ask)
 
     def _databases(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
@@ -149,7 +135,7 @@ class InfluxConnection:
         ask.rows.statement = _shown(request)
         page: list[Any] = [{}] * _PAGE
         while len(page) == _PAGE:
-            page = self._json(request, ask)["buckets"]
+            page = self._client.rest(request, ask)["buckets"]
             names = [bucket["name"] for bucket in page if bucket.get("type") != "system"]
             self._remember(page)
             yield pa.record_batch({"database": pa.array(names, pa.string())})
@@ -170,22 +156,22 @@ class InfluxConnection:
         )
 
     def _database_series(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
-        count = None if self._is_cloud else self._gauge(ask)
+        count = None if self._client.is_cloud else self._gauge(ask)
         if count is None:
-            definition = "tag sets with their fields" if self._is_cloud else "tag sets"
+            definition = "tag sets with their fields" if self._client.is_cloud else "tag sets"
             ask.rows.query = queries.query_name(_ENGINE, ask.fact, "flux")
             ask.rows.scope = f"{definition} of all time, counted by influxdb.cardinality"
             count = self._cardinality(queries.render(_ENGINE, ask.fact, "flux", **ask.about), ask)
         series = pa.array([count], pa.int64())
-        yield pa.record_batch({"series": series, "counts_fields": pa.array([self._is_cloud])})
+        yield pa.record_batch({"series": series, "counts_fields": pa.array([self._client.is_cloud])})
 
     def _gauge(self, ask: _Ask) -> int | None:
         """The series of the bucket by the server's metrics; None where they cannot be read, or not yet."""
         bucket = self._bucket(ask)
         request = json.loads(queries.render(_ENGINE, ask.fact, "json", **ask.about))
-        if time.monotonic() - self._server.gauges[0] >= _GAUGES_S:
-            self._server.gauges = (time.monotonic(), self._read_gauges(request, ask))
-        count = self._server.gauges[1].get(bucket.id)
+        if time.monotonic() - self._known.gauges[0] >= _GAUGES_S:
+            self._known.gauges = (time.monotonic(), self._read_gauges(request, ask))
+        count = self._known.gauges[1].get(bucket.id)
         if count is not None:
             ask.rows.statement = _shown(request)
             ask.rows.query = queries.query_name(_ENGINE, ask.fact, "json")
@@ -194,27 +180,27 @@ class InfluxConnection:
 
     def _read_gauges(self, request: Mapping[str, Any], ask: _Ask) -> dict[str, int]:
         try:
-            found = [_GAUGE.match(line) for line in self._received(request, ask)]
+            found = [_GAUGE.match(line) for line in self._client.lines(request, ask)]
         except ApiException:
             return {}
         return {match[1].decode(): int(float(match[2])) for match in found if match}
 
     def _measurements(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
         ask.rows.statement = queries.render(_ENGINE, "measurements", **ask.about)
-        names = [record.values["_value"] for record in self._flux(ask.rows.statement, ask)]
+        names = [record.values["_value"] for record in self._records(ask.rows.statement, ask)]
         yield pa.record_batch({"measurement": pa.array(names, pa.string())})
 
     def _by_influxql_or_flux(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
-        dbrp = self._dbrp(ask) if self._server.has_influxql else None
+        dbrp = self._dbrp(ask) if self._known.has_influxql else None
         if dbrp and (dbrp.default or ask.fact != "tag_keys"):
             ask.rows.statement = queries.render(_ENGINE, ask.fact, **ask.about, dbrp=dbrp)
             try:
-                yield from _INFLUXQL[ask.fact](self._influxql(ask.rows.statement, ask), ask.about)
+                yield from _INFLUXQL[ask.fact](self._client.series(ask.rows.statement, ask), ask.about)
                 return
             except ApiException as error:
                 if error.status not in (404, 405):
                     raise
-                self._server.has_influxql = False
+                self._known.has_influxql = False
         if ask.fact not in _FLUX:
             raise FactError(Reason.UNSUPPORTED, "rows are read by InfluxQL (/query), which does not know this bucket")
         ask.rows.query = queries.query_name(_ENGINE, ask.fact, "flux")
@@ -222,13 +208,16 @@ class InfluxConnection:
 
     # --- Flux, where InfluxQL does not reach the bucket ----------------------------------------------------------
 
+    def _records(self, statement: str, ask: _Ask) -> Iterator[Record]:
+        return self._client.records(statement, self._bucket(ask).org_id, ask)
+
     def _tag_keys(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
         listed = queries.render(_ENGINE, "measurements", **ask.about)
-        for measurement in [record.values["_value"] for record in self._flux(listed, ask)]:
+        for measurement in [record.values["_value"] for record in self._records(listed, ask)]:
             ask.rows.statement = queries.render(
                 _ENGINE, "tag_keys", "flux", **dict(ask.about) | {"measurement": measurement}
             )
-            keys = [record.values["_value"] for record in self._flux(ask.rows.statement, ask)]
+            keys = [record.values["_value"] for record in self._records(ask.rows.statement, ask)]
             tags = [key for key in keys if key not in _NOT_COLUMNS]
             yield pa.record_batch(
                 {"measurement": pa.array([measurement] * len(tags), pa.string()), "tag": pa.array(tags, pa.string())}
@@ -238,7 +227,7 @@ class InfluxConnection:
         ask.rows.statement = queries.render(_ENGINE, "field_types", "flux", **ask.about)
         found = dict.fromkeys(
             (record.values["_measurement"], record.values["_field"], record.types["_value"])
-            for record in self._flux(ask.rows.statement, ask)
+            for record in self._records(ask.rows.statement, ask)
         )
         rows = [(measurement, key, _TYPES.get(kind, kind)) for measurement, key, kind in found]
         names = ("measurement", "field", "data_type")
@@ -249,7 +238,7 @@ class InfluxConnection:
         ask.rows.statement = queries.render(_ENGINE, "series_listing", "flux", **ask.about)
         listed = 0
         batch: list[Mapping[str, str]] = []
-        for record in self._flux(ask.rows.statement, ask):
+        for record in self._records(ask.rows.statement, ask):
             batch.append(record.values)
             if len(batch) == influxql.CHUNK_ROWS:
                 listed += len(batch)
@@ -257,7 +246,7 @@ class InfluxConnection:
                 batch = []
         yield _tag_sets(batch, tags)
         listed += len(batch)
-        if self._is_cloud:
+        if self._client.is_cloud:
             ask.rows.scope = "as Flux shows them; a series whose field has another type elsewhere is missing"
             return
         path = queries.root() / _ENGINE / "_measurement_series.flux"
@@ -270,17 +259,17 @@ class InfluxConnection:
 
     def _remember(self, buckets: list[Any]) -> None:
         for bucket in buckets:
-            known = self._server.buckets.get(bucket["name"])
+            known = self._known.buckets.get(bucket["name"])
             if known and known.org_id != bucket["orgID"]:
                 detail = f"two organizations have a bucket {bucket['name']}; name one in the URL: ?org=NAME"
                 raise FactError(Reason.FAILED, detail)
-            self._server.buckets[bucket["name"]] = _Bucket(bucket["id"], bucket["orgID"])
+            self._known.buckets[bucket["name"]] = _Bucket(bucket["id"], bucket["orgID"])
 
     def _look_up(self, ask: _Ask) -> dict[str, Any]:
         """The bucket as the server describes it. FactError when it lists none of that name."""
         request = json.loads(queries.render(_ENGINE, "retention", **ask.about))
         ask.rows.statement = _shown(request)
-        buckets = self._json(request, ask)["buckets"]
+        buckets = self._client.rest(request, ask)["buckets"]
         if not buckets:
             detail = f"no bucket {ask.bucket} is visible: there is none, or the token may not read it"
             raise FactError(Reason.FAILED, detail)
@@ -289,19 +278,19 @@ class InfluxConnection:
         return found
 
     def _bucket(self, ask: _Ask) -> _Bucket:
-        if ask.bucket not in self._server.buckets:
+        if ask.bucket not in self._known.buckets:
             self._look_up(ask)
-        return self._server.buckets[ask.bucket]
+        return self._known.buckets[ask.bucket]
 
     def _dbrp(self, ask: _Ask) -> _Dbrp | None:
         """What InfluxQL calls the bucket: a default of its own database, else made by somebody, else virtual."""
-        known = self._server.mappings
+        known = self._known.mappings
         if ask.bucket not in known:
             bucket = self._bucket(ask)
             path = queries.root() / _ENGINE / "_dbrp.json"
             request = json.loads(queries.render_file(path, org_id=bucket.org_id, bucket_id=bucket.id))
             try:
-                listed = self._json(request, ask).get("content") or []
+                listed = self._client.rest(request, ask).get("content") or []
             except ApiException:
                 listed = []
             listed.sort(key=lambda m: (not m["default"], bool(m.get("virtual"))))
@@ -309,117 +298,13 @@ class InfluxConnection:
             known[ask.bucket] = names[0] if names else None
         return known[ask.bucket]
 
-    # --- Sending and receiving -----------------------------------------------------------------------------------
-
-    def _json(self, request: Mapping[str, Any], ask: _Ask) -> Any:
-        body = b"\n".join(self._received(request, ask))
-        try:
-            return json.loads(body)
-        except ValueError as error:
-            raise FactError(Reason.FAILED, "the answer is not JSON; is a proxy in between?") from error
-
-    def _received(self, request: Mapping[str, Any], ask: _Ask) -> Iterator[bytes]:
-        query = [(key, str(value)) for key, value in request["query"].items()]
-        with closing(self._send(request["path"], ask, method=request["method"], query_params=query)) as response:
-            yield from streaming.lines(response, ask.deadline, ask.rows)
-
     def _cardinality(self, statement: str, ask: _Ask, noted: bool = True) -> int:
         if noted:
             ask.rows.statement = statement
-        counts = [int(record.values["_value"]) for record in self._flux(statement, ask)]
+        counts = [int(record.values["_value"]) for record in self._records(statement, ask)]
         if len(counts) != 1:
             raise FactError(Reason.FAILED, "the server does not say how many series there are")
         return counts[0]
-
-    def _flux(self, statement: str, ask: _Ask) -> Iterator[Record]:
-        body = {"query": statement, "type": "flux", "dialect": annotated_csv.DIALECT}
-        org = [("orgID", self._bucket(ask).org_id)]
-        with closing(self._send("/api/v2/query", ask, query_params=org, body=body)) as response:
-            yield from annotated_csv.records(streaming.lines(response, ask.deadline, ask.rows))
-
-    def _influxql(self, statement: str, ask: _Ask) -> Iterator[influxql.Series]:
-        form = {"q": statement} | influxql.PARAMETERS
-        headers = {"Content-Type": "application/x-www-form-urlencoded"}
-        with closing(self._send("/query", ask, post_params=form, header_params=headers)) as response:
-            yield from influxql.read_series(response, ask.deadline, ask.rows, _GRANT)
-
-    def _send(self, path: str, ask: _Ask, *, method: str = "POST", **content: Any) -> urllib3.BaseHTTPResponse:
-        """The answer, its body not yet read. A server that asks to wait is asked again then, if there is time.
-
-        ApiException for any status that is not a success.
-        """
-        while True:
-            left = ask.deadline - time.monotonic()
-            if left <= 0:
-                raise TimeoutError
-            ask.rows.statements += 1
-            timeout_ms = (1000 * min(self._server.connect_timeout_s, left), 1000 * left)
-            try:
-                response: urllib3.BaseHTTPResponse = self._client.api_client.call_api(
-                    path,
-                    method,
-                    **content,
-                    _preload_content=False,
-                    _return_http_data_only=True,
-                    _request_timeout=timeout_ms,
-                )
-                return response
-            except ApiException as error:
-                if error.status not in _BUSY:
-                    raise
-                self._wait(error, ask.deadline)
-
-    def _wait(self, error: ApiException, deadline: float) -> None:
-        headers: Mapping[str, str] = error.headers or {}
-        asked = headers.get("Retry-After", "")
-        said = f"the server is busy or its quota used up (HTTP {error.status})"
-        if not asked.isdecimal():
-            raise FactError(Reason.OVER_BUDGET, said)
-        if int(asked) >= deadline - time.monotonic():
-            raise FactError(Reason.OVER_BUDGET, f"{said}; it asks to wait {asked} s, longer than the audit may")
-        time.sleep(int(asked))
-
-    def _ping(self) -> tuple[str, bool]:
-        """The server's version, and whether it is InfluxDB Cloud. ConnectorError."""
-        url, timeout_ms = self._server.url, round(1000 * self._server.connect_timeout_s)
-        try:
-            response = self._client.api_client.call_api(
-                "/ping", "GET", _preload_content=False, _return_http_data_only=True, _request_timeout=timeout_ms
-            )
-            headers = response.headers
-        except ApiException as error:
-            headers = error.headers or {}
-            if not error.status:
-                raise ConnectorError(f"{url} does not answer ({_line(error)}); is it the right address?") from error
-        except (HTTPError, OSError) as error:
-            raise ConnectorError(
-                f"{url} does not answer ({streaming.words(error)}); is it the right address?"
-            ) from error
-        version, build = headers.get("X-Influxdb-Version"), headers.get("X-Influxdb-Build", "")
-        if version is None:
-            raise ConnectorError(f"{url} answers, but not as InfluxDB")
-        if build.lower().startswith("cloud"):
-            return "Cloud", True
-        if not re.match(r"v?2\.", version):
-            raise ConnectorError(f"{url} is InfluxDB {version}; this engine is for 2.x")
-        return version.removeprefix("v"), False
-
-    @contextmanager
-    def _translated(self, timeout_s: float) -> Iterator[None]:
-        """What goes wrong inside comes out as a FactError."""
-        try:
-            yield
-        except (ReadTimeoutError, TimeoutError) as error:
-            raise streaming.timed_out(timeout_s) from error
-        except ApiException as error:
-            raise _refused(error) from error
-        except (HTTPError, OSError) as error:
-            try:
-                self._ping()
-            except ConnectorError:
-                raise FactError(Reason.UNREACHABLE, f"the server is gone ({streaming.words(error)})") from error
-            detail = f"the connection broke off ({streaming.words(error)}); the server still answers"
-            raise FactError(Reason.FAILED, detail) from error
 
 
 def _tag_sets(records: list[Mapping[str, str]], tags: list[str]) -> pa.RecordBatch:
@@ -430,29 +315,6 @@ def _tag_sets(records: list[Mapping[str, str]], tags: list[str]) -> pa.RecordBat
 def _shown(request: Mapping[str, Any]) -> str:
     query = urlencode(request["query"])
     return f"{request['method']} {request['path']}{'?' + query if query else ''}"
-
-
-def _refused(error: ApiException) -> FactError:
-    """What an HTTP status other than a success means."""
-    text = _line(error)
-    if error.status in (401, 403):
-        return FactError(Reason.DENIED, f"{text} (HTTP {error.status}); {_GRANT}")
-    if error.status in (408, 504):
-        return FactError(Reason.TIMED_OUT, f"the server gave up: {text}")
-    if not error.status:
-        return FactError(Reason.UNREACHABLE, text)
-    if "could not find bucket" in text:
-        text = f"{text}: there is none, or the token may not read it"
-    return FactError(Reason.FAILED, f"{text} (HTTP {error.status})")
-
-
-def _line(error: ApiException) -> str:
-    """What the server says, in a line."""
-    try:
-        text = str(json.loads(error.body)["message"])
-    except (ValueError, KeyError, TypeError):
-        text = str(error.reason or "no reason given")
-    return " ".join(text.split())[:300]
 
 
 _INFLUXQL: Final[Mapping[str, influxql.Reader]] = {
