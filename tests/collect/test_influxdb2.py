@@ -9,6 +9,7 @@ from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
+import urllib3
 
 from tests.builders import DAY, NOW
 from tests.collect.conftest import collected
@@ -16,7 +17,7 @@ from tests.collect.family import SMALL
 from tests.conversations import Answer, Conversation, Tampering
 from tests.databases import Dataset, Row, Table, times, write
 from tsaudit.audit import audit
-from tsaudit.collect import collect
+from tsaudit.collect import collect, reuse
 from tsaudit.config import Target
 from tsaudit.connectors import open_connection
 from tsaudit.profile import FOREVER, Profile, Reason
@@ -60,6 +61,11 @@ def test_token_reads_one_bucket_only(influxdb2: Conversation) -> None:
     assert profile.gaps == ()
     assert _databases(profile) == ["mine"]
     assert profile.measurements[0].rows is not None
+    # It can do no harm: the server refuses to be written to.
+    headers = {"Authorization": f"Token {narrow}"}
+    (bucket,) = urllib3.request("GET", f"{influxdb2.url}/api/v2/buckets?name=mine", headers=headers).json()["buckets"]
+    to = f"{influxdb2.url}/api/v2/write?orgID={bucket['orgID']}&bucket={bucket['id']}"
+    assert urllib3.request("POST", to, body="cpu,host=new ms=1", headers=headers).status == 403
     named = collected(_with(mine, password=narrow, databases=("mine", "other")))
     assert [m.database for m in named.measurements] == ["mine"]
     assert {g.database for g in named.gaps} == {"other"}
@@ -116,6 +122,19 @@ def test_buckets_fill_more_than_a_page(influxdb2: Conversation) -> None:
     profile = collected(_with(targets[0]), wanted=frozenset({"retention"}))
     assert _databases(profile) == names
     assert {c.fact: c.statements for c in profile.costs}["databases"] == 3
+
+
+def test_measurements_that_have_not_moved_are_not_measured_again(
+    influxdb2: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reuse, "utc_now", lambda: NOW)
+    target = write(Dataset([_hosts("a"), _hosts("b")], database="moving"), "influxdb2", influxdb2)
+    before = collected(target)
+    after = collected(target, previous=before, now=NOW + timedelta(hours=1))
+    assert (after.reused, after.measurements) == (2, before.measurements)
+    assert not {c.fact for c in after.costs} & {"series_listing", "row_sample"}
+    write(Dataset([_hosts("a", 7), _hosts("b")], database="moving"), "influxdb2", influxdb2)
+    assert collected(target, previous=before, now=NOW + timedelta(hours=1)).reused == 0
 
 
 # --- How many series ---------------------------------------------------------------------------------------------
