@@ -65,6 +65,12 @@ def schema_drift(case: Case) -> Iterator[Finding]:
         yield _finding(case, change, previous)
 
 
+_FIND_OUT = (
+    "Find out whether it was dropped. If it was not, give the audit the right to read it again; named under "
+    "`databases` of the target, a database that may not be read is reported as not measured."
+)
+
+
 @dataclass(frozen=True, slots=True)
 class _Change:
     subject: Subject
@@ -74,6 +80,8 @@ class _Change:
     did: str
     before: str = "-"
     after: str = "-"
+    fix: str = ""
+    """Empty for the rule's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +109,12 @@ def _databases(old: Profile, new: Profile) -> Iterator[_Change]:
     for name in sorted(before - after):
         if _was_visible(new, name):
             # Servers list what the user may read, so the list alone does not tell a lost right from a deletion.
-            message = f"Database {name} is no longer listed: it was dropped, or the audit lost the right to read it."
-            yield _Change(Subject(name), Severity.WARN, message, "its end", "dropped it", "there", "not listed")
+            message = (
+                f"Database {name} is not visible any more: it was dropped, or the audit lost the right to read it."
+            )
+            yield _Change(
+                Subject(name), Severity.WARN, message, "its end", "dropped it", "there", "not listed", _FIND_OUT
+            )
     for name in sorted(after - before):
         if _was_visible(old, name):
             yield _Change(Subject(name), Severity.INFO, f"Database {name} is new.", "it", "made it", after="new")
@@ -187,7 +199,8 @@ def _finding(case: Case, change: _Change, previous: Profile) -> Finding:
         subject=change.subject,
         severity=change.severity,
         message=change.message,
-        fix=case.fix(
+        fix=change.fix
+        or case.fix(
             what=change.what, did=change.did, measurement=change.subject.measurement or change.subject.database
         ),
         guilty=change.subject.column or None,
