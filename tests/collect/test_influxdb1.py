@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Mapping
@@ -9,6 +10,8 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from tests.builders import DAY, NOW
 from tests.collect.conftest import collected, collected_with
@@ -224,6 +227,43 @@ def test_reader_may_do_all_that_an_audit_needs(influxd_auth: Influxd) -> None:
     assert profile.measurements[0].rows is not None
     with open_connection(target) as connection:
         assert probe(target, connection) == ()
+    # Nothing that the audit does could write: with these rights the server refuses it.
+    reader = {"u": "reader", "p": "it's"}
+    with pytest.raises(AssertionError, match="not authorized to write"):
+        write_lines(url, "mine", iter([f"t,host=c v=2 {minute}"]), **reader)
+    for statement in ("DROP MEASUREMENT t", "DELETE FROM t", "DROP SERIES FROM t WHERE host = 'b'"):
+        with pytest.raises(AssertionError, match="not authorized"):
+            influxql(url, statement, db="mine", **reader)
+
+
+# Line protocol has no way to write a backslash before what it escapes, or at the end.
+_ENDS = re.compile(r"""\\([,= "]|$)""")
+_NAMES = (
+    st.lists(st.sampled_from(["a", "é", '"', "'", "\\", ";", "--", " ", ",", "=", '"]) |> drop(', "'; --", "{{ x }}"]))
+    .map(lambda parts: "n" + "".join(parts))
+    .filter(lambda name: not re.search(_ENDS, name) and not name.endswith(" "))
+)
+
+
+@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(measurement=_NAMES, tag=_NAMES, field=_NAMES, value=_NAMES)
+def test_whatever_it_is_called_comes_back_as_it_was_written(
+    influxd: Influxd, measurement: str, tag: str, field: str, value: str
+) -> None:
+    rows = [Row(at, {f"t{tag}": value}, {f"f{field}": 1.5}) for at in times(2)]
+    table = Table(measurement, (f"t{tag}",), {f"f{field}": "float"}, rows)
+    profile = collected(write(Dataset([table]), "influxdb1", influxd.url))
+    assert profile.gaps == ()
+    (found,) = profile.measurements
+    assert (found.name, [t.key for t in found.tags], [f.key for f in found.fields]) == (
+        measurement,
+        [f"t{tag}"],
+        [f"f{field}"],
+    )
+    assert found.tags[0].sample == (value,)
+    assert found.fields[0].sample == ("1.5",)
+    assert found.rows is not None
+    assert found.rows.value == 2
 
 
 @pytest.mark.parametrize("databases", [(), ("mine",)])
