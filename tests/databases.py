@@ -88,20 +88,21 @@ _numbers = itertools.count()
 
 @runtime_checkable
 class Bucketed(Protocol):
-    """An InfluxDB 2.x that data sets can be written to."""
+    """An InfluxDB 2.x or 3 that data sets can be written to."""
 
     url: str
     token: str
 
     def write(self, dataset: Dataset) -> str:
-        """The name of the bucket that holds it now."""
+        """The name of the bucket or database that holds it now."""
         ...
 
 
 def write(dataset: Dataset, engine: str, where: str | Path | Bucketed, **settings: Any) -> Target:
     """Write the data set and return a target for it.
 
-    `where`: a file for DuckDB and SQLite, a server's URL for InfluxDB 1.x, a conversation for InfluxDB 2.x.
+    `where`: a file for DuckDB and SQLite, a server's URL for InfluxDB 1.x, a conversation for InfluxDB 2.x,
+    a stand-in for InfluxDB 3.
     `settings`: further settings of the target, such as `budget` or `window`.
     """
     databases: tuple[str, ...] = ()

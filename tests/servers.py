@@ -19,6 +19,7 @@ import pytest
 import urllib3
 
 from tests.databases import influxql
+from tests.influxdb3_double import InfluxDB3
 
 ADMIN: Final = ("admin", "admin-secret")
 
@@ -142,6 +143,14 @@ def influxd_auth(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Influxd]:
         user, password = ADMIN
         influxql(server.url, f"CREATE USER {user} WITH PASSWORD '{password}' WITH ALL PRIVILEGES")
         yield server
+
+
+@pytest.fixture(scope="session")
+def influxdb3() -> Iterator[InfluxDB3]:
+    """A stand-in for an InfluxDB 3 Core; shared, so each test writes a database of its own."""
+    server = InfluxDB3()
+    yield server
+    server.stop()
 
 
 def _free_port() -> int:

@@ -39,8 +39,8 @@ def target(request: pytest.FixtureRequest, tmp_path: Path) -> Target:
     where: Any = tmp_path / f"a.{engine}"
     if engine == "influxdb1":
         where = request.getfixturevalue("influxd").url
-    elif engine == "influxdb2":
-        where = request.getfixturevalue("influxdb2")
+    elif engine in ("influxdb2", "influxdb3"):
+        where = request.getfixturevalue(engine)
     return write(Dataset([cpu()]), engine, where)
 
 

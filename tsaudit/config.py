@@ -149,7 +149,7 @@ class Target(Model):
     username: str | None = None
     """Where the engine takes it apart from the address."""
     password: Secret | None = None
-    """As `${NAME}`. For InfluxDB 2 the API token."""
+    """As `${NAME}`. For InfluxDB 2 and 3 the token."""
     databases: tuple[str, ...] = ()
     """Databases, buckets or schemas to audit; empty for all that are not the engine's own."""
     include: tuple[str, ...] = ("*",)

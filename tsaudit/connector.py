@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tsaudit.profile import Reason
@@ -43,6 +44,8 @@ class Rows:
         """The query file below `sql/`, where it was not the normal one for the fact."""
         self.scope = ""
         """What the answer covers or counts, in words, where the engine has several ways to it."""
+        self.since: datetime | None = None
+        """Where the answer begins, if later than asked for: the engine reads no longer window at once."""
         self._batches = batches
 
     def reading(self, batches: Iterator[pa.RecordBatch]) -> Rows:

@@ -23,6 +23,7 @@ AVAILABLE: Final[Mapping[str, tuple[str, str | None]]] = {
     "sqlite": ("tsaudit.connectors.sql", None),
     "influxdb1": ("tsaudit.connectors.influxdb1", None),
     "influxdb2": ("tsaudit.connectors.influxdb2", None),
+    "influxdb3": ("tsaudit.connectors.influxdb3", "influxdb3"),
 }
 """The engines this version can audit: to the module that connects, and the extra that installs its driver.
 
@@ -32,6 +33,12 @@ then break and keep each of them on it.
 
 SQL_ENGINES: Final = frozenset({"duckdb", "sqlite", "postgresql", "influxdb3", "greptimedb", "timestream"})
 INFLUXQL_ENGINES: Final = frozenset({"influxdb1", "influxdb2"})
+
+ONLY_QUERIES: Final = frozenset({"influxdb3"})
+"""Their SQL reads only: nothing is made, renamed or changed by a statement."""
+
+UNINDEXED: Final = frozenset({"influxdb3"})
+"""They keep no index of tag values: however many there are, that alone costs nothing."""
 
 
 def quote_identifier(engine: str, name: str) -> str:

@@ -55,7 +55,8 @@ _ALL: Final = (
         Scope.DATABASE,
         Step.METADATA,
         ("measurement", "column", "data_type", "key_position"),
-        "columns in the order of the table; key_position counts from 1 in the primary key, None outside it",
+        "columns in the order of the table; key_position counts from 1 in the primary key, None outside it; an engine "
+        "that knows tags adds a column `role`: time, tag or field",
     ),
     Fact(
         "tag_keys",

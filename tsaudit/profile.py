@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import enum
 import fnmatch
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
@@ -454,6 +455,12 @@ class Profile:
         """Whether every measurement of the database, or of the target, that was to be looked at is in here."""
         gaps = (g for g in self.gaps if g.fact == "measurements" and g.measurement is None)
         return not any(database is None or g.database in (None, database) for g in gaps)
+
+    @property
+    def edition(self) -> str:
+        """The product among those of one engine, such as `Core` or `Cloud Serverless`; empty where it has no name."""
+        named = re.match(r"[A-Za-z ]*", self.server_version)
+        return named[0].strip() if named else ""
 
     @property
     def series(self) -> int | None:

@@ -64,6 +64,8 @@ class Column:
     data_type: str
     key_position: int | None = None
     """From 1 in the primary or unique key; None outside it."""
+    role: Role | None = None
+    """What the engine itself says that the column is for; None where it does not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,9 +141,9 @@ def assign(
 ) -> list[Assigned]:
     """The role of every column, in the order of the table.
 
-    In this order: the configuration, the table's key, what the column was in the profile before (as long as its type
-    is the same), its type, its values. `values` holds what a sample says of text columns; one that is missing there
-    counts as a tag.
+    In this order: the configuration, what the engine says, the table's key, what the column was in the profile before
+    (as long as its type is the same), its type, its values. `values` holds what a sample says of text columns; one that
+    is missing there counts as a tag.
     """
     name = time.name if time else None
     key = _key_members(columns, name)
@@ -151,7 +153,7 @@ def assign(
         if column.name == name:
             assigned.append(Assigned(column, Role.TIME, "the time column"))
             continue
-        found = _by_configuration(column, chosen) or _by_key(column, key)
+        found = _by_configuration(column, chosen) or _by_engine(column) or _by_key(column, key)
         found = found or before.get((column.name, column.data_type))
         role, reason = found or _by_type_and_values(column, values.get(column.name))
         assigned.append(Assigned(column, role, reason))
@@ -177,6 +179,10 @@ def _by_configuration(column: Column, chosen: Columns | None) -> tuple[Role, str
     if column.name in chosen.tags:
         return Role.TAG, _CONFIGURED
     return (Role.FIELD, _CONFIGURED) if column.name in chosen.fields else None
+
+
+def _by_engine(column: Column) -> tuple[Role, str] | None:
+    return None if column.role is None else (column.role, f"the engine keeps it as a {column.role}")
 
 
 def _key_members(columns: Sequence[Column], time: str | None) -> frozenset[str]:

@@ -52,7 +52,7 @@ class Threshold:
     source: str
     """A vendor's page, or `house judgement: ...` with the reasoning."""
     engines: Mapping[str, tuple[float, str]] = field(default_factory=dict)
-    """Engine to (default there, its source)."""
+    """Engine to (default there, its source); `engine edition` where it differs between products of one engine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +71,14 @@ class LimitPolicy:
 
 
 def resolve_limit(
-    rule_name: str, threshold: Threshold, engine: str, policy: LimitPolicy, measurement: str | None = None
+    rule_name: str,
+    threshold: Threshold,
+    engine: str,
+    policy: LimitPolicy,
+    measurement: str | None = None,
+    edition: str = "",
 ) -> Limit:
-    """The limit that applies, and who set it: measurement, target, plan, everywhere, engine, default."""
+    """The limit that applies, and who set it: measurement, target, plan, everywhere, edition, engine, default."""
     name = f"{rule_name}.{threshold.name}"
 
     def limit(value: float, origin: str, source: str = threshold.source) -> Limit:
@@ -90,9 +95,10 @@ def resolve_limit(
         return limit(value, f"plan {policy.plan_name}", source)
     if name in policy.everywhere:
         return limit(policy.everywhere[name], "all targets", "set in tsaudit.yaml")
-    if engine in threshold.engines:
-        value, source = threshold.engines[engine]
-        return limit(value, f"engine {engine}", source)
+    for name_of_engine in (f"{engine} {edition}", engine):
+        if name_of_engine in threshold.engines:
+            value, source = threshold.engines[name_of_engine]
+            return limit(value, f"engine {name_of_engine}", source)
     return limit(threshold.default, "default")
 
 
@@ -113,7 +119,7 @@ class Case:
         """The named threshold as it applies to the measurement, or to the target."""
         found = next(t for t in self.rule.thresholds if t.name == threshold)
         name = measurement.name if measurement else None
-        return resolve_limit(self.rule.name, found, self.profile.engine, self.policy, name)
+        return resolve_limit(self.rule.name, found, self.profile.engine, self.policy, name, self.profile.edition)
 
     def usual(self, name: str, subject: Subject) -> tuple[Point, ...]:
         """The figure's values before today, oldest first, without this rule's known incidents that came and went."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from tsaudit.dialect import INFLUXQL_ENGINES, quote_flux
+from tsaudit.dialect import INFLUXQL_ENGINES, ONLY_QUERIES, quote_flux
 from tsaudit.profile import Measurement
 from tsaudit.rule import Case
 
@@ -25,6 +25,8 @@ def rename(case: Case, measurement: Measurement, name: str, new: str) -> str:
     is_column = name in measurement.columns
     if case.profile.engine == "influxdb2":
         return _renamed(measurement, name if is_column else "", new)
+    if case.profile.engine in ONLY_QUERIES:
+        return f"write under {target} from now on; no statement renames {table}: read its rows and write them back."
     if case.profile.engine not in INFLUXQL_ENGINES:
         return f"ALTER TABLE {table} RENAME {f'COLUMN {case.quoted([name])} ' if is_column else ''}TO {target};"
     if not is_column:

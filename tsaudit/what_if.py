@@ -117,7 +117,7 @@ def _live(asker: Asker, name: str, change: Change, database: str | None, with_co
 
     list_tag_sets(asker, draft, also=take_in)
     left, how = (counter.left, _live_how(counter.left)) if draft.tag_sets else (None, _why(asker, "series_listing"))
-    if left and (which := scope(asker, draft)):
+    if left and (which := scope(asker, draft, "series_listing")):
         how += f": {which}"
     found, found_how = None, "not measured: rows are read only when asked for"
     if with_collisions:

@@ -138,7 +138,10 @@ def test_init_when_the_address_holds_a_password_keeps_it_out(monkeypatch: pytest
     [
         (["--engine", "sqlite"], "`--engine` and `--url` go together"),
         (["--name", "x"], "`--name` needs `--engine` and `--url`"),
-        (["--engine", "influx", "--url", "x"], "`influx` cannot be audited, did you mean influxdb1 or influxdb2?"),
+        (
+            ["--engine", "influx", "--url", "x"],
+            "`influx` cannot be audited, did you mean influxdb1 or influxdb2 or influxdb3?",
+        ),
         (["--engine", "sqlite", "--url", "x", "--name", "a b"], "`a b`: letters, digits"),
         (["--engine", "influxdb1", "--url", "http://[::1"], "is no address: Invalid IPv6 URL"),
         (["--config", "no/such/folder/t.yaml"], "No such file or directory"),

@@ -11,6 +11,7 @@ import pytest
 from tests.builders import DAY, NOW
 from tests.conversations import Conversation
 from tests.databases import Bucketed, Dataset, write
+from tests.influxdb3_double import InfluxDB3
 from tests.servers import Influxd
 from tsaudit.collect import collect
 from tsaudit.config import Target
@@ -78,6 +79,9 @@ def _writer(engine: str, request: pytest.FixtureRequest, folder: Path) -> Writer
     if engine == "influxdb2":
         conversation: Conversation = request.getfixturevalue("influxdb2")
         return _Writer(engine, lambda: conversation)
+    if engine == "influxdb3":
+        stand_in: InfluxDB3 = request.getfixturevalue("influxdb3")
+        return _Writer(engine, lambda: stand_in)
     # The file is named like the schema in it, which makes `main.x` ambiguous for DuckDB.
     return _Writer(engine, lambda: folder / f"main.{engine}")
 

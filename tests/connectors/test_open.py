@@ -36,7 +36,7 @@ def test_every_available_engine_has_a_name_and_queries() -> None:
 
 
 def test_engine_is_not_available() -> None:
-    assert "did you mean `influxdb" in _message("influxdb3", "http://localhost:8086")
+    assert "this version audits duckdb" in _message("mongodb", "mongodb://localhost")
     assert "this version audits duckdb, sqlite, influxdb1" in _message("timestream", "x")
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.builders import NOW
 from tsaudit import queries
-from tsaudit.dialect import AVAILABLE
+from tsaudit.dialect import AVAILABLE, INFLUXQL_ENGINES
 from tsaudit.facts import FACTS
 
 FILES = [
@@ -91,7 +91,7 @@ def test_missing_parameter_is_an_error(engine: str) -> None:
     import jinja2
 
     with pytest.raises(jinja2.UndefinedError):
-        queries.render(engine, "measurements" if engine.startswith("influxdb") else "columns")
+        queries.render(engine, "tag_keys" if engine in INFLUXQL_ENGINES else "columns")
 
 
 def test_epoch_is_exact_to_the_microsecond() -> None:

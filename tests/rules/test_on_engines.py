@@ -15,6 +15,7 @@ import pytest
 from tests.builders import DAY, NOW
 from tests.conversations import Conversation
 from tests.databases import Dataset, influxql, write
+from tests.influxdb3_double import InfluxDB3
 from tests.rules.cases import Case, History
 from tests.servers import Influxd
 from tsaudit.audit import audit, required_facts
@@ -61,6 +62,9 @@ def collected(request: pytest.FixtureRequest, tmp_path: Path) -> Collector:
             conversation: Conversation = request.getfixturevalue("influxdb2")
             named = dataclasses.replace(dataset, database=dataset.database or "rules")
             target = write(named, engine, conversation)
+        elif engine == "influxdb3":
+            stand_in: InfluxDB3 = request.getfixturevalue("influxdb3")
+            target = write(dataclasses.replace(dataset, database=dataset.database or name), engine, stand_in)
         else:
             target = write(dataset, engine, tmp_path / f"{next(_numbers)}.db")
         day = DAY if previous is None else previous.day + timedelta(days=1)

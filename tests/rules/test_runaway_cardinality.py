@@ -11,6 +11,7 @@ import pytest
 from tests.builders import DAY, a_count, a_field, a_measurement, a_profile, a_source, a_tag
 from tests.rules.cases import Case, dataset, history_of, hosts, judge, table
 from tsaudit.audit import audit
+from tsaudit.dialect import UNINDEXED
 from tsaudit.finding import Outcome, RuleResult, Severity, Subject
 from tsaudit.profile import Arrivals, Database, Dependency, Profile, SeriesSince, TagSets, ValuesOverTime
 from tsaudit.rule import LimitPolicy
@@ -20,14 +21,29 @@ from tsaudit.timeline import Episode, Point, Timeline
 DOUBLING = tuple(1.08 ** (i - 40) for i in range(40))
 FLAT = (1.0,) * 40
 
+_GROWING = dataset(table("requests", [h | {"user": f"u{i}"} for i, h in enumerate(hosts(150))]))
+
 CASES = (
     Case(
-        breaks=dataset(table("requests", [h | {"user": f"u{i}"} for i, h in enumerate(hosts(150))])),
-        keeps=dataset(table("requests", [h | {"user": f"u{i}"} for i, h in enumerate(hosts(150))])),
+        breaks=_GROWING,
+        keeps=_GROWING,
         subject=Subject("", "requests"),
         severity=Severity.CRITICAL,
         guilty="user",
+        engines=rule.engines - UNINDEXED,
         limits={"runaway-cardinality.min_series": 100, "high-series-cardinality.max_series": 300},
+        history=lambda profile: history_of(profile, DOUBLING, "user"),
+        quiet_history=lambda profile: history_of(profile, FLAT),
+    ),
+    # Where tag values are in no index their growth is information.
+    Case(
+        breaks=_GROWING,
+        keeps=_GROWING,
+        subject=Subject("", "requests"),
+        severity=Severity.INFO,
+        guilty="user",
+        engines=UNINDEXED,
+        limits={"runaway-cardinality.min_series": 100},
         history=lambda profile: history_of(profile, DOUBLING, "user"),
         quiet_history=lambda profile: history_of(profile, FLAT),
     ),

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from tests.builders import a_count, a_measurement, a_profile
 from tests.rules.cases import Case, dataset, history_of, hosts, judge, table
+from tsaudit.dialect import INFLUXQL_ENGINES
 from tsaudit.finding import Outcome, Severity, Subject
 from tsaudit.profile import FOREVER, Database, Forever, Profile, Retention
 from tsaudit.rules.unbounded_retention import unbounded_retention as rule
@@ -19,6 +20,7 @@ CASES = (
         breaks=dataset(table("raw", hosts(120))),
         keeps=dataset(table("raw", hosts(120)), retention=LONG),
         subject=Subject(""),
+        engines=INFLUXQL_ENGINES,  # that count the series of a database
         history=lambda profile: history_of(profile, GROWING),
         quiet_history=lambda profile: history_of(profile, GROWING),
         limits={"unbounded-retention.min_series": 100},

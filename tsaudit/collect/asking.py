@@ -54,6 +54,8 @@ class Asker:
         self._costs: dict[str, Cost] = {}
         self._ways: dict[tuple[str, str | None, str | None], tuple[str, str]] = {}
         """(fact, database, measurement) to query file and scope, of answers that did not come the normal way."""
+        self._since: dict[tuple[str, str | None, str | None], datetime] = {}
+        """The same to where an answer begins that does not cover the whole window."""
         self._reasons: dict[tuple[str, str | None, str | None], Reason] = {}
         self._lock = threading.Lock()
         self._gone = ""
@@ -76,6 +78,10 @@ class Asker:
         """Where a figure had by this fact's query, about the measurement or database, comes from."""
         query, own_scope = self._ways.get((fact, database, measurement), ("", ""))
         return Source(query or query_name(self.target.engine, fact), how, self.now, scope or own_scope)
+
+    def window_of(self, fact: str, database: str, measurement: str) -> Window:
+        """What the answer covers: the window, or the part of it that the engine read at once."""
+        return Window(self._since.get((fact, database, measurement), self.window.start), self.window.end)
 
     def ask(
         self,
@@ -181,6 +187,9 @@ class Asker:
             finally:
                 rows.close()
                 bill(0, rows.bytes, rows.statements)
+        if rows.since is not None:
+            with self._lock:
+                self._since[fact, parameters["database"], parameters["measurement"]] = rows.since
         if rows.query or rows.scope:
             with self._lock:
                 self._ways[fact, parameters["database"], parameters["measurement"]] = (rows.query, rows.scope)

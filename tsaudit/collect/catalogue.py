@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.draft import Draft
 from tsaudit.facts import FACTS
-from tsaudit.profile import FOREVER, Count, Database, Field, Measurement, Reason, Retention, Tag
+from tsaudit.profile import FOREVER, Count, Database, Field, Measurement, Reason, Retention, Role, Tag
 from tsaudit.roles import Column, TimeColumn, TimeKind
 
 if TYPE_CHECKING:
@@ -108,7 +108,8 @@ def _described(asker: Asker, database: str, asked: frozenset[str]) -> dict[str, 
     if "columns" in asked:
         rows = _rows(asker, "columns", database)
         for row in rows or ():
-            column = Column(row["column"], row["data_type"], row["key_position"])
+            said = row.get("role")
+            column = Column(row["column"], row["data_type"], row["key_position"], Role(said) if said else None)
             draft(row).columns += (column,)
         return None if rows is None else drafts
     tags, fields = _rows(asker, "tag_keys", database), _rows(asker, "field_types", database)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from tsaudit.profile import Arrivals, Count, Field, Measurement, Role, RowPatterns, Tag, TagSets
+from tsaudit.profile import Arrivals, Count, Field, Measurement, Role, RowPatterns, Tag, TagSets, Window
 from tsaudit.roles import Column, TimeColumn
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ class Draft:
     tag_sets: TagSets | None = None
     arrivals: Arrivals | None = None
     row_patterns: RowPatterns | None = None
+    listing_window: Window | None = None
+    """What the listing of its tag sets covers; None before there is one."""
     first_time: datetime | None = None
     last_time: datetime | None = None
     fingerprint: str = ""

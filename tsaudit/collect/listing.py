@@ -53,24 +53,31 @@ def list_tag_sets(
     statement = asker.ask(fact, consume, **draft.about, limit=most + 1)
     draft.some_series = kept.series()
     if draft.note(fact, statement):
-        source = asker.source(fact, scope=scope(asker, draft), database=draft.database, measurement=draft.name)
+        source = asker.source(fact, scope=scope(asker, draft, fact), database=draft.database, measurement=draft.name)
         of_series = source if counter.sampled is None else _of_sample(source, counter.sampled)
         draft.series = Count(counter.series.value, of_series, counter.series.standard_error)
         draft.tag_sets = counter.tag_sets(of_series)
         columns = counter.columns()
         draft.tags = tuple(_described(tag, columns[tag.key], source, of_series) for tag in draft.tags)
+        draft.listing_window = asker.window_of(fact, draft.database, draft.name)
         if then:
             then(draft, counter)
 
 
-def scope(asker: Asker, draft: Draft) -> str:
+def scope(asker: Asker, draft: Draft, fact: str) -> str:
     """Which rows a statement about a SQL table covers, in words; empty where an index knows all series."""
     if not draft.columns:
         return ""
     if draft.time is None:
         return "all rows: the table has no time column"
-    start, end = asker.window.start, asker.window.end
-    return f"rows from {start:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M} UTC"
+    return f"rows {interval(asker, draft, fact)}"
+
+
+def interval(asker: Asker, draft: Draft, fact: str) -> str:
+    """From when to when the fact's answer tells of rows, in words."""
+    window = asker.window_of(fact, draft.database, draft.name)
+    text = f"from {window.start:%Y-%m-%d %H:%M} to {window.end:%Y-%m-%d %H:%M} UTC"
+    return text if window == asker.window else f"{text}, as many as the server reads at once"
 
 
 def _of_sample(source: Source, sampled: int) -> Source:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.draft import Draft
-from tsaudit.collect.listing import scope
+from tsaudit.collect.listing import interval, scope
 from tsaudit.profile import Count, How, Ratio, Reason, Role, Source
 from tsaudit.roles import TimeKind
 
@@ -38,7 +38,7 @@ def count_nulls(asker: Asker, draft: Draft) -> None:
     if not draft.note(fact, asker.ask(fact, consume, **draft.about)):
         return
     rows, first, last, *counts = found
-    source = asker.source(fact, scope=scope(asker, draft))
+    source = asker.source(fact, scope=scope(asker, draft, fact))
     draft.rows = Count(rows, source)
     kind = draft.time.kind if draft.time else None
     draft.first_time, draft.last_time = instant(first, kind), instant(last, kind)
@@ -118,7 +118,7 @@ def _complete(asker: Asker, draft: Draft) -> bool:
 def sample_source(asker: Asker, draft: Draft) -> Source:
     """Where figures had from the rows read come from; needs rows."""
     assert draft.sample is not None
-    window = f"from {asker.window.start:%Y-%m-%d %H:%M} to {asker.window.end:%Y-%m-%d %H:%M} UTC"
+    window = interval(asker, draft, "row_sample")
     if draft.time is None:
         window = "whatever their time: the table has no time column"
     rows = draft.sample.num_rows

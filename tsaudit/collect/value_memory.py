@@ -70,7 +70,8 @@ class Comparison:
     def _listing_days(self, draft: Draft) -> int | None:
         """How many days of data the listing covers; None for all that was ever written."""
         if draft.columns:
-            return _days(self.window.end - self.window.start) if draft.time else None
+            window = draft.listing_window or self.window
+            return _days(window.end - window.start) if draft.time else None
         policies = self.databases[draft.database].retention or ()
         kept = [p.duration_s + (p.partition_s or 0) for p in policies if p.duration_s != FOREVER]
         # A partition goes as a whole, once the newest of its rows is old enough.

@@ -22,6 +22,7 @@ def open_connection(target: Target) -> AbstractContextManager[Connection]:
         password=target.password.get_secret_value() if target.password else None,
         options={
             "engine": target.engine,
+            "databases": target.databases,
             "connect_timeout_s": min(10.0, target.budget.statement_timeout_s),
         },
     )

@@ -32,6 +32,10 @@ _VAGUE = frozenset({"id", "model", "name", "type", "kind", "version", "serial", 
             "Write one {role} per attribute: {example} instead of {key}={value}. "
             "Telegraf splits it on the way in with processors.regex or processors.strings."
         ),
+        "influxdb3": (
+            "Write one {role} per attribute: {example} instead of {key}={value}. "
+            "Telegraf splits it on the way in with processors.regex or processors.strings."
+        ),
         "sql": (
             "Give each attribute a column and fill it from {key}:\n{statements}\n"
             "Then write them apart and drop {key}:\n"

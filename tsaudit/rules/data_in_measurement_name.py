@@ -26,7 +26,11 @@ if TYPE_CHECKING:
         "influxql": (
             "Write {after} instead of {before}.{template} Names that are no longer written go with "
             "DROP MEASUREMENT {first:q} (and the others) once they are not needed."
-        )
+        ),
+        "influxdb3": (
+            "Write {after} instead of {before}.{template} Delete the tables that are no longer written, {first} and "
+            "the others, once they are not needed: influxdb3 delete table."
+        ),
     },
 )
 def data_in_measurement_name(case: Case) -> Iterator[Finding]:

@@ -35,6 +35,10 @@ _AS_WRITTEN = {"integer": "42i", "float": "42.5", "boolean": "true", "time": "17
             "name "
             "({new}), or from the begin of a new shard on; otherwise points are refused with a type conflict."
         ),
+        "influxdb3": (
+            "Write {field} as {kind}: {field}={written}. A column keeps its type, so write under a new name ({new}); a "
+            "write that brings another type is refused."
+        ),
         "duckdb": "ALTER TABLE {measurement:q} ALTER COLUMN {field:q} TYPE {type};",
         "sqlite": (
             "ALTER TABLE {measurement:q} ADD COLUMN {new:q} {type};\nUPDATE {measurement:q} SET {new:q} = "

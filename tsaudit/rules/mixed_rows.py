@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from tsaudit.dialect import ONLY_QUERIES
 from tsaudit.finding import Evidence, Finding, Severity
 from tsaudit.phrases import listed, many, number, percent
 from tsaudit.profile import Measurement, RowPatterns
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
         ),
     ),
     fixes={
+        "influxdb3": (
+            "Write what means the same under one name{renaming}; where the kinds have little in common, give each a "
+            "table of its own. Stored rows: read each kind and write it there.\n{split}"
+        ),
         "sql": (
             "Write what means the same under one name{renaming}; where the kinds have little in common, give each a "
             "table of its own:\n{split}"
@@ -128,7 +133,7 @@ def _renaming(pairs: Sequence[Renaming]) -> str:
 
 
 def _split(case: Case, measurement: Measurement, divided: Groups, kinds: Sequence[Group]) -> str:
-    """A statement per kind that copies its rows into a table of its own."""
+    """A statement per kind that copies its rows into a table of its own, or reads them where none can copy."""
     time = [measurement.time_column] if measurement.time_column else []
     table = case.quoted([measurement.name])
     statements = []
@@ -136,5 +141,8 @@ def _split(case: Case, measurement: Measurement, divided: Groups, kinds: Sequenc
         columns = case.quoted([*time, *divided.common, *group.columns])
         name = case.quoted([f"{measurement.name}_{group.columns[0]}"])
         filled = " OR ".join(f"{case.quoted([column])} IS NOT NULL" for column in group.columns)
-        statements.append(f"CREATE TABLE {name} AS SELECT {columns} FROM {table} WHERE {filled};")  # noqa: S608 -- shown, never run
+        rows = f"SELECT {columns} FROM {table} WHERE {filled};"  # noqa: S608 -- shown, never run
+        statements.append(
+            f"for {name}: {rows}" if case.profile.engine in ONLY_QUERIES else f"CREATE TABLE {name} AS {rows}"
+        )
     return "\n".join(statements)

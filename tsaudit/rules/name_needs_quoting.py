@@ -29,6 +29,10 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
             "{measurement:q}. "
             "Stored data: {renames}"
         ),
+        "influxdb3": (
+            "Write under plain names ({plain}). Until then quote them in every query: SELECT {quoted} FROM "
+            "{measurement:q}. Stored rows keep their names: read them and write them back."
+        ),
         "sql": "Rename them:\n{renames}\nUntil then quote them in every query: SELECT {quoted} FROM {measurement:q};",
     },
 )
@@ -55,6 +59,7 @@ def name_needs_quoting(case: Case) -> Iterator[Finding]:
     ## References
 
     - Keywords and special characters: https://docs.influxdata.com/influxdb3/cloud-serverless/write-data/best-practices/schema-design/#avoid-keywords-and-special-characters
+    - InfluxDB 3's SQL keywords: https://docs.influxdata.com/influxdb3/core/reference/sql/#keywords
     - InfluxQL keywords: https://docs.influxdata.com/influxdb/v1/query_language/spec/#keywords
     - SQLite keywords: https://www.sqlite.org/lang_keywords.html
     - DuckDB keywords: https://duckdb.org/docs/stable/sql/keywords_and_identifiers
@@ -73,10 +78,17 @@ def name_needs_quoting(case: Case) -> Iterator[Finding]:
 
 @functools.cache
 def keywords(engine: str) -> frozenset[str]:
-    """Words of the engine's query language that cannot be names without quotes, in lower case."""
-    name = "influxql" if engine in INFLUXQL_ENGINES else engine
-    text = resources.files("tsaudit.analysis").joinpath("keywords", f"{name}.txt").read_text(encoding="utf-8")
-    return frozenset(line for line in text.splitlines() if line and not line.startswith("#"))
+    """Words of the engine's query languages that cannot be names without quotes, in lower case."""
+    files = [resources.files("tsaudit.analysis").joinpath("keywords", f"{name}.txt") for name in _languages(engine)]
+    lines = [line for file in files for line in file.read_text(encoding="utf-8").splitlines()]
+    return frozenset(line for line in lines if line and not line.startswith("#"))
+
+
+def _languages(engine: str) -> tuple[str, ...]:
+    """The files with the keywords of the languages that the engine's users query in."""
+    if engine in INFLUXQL_ENGINES:
+        return ("influxql",)
+    return ("influxdb3", "influxql") if engine == "influxdb3" else (engine,)
 
 
 def _reason(name: str, reserved: frozenset[str]) -> str:

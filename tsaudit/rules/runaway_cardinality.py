@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING
 
+from tsaudit.dialect import UNINDEXED
 from tsaudit.finding import Evidence, Finding, Forecast, Limit, Severity, Subject
 from tsaudit.growth_cause import cause_of
 from tsaudit.phrases import many, number, percent
@@ -56,6 +57,12 @@ if TYPE_CHECKING:
             "Find what writes new values of {tag}:\nSELECT {tag:q}, count(*) FROM {measurement:q} GROUP BY 1 ORDER "
             "BY 2 LIMIT 20;\n"
             "Then keep it out of the key, or write coarser values."
+        ),
+        "influxdb3": (
+            "Nothing has to be done for the storage. Where queries group by {tag}, or a last value or distinct value "
+            "cache holds it, they need memory for each value; find what writes new ones:\n"
+            "SELECT {tag:q}, count(*) FROM {measurement:q} WHERE time >= now() - INTERVAL '1 day' GROUP BY {tag:q} "
+            "ORDER BY 2 LIMIT 20"
         ),
     },
 )
@@ -135,16 +142,19 @@ def _judge(case: Case, subject: Subject, series: int | None, measurement: Measur
 
     if series is None or series < case.limit("min_series", measurement).value:
         return None
-    limit = series_limit(case, measurement)
+    limit = None if case.profile.engine in UNINDEXED else series_limit(case, measurement)
     points = (*case.usual("series", subject), Point(case.profile.day, series))
     if len(points) < 2:
         return None
     days, values = [p.day for p in points], [p.value for p in points]
     judged = growth.judge(days, values)
     # History counts tag sets; a limit that counts fields too is that much nearer.
-    reached = limit.value / _fields_per_series(case, subject)
-    course = _Course(judged, growth.forecast(days, values, reached), _before(points, judged), points[-1])
+    reached = limit.value / _fields_per_series(case, subject) if limit else None
+    forecast = growth.forecast(days, values, reached) if reached else None
+    course = _Course(judged, forecast, _before(points, judged), points[-1])
     severity = _severity(case, course, measurement)
+    if severity and limit is None:
+        severity = Severity.INFO
     return _finding(case, subject, limit, course, severity, measurement) if severity else None
 
 
@@ -183,7 +193,7 @@ def _severity(case: Case, course: _Course, measurement: Measurement | None) -> S
 def _finding(
     case: Case,
     subject: Subject,
-    limit: Limit,
+    limit: Limit | None,
     course: _Course,
     severity: Severity,
     measurement: Measurement | None,
@@ -231,13 +241,13 @@ def _pace(course: _Course) -> Iterator[Evidence]:
         yield Evidence("course", "linear or exponential, undecided")
 
 
-def _message(course: _Course, limit: Limit, since: date, blame: str) -> str:
+def _message(course: _Course, limit: Limit | None, since: date, blame: str) -> str:
     verb = "jumped" if course.growth.kind == "step" else "grew"
     parts = [f"Series {verb} from {number(course.before.value)} to {number(course.now.value)} since {since}"]
     if course.growth.growth_per_day:
         parts[0] += f", {percent(course.growth.growth_per_day)} a day"
     parts += [blame] if blame else []
-    parts += [_when(course.forecast, limit)] if course.forecast and course.forecast.days is not None else []
+    parts += [_when(course.forecast, limit)] if limit and course.forecast and course.forecast.days is not None else []
     if course.growth.provisional:
         parts.append("provisional, as history is short")
     return "; ".join(parts) + "."

@@ -25,6 +25,11 @@ _ROLES = _STRUCTURE | {"row_sample"}
             "If {what} was not meant, stop the writer that {did}. What is no longer written stays until its shards "
             "expire; see where it still is: SHOW SERIES FROM {measurement:q}; SHOW FIELD KEYS FROM {measurement:q}"
         ),
+        "influxdb3": (
+            "If {what} was not meant, stop the writer that {did}: a write may bring any new table or column. What is "
+            "no longer written stays in the catalogue until the table is deleted; see what is there: "
+            "SHOW COLUMNS FROM {measurement:q}"
+        ),
         "sql": (
             "If {what} was not meant, find the migration or writer that {did}, and compare with the declared schema: "
             "DESCRIBE {measurement:q}; (SQLite: PRAGMA table_info({measurement:q});)"

@@ -38,12 +38,17 @@ from tsaudit.timeline import Point
         Threshold("min_fields", 3, "fields", "house judgement: with fewer there is little to split"),
     ),
     fixes={
+        "influxdb3": (
+            "Write rows that fill different columns to tables of their own, such as {part:q}. Read what has to be "
+            "kept, SELECT {key}, {sparse} FROM {table:q} WHERE {condition}, and write it there: {first} cannot be "
+            "dropped from a table. If the fields belong to one source, write them with one timestamp."
+        ),
         "any": (
             "Give rows that fill different columns tables of their own, e.g. "
             "CREATE TABLE {part:q} AS SELECT {key}, {sparse} FROM {table:q} WHERE {condition}; then "
             "ALTER TABLE {table:q} DROP COLUMN {first}; for each of them. If the fields belong to one source, write "
             "them with one timestamp."
-        )
+        ),
     },
 )
 def sparse_table(case: Case) -> Iterator[Finding]:

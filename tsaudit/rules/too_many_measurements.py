@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tsaudit.finding import Evidence, Finding, Severity, Subject
+from tsaudit.finding import Evidence, Finding, Limit, Severity, Subject
 from tsaudit.phrases import listed, number, percent
 from tsaudit.rule import Case, Threshold, rule
 
 if TYPE_CHECKING:
     from tsaudit.analysis.shapes import NameFamily
+
+_INFLUXDB3 = "https://docs.influxdata.com/influxdb3"
 
 
 @rule(
@@ -21,12 +23,29 @@ if TYPE_CHECKING:
     requires={"measurements"},
     thresholds=(
         Threshold("max_measurements", 1_000, "measurements", "house judgement: more than anybody can know by name"),
+        Threshold(
+            "engine_measurements",
+            0,
+            "measurements",
+            "house judgement: 0 stands for an engine that documents no limit",
+            {
+                "influxdb3 Core": (2_000, f"{_INFLUXDB3}/core/admin/databases/#table-limit"),
+                "influxdb3 Enterprise": (10_000, f"{_INFLUXDB3}/enterprise/admin/databases/#table-limit"),
+                "influxdb3 Cloud Serverless": (500, f"{_INFLUXDB3}/cloud-serverless/admin/billing/limits/"),
+                "influxdb3 Cloud Dedicated": (500, f"{_INFLUXDB3}/cloud-dedicated/admin/databases/#table-limit"),
+            },
+        ),
+        Threshold("critical_ratio", 0.9, "share of the engine's limit", "house judgement: the next release may fail"),
         Threshold("max_family", 50, "names", "house judgement: a list of things one runs, not of things one measures"),
     ),
     fixes={
         "influxql": (
             "Write the families as one measurement each with what varies as tags: {proposals}. Then drop the old ones: "
             "DROP MEASUREMENT {first:q}"
+        ),
+        "influxdb3": (
+            "Write the families as one table each with what varies as tags: {proposals}. Then delete the old ones, "
+            "{first:q} and so on: influxdb3 delete table."
         ),
         "sql": (
             "Keep each family in one table with what varies as columns: {proposals}. Start with one of them, "
@@ -38,6 +57,9 @@ if TYPE_CHECKING:
 )
 def too_many_measurements(case: Case) -> Iterator[Finding]:
     """Databases with more than `max_measurements` measurements or tables, and families of more than `max_family` names.
+
+    Critical near the number of tables that the product allows, `engine_measurements`, where it has such a limit.
+    InfluxDB 3 Core and Enterprise count the tables of all databases together, of which tsaudit sees those it audits.
 
     A family are names that differ only in data, such as `cpu_server_1`, `cpu_server_2` or `events_2024_01`.
 
@@ -65,21 +87,29 @@ def too_many_measurements(case: Case) -> Iterator[Finding]:
     for database in case.profile.databases:
         names = [m.name for m in case.measurements if m.database == database.name]
         families = sorted(shapes.name_families(names), key=lambda f: -len(f.members))
-        limit = case.limit("max_measurements")
-        if len(names) > limit.value:
-            yield _whole(case, database.name, len(names), families)
+        if limit := _exceeded(case, len(names)):
+            yield _whole(case, database.name, len(names), families, limit)
         for family in families:
             if len(family.members) > case.limit("max_family").value:
                 yield _family(case, database.name, family, len(names))
 
 
-def _whole(case: Case, database: str, names: int, families: list[NameFamily]) -> Finding:
-    limit = case.limit("max_measurements")
+def _exceeded(case: Case, names: int) -> Limit | None:
+    """The engine's limit when the names come near it, else the recommended one when there are more."""
+    engine, recommended = case.limit("engine_measurements"), case.limit("max_measurements")
+    if engine.value and names >= engine.value * case.limit("critical_ratio").value:
+        return engine
+    return recommended if names > recommended.value else None
+
+
+def _whole(case: Case, database: str, names: int, families: list[NameFamily], limit: Limit) -> Finding:
+    near = limit.name.endswith("engine_measurements")
+    reached = f"{percent(names / limit.value)} of the {number(limit.value)} that the product allows"
     in_families = sum(len(f.members) for f in families)
     return Finding(
         subject=Subject(database),
-        severity=Severity.WARN,
-        message=f"{number(names)} measurements, more than {number(limit.value)}"
+        severity=Severity.CRITICAL if near else Severity.WARN,
+        message=f"{number(names)} measurements, {reached if near else f'more than {number(limit.value)}'}"
         + (f"; {number(in_families)} of them have names that differ only in data." if in_families else "."),
         fix=_fix(case, families[0])
         if families

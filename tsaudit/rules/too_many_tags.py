@@ -32,6 +32,10 @@ from tsaudit.statements import copy_without_tags
             "Write the tags that no query filters by as fields, first those that add nothing: {drop}. "
             "Stored data, day by day: {copy}"
         ),
+        "influxdb3": (
+            "Write the tags that no query filters by as fields, first those that add nothing: {drop}. A column does "
+            "not change from tag to field: begin a table {new:q}, and read what has to be kept and write it there."
+        ),
         "sql": (
             "Keep in the key only what tells the sources apart: {keep}. Move the rest to a table of sources: "
             "CREATE TABLE {new:q} AS SELECT DISTINCT {all} FROM {measurement:q}; then drop {drop} from {measurement}."

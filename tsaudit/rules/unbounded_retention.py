@@ -30,6 +30,10 @@ from tsaudit.timeline import Point
             "ALTER RETENTION POLICY {policy:q} ON {database:q} DURATION 52w SHARD DURATION 7d. What has to live longer "
             'goes to a policy of its own: CREATE RETENTION POLICY "long" ON {database:q} DURATION INF REPLICATION 1'
         ),
+        "influxdb3": (
+            "Give the database a lifetime: influxdb3 update database --database {database} --retention-period 365d. "
+            "What has to live longer goes to a database of its own."
+        ),
         "influxdb2": (
             "Give bucket {database} a lifetime (older data goes with its shards, at once), with its id from `influx "
             "bucket list`: influx bucket update --id ID --retention 52w --shard-group-duration 7d. What has to live "

@@ -8,6 +8,8 @@ from tsaudit.finding import Evidence, Finding, Severity
 from tsaudit.phrases import number, percent
 from tsaudit.rule import Case, Threshold, rule, subject_of
 
+_INFLUXDB3 = "https://docs.influxdata.com/influxdb3"
+
 
 @rule(
     code="LAY001",
@@ -29,16 +31,27 @@ from tsaudit.rule import Case, Threshold, rule, subject_of
             0,
             "columns",
             "house judgement: 0 stands for an engine that documents no limit",
-            {"sqlite": (2_000, "https://www.sqlite.org/limits.html#max_column")},
+            {
+                "sqlite": (2_000, "https://www.sqlite.org/limits.html#max_column"),
+                "influxdb3 Core": (500, f"{_INFLUXDB3}/core/admin/databases/#column-limit"),
+                "influxdb3 Enterprise": (500, f"{_INFLUXDB3}/enterprise/admin/databases/#column-limit"),
+                "influxdb3 Cloud Serverless": (200, f"{_INFLUXDB3}/cloud-serverless/admin/billing/limits/"),
+                "influxdb3 Cloud Dedicated": (250, f"{_INFLUXDB3}/cloud-dedicated/admin/databases/#column-limit"),
+            },
         ),
         Threshold("critical_ratio", 0.9, "share of the engine's limit", "house judgement: the next release may fail"),
     ),
     fixes={
+        "influxdb3": (
+            "Split {table} by what is written and read together, each part with the same tags, by writing to tables "
+            "such as {part:q}. Read what has to be kept, e.g. SELECT {key}, {some} FROM {table:q}, write it there, and "
+            "delete {table}: a column cannot be dropped."
+        ),
         "any": (
             "Split {table} by what is written and read together, each part with the time and the same tags: "
             "CREATE TABLE {part:q} AS SELECT {key}, {some} FROM {table:q}; then "
             "ALTER TABLE {table:q} DROP COLUMN for each of the moved columns."
-        )
+        ),
     },
 )
 def wide_table(case: Case) -> Iterator[Finding]:
