@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tsaudit.analysis import cardinality, dependencies
+from tsaudit.analysis import cardinality, dependencies, numbered_column
 from tsaudit.analysis.cardinality import TagColumn, TagSetCounter
 from tsaudit.analysis.hash_sample import Counted
 from tsaudit.profile import Contribution, Dependency, How, Source, TagSets
@@ -103,6 +103,29 @@ def test_batches_and_repeats_change_nothing(rows, data):
         counter.add(batch_of(part))
     assert counter.tag_sets(SOURCE) == tag_sets_of(rows)
     assert counter.columns() == counted(rows).columns()
+
+
+@settings(deadline=None, max_examples=200, print_blob=True)
+@given(st.lists(st.dictionaries(st.sampled_from(TAGS), st.sampled_from("123"), max_size=4), max_size=40), st.data())
+def test_batches_of_any_size_and_tags_that_come_and_go_change_nothing(rows, data):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cardinality, "_NUMBER_AT", data.draw(st.sampled_from([1, 100, 1000])))
+        patch.setattr(cardinality, "_COMPACT_AT", data.draw(st.integers(1, 40)))
+        patch.setattr(numbered_column, "_MANY", data.draw(st.sampled_from([0, 2, 1000])))
+        counter, at = TagSetCounter(TAGS[:2]), 0
+        while at < len(rows):
+            part = rows[at : at + data.draw(st.integers(1, 10))]
+            at += len(part)
+            names = sorted({name for row in part for name in row})
+            columns = [pa.array([row.get(name) for row in part], pa.string()) for name in names]
+            arrays = pa.StructArray.from_arrays(columns, names) if names else pa.array([{}] * len(part), pa.struct([]))
+            counter.add(pa.RecordBatch.from_struct_array(arrays))
+        distinct = {tuple(row.get(tag) for tag in TAGS) for row in rows}
+        assert counter.series == Counted(len(distinct))
+        for tag, column in counter.columns().items():
+            present = sorted({row[tag] for row in rows if tag in row})
+            absent = [row[TAGS.index(tag)] for row in distinct].count(None) / max(len(distinct), 1)
+            assert column == TagColumn(Counted(len(present)), tuple(present), absent, None)
 
 
 @settings(deadline=None, max_examples=100, print_blob=True)
@@ -206,7 +229,7 @@ def test_columns_of_other_types_are_read_as_text():
 
 def test_repeats_are_dropped_while_they_come_in(monkeypatch):
     monkeypatch.setattr(cardinality, "_COMPACT_AT", 100)
-    monkeypatch.setattr(cardinality, "_MERGE_AT", 10)
+    monkeypatch.setattr(cardinality, "_NUMBER_AT", 10)
     counter = TagSetCounter(TAGS)
     for _ in range(5):
         for at in range(0, 1600, 64):

@@ -116,7 +116,7 @@ def test_at_most_is_no_less_than_the_truth_on_average(groups: int) -> None:
 
 
 def test_order_batches_and_repeats_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cardinality, "_MERGE_AT", 100)
+    monkeypatch.setattr(cardinality, "_NUMBER_AT", 100)
     rows = requests(1, 5000)
     once = counted(rows)
     twice = rows + rows
@@ -146,14 +146,12 @@ def test_a_tag_that_turns_up_after_thinning_was_absent_before() -> None:
 
 
 def kept_bytes(counter: TagSetCounter) -> int:
-    return sum(
-        c.values.nbytes + sum(p.nbytes for p in c._parts) + sum(w.nbytes for w in c._waiting)
-        for c in counter._columns.values()
-    )
+    held = [part for c in counter._columns.values() for part in (*c._values, *c._hashes, *c._parts, *c._waiting)]
+    return sum(part.nbytes for part in [*held, *counter._waiting])
 
 
 def test_what_is_kept_does_not_grow_with_what_streams_by(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cardinality, "_MERGE_AT", 1000)
+    monkeypatch.setattr(cardinality, "_NUMBER_AT", 1000)
     counter, most = TagSetCounter(["id", "host", "rack", "version"], ceiling=CEILING), []
     for part in range(4):
         peak = 0

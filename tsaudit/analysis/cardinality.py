@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -20,6 +21,7 @@ from tsaudit.analysis import dependency_search
 from tsaudit.analysis.buckets import bucket_numbers
 from tsaudit.analysis.hash_sample import Counted, Thinning, series_hashes
 from tsaudit.analysis.hashed_tag_sets import HashedTag
+from tsaudit.analysis.numbered_column import ABSENT, NumberedColumn
 from tsaudit.analysis.series_table import Drop, SeriesTable
 from tsaudit.analysis.value_sample import hashes, sample
 from tsaudit.profile import (
@@ -33,11 +35,11 @@ from tsaudit.profile import (
     TagSets,
 )
 
-_ABSENT: Final = 0
-"""The code of "this series lacks the tag"; values are numbered from 1."""
-_MERGE_AT: Final = 1 << 16
-"""Distinct values of a tag that wait to be given their codes, at least."""
-_PART: Final = 64
+_NUMBER_AT: Final = 1 << 19
+"""Rows that wait until their values are numbered together."""
+_BATCH: Final = 64
+"""Rows that take as much memory as a batch by itself, however few are in it."""
+_THREADS: Final = 2
 _COMPACT_AT: Final = 1 << 20
 """Rows that wait until repeated tag sets among them are dropped, at least."""
 _ENOUGH_LEFT: Final = 100
@@ -71,11 +73,13 @@ class TagSetCounter:
     """
 
     def __init__(self, tags: Sequence[str], sample_size: int = SAMPLE_SIZE, ceiling: int | None = None) -> None:
-        self._columns = {tag: _Column() for tag in tags}
+        self._columns = {tag: NumberedColumn() for tag in tags}
         self._sample_size = sample_size
         self._ceiling = ceiling
         self._thinning: Thinning | None = None
+        self._waiting: list[pa.RecordBatch] = []
         self._rows = 0
+        self._numbered_rows = 0
         self._distinct_rows = 0
 
     def add(self, batch: pa.RecordBatch) -> None:
@@ -87,12 +91,10 @@ class TagSetCounter:
             batch = self._thinning.thinned(batch)
             if not batch.num_rows:
                 return
-        for name in batch.schema.names:
-            if name not in self._columns:
-                self._columns[name] = _Column(absent_rows=self._rows)
-        for name, column in self._columns.items():
-            column.add(batch.column(name) if name in batch.schema.names else pa.nulls(batch.num_rows, pa.string()))
+        self._waiting.append(batch)
         self._rows += batch.num_rows
+        if self._rows - self._numbered_rows + _BATCH * len(self._waiting) >= _NUMBER_AT:
+            self._number()
         most_waiting = _COMPACT_AT if self._ceiling is None else min(_COMPACT_AT, self._ceiling)
         if self._rows - self._distinct_rows >= max(most_waiting, self._distinct_rows):
             self._compact()
@@ -146,7 +148,7 @@ class TagSetCounter:
             sampled=self.sampled,
         )
 
-    def _tag_column(self, name: str, column: _Column) -> TagColumn:
+    def _tag_column(self, name: str, column: NumberedColumn) -> TagColumn:
         values = self._thinning.values(name) if self._thinning else Counted(len(column.values))
         absent = column.absent_rows / max(self._rows, 1)
         # Never none: of so many series without an exception, three in so many may be one.
@@ -219,7 +221,7 @@ class TagSetCounter:
         counts = [count for count in _BUCKETS if count < len(values)]
         for count, buckets in zip(counts, bucket_numbers(values, counts), strict=True):
             # Absent stays absent; buckets are numbered from 1, as values are.
-            codes = np.concatenate(([_ABSENT], buckets + 1)).astype(np.min_scalar_type(count + 1))
+            codes = np.concatenate(([ABSENT], buckets + 1)).astype(np.min_scalar_type(count + 1))
             left, seen_once = table.groups_with(tag, codes)
             yield Bucketing(curve[0].tag, count, self._at_most(left, seen_once))
 
@@ -227,15 +229,38 @@ class TagSetCounter:
         columns = self._columns.values()
         return SeriesTable([c.codes for c in columns], [c.levels for c in columns], self._rows, self._rows)
 
+    def _number(self) -> None:
+        """Hands the tag sets that wait to the columns."""
+        waiting, self._waiting = self._waiting, []
+        columns: dict[str, list[pa.Array | None]] = {}
+        for number, batch in enumerate(waiting):
+            for name, column in zip(batch.schema.names, batch.columns, strict=True):
+                columns.setdefault(name, [None] * len(waiting))[number] = column
+        for name in columns:
+            if name not in self._columns:
+                self._columns[name] = NumberedColumn(absent_rows=self._numbered_rows)
+
+        def hand_over(name: str) -> None:
+            pieces = columns.get(name, [None] * len(waiting))
+            self._columns[name].add(
+                [_texts(column, batch.num_rows) for column, batch in zip(pieces, waiting, strict=True)]
+            )
+
+        # Arrow and numpy let go of the interpreter while they look up and sort.
+        with ThreadPoolExecutor(_THREADS) as threads:
+            list(threads.map(hand_over, self._columns))
+        self._numbered_rows = self._rows
+
     def _compact(self) -> None:
         """Numbers all values, drops repeated tag sets, and keeps fewer where there are too many."""
-        for column in self._columns.values():
-            column.merge()
+        if self._waiting:
+            self._number()
         if self._distinct_rows == self._rows:
             return
-        first = self._table().first_rows()
-        if len(first) < self._rows:
-            self._keep(first)
+        if not any(column.levels == self._rows for column in self._columns.values()):
+            first = self._table().first_rows()
+            if len(first) < self._rows:
+                self._keep(first)
         if self._ceiling is not None and self._rows > self._ceiling:
             self._thin(self._ceiling)
         self._distinct_rows = self._rows
@@ -256,75 +281,13 @@ class TagSetCounter:
     def _keep(self, rows: npt.NDArray[np.int64]) -> None:
         for column in self._columns.values():
             column.keep(rows)
-        self._rows = len(rows)
+        self._rows = self._numbered_rows = len(rows)
 
 
-class _Column:
-    """The values of one tag, numbered in the order they came, and the number of each row."""
-
-    def __init__(self, absent_rows: int = 0) -> None:
-        self.values = pa.array([], pa.string())
-        self._parts: list[_Codes] = [np.zeros(absent_rows, np.uint8)]
-        self._waiting: list[pa.DictionaryArray] = []
-        self._waiting_values = 0
-
-    def add(self, column: pa.Array) -> None:
-        encoded = column.cast(pa.string()).dictionary_encode()
-        self._waiting.append(encoded)
-        # A part takes memory of its own, however little is in it.
-        self._waiting_values += len(encoded.dictionary) + _PART
-        # Waiting for as many as are known already keeps the work linear, however often `add` is called.
-        if self._waiting_values >= max(_MERGE_AT, len(self.values)):
-            self.merge()
-
-    def merge(self) -> None:
-        if not self._waiting:
-            return
-        known = len(self.values)
-        # The values known before come first, so they keep their numbers.
-        dictionaries = pa.concat_arrays([self.values, *(w.dictionary for w in self._waiting)]).dictionary_encode()
-        self.values = dictionaries.dictionary
-        numbers = dictionaries.indices.to_numpy() + 1
-        narrow = np.min_scalar_type(len(self.values))
-        ends = np.cumsum([known, *(len(w.dictionary) for w in self._waiting)])
-        parts = []
-        for waiting, end in zip(self._waiting, ends[1:], strict=True):
-            own = numbers[end - len(waiting.dictionary) : end]
-            renumbered = np.concatenate(([_ABSENT], own)).astype(narrow)
-            parts.append(renumbered[waiting.indices.fill_null(-1).to_numpy() + 1])
-        self._parts.append(np.concatenate(parts))
-        self._waiting, self._waiting_values = [], 0
-
-    @property
-    def codes(self) -> _Codes:
-        if len(self._parts) > 1:
-            self._parts = [np.concatenate(self._parts)]
-        return self._parts[0]
-
-    @property
-    def absent_rows(self) -> int:
-        return int((self.codes == _ABSENT).sum())
-
-    @property
-    def levels(self) -> int:
-        """Distinct values, absence among them."""
-        return len(self.values) + bool((self.codes == _ABSENT).any())
-
-    def value(self, code: int) -> str | None:
-        """The value of a code; None for absence."""
-        found: str | None = self.values[code - 1].as_py() if code != _ABSENT else None
-        return found
-
-    def keep(self, rows: npt.NDArray[np.int64]) -> None:
-        self._parts = [self.codes[rows]]
-
-    def forget_unused(self) -> None:
-        """Lets go of the values that no row has any more, and numbers the others anew."""
-        used = np.bincount(self.codes, minlength=len(self.values) + 1) > 0
-        used[_ABSENT] = True
-        numbers = np.cumsum(used) - 1
-        self.values = self.values.filter(pa.array(used[1:]))
-        self._parts = [numbers.astype(np.min_scalar_type(len(self.values)))[self.codes]]
+def _texts(column: pa.Array | None, rows: int) -> pa.StringArray:
+    if column is None:
+        return pa.nulls(rows, pa.string())
+    return column if column.type == pa.string() else column.cast(pa.string())
 
 
 def _matrix(pairs: Iterable[tuple[int, int]], size: int) -> npt.NDArray[np.bool_]:

@@ -74,16 +74,14 @@ class RowCounter:
         """The rows, ascending, at which what they hold in these columns occurs for the first time."""
         self._draw_words(choice)
         hashes = self._sum(dict(enumerate(self._columns)), choice, _zeros(self._rows))
-        order, bits = _sorted_with_rows(hashes.copy())
-        rows = (order & np.uint64((1 << bits) - 1)).astype(np.int64)
-        starts = np.ones(len(rows), np.bool_)
-        starts[1:] = ~_equal_neighbours(order, bits)
-        firsts = rows[starts]
-        # Only the higher bits are sorted by: a row may yet differ from the first of its group.
-        others = rows[hashes[rows] != hashes[firsts[np.cumsum(starts) - 1]]]
-        others.sort()
-        more = others[np.unique(hashes[others], return_index=True)[1]]
-        return np.sort(np.concatenate((firsts, more)))
+        again, origin = alike(hashes.copy())
+        is_first = np.ones(self._rows, np.bool_)
+        is_first[again] = origin == np.arange(len(again))
+        # Only the higher bits were compared: a row may yet differ from the first of its group.
+        own = hashes[again]
+        others = again[own != own[origin]]
+        is_first[others[np.unique(hashes[others], return_index=True)[1]]] = True
+        return np.flatnonzero(is_first)
 
     def _combinations(self, choice: Choice) -> int:
         return math.prod(self._sizes[column] for column in choice)
@@ -175,11 +173,34 @@ def _most_are_alone(hashes: _Hashes) -> bool:
 def _maybe_repeated(hashes: _Hashes) -> _Rows:
     """All rows that share their hash with another row, and perhaps a few more; the hashes are lost."""
     order, bits = _sorted_with_rows(hashes)
-    same = _equal_neighbours(order, bits)
-    repeated = np.zeros(len(hashes), np.bool_)
-    repeated[1:] = same
-    repeated[:-1] |= same
-    return (order[repeated] & np.uint64((1 << bits) - 1)).astype(np.int64)
+    return _rows_in(order[_with_neighbours(_equal_to_previous(order, bits))], bits)
+
+
+def alike(hashes: _Hashes) -> tuple[_Rows, _Rows]:
+    """The rows whose hash has the same higher bits as that of another row, ascending; the hashes are lost.
+
+    And for each of them the first row it is like, as a position among them.
+    """
+    order, bits = _sorted_with_rows(hashes)
+    equal = _equal_to_previous(order, bits)
+    grouped = _with_neighbours(equal)
+    rows, starts = _rows_in(order[grouped], bits), np.flatnonzero(~equal[grouped])
+    ascending = np.argsort(rows)
+    position = np.empty(len(rows), np.int64)
+    position[ascending] = np.arange(len(rows))
+    first = np.repeat(position[starts], np.diff(starts, append=len(rows)))
+    return rows[ascending], first[ascending]
+
+
+def _rows_in(order: _Hashes, bits: int) -> _Rows:
+    return (order & np.uint64((1 << bits) - 1)).astype(np.int64)
+
+
+def _with_neighbours(equal: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """[i]: whether i is equal to the one before it or the one after it."""
+    either = equal.copy()
+    either[:-1] |= equal[1:]
+    return either
 
 
 def _sorted_with_rows(hashes: _Hashes) -> tuple[_Hashes, int]:
@@ -196,11 +217,11 @@ def _sorted_with_rows(hashes: _Hashes) -> tuple[_Hashes, int]:
     return hashes, bits
 
 
-def _equal_neighbours(order: _Hashes, bits: int) -> npt.NDArray[np.bool_]:
-    """[i]: whether the higher bits of i and i + 1 are equal."""
-    equal = np.empty(max(len(order) - 1, 0), np.bool_)
-    for rows in _chunks(len(equal)):
-        part = equal[rows]
+def _equal_to_previous(order: _Hashes, bits: int) -> npt.NDArray[np.bool_]:
+    """[i]: whether the higher bits of i and i - 1 are equal."""
+    equal = np.zeros(len(order), np.bool_)
+    for rows in _chunks(len(order) - 1):
+        part = equal[1:][rows]
         following, here = order[rows.start + 1 :][: len(part)], order[rows.start :][: len(part)]
         np.less(following ^ here, np.uint64(1 << bits), out=part)
     return equal
