@@ -213,19 +213,26 @@ def _quoted(name: str) -> str:
 def _merged(table: Table) -> pa.Table:
     """The rows as the server keeps them: one per tag set and time, of each field the value written last."""
     rows: dict[tuple[Any, ...], dict[str, Value]] = {}
+    types: dict[str, str] = {key: kind for key, kind in table.fields.items() if kind != "any"}
     for row in table.rows:
         values = {key: row.fields[key] for key in table.fields if row.fields.get(key) is not None}
-        if values:
+        # A column has the type of the first value written; a point that brings another one is refused.
+        brought = {key: types.setdefault(key, _kind(value)) for key, value in values.items()}
+        if values and all(table.fields[key] != "any" or _kind(values[key]) == kind for key, kind in brought.items()):
             rows.setdefault(_identity(table, row), {}).update(values)
     columns: dict[str, pa.Array] = {}
     for i, tag in enumerate(table.tags):
         columns[tag] = pa.array([identity[i + 1] for identity in rows], pa.string()).dictionary_encode().cast(_TAG)
     columns["time"] = pa.array([identity[0] for identity in rows], pa.int64()).cast(_TIME)
-    for key, kind in table.fields.items():
+    for key, kind in types.items():
         kept = [_kept(values.get(key), kind) for values in rows.values()]
         columns[key] = pa.array(kept, _TYPES.get(kind, pa.string()))
     # A column exists once something was written to it.
     return pa.table({name: column for name, column in columns.items() if column.null_count < len(column)})
+
+
+def _kind(value: Value) -> str:
+    return {bool: "boolean", int: "integer", float: "float"}.get(type(value), "string")
 
 
 def _identity(table: Table, row: Row) -> tuple[Any, ...]:
