@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from typing import Any
 
-from tests.builders import a_field, a_measurement, a_profile, a_source, a_tag
-from tests.databases import Row, Table, times
+from tests.builders import DAY, NOW, a_field, a_measurement, a_profile, a_source, a_tag
+from tests.databases import Row, Table, times, write
+from tests.influxdb3_double import ADMIN, InfluxDB3
 from tests.rules.cases import Case, dataset, judge
+from tsaudit.collect import collect
+from tsaudit.connectors import open_connection
 from tsaudit.finding import Finding, Outcome, Subject
 from tsaudit.profile import Measurement, Profile, RowPattern, RowPatterns
 from tsaudit.rules.mixed_rows import mixed_rows as rule
@@ -54,6 +58,22 @@ CASES = (
         subject=Subject("", "crypto"),
     ),
 )
+
+
+def test_both_repairs_of_the_guidelines_example_on_influxdb_3(influxdb3: InfluxDB3) -> None:
+    target = write(dataset(_crypto(SEEDS_ROWS)), "influxdb3", influxdb3)
+    with open_connection(target) as connection:
+        profile = collect(target, connection, day=DAY, now=NOW)
+    (finding,) = judge(rule, profile).findings
+    assert all(pair in finding.fix for pair in ("src as source", "code as currency", "cost as price"))
+    reading = re.findall(r"for \"(\w+)\": (SELECT [^;]*);", finding.fix)
+    assert len(reading) == 2
+    for _, statement in reading:
+        _, batches = influxdb3.run(target.databases[0], statement, ADMIN)
+        rows = [row for batch in batches for row in batch.to_pylist()]
+        assert len(rows) == 4
+        assert all(value is not None for row in rows for value in row.values())
+
 
 FIRST, SECOND = ("code", "crypto", "price", "source"), ("cost", "crypto", "currency", "src", "volume")
 

@@ -62,6 +62,13 @@ def test_reserved_words_when_engines_differ() -> None:
     assert _names(tag="Order", engine="duckdb") is Outcome.FAIL
 
 
+def test_reserved_words_of_both_languages_of_influxdb_3() -> None:
+    for word in ("select", "top", "Type", "series", "measurement", "between"):
+        assert _names(tag=word, engine="influxdb3") is Outcome.FAIL, word
+    for word in ("time", "zone", "host", "value", "index"):
+        assert _names(tag=word, engine="influxdb3") is Outcome.PASS, word
+
+
 def test_one_finding_when_several_names_need_quotes() -> None:
     measurement = a_measurement("order", tags=(a_tag("group"),), fields=(a_field("a-b"),))
     (finding,) = judge(rule, a_profile(measurement)).findings

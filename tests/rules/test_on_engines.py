@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import itertools
+import re
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -21,7 +22,7 @@ from tests.servers import Influxd
 from tsaudit.audit import audit, required_facts
 from tsaudit.collect import collect
 from tsaudit.connectors import open_connection
-from tsaudit.dialect import AVAILABLE
+from tsaudit.dialect import AVAILABLE, ONLY_QUERIES
 from tsaudit.finding import Finding, Outcome, RuleResult, Severity
 from tsaudit.profile import Profile
 from tsaudit.rule import LimitPolicy, Rule
@@ -96,6 +97,11 @@ def test_finding_when_broken(rule: Rule, case: Case, engine: str, collected: Col
     assert found[0].severity is case.severity, found[0].message
     assert case.guilty is None or found[0].guilty == case.guilty
     _complete(found[0], rule)
+    if engine in ONLY_QUERIES:
+        assert not _CHANGES.search(found[0].fix), found[0].fix
+
+
+_CHANGES = re.compile(r"\b(ALTER|CREATE|DROP|UPDATE|INSERT|DELETE) (TABLE|INTO|COLUMN|MEASUREMENT|SERIES|VIEW|FROM)\b")
 
 
 def _complete(finding: Finding, rule: Rule) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+
 from tests.builders import a_measurement, a_profile
 from tests.rules.cases import Case, dataset, judge, table
-from tsaudit.finding import Outcome, Subject
+from tsaudit.finding import Outcome, Severity, Subject
 from tsaudit.rules.too_many_measurements import too_many_measurements as rule
 
 ONE = [{"host": "a"}]
@@ -30,6 +32,16 @@ def test_silence_when_at_the_limit_and_finding_when_just_over() -> None:
     assert judge(rule, four, {"max_measurements": 4}).outcome is Outcome.PASS
     (finding,) = judge(rule, five, {"max_measurements": 4}).findings
     assert finding.message == "5 measurements, more than 4."
+
+
+def test_critical_when_the_limit_of_the_product_is_near() -> None:
+    tables = [a_measurement("t" + "".join(letters)) for letters in itertools.product("abcdefghij", repeat=3)]
+    profile = a_profile(*tables[:450], engine="influxdb3", server_version="Cloud Serverless")
+    (finding,) = [f for f in judge(rule, profile).findings if not f.subject.measurement]
+    assert finding.severity is Severity.CRITICAL
+    assert finding.message.startswith("450 measurements, 90 % of the 500 that the product allows")
+    fewer = a_profile(*tables[:449], engine="influxdb3", server_version="Cloud Serverless")
+    assert not [f for f in judge(rule, fewer).findings if not f.subject.measurement]
 
 
 def test_family_when_names_hold_dates() -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
+
+import pytest
+
 from tests.builders import a_field, a_measurement, a_profile
 from tests.rules.cases import Case, dataset, hosts, judge, table
 from tsaudit.finding import Outcome, Severity, Subject
@@ -43,6 +47,24 @@ def test_critical_when_the_limit_of_the_engine_is_near() -> None:
     (finding,) = judge(rule, _profile(1798, "sqlite")).findings
     assert finding.severity is Severity.CRITICAL
     assert finding.message == "1,800 columns, where 200 should do, 90 % of what sqlite allows."
+
+
+@pytest.mark.parametrize(
+    ("version", "limit"),
+    [("Core 3.4.1", 500), ("Enterprise 3.9.2, over HTTP", 500), ("Cloud Serverless", 200), ("Cloud Dedicated", 250)],
+)
+def test_limit_when_products_of_one_engine_differ(version: str, limit: int) -> None:
+    near = limit * 9 // 10
+    profile = dataclasses.replace(_profile(near - 2, "influxdb3"), server_version=version)
+    (finding,) = judge(rule, profile).findings
+    assert (finding.severity, finding.observed) == (Severity.CRITICAL, near)
+    assert finding.limit is not None
+    assert (finding.limit.value, finding.limit.origin) == (limit, f"engine influxdb3 {profile.edition}")
+    assert finding.message.endswith(f"90 % of what influxdb3 {profile.edition} allows.")
+    fewer = dataclasses.replace(_profile(near - 3, "influxdb3"), server_version=version)
+    assert Severity.CRITICAL not in {f.severity for f in judge(rule, fewer).findings}
+    unknown = dataclasses.replace(fewer, server_version="3.4.1")
+    assert Severity.CRITICAL not in {f.severity for f in judge(rule, unknown).findings}
 
 
 def test_warning_when_the_engine_has_no_limit() -> None:

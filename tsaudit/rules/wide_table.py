@@ -84,7 +84,8 @@ def wide_table(case: Case) -> Iterator[Finding]:
         if columns <= limit.value and not near:
             continue
         fields = [f.key for f in measurement.fields]
-        reached = f", {percent(columns / engine.value)} of what {case.profile.engine} allows" if engine.value else ""
+        product = f"{case.profile.engine} {case.profile.edition}".strip()
+        reached = f", {percent(columns / engine.value)} of what {product} allows" if engine.value else ""
         yield Finding(
             subject=subject_of(measurement),
             severity=Severity.CRITICAL if near else Severity.WARN,
