@@ -275,7 +275,7 @@ class _Flight(flight.FlightServerBase):
             token = context.get_middleware("token").token
             schema, batches = self._server.run(asked["database"], asked["sql_query"], token)
         except RefusedError as error:
-            kind = {401: flight.FlightUnauthenticatedError, 403: flight.FlightUnauthorizedError, 404: KeyError}
+            kind = {401: flight.FlightUnauthenticatedError, 403: flight.FlightUnauthorizedError, 404: pa.ArrowKeyError}
             raise kind.get(error.status, pa.ArrowInvalid)(str(error)) from error
         return flight.GeneratorStream(schema, batches)
 

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final, Protocol
+from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
-import pyarrow.flight as flight
-import urllib3
-from influxdb_client_3 import InfluxDBClient3, InfluxDBError
-from influxdb_client_3.exceptions import InfluxDB3ClientError
-from urllib3.exceptions import HTTPError, NewConnectionError, ReadTimeoutError
 
 from tsaudit import queries
 from tsaudit.connector import ConnectorError, FactError, Rows
 from tsaudit.facts import FACTS
-from tsaudit.influx import jsonl, streaming
+from tsaudit.influx import client3
 from tsaudit.profile import Reason
 
 _ENGINE: Final = "influxdb3"
@@ -32,17 +25,6 @@ _GRANT: Final = "grant the token read on the database, see sql/influxdb3/grants.
 _ADMIN: Final = "this takes an admin token, see sql/influxdb3/grants.md"
 _SHORTEST: Final = timedelta(minutes=10)
 """The span of one file as InfluxDB 3 Core writes them by default: a shorter window reads no fewer."""
-_TOO_MANY_FILES: Final = re.compile(r"exceed\w* (the |partition or )?file limit", re.IGNORECASE)
-_EXHAUSTED: Final = re.compile(r"resources? ?exhausted|limit exceeded|too many requests", re.IGNORECASE)
-_HOSTED: Final = {".cloud2.influxdata.com": "Cloud Serverless", ".influxdb.io": "Cloud Dedicated"}
-"""Products that do not tell their version, by the end of their hosts' names.
-
-https://docs.influxdata.com/platform/identify-version/
-"""
-
-
-class TooManyFilesError(FactError):
-    """The statement would read more files than the server reads for one; a shorter window may do."""
 
 
 @contextmanager
@@ -58,11 +40,11 @@ def connect(
     token = password or (unquote(parts.password) if parts.password else "")
     databases = tuple(options.get("databases", ()))
     timeout_s = float(options.get("connect_timeout_s", 10.0))
-    version = _version(address, parts.hostname, token, timeout_s)
-    connection = InfluxConnection(_Flight(address, token), databases, version)
+    version = client3.server_version(address, parts.hostname, token, timeout_s)
+    connection = InfluxConnection(client3.Flight(address, token), databases, version)
     if not connection.answers(timeout_s):
         connection.close()
-        connection = InfluxConnection(_Http(address, token, timeout_s), databases, f"{version}, over HTTP")
+        connection = InfluxConnection(client3.Http(address, token, timeout_s), databases, f"{version}, over HTTP")
     try:
         yield connection
     finally:
@@ -72,7 +54,7 @@ def connect(
 class InfluxConnection:
     """Statements sent one of two ways, and what is known of the databases so far."""
 
-    def __init__(self, way: _Way, databases: Sequence[str], server_version: str) -> None:
+    def __init__(self, way: client3.Way, databases: Sequence[str], server_version: str) -> None:
         self.server_version = server_version
         self._way = way
         self._databases = tuple(databases)
@@ -105,7 +87,7 @@ class InfluxConnection:
         database = self._databases[0] if self._databases else _CATALOGUE
         try:
             for _ in self._way.run(
-                database, "SELECT 1", time.monotonic() + timeout_s, Rows("", iter(())), Columns(("one",))
+                database, "SELECT 1", time.monotonic() + timeout_s, Rows("", iter(())), client3.Columns(("one",))
             ):
                 pass
         except FactError as error:
@@ -129,7 +111,8 @@ class InfluxConnection:
         database = parameters["database"]
         if database not in self._without_schema_table:
             try:
-                yield from self._send("columns", rows, deadline, {**parameters, "catalog": "influxdb_schema"})
+                # Whole or not at all: what came before a failure must not be there twice.
+                yield from list(self._send("columns", rows, deadline, {**parameters, "catalog": "influxdb_schema"}))
                 return
             except FactError as error:
                 if error.reason is not Reason.FAILED:
@@ -151,7 +134,7 @@ class InfluxConnection:
             try:
                 yield from self._send(fact, rows, deadline, {**parameters, "start": start})
                 return
-            except TooManyFilesError as error:
+            except client3.TooManyFilesError as error:
                 if (end - start) / 2 < _SHORTEST:
                     detail = f"even {end - start} of data are in more files than the server reads at once"
                     raise FactError(Reason.OVER_BUDGET, f"{detail} ({error.detail})") from error
@@ -171,185 +154,12 @@ class InfluxConnection:
             raise
 
 
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """The columns of an answer, which JSON does not tell."""
-
-    names: Sequence[str]
-    as_text: bool = False
-
-
-def _expected(fact: str, parameters: Mapping[str, Any]) -> Columns:
+def _expected(fact: str, parameters: Mapping[str, Any]) -> client3.Columns:
     if fact == "series_listing":
-        return Columns(parameters["tags"], as_text=True)
+        return client3.Columns(parameters["tags"], as_text=True)
     if fact == "row_sample":
-        return Columns(parameters["columns"])
+        return client3.Columns(parameters["columns"])
     if fact == "null_counts":
         counts = [f"count_{i}" for i in range(1, len(parameters["fields"]) + 1)]
-        return Columns(("rows", "first_time", "last_time", *counts))
-    return Columns((*FACTS[fact].columns, *(("role",) if fact == "columns" else ())))
-
-
-def _version(address: str, host: str, token: str, timeout_s: float) -> str:
-    """Product and version as far as the server tells them, such as `Core 3.4.1`."""
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
-    try:
-        answer = urllib3.request("GET", f"{address}/ping", headers=headers, timeout=timeout_s, retries=False)
-    except HTTPError as error:
-        raise ConnectorError(
-            f"{address} does not answer ({streaming.words(error)}); is it the right address?"
-        ) from error
-    if answer.status in (401, 403):
-        raise ConnectorError(f"{address} refuses the token" if token else f"{address} asks for a token as `password`")
-    version = answer.headers.get("X-Influxdb-Version", "").removeprefix("v")
-    if re.match(r"[12]\.", version):
-        raise ConnectorError(f"{address} is InfluxDB {version}; this engine is for 3.x")
-    product = answer.headers.get("X-Influxdb-Build", "").strip()
-    product = product or next((name for end, name in _HOSTED.items() if host.endswith(end)), "")
-    if not product and not version:
-        raise ConnectorError(f"{address} answers, but not as InfluxDB 3 (HTTP {answer.status})")
-    return f"{product} {version}".strip()
-
-
-# --- Two ways to send a statement --------------------------------------------------------------------------------
-
-
-class _Way(Protocol):
-    """How statements reach the server."""
-
-    def run(
-        self, database: str, statement: str, deadline: float, rows: Rows, columns: Columns
-    ) -> Iterator[pa.RecordBatch]:
-        """The answer as it arrives, with the named columns; FactError unless it comes whole."""
-        ...
-
-    def again(self) -> _Way:
-        """The same way once more, for another thread."""
-        ...
-
-    def close(self) -> None: ...
-
-
-class _Flight:
-    """Arrow Flight: batches come as the server makes them."""
-
-    def __init__(self, address: str, token: str) -> None:
-        self._address, self._token = address, token
-        self._client = InfluxDBClient3(host=address, token=token, database="", auth_scheme="Bearer")
-
-    def run(
-        self, database: str, statement: str, deadline: float, rows: Rows, columns: Columns
-    ) -> Iterator[pa.RecordBatch]:
-        del rows, columns  # Flight tells no bytes, and sends a schema
-        left = deadline - time.monotonic()
-        reader = None
-        try:
-            # Its unit is seconds; the deadline travels with the call, and the server cancels the query, too.
-            reader = self._client.query(statement, "sql", "chunk", database, timeout=max(left, 0.001))
-            for chunk in reader:
-                yield plain(chunk.data)
-        except (InfluxDB3ClientError, InfluxDBError, pa.ArrowException, flight.FlightError, OSError) as error:
-            raise _flight_error(error, left) from error
-        finally:
-            if reader is not None:
-                reader.cancel()
-
-    def again(self) -> _Flight:
-        return _Flight(self._address, self._token)
-
-    def close(self) -> None:
-        self._client.close()
-
-
-def plain(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The batch without encodings that differ from one batch to the next: dictionaries and views become text."""
-    arrays = [
-        column.cast(pa.string())
-        if pa.types.is_dictionary(column.type) or pa.types.is_string_view(column.type)
-        else column
-        for column in batch.columns
-    ]
-    return pa.RecordBatch.from_arrays(arrays, names=batch.schema.names)
-
-
-def _flight_error(error: BaseException, timeout_s: float) -> FactError:
-    # The client hides what was raised behind an exception of its own.
-    cause = error.__context__ if isinstance(error, InfluxDB3ClientError) and error.__context__ else error
-    text = _first_line(cause)
-    if isinstance(cause, flight.FlightTimedOutError):
-        return streaming.timed_out(timeout_s)
-    if isinstance(cause, flight.FlightUnauthenticatedError | flight.FlightUnauthorizedError):
-        return FactError(Reason.DENIED, text)
-    if isinstance(cause, flight.FlightUnavailableError):
-        return FactError(Reason.UNREACHABLE, text)
-    return _refused(text)
-
-
-class _Http:
-    """A JSON object per line, for where HTTP/2 does not come through."""
-
-    def __init__(self, address: str, token: str, connect_timeout_s: float) -> None:
-        self._address, self._token, self._connect_timeout_s = address, token, connect_timeout_s
-        self._pool = urllib3.PoolManager(num_pools=1, retries=False)
-
-    def run(
-        self, database: str, statement: str, deadline: float, rows: Rows, columns: Columns
-    ) -> Iterator[pa.RecordBatch]:
-        left = max(deadline - time.monotonic(), 0.001)
-        response = None
-        try:
-            response = self._pool.request(
-                "POST",
-                f"{self._address}/api/v3/query_sql",
-                json={"db": database, "q": statement, "format": "jsonl"},
-                headers={"Authorization": f"Bearer {self._token}"} if self._token else {},
-                timeout=urllib3.Timeout(connect=min(self._connect_timeout_s, left), read=left),
-                preload_content=False,
-            )
-            if response.status != 200:
-                raise _http_error(response.status, response.data)
-            lines = streaming.lines(response, deadline, rows)
-            yield from jsonl.batches(lines, columns.names, as_text=columns.as_text)
-        except (ReadTimeoutError, TimeoutError) as error:
-            raise streaming.timed_out(left) from error
-        except NewConnectionError as error:
-            raise FactError(Reason.UNREACHABLE, streaming.words(error)) from error
-        except (HTTPError, OSError, ValueError) as error:
-            raise FactError(Reason.FAILED, f"the answer broke off ({streaming.words(error)})") from error
-        finally:
-            if response is not None:
-                # Nothing is kept of a connection with an unread rest: closing it makes the server give up.
-                response.close()
-
-    def again(self) -> _Http:
-        return _Http(self._address, self._token, self._connect_timeout_s)
-
-    def close(self) -> None:
-        self._pool.clear()
-
-
-def _http_error(status: int, body: bytes) -> FactError:
-    text = body.decode("utf-8", "replace").strip().splitlines()
-    detail = (text[0] if text else f"HTTP {status}")[:300]
-    if status in (401, 403):
-        return FactError(Reason.DENIED, detail)
-    if status == 429:
-        return FactError(Reason.OVER_BUDGET, detail)
-    return FactError(Reason.UNREACHABLE, detail) if status in (502, 503, 504) else _refused(detail)
-
-
-def _refused(text: str) -> FactError:
-    if _TOO_MANY_FILES.search(text):
-        return TooManyFilesError(Reason.OVER_BUDGET, text)
-    return FactError(Reason.OVER_BUDGET if _EXHAUSTED.search(text) else Reason.FAILED, text)
-
-
-def _first_line(error: BaseException) -> str:
-    """The server's own words, without gRPC's frame around them."""
-    text = re.sub(
-        r"^Flight returned .*?with message: |\. gRPC client debug context:.*|\. Client context:.*",
-        "",
-        str(error),
-        flags=re.DOTALL,
-    )
-    return (text.strip().splitlines() or [type(error).__name__])[0][:300]
+        return client3.Columns(("rows", "first_time", "last_time", *counts))
+    return client3.Columns((*FACTS[fact].columns, *(("role",) if fact == "columns" else ())))

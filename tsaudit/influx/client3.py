@@ -1,0 +1,197 @@
+"""InfluxDB 3's SQL endpoints: Arrow Flight through influxdb3-python, and HTTP with a JSON object per row."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+import pyarrow as pa
+import pyarrow.flight as flight
+import urllib3
+from influxdb_client_3 import InfluxDBClient3, InfluxDBError
+from influxdb_client_3.exceptions import InfluxDB3ClientError
+from urllib3.exceptions import HTTPError, NewConnectionError, ReadTimeoutError
+
+from tsaudit.connector import ConnectorError, FactError, Rows
+from tsaudit.influx import jsonl, streaming
+from tsaudit.profile import Reason
+
+_TOO_MANY_FILES: Final = re.compile(r"exceed\w* (the |partition or )?file limit", re.IGNORECASE)
+_EXHAUSTED: Final = re.compile(r"resources? ?exhausted|limit exceeded|too many requests", re.IGNORECASE)
+_HOSTED: Final = {".cloud2.influxdata.com": "Cloud Serverless", ".influxdb.io": "Cloud Dedicated"}
+"""Products that do not tell their version, by the end of their hosts' names.
+
+https://docs.influxdata.com/platform/identify-version/
+"""
+
+
+class TooManyFilesError(FactError):
+    """The statement would read more files than the server reads for one; a shorter window may do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The columns of an answer, which JSON does not tell."""
+
+    names: Sequence[str]
+    as_text: bool = False
+
+
+def server_version(address: str, host: str, token: str, timeout_s: float) -> str:
+    """Product and version as far as the server tells them, such as `Core 3.4.1`."""
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    try:
+        answer = urllib3.request("GET", f"{address}/ping", headers=headers, timeout=timeout_s, retries=False)
+    except HTTPError as error:
+        raise ConnectorError(
+            f"{address} does not answer ({streaming.words(error)}); is it the right address?"
+        ) from error
+    if answer.status in (401, 403):
+        raise ConnectorError(f"{address} refuses the token" if token else f"{address} asks for a token as `password`")
+    version = answer.headers.get("X-Influxdb-Version", "").removeprefix("v")
+    if re.match(r"[12]\.", version):
+        raise ConnectorError(f"{address} is InfluxDB {version}; this engine is for 3.x")
+    product = answer.headers.get("X-Influxdb-Build", "").strip()
+    product = product or next((name for end, name in _HOSTED.items() if host.endswith(end)), "")
+    if not product and not version:
+        raise ConnectorError(f"{address} answers, but not as InfluxDB 3 (HTTP {answer.status})")
+    return f"{product} {version}".strip()
+
+
+class Way(Protocol):
+    """How statements reach the server."""
+
+    def run(
+        self, database: str, statement: str, deadline: float, rows: Rows, columns: Columns
+    ) -> Iterator[pa.RecordBatch]:
+        """The answer as it arrives, with the named columns; FactError unless it comes whole."""
+        ...
+
+    def again(self) -> Way:
+        """The same way once more, for another thread."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Flight:
+    """Arrow Flight: batches come as the server makes them."""
+
+    def __init__(self, address: str, token: str) -> None:
+        self._address, self._token = address, token
+        self._client = InfluxDBClient3(host=address, token=token, database="", auth_scheme="Bearer")
+
+    def run(
+        self, database: str, statement: str, deadline: float, rows: Rows, columns: Columns
+    ) -> Iterator[pa.RecordBatch]:
+        del rows, columns  # Flight tells no bytes, and sends a schema
+        left = deadline - time.monotonic()
+        reader = None
+        try:
+            # Its unit is seconds; the deadline travels with the call, and the server cancels the query, too.
+            reader = self._client.query(statement, "sql", "chunk", database, timeout=max(left, 0.001))
+            for chunk in reader:
+                yield plain(chunk.data)
+        except (InfluxDB3ClientError, InfluxDBError, pa.ArrowException, flight.FlightError, OSError) as error:
+            raise _flight_error(error, left) from error
+        finally:
+            if reader is not None:
+                reader.cancel()
+
+    def again(self) -> Flight:
+        return Flight(self._address, self._token)
+
+    def close(self) -> None:
+        self._client.close()
+
+
+def plain(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The batch without encodings that differ from one batch to the next: dictionaries and views become text."""
+    arrays = [
+        column.cast(pa.string())
+        if pa.types.is_dictionary(column.type) or pa.types.is_string_view(column.type)
+        else column
+        for column in batch.columns
+    ]
+    return pa.RecordBatch.from_arrays(arrays, names=batch.schema.names)
+
+
+def _flight_error(error: BaseException, timeout_s: float) -> FactError:
+    # The client hides what was raised behind an exception of its own.
+    cause = error.__context__ if isinstance(error, InfluxDB3ClientError) and error.__context__ else error
+    text = _words(cause)
+    if isinstance(cause, flight.FlightTimedOutError):
+        return streaming.timed_out(timeout_s)
+    if isinstance(cause, flight.FlightUnauthenticatedError | flight.FlightUnauthorizedError):
+        return FactError(Reason.DENIED, text)
+    if isinstance(cause, flight.FlightUnavailableError):
+        return FactError(Reason.UNREACHABLE, text)
+    return _refused(text)
+
+
+class Http:
+    """A JSON object per line, for where HTTP/2 does not come through."""
+
+    def __init__(self, address: str, token: str, connect_timeout_s: float) -> None:
+        self._address, self._token, self._connect_timeout_s = address, token, connect_timeout_s
+        self._pool = urllib3.PoolManager(num_pools=1, retries=False)
+
+    def run(
+        self, database: str, statement: str, deadline: float, rows: Rows, columns: Columns
+    ) -> Iterator[pa.RecordBatch]:
+        left = max(deadline - time.monotonic(), 0.001)
+        response = None
+        try:
+            response = self._pool.request(
+                "POST",
+                f"{self._address}/api/v3/query_sql",
+                json={"db": database, "q": statement, "format": "jsonl"},
+                headers={"Authorization": f"Bearer {self._token}"} if self._token else {},
+                timeout=urllib3.Timeout(connect=min(self._connect_timeout_s, left), read=left),
+                preload_content=False,
+            )
+            if response.status != 200:
+                raise _http_error(response.status, response.data)
+            lines = streaming.lines(response, deadline, rows)
+            yield from jsonl.batches(lines, columns.names, as_text=columns.as_text)
+        except (ReadTimeoutError, TimeoutError) as error:
+            raise streaming.timed_out(left) from error
+        except NewConnectionError as error:
+            raise FactError(Reason.UNREACHABLE, streaming.words(error)) from error
+        except (HTTPError, OSError, ValueError) as error:
+            raise FactError(Reason.FAILED, f"the answer broke off ({streaming.words(error)})") from error
+        finally:
+            if response is not None:
+                # Nothing is kept of a connection with an unread rest: closing it makes the server give up.
+                response.close()
+
+    def again(self) -> Http:
+        return Http(self._address, self._token, self._connect_timeout_s)
+
+    def close(self) -> None:
+        self._pool.clear()
+
+
+def _http_error(status: int, body: bytes) -> FactError:
+    detail = " ".join(body.decode("utf-8", "replace").split())[:300] or f"HTTP {status}"
+    if status in (401, 403):
+        return FactError(Reason.DENIED, detail)
+    if status == 429:
+        return FactError(Reason.OVER_BUDGET, detail)
+    return FactError(Reason.UNREACHABLE, detail) if status in (502, 503, 504) else _refused(detail)
+
+
+def _refused(text: str) -> FactError:
+    if _TOO_MANY_FILES.search(text):
+        return TooManyFilesError(Reason.OVER_BUDGET, text)
+    return FactError(Reason.OVER_BUDGET if _EXHAUSTED.search(text) else Reason.FAILED, text)
+
+
+def _words(error: BaseException) -> str:
+    """The server's own words in one line, without what gRPC and Flight put around them."""
+    text = re.sub(r"^Flight returned .*?with message: ", "", str(error), flags=re.DOTALL)
+    text = re.split(r"\. (?:Detail: |gRPC client debug context: |Client context: )", text)[0]
+    return " ".join(text.split())[:300] or type(error).__name__
