@@ -1,0 +1,42 @@
+"""FLD003: a field with several types."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from tests.builders import NOW, a_field, a_measurement, a_profile
+from tests.databases import Row, Table, Value
+from tests.rules.cases import Case, dataset, judge
+from tsaudit.finding import Outcome, Subject
+from tsaudit.rules.conflicting_types import conflicting_types as rule
+
+
+def _flow(old: Value, new: Value) -> Table:
+    """Two weeks apart, so that the points are in shards of their own."""
+    rows = [Row(NOW - timedelta(days=age), {"pump": "p1"}, {"litres": value}) for age, value in ((15, old), (1, new))]
+    return Table("flow", ("pump",), {"litres": "any"}, rows)
+
+
+CASES = (
+    Case(
+        breaks=dataset(_flow(1, 1.5)),
+        keeps=dataset(_flow(1.0, 1.5)),
+        subject=Subject("", "flow", "litres"),
+        guilty="litres",
+    ),
+)
+
+
+def test_each_field_with_several_types_is_a_finding() -> None:
+    fields = (a_field("a", types=("float", "string")), a_field("b"), a_field("c", types=("float", "integer", "string")))
+    result = judge(rule, a_profile(a_measurement(fields=fields), engine="influxdb1"))
+    assert [(f.guilty, f.message) for f in result.findings] == [
+        ("a", "Field a is stored as float and string."),
+        ("c", "Field c is stored as float, integer and string."),
+    ]
+    assert "::string" in result.findings[0].fix
+
+
+def test_one_type_is_silence_as_is_an_empty_database() -> None:
+    assert judge(rule, a_profile(engine="influxdb1")).outcome is Outcome.PASS
+    assert judge(rule, a_profile(a_measurement(fields=()), engine="influxdb1")).outcome is Outcome.PASS

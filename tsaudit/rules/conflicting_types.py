@@ -1,0 +1,69 @@
+"""FLD003."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tsaudit.finding import Evidence, Finding, Severity
+from tsaudit.phrases import listed
+from tsaudit.rule import Case, rule, subject_of
+
+
+@rule(
+    code="FLD003",
+    title="A field has several types",
+    severity=Severity.WARN,
+    guidelines=("C7",),
+    requires={"field_types"},
+    fixes={
+        "influxql": (
+            "Find the writer that sends {field} as another type than the others, and have all send one: {types} are "
+            "stored. What is stored as the wrong type goes with its shards; until then ask for the type by name:\n"
+            "SELECT {field:q}::{first} FROM {measurement:q}; SELECT {field:q}::{last} FROM {measurement:q}"
+        ),
+    },
+)
+def conflicting_types(case: Case) -> Iterator[Finding]:
+    """Fields that are stored with more than one type, in different shards or by different writers.
+
+    ## Why it matters
+
+    A query over both shards returns only one of the types, and says nothing: the values of the other one are missing
+    from every sum and every graph. Within a shard, points of the second type are refused, so writers lose data.
+
+    ## Example
+
+    A sensor writes `litres=1i` where the others write `litres=1.0`: last week's shard holds integers, this week's
+    floats, and `mean(litres)` over the month is that of the floats.
+
+    ## Fix
+
+    Decide on one type, mostly float, and write it everywhere, with the type told explicitly (`1.0`, never `1`).
+
+    ## References
+
+    - Field type discrepancies: https://docs.influxdata.com/influxdb/v1/query_language/explore-schema/#field-type-discrepancies
+    - Errors on writing: https://docs.influxdata.com/influxdb/v1/troubleshooting/errors/#error-partial-write-field-type-conflict
+    """
+    for measurement in case.measurements:
+        for field in measurement.fields:
+            if len(field.types) < 2:
+                continue
+            types = listed(field.types)
+            yield Finding(
+                subject=subject_of(measurement, field.key),
+                severity=Severity.WARN,
+                message=f"Field {field.key} is stored as {types}.",
+                fix=case.fix(
+                    field=field.key,
+                    measurement=measurement.name,
+                    types=types,
+                    first=field.types[0],
+                    last=field.types[-1],
+                ),
+                observed=float(len(field.types)),
+                unit="types",
+                guilty=field.key,
+                evidence=(Evidence("types", types),),
+                facts=("field_types",),
+            )
