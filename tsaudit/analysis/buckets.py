@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+_AT_ONCE: Final = 1 << 16
+"""Values hashed together: Python's bytes take many times the memory of Arrow's."""
+
 
 def bucket_numbers(values: pa.StringArray, counts: Iterable[int]) -> Iterator[npt.NDArray[np.int64]]:
     """For each count the bucket of each value, from 0. Values are not null."""
-    checksums = np.fromiter((zlib.crc32(value.encode()) for value in values.to_pylist()), np.int64, len(values))
-    return (checksums % count for count in counts)
+    checksums = np.empty(len(values), np.uint32)
+    for at in range(0, len(values), _AT_ONCE):
+        part = values.slice(at, _AT_ONCE).cast(pa.binary()).to_numpy(zero_copy_only=False)
+        checksums[at : at + _AT_ONCE] = np.fromiter(map(zlib.crc32, part), np.uint32, len(part))
+    return ((checksums % np.uint32(count)).astype(np.int64) for count in counts)
 
 
 def bucketed(column: pa.Array, count: int) -> pa.Array:

@@ -19,11 +19,12 @@ _LOW_BYTES: Final = np.array([(1 << 8 * count) - 1 for count in range(_WORD + 1)
 
 def sample(values: pa.StringArray, size: int) -> tuple[str, ...]:
     """Those `size` of the distinct values whose hash is lowest, so evenly spread over all; sorted."""
-    lowest = values.slice(0, 0)
-    for part in _parts(values):
-        candidates = pa.concat_arrays([lowest, part])
-        lowest = candidates.take(pa.array(np.argsort(_hashes(candidates), kind="stable")[:size]))
-    return tuple(sorted(lowest.to_pylist()))
+    found = hashes(values)
+    # What is below the highest of them is sorted only, for sorting all takes longer than hashing.
+    bound = np.partition(found, size - 1)[size - 1] if size < len(found) else np.uint64(2**64 - 1)
+    lowest = np.flatnonzero(found <= bound)
+    lowest = lowest[np.argsort(found[lowest], kind="stable")[:size]]
+    return tuple(sorted(values.take(pa.array(lowest)).to_pylist()))
 
 
 def hashes(values: pa.StringArray) -> npt.NDArray[np.uint64]:
