@@ -2,9 +2,9 @@
 
 To hold at ten million series, or it fails: from codes at least ten times as fast as the better of the two, in under
 1.5 GB; what each tag contributes in under ten times one search; and ten times the series take at most twelve times the
-work of a processor, which is linear but for memory that is farther away. One goal is printed and fails nothing, for it
-is not reached: from texts, numbering them included, eight times as fast as DuckDB on texts. At ten million, where two
-tags of many values take most of the time, that is minutes of work and 6 GB: `--texts N` says how many it is tried on.
+work of a processor, which is linear but for memory that is farther away. From texts, numbering them included, eight
+times as fast as DuckDB on texts: tried on one million, for ten take minutes and 6 GB; `--texts N` tries, and holds to
+the same, another number. A form of DuckDB that numbers texts first is faster; it is printed, and nothing is promised.
 
 Each form runs in a process of its own, in turns, so that a busy machine slows all alike; ratios are taken within each
 round, and their medians count. tsaudit searches in one thread and counts in two; polars and DuckDB take as many as
@@ -96,14 +96,15 @@ def report_codes(costs: Costs) -> list[str]:
     ]
 
 
-def report_texts(costs: Costs) -> None:
-    """Prints the figures, beside the goal."""
+def report_texts(costs: Costs) -> list[str]:
+    """Prints the figures; returns what does not hold."""
     print_costs(costs, "search_texts")
     first, second, third = (cost.seconds for cost in costs["search_texts"])
     numbered = seconds(costs["duckdb_enums"]) / statistics.mean((second, third))
     print(f"  {numbered:.1f} times as fast as DuckDB that numbers all but the id first")
     faster = seconds(costs["duckdb_texts"]) / statistics.mean((first, second))
-    print(f"  {faster:.1f} times as fast as DuckDB on texts (goal: {FASTER_ON_TEXTS:g})")
+    claim = f"times as fast as DuckDB on texts (at least {FASTER_ON_TEXTS:g})"
+    return gate(claim, faster, faster >= FASTER_ON_TEXTS)
 
 
 def measured(rows: int) -> tuple[float, list[str]]:
@@ -144,7 +145,7 @@ def main() -> int:
         missed += gate(claim, long / short, long / short <= LINEAR)
     print(f"{given.texts:,} series of 16 tags, as texts")
     with made("texts", given.texts) as file:
-        report_texts(on_texts(file))
+        missed += report_texts(on_texts(file))
     return int(bool(missed))
 
 
