@@ -64,6 +64,18 @@ def check(column: NumberedColumn, batches: list[list[str | None]]) -> None:
     assert [column.value(code) for code in codes] == [v for batch in batches for v in batch]
 
 
+@pytest.mark.parametrize("hashed", [True, False])
+def test_ids_as_long_as_each_other_are_told_apart_by_their_bytes(hashed, monkeypatch):
+    monkeypatch.setattr(numbered_column, "_MANY", 0)
+    if not hashed:
+        monkeypatch.setattr(numbered_column, "hashes", lambda texts: np.zeros(len(texts), np.uint64))
+    batches = [[f"id-{i * 7919 % 90:04}" for i in range(at, at + 60)] for at in range(0, 600, 60)]
+    column = NumberedColumn()
+    for batch in batches:
+        column.add([texts(batch)])
+    check(column, batches)
+
+
 @settings(deadline=None, max_examples=100, print_blob=True)
 @given(BATCHES, BATCHES, st.data())
 @pytest.mark.parametrize("way", WAYS)
