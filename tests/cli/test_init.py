@@ -96,10 +96,20 @@ def test_init_when_the_influxdb_is_of_another_family(influxdb: str, monkeypatch:
 
 def test_init_when_an_influxdb_2_runs_here_asks_for_a_token(influxdb: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Ping, "version", "v2.7.12")
-    assert "export TSAUDIT_INFLUXDB_TOKEN=...   # a token that reads the buckets" in init().stdout
+    assert "export TSAUDIT_INFLUXDB_TOKEN=...   # a token that reads the databases" in init().stdout
     monkeypatch.setenv("TSAUDIT_INFLUXDB_TOKEN", "t0ken")
     (target,) = load("tsaudit.yaml").targets
     assert (target.engine, target.url.get_secret_value()) == ("influxdb2", influxdb)
+    assert target.password is not None
+    assert target.password.get_secret_value() == "t0ken"
+
+
+def test_init_when_it_is_an_influxdb_3_asks_for_a_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    done = init("--engine", "influxdb3", "--url", "http://localhost:8181", "--name", "plant")
+    assert "export TSAUDIT_PLANT_TOKEN=...   # a token that reads the databases" in done.stdout
+    monkeypatch.setenv("TSAUDIT_PLANT_TOKEN", "t0ken")
+    (target,) = load("tsaudit.yaml").targets
+    assert target.engine == "influxdb3"
     assert target.password is not None
     assert target.password.get_secret_value() == "t0ken"
 

@@ -16,6 +16,7 @@ import click
 from tsaudit.cli import show
 from tsaudit.terminal import printable
 
+_BY_TOKEN: Final = frozenset({"influxdb2", "influxdb3"})
 _LOCAL_INFLUXDB: Final = "http://127.0.0.1:8086"
 _MAGIC: Final = {"sqlite": (0, b"SQLite format 3\0"), "duckdb": (8, b"DUCK")}
 """Engine to (position, bytes) by which its files are known, whatever they are called."""
@@ -67,7 +68,7 @@ def _say(file: Path, found: list[Found]) -> None:
     for one in found:
         show.line(f"  {one.name}: {one.engine} at {one.url}")
         if one.variable:
-            what = "a token that reads the buckets" if one.has_token else "the password"
+            what = "a token that reads the databases" if one.has_token else "the password"
             show.line(f"  export {one.variable}=...   # {what}; it is not in the file")
     if not found:
         show.line("  nothing to audit was found here; fill in the example under `targets`")
@@ -91,7 +92,8 @@ def _given(engine: str, url: str, name: str | None) -> Found:
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}", chosen):
         raise click.BadParameter(f"`{chosen}`: letters, digits, `_`, `.` and `-` only", param_hint="--name")
     if not parts.password or "${" in parts.password:
-        return _with_token(chosen, url) if engine == "influxdb2" and not parts.password else Found(chosen, engine, url)
+        by_token = engine in _BY_TOKEN and not parts.password
+        return _with_token(chosen, engine, url) if by_token else Found(chosen, engine, url)
     variable = _variable(chosen, "PASSWORD")
     place = parts.netloc.rpartition("@")[2]
     return Found(
@@ -99,8 +101,8 @@ def _given(engine: str, url: str, name: str | None) -> Found:
     )
 
 
-def _with_token(name: str, url: str) -> Found:
-    return Found(name, "influxdb2", url, _variable(name, "TOKEN"), has_token=True)
+def _with_token(name: str, engine: str, url: str) -> Found:
+    return Found(name, engine, url, _variable(name, "TOKEN"), has_token=True)
 
 
 def _variable(name: str, what: str) -> str:
@@ -145,7 +147,7 @@ def _influxdb() -> Iterator[Found]:
     if version.lstrip("v").startswith("1."):
         yield Found("influxdb", "influxdb1", _LOCAL_INFLUXDB)
     elif version.lstrip("v").startswith("2."):
-        yield _with_token("influxdb", _LOCAL_INFLUXDB)
+        yield _with_token("influxdb", "influxdb2", _LOCAL_INFLUXDB)
 
 
 def _unique(found: list[Found]) -> list[Found]:
