@@ -4,8 +4,8 @@ To hold at ten million series, or it fails: from codes at least ten times as fas
 1.5 GB; what each tag contributes in under ten times one search; and ten times the series take at most twelve times the
 work of a processor, which is linear but for memory that is farther away. From texts, numbering them included, eight
 times as fast as DuckDB on texts: held to at one million. `--texts N` tries another number and holds it to the same; ten
-million take minutes and 6 GB, and miss it on a busy machine: 5.8 times as fast was seen there, with a seventh of the
-work of processors. A form of DuckDB that numbers texts first is faster; it is printed, and nothing is promised.
+million take minutes and 6 GB, and miss it: 5.0 times as fast was seen on a quiet machine, with a sixth of the work of
+processors. A form of DuckDB that numbers texts first is faster; it is printed, and nothing is promised.
 
 Each form runs in a process of its own, in turns, so that a busy machine slows all alike; ratios are taken within each
 round, and their medians count. tsaudit searches in one thread and counts in two; polars and DuckDB take as many as
