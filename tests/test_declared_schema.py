@@ -10,7 +10,7 @@ from tests.builders import a_field, a_measurement, a_profile, a_tag
 from tsaudit.columns_file import Column
 from tsaudit.declared_schema import compare, exportable
 from tsaudit.finding import Outcome, Severity, Verdict
-from tsaudit.profile import Gap, Measurement, Profile, Reason
+from tsaudit.profile import Gap, Measurement, Profile, Reason, Selection
 
 CPU = (Column("time", "timestamp"), Column("host", "tag"), Column("usage", "field", "float"))
 DECLARED = {("main", "cpu"): CPU}
@@ -85,6 +85,15 @@ def test_what_could_not_be_seen_is_unknown_and_no_difference() -> None:
     result = compare(DECLARED, live(gaps=(gap,)))
     assert said(live(gaps=(gap,))) == []
     assert (result.verdict, result.results[0].reason) == (Verdict.UNKNOWN, "measurements: not authorized")
+
+
+def test_a_server_that_went_away_leaves_the_later_databases_unknown() -> None:
+    gap = Gap("measurements", Reason.UNREACHABLE, "the server is gone", "another")
+    assert said(live(gaps=(gap,))) == []
+
+
+def test_what_the_patterns_leave_out_is_no_difference() -> None:
+    assert said(live(selection=Selection(exclude=("cpu",)))) == []
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Final
 import tsaudit
 from tsaudit.columns_file import Column, Schema, Semantic
 from tsaudit.finding import AuditResult, Evidence, Finding, Outcome, RuleResult, Severity, Subject
-from tsaudit.profile import Gap, Measurement, Profile
+from tsaudit.profile import Measurement, Profile
 
 STRUCTURE: Final = frozenset({"databases", "measurements", "columns", "tag_keys", "field_types"})
 """The facts that say which columns there are."""
@@ -37,20 +37,20 @@ def exportable(profile: Profile) -> tuple[Schema, list[str]]:
 def compare(declared: Schema, profile: Profile) -> AuditResult:
     """Every difference as a finding: a warning for what is not declared, information for what is not there.
 
-    Measurements that could not be looked at are gaps, never differences.
+    Measurements that could not be looked at, or were not to be, are no differences.
     """
     gaps = tuple(gap for gap in profile.gaps if gap.fact in STRUCTURE)
     live = {(m.database, m.name): m for m in profile.measurements}
     findings: list[Finding] = []
     for key in sorted(declared.keys() | live.keys()):
         subject = Subject(*key)
-        if key not in live:
-            if not _hidden(gaps, *key):
-                findings.append(_finding(subject, Severity.INFO, "is declared and not there", "declared", "not there"))
-        elif key not in declared:
+        unseen = any(gap.covers(*key) for gap in gaps) or not profile.selection.takes(*key)
+        if key in live and key not in declared:
             findings.append(_finding(subject, Severity.WARN, "is not declared", "-", "there"))
-        elif not _hidden(gaps, *key):
+        elif key in live and not unseen:
             findings += _differences(subject, declared[key], live[key])
+        elif key not in live and not unseen:
+            findings.append(_finding(subject, Severity.INFO, "is declared and not there", "declared", "not there"))
     outcome = Outcome.FAIL if findings else Outcome.OPEN if gaps else Outcome.PASS
     result = RuleResult(
         code="SCH001",
@@ -146,7 +146,3 @@ def _finding(subject: Subject, severity: Severity, text: str, declared: str, liv
         evidence=(Evidence("declared", declared), Evidence("live", live)),
         facts=("measurements", "tag_keys", "field_types"),
     )
-
-
-def _hidden(gaps: tuple[Gap, ...], database: str, measurement: str) -> bool:
-    return any(g.database in (None, database) and g.measurement in (None, measurement) for g in gaps)

@@ -288,6 +288,11 @@ class RowPatterns:
     """Of these, the pairs in which no field is filled in both."""
     source: Source
 
+    @property
+    def complementary_ratio(self) -> float:
+        """Their share of the pairs, 0 to 1; 0 where there are no pairs."""
+        return self.complementary_pairs / self.pairs if self.pairs else 0.0
+
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
@@ -372,6 +377,12 @@ class Gap:
     database: str | None = None
     measurement: str | None = None
     """None: the whole database, or the whole target."""
+
+    def covers(self, database: str, measurement: str | None = None) -> bool:
+        """Whether it leaves something unmeasured there; a server that is gone leaves all that would have followed."""
+        if self.database is None or (self.reason is Reason.UNREACHABLE and self.measurement is None):
+            return True
+        return self.database == database and (self.measurement is None or self.measurement == measurement)
 
 
 @dataclass(frozen=True, slots=True)

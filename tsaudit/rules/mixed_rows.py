@@ -89,7 +89,7 @@ def mixed_rows(case: Case) -> Iterator[Finding]:
 
 def _is_split(case: Case, measurement: Measurement, found: RowPatterns) -> bool:
     limit = case.limit("max_complementary_ratio", measurement).value
-    return bool(found.pairs) and found.complementary_pairs / found.pairs > limit
+    return found.complementary_ratio > limit
 
 
 def _finding(case: Case, measurement: Measurement, divided: Groups, kinds: Sequence[Group]) -> Finding:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tsaudit.finding import Evidence, Finding, Severity, Subject
-from tsaudit.profile import Gap, Measurement, Profile, Reason, Role
+from tsaudit.profile import Measurement, Profile, Role
 from tsaudit.rule import Case, rule
 
 _STRUCTURE = frozenset({"databases", "measurements", "columns", "tag_keys", "field_types"})
@@ -190,13 +190,7 @@ def _was_visible(profile: Profile, database: str, measurement: str | None = None
 
 
 def _hidden(profile: Profile, facts: frozenset[str], database: str, measurement: str | None) -> bool:
-    return any(gap.fact in facts and _covers(gap, database, measurement) for gap in profile.gaps)
-
-
-def _covers(gap: Gap, database: str, measurement: str | None) -> bool:
-    if gap.database is None or (gap.reason is Reason.UNREACHABLE and gap.measurement is None):
-        return True
-    return gap.database == database and (gap.measurement is None or gap.measurement == measurement)
+    return any(gap.fact in facts and gap.covers(database, measurement) for gap in profile.gaps)
 
 
 def _finding(case: Case, change: _Change, previous: Profile) -> Finding:

@@ -59,7 +59,7 @@ def split_rows(case: Case) -> Iterator[Finding]:
         found = measurement.row_patterns
         if found is None or found.pairs < case.limit("min_pairs", measurement).value:
             continue
-        if found.complementary_pairs / found.pairs > case.limit("max_complementary_ratio", measurement).value:
+        if found.complementary_ratio > case.limit("max_complementary_ratio", measurement).value:
             yield _finding(case, measurement, found)
 
 
@@ -68,7 +68,7 @@ def _finding(case: Case, measurement: Measurement, found: RowPatterns) -> Findin
     parts = [tuple(c for c in pattern.columns if c in fields) for pattern in found.patterns]
     parts = [part for part in dict.fromkeys(parts) if part]
     limit = case.limit("max_complementary_ratio", measurement)
-    ratio = found.complementary_pairs / found.pairs
+    ratio = found.complementary_ratio
     return Finding(
         subject=subject_of(measurement),
         severity=Severity.WARN,
