@@ -181,7 +181,7 @@ def _collect(
         return None, str(error)
     except Exception as error:
         # Whatever broke, in a driver or here, nobody watches the target now: its owner is told, and the run is red.
-        line = f"internal error: {type(error).__name__}: {error}".splitlines()[0]
+        line = f"internal error: {_one_line(error)}"
         say(line)
         return None, line
     gone = next((gap for gap in profile.gaps if gap.reason is Reason.UNREACHABLE), None)

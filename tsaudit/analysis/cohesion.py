@@ -147,9 +147,8 @@ def renamings(first: Iterable[Described], second: Iterable[Described]) -> tuple[
 
 
 def _likeness(a: Described, b: Described) -> float:
-    """0 to 1. Names that are alike suffice, unless the values are plainly of different kinds."""
-    values = _values_alike(a.sample, b.sample)
-    return max(_names_alike(a.name, b.name), values)
+    """0 to 1. Names that are alike suffice, and so do values."""
+    return max(_names_alike(a.name, b.name), _values_alike(a.sample, b.sample))
 
 
 def _names_alike(a: str, b: str) -> float:

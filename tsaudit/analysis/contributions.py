@@ -25,5 +25,6 @@ def share_of(contribution: Contribution, sets: TagSets) -> float:
 
 def share_of_tag(tag: str, sets: TagSets | None) -> float | None:
     """The same of one tag, and of those that determine it; None where the tag sets are not known."""
-    contributions = sets.contributions if sets else ()
-    return next((share_of(c, sets) for c in contributions if sets and c.tag == tag), None)
+    if sets is None:
+        return None
+    return next((share_of(c, sets) for c in sets.contributions if c.tag == tag), None)
