@@ -96,6 +96,48 @@ _ALL: Final = (
         "rows by the engine's own statistics; rows None where it keeps none",
     ),
     Fact(
+        "storage",
+        Scope.DATABASE,
+        Step.METADATA,
+        ("measurement", "data_bytes", "index_bytes"),
+        "bytes that the rows and that the indexes of each measurement take; None where the engine does not tell",
+    ),
+    Fact(
+        "options",
+        Scope.DATABASE,
+        Step.METADATA,
+        ("measurement", "option", "value"),
+        "storage options of each measurement, by the engine's own names, as text; an option left out has its default",
+    ),
+    Fact(
+        "indexes",
+        Scope.DATABASE,
+        Step.METADATA,
+        (
+            "measurement",
+            "index",
+            "kind",
+            "position",
+            "column",
+            "is_unique",
+            "is_constraint",
+            "is_partial",
+            "size_bytes",
+            "scans",
+            "counted_since",
+        ),
+        "indexes, a row for each column in one; column None for an expression; is_constraint where a primary key, a "
+        "unique or another constraint needs it; scans None where none are counted, else how often it was used since",
+    ),
+    Fact(
+        "partitions",
+        Scope.DATABASE,
+        Step.METADATA,
+        ("measurement", "key", "partition", "bounds", "rows", "bytes"),
+        "partitions, chunks or regions; key: the columns that decide, with commas; rows and bytes by the engine's own "
+        "statistics, None where it keeps none; a measurement without partitions has no row",
+    ),
+    Fact(
         "series_listing",
         Scope.MEASUREMENT,
         Step.LISTING,

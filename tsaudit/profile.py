@@ -18,8 +18,9 @@ SCHEMA_VERSION: Final = 1
 """Raised when a stored profile of the version before cannot be read as one of this version."""
 
 SAMPLE_SIZE: Final = 64
-MAX_PATTERNS: Final = 32
 """How many distinct values of a column a profile keeps."""
+MAX_PATTERNS: Final = 32
+MAX_PARTITIONS: Final = 100
 
 Forever = Literal["forever"]
 FOREVER: Final[Forever] = "forever"
@@ -295,6 +296,59 @@ class RowPatterns:
 
 
 @dataclass(frozen=True, slots=True)
+class Storage:
+    """Bytes on the engine's disk, by its own account. None: it does not tell."""
+
+    data_bytes: int | None
+    index_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """One index of a table."""
+
+    name: str
+    kind: str
+    """The engine's own word, in lower case: btree, inverted, skipping, ..."""
+    columns: tuple[str | None, ...]
+    """In the order of the index; None for an expression."""
+    unique: bool
+    constraint: bool
+    """A primary key, a unique or another constraint needs it, so that it cannot simply be dropped."""
+    partial: bool
+    """It holds only the rows that fulfil its condition."""
+    size_bytes: int | None = None
+    """None: the engine does not tell."""
+    scans: int | None = None
+    """How often it was used since `counted_since`; None where the engine does not count."""
+    counted_since: datetime | None = None
+    """None: since always, or it is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """One partition, chunk or region of a table."""
+
+    name: str
+    bounds: str
+    """Which rows belong into it, in the engine's own words."""
+    rows: int | None
+    """By the engine's statistics; None where it keeps none."""
+    bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Partitioning:
+    """How a table is cut into parts."""
+
+    key: tuple[str, ...]
+    """The columns, or expressions, that decide where a row goes."""
+    count: int
+    partitions: tuple[Partition, ...]
+    """Up to MAX_PARTITIONS, the largest first."""
+
+
+@dataclass(frozen=True, slots=True)
 class Measurement:
     """A measurement, table or collection."""
 
@@ -312,6 +366,13 @@ class Measurement:
     """None where the tag sets were not listed in full, or no history was at hand to compare them with."""
     row_patterns: RowPatterns | None = None
     """None where no rows were read."""
+    storage: Storage | None = None
+    options: Mapping[str, str] | None = None
+    """Storage options by the engine's own names; those not here have their default. None: not measured."""
+    indexes: tuple[Index, ...] | None = None
+    """By name. None: not measured, or the engine's users make none."""
+    partitioning: Partitioning | None = None
+    """None: it has no partitions, or the fact `partitions` was not measured."""
     first_time: datetime | None = None
     last_time: datetime | None = None
     """Oldest and newest row among those read; None where there were none or nothing was read."""

@@ -27,6 +27,7 @@ class Family(enum.StrEnum):
     FIELDS = "fields"  # FLD
     NAMES = "names"  # NAM
     LAYOUT = "layout"  # LAY
+    STORAGE = "storage"  # STO: keys, indexes, partitions, storage options
     RETENTION = "retention"  # RET
     DRIFT = "drift"  # DRF
 
@@ -37,6 +38,7 @@ LETTERS: Mapping[str, Family] = {
     "FLD": Family.FIELDS,
     "NAM": Family.NAMES,
     "LAY": Family.LAYOUT,
+    "STO": Family.STORAGE,
     "RET": Family.RETENTION,
     "DRF": Family.DRIFT,
 }

@@ -113,6 +113,9 @@ def figures(profile: Profile) -> Iterator[Figure]:
             yield row("series", subject, measurement.series)
         if measurement.rows is not None:
             yield row("rows", subject, measurement.rows)
+        if measurement.storage is not None:
+            kept = {"data_bytes": measurement.storage.data_bytes, "index_bytes": measurement.storage.index_bytes}
+            yield from (Figure(name, subject, float(n), How.EXACT) for name, n in kept.items() if n is not None)
         yield Figure("tags", subject, float(len(measurement.tags)), How.EXACT)
         yield Figure("fields", subject, float(len(measurement.fields)), How.EXACT)
         for tag in measurement.tags:

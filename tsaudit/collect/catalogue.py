@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.draft import Draft
+from tsaudit.collect.storage import STORAGE_FACTS, describe_storage
 from tsaudit.facts import FACTS
 from tsaudit.profile import FOREVER, Count, Database, Field, Measurement, Reason, Retention, Role, Tag
 from tsaudit.roles import Column, TimeColumn, TimeKind
@@ -24,7 +25,7 @@ Row = dict[str, Any]
 
 def databases(asker: Asker, asked: frozenset[str]) -> dict[str, bool]:
     """Names of the databases to audit, those configured, else all that are listed; and whether they are listed."""
-    listed = _rows(asker, "databases")
+    listed = rows_of(asker, "databases")
     names = None if listed is None else [row["database"] for row in listed]
     configured = list(asker.target.databases)
     if configured:
@@ -50,7 +51,7 @@ def outline(
     `previous`: (database, name) to the measurements of the profile before.
     """
     before = len(asker.gaps)
-    found = _rows(asker, "measurements", name)
+    found = rows_of(asker, "measurements", name)
     described = None if found is None else _described(asker, name, asked)
     retention = _retention(asker, name) if "retention" in asked else None
     series, with_fields = _database_series(asker, name) if "database_series" in asked else (None, None)
@@ -76,6 +77,7 @@ def outline(
             draft, series or with_fields, estimates.get(measurement), [*settings, repr(chosen_columns)]
         )
         drafts.append(draft)
+    describe_storage(drafts, {fact: rows_of(asker, fact, name) for fact in sorted(STORAGE_FACTS & asked)})
     return database, drafts
 
 
@@ -106,13 +108,13 @@ def _described(asker: Asker, database: str, asked: frozenset[str]) -> dict[str, 
         return drafts.setdefault(row["measurement"], Draft(database, row["measurement"]))
 
     if "columns" in asked:
-        rows = _rows(asker, "columns", database)
+        rows = rows_of(asker, "columns", database)
         for row in rows or ():
             said = row.get("role")
             column = Column(row["column"], row["data_type"], row["key_position"], Role(said) if said else None)
             draft(row).columns += (column,)
         return None if rows is None else drafts
-    tags, fields = _rows(asker, "tag_keys", database), _rows(asker, "field_types", database)
+    tags, fields = rows_of(asker, "tag_keys", database), rows_of(asker, "field_types", database)
     if tags is None or fields is None:
         return None
     for row in tags:
@@ -126,7 +128,7 @@ def _described(asker: Asker, database: str, asked: frozenset[str]) -> dict[str, 
 
 
 def _retention(asker: Asker, database: str) -> tuple[Retention, ...] | None:
-    rows = _rows(asker, "retention", database)
+    rows = rows_of(asker, "retention", database)
     if rows is None:
         return None
     return tuple(
@@ -137,7 +139,7 @@ def _retention(asker: Asker, database: str) -> tuple[Retention, ...] | None:
 
 def _database_series(asker: Asker, database: str) -> tuple[Count | None, Count | None]:
     """Series as tag sets, and as tag sets with their fields: an engine counts one or the other."""
-    rows = _rows(asker, "database_series", database)
+    rows = rows_of(asker, "database_series", database)
     if not rows:
         return None, None
     count = Count(rows[0]["series"], asker.source("database_series", database=database))
@@ -145,7 +147,7 @@ def _database_series(asker: Asker, database: str) -> tuple[Count | None, Count |
 
 
 def _estimates(asker: Asker, database: str) -> dict[str, int | None]:
-    return {row["measurement"]: row["rows"] for row in _rows(asker, "row_estimate", database) or ()}
+    return {row["measurement"]: row["rows"] for row in rows_of(asker, "row_estimate", database) or ()}
 
 
 def _fingerprint(draft: Draft, series: Count | None, estimate: int | None, settings: list[Any]) -> str:
@@ -162,7 +164,7 @@ def _fingerprint(draft: Draft, series: Count | None, estimate: int | None, setti
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _rows(asker: Asker, fact: str, database: str | None = None) -> list[Row] | None:
+def rows_of(asker: Asker, fact: str, database: str | None = None) -> list[Row] | None:
     """The rows of a fact about the target or a database; None when a gap was left."""
     rows: list[Row] = []
 

@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from tsaudit.profile import Arrivals, Count, Field, Measurement, Role, RowPatterns, Tag, TagSets, Window
+from tsaudit.profile import (
+    Arrivals,
+    Count,
+    Field,
+    Index,
+    Measurement,
+    Partitioning,
+    Role,
+    RowPatterns,
+    Storage,
+    Tag,
+    TagSets,
+    Window,
+)
 from tsaudit.roles import Column, TimeColumn
 
 if TYPE_CHECKING:
@@ -33,6 +47,10 @@ class Draft:
     tag_sets: TagSets | None = None
     arrivals: Arrivals | None = None
     row_patterns: RowPatterns | None = None
+    storage: Storage | None = None
+    options: Mapping[str, str] | None = None
+    indexes: tuple[Index, ...] | None = None
+    partitioning: Partitioning | None = None
     listing_window: Window | None = None
     """What the listing of its tag sets covers; None before there is one."""
     first_time: datetime | None = None
@@ -87,6 +105,10 @@ class Draft:
             tag_sets=self.tag_sets,
             arrivals=self.arrivals,
             row_patterns=self.row_patterns,
+            storage=self.storage,
+            options=self.options,
+            indexes=self.indexes,
+            partitioning=self.partitioning,
             first_time=self.first_time,
             last_time=self.last_time,
             fingerprint=self.fingerprint,

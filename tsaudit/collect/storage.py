@@ -1,0 +1,81 @@
+"""How the engine keeps each measurement: bytes, options, indexes, partitions, all from its catalogue."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from tsaudit.collect.draft import Draft
+from tsaudit.profile import MAX_PARTITIONS, Index, Partition, Partitioning, Storage
+
+Row = Mapping[str, Any]
+
+STORAGE_FACTS: Final = frozenset({"storage", "options", "indexes", "partitions"})
+
+
+def describe_storage(drafts: Sequence[Draft], answers: Mapping[str, Sequence[Row] | None]) -> None:
+    """Fill in the drafts of one database. `answers`: each fact that was asked for to its rows, None for a gap."""
+    for fact, rows in answers.items():
+        if rows is not None:
+            fill_in, of_measurement = _FILL_IN[fact], _by_measurement(rows)
+            for draft in drafts:
+                fill_in(draft, of_measurement.get(draft.name, []))
+
+
+def _by_measurement(rows: Iterable[Row]) -> dict[str, list[Row]]:
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row["measurement"], []).append(row)
+    return found
+
+
+def _storage(draft: Draft, rows: list[Row]) -> None:
+    for row in rows:
+        draft.storage = Storage(row["data_bytes"], row["index_bytes"])
+
+
+def _options(draft: Draft, rows: list[Row]) -> None:
+    draft.options = {row["option"]: row["value"] for row in sorted(rows, key=lambda row: str(row["option"]))}
+
+
+def _indexes(draft: Draft, rows: list[Row]) -> None:
+    ordered = sorted(rows, key=lambda row: (row["index"], row["position"]))
+    draft.indexes = tuple(_index(list(parts)) for _, parts in itertools.groupby(ordered, lambda row: row["index"]))
+
+
+def _index(parts: list[Row]) -> Index:
+    row = parts[0]
+    return Index(
+        name=row["index"],
+        kind=row["kind"],
+        columns=tuple(part["column"] for part in parts),
+        unique=bool(row["is_unique"]),
+        constraint=bool(row["is_constraint"]),
+        partial=bool(row["is_partial"]),
+        size_bytes=row["size_bytes"],
+        scans=row["scans"],
+        counted_since=_aware(row["counted_since"]),
+    )
+
+
+def _aware(time: datetime | None) -> datetime | None:
+    return time if time is None or time.tzinfo else time.replace(tzinfo=UTC)
+
+
+def _partitions(draft: Draft, rows: list[Row]) -> None:
+    if not rows:
+        return
+    parts = [Partition(row["partition"], row["bounds"], row["rows"], row["bytes"]) for row in rows]
+    parts.sort(key=lambda part: (-(part.bytes or 0), -(part.rows or 0), part.name))
+    key = tuple(rows[0]["key"].split(", ")) if rows[0]["key"] else ()
+    draft.partitioning = Partitioning(key, len(parts), tuple(parts[:MAX_PARTITIONS]))
+
+
+_FILL_IN: Final[Mapping[str, Callable[[Draft, list[Row]], None]]] = {
+    "storage": _storage,
+    "options": _options,
+    "indexes": _indexes,
+    "partitions": _partitions,
+}
