@@ -126,8 +126,9 @@ _ALL: Final = (
             "scans",
             "counted_since",
         ),
-        "indexes, a row for each column in one; column None for an expression; is_constraint where a primary key, a "
-        "unique or another constraint needs it; scans None where none are counted, else how often it was used since",
+        "indexes, a row for each column in one; column None for an expression, or for one that is not kept in the "
+        "usual order (operator class, collation); is_constraint where a primary key or a unique constraint "
+        "needs it; scans None where none are counted, else how often it was used since",
     ),
     Fact(
         "partitions",

@@ -311,7 +311,7 @@ class Index:
     kind: str
     """The engine's own word, in lower case: btree, inverted, skipping, ..."""
     columns: tuple[str | None, ...]
-    """In the order of the index; None for an expression."""
+    """In the order of the index; None for an expression, or a column that it does not keep in the usual order."""
     unique: bool
     constraint: bool
     """A primary key, a unique or another constraint needs it, so that it cannot simply be dropped."""
