@@ -8,11 +8,10 @@ from typing import Final
 
 import tsaudit
 from tsaudit.columns_file import Column, Schema, Semantic
+from tsaudit.facts import STRUCTURE
 from tsaudit.finding import AuditResult, Evidence, Finding, Outcome, RuleResult, Severity, Subject
 from tsaudit.profile import Measurement, Profile
-
-STRUCTURE: Final = frozenset({"databases", "measurements", "columns", "tag_keys", "field_types"})
-"""The facts that say which columns there are."""
+from tsaudit.schema_diff import shows
 
 _INFLUXDB: Final = frozenset({"influxdb1", "influxdb2", "influxdb3"})
 _DATA_TYPES: Final = {"uinteger": "unsigned"}
@@ -44,12 +43,13 @@ def compare(declared: Schema, profile: Profile) -> AuditResult:
     findings: list[Finding] = []
     for key in sorted(declared.keys() | live.keys()):
         subject = Subject(*key)
-        unseen = any(gap.covers(*key) for gap in gaps) or not profile.selection.takes(*key)
         if key in live and key not in declared:
             findings.append(_finding(subject, Severity.WARN, "is not declared", "-", "there"))
-        elif key in live and not unseen:
+        elif not shows(profile, *key):
+            continue
+        elif key in live:
             findings += _differences(subject, declared[key], live[key])
-        elif key not in live and not unseen:
+        else:
             findings.append(_finding(subject, Severity.INFO, "is declared and not there", "declared", "not there"))
     outcome = Outcome.FAIL if findings else Outcome.OPEN if gaps else Outcome.PASS
     result = RuleResult(

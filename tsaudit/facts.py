@@ -204,6 +204,9 @@ _ALL: Final = (
 
 FACTS: Final = {fact.name: fact for fact in _ALL}
 
+STRUCTURE: Final = frozenset({"databases", "measurements", "columns", "tag_keys", "field_types"})
+"""The facts that say which measurements and columns there are."""
+
 
 def offered(query_files: frozenset[str]) -> frozenset[str]:
     """The facts that can be had from the given ones: themselves, and all that can be worked out of them."""

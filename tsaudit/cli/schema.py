@@ -44,7 +44,8 @@ def export(ctx: click.Context, target: str, config: str | None, folder: Path | N
     nothing is written.
     """
     from tsaudit import columns_file
-    from tsaudit.declared_schema import STRUCTURE, exportable
+    from tsaudit.declared_schema import exportable
+    from tsaudit.facts import STRUCTURE
 
     profile = _live(target, config)
     gaps = [gap for gap in profile.gaps if gap.fact in STRUCTURE]
@@ -93,7 +94,7 @@ def _live(name: str, config: str | None) -> Profile:
 
     from tsaudit.collect import collect
     from tsaudit.connectors import open_connection
-    from tsaudit.declared_schema import STRUCTURE
+    from tsaudit.facts import STRUCTURE
     from tsaudit.queries import query_files
 
     inferred = {"row_sample"} if "columns" in query_files(chosen.engine) else set()

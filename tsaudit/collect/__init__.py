@@ -20,7 +20,7 @@ from tsaudit.collect.probing import try_facts
 from tsaudit.collect.reuse import take_over
 from tsaudit.collect.rows import count_nulls, describe_fields, read_points
 from tsaudit.collect.value_memory import Comparison, ValueMemory
-from tsaudit.facts import FACTS, asked_for, offered
+from tsaudit.facts import FACTS, STRUCTURE, asked_for, offered
 from tsaudit.profile import Database, Gap, Profile, Reason, Selection, Window, utc_now
 from tsaudit.queries import query_files
 
@@ -104,7 +104,7 @@ def probe(target: Target, connection: Connection, now: datetime | None = None) -
 def _asked(wanted: frozenset[str], files: frozenset[str]) -> frozenset[str]:
     """The query files to run, with those that nothing can be asked without."""
     asked = asked_for(wanted, files)
-    asked |= files & {"databases", "measurements", "columns", "tag_keys", "field_types"}
+    asked |= files & STRUCTURE
     # By these it is seen whether a measurement has moved.
     asked |= files & {"row_estimate", "database_series"}
     if "columns" not in files and asked & {"row_sample", "row_count"}:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from sqlalchemy import Connection, Engine, delete, func, insert, select, update
 
+from tsaudit.facts import STRUCTURE
 from tsaudit.finding import AuditResult, Finding, Subject
 from tsaudit.history import database
 from tsaudit.history.database import HistoryError
@@ -26,7 +27,6 @@ __all__ = ["HistoryError", "Store"]
 
 T = TypeVar("T")
 
-SCHEMA_FACTS: Final = frozenset({"databases", "measurements", "columns", "tag_keys", "field_types"})
 """Without a gap in these, what a profile does not show does not exist."""
 
 _WHOLE_WITHIN: Final = timedelta(days=7)
@@ -170,7 +170,7 @@ def _row(profile: Profile | None, result: AuditResult, report_url: str | None) -
         "audited_at": naive(result.audited_at),
         "tsaudit_version": result.tsaudit_version,
         "verdict": str(result.verdict),
-        "schema_complete": int(profile is not None and not any(g.fact in SCHEMA_FACTS for g in profile.gaps)),
+        "schema_complete": int(profile is not None and not any(g.fact in STRUCTURE for g in profile.gaps)),
         "report_url": report_url,
         "profile": zlib.compress(to_json(profile)) if profile else None,
         "result": zlib.compress(to_json(result)),

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
-from typing import Final, TypeVar
 
 from tsaudit.finding import AuditResult, Finding, RuleResult, Severity, Subject, Verdict, fingerprint
 from tsaudit.history.lifecycle import is_good
 from tsaudit.profile import FOREVER, Measurement, Profile, Retention
 from tsaudit.report import words
-
-_SCHEMA_FACTS: Final = ("databases", "measurements", "columns", "tag_keys", "field_types")
-T = TypeVar("T")
+from tsaudit.schema_diff import Column, Difference, Kind, differences
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +51,7 @@ class SchemaChange:
     kind: str
     """`new`, `gone` or `changed`."""
     what: str
-    """`measurement`, `tag`, `field`, `type`, `retention`."""
+    """`database`, `measurement`, a column's role (`time`, `tag`, `field`), `role`, `type`, `retention`."""
     subject: Subject
     detail: str = ""
 
@@ -82,26 +79,26 @@ def compare(before: AuditResult, now: AuditResult) -> RunChanges:
 
 def schema_changes(before: Profile, now: Profile) -> Iterator[SchemaChange]:
     """Differences between two snapshots. What one of them could not see, or left out, is neither new nor gone."""
-    old = {(m.database, m.name): m for m in before.measurements}
-    new = {(m.database, m.name): m for m in now.measurements}
-    blind_before, blind = unseen_databases(before), unseen_databases(now)
-    for key in sorted(old.keys() | new.keys()):
-        subject = Subject(*key)
-        if key not in old:
-            if blind_before.isdisjoint((None, key[0])) and before.selection.takes(*key):
-                yield SchemaChange("new", "measurement", subject, _shape(new[key]))
-        elif key not in new:
-            if blind.isdisjoint((None, key[0])) and now.selection.takes(*key):
-                yield SchemaChange("gone", "measurement", subject)
-        else:
-            seen_before, seen = not _unseen(before, old[key]), not _unseen(now, new[key])
-            yield from _columns(subject, old[key], new[key], seen_before=seen_before, seen=seen)
+    yield from map(_schema_change, differences(before, now))
     yield from _retention(before, now)
 
 
-def unseen_databases(profile: Profile) -> frozenset[str | None]:
-    """Databases whose schema was not wholly seen; None among them: the target's."""
-    return frozenset(g.database for g in profile.gaps if g.fact in _SCHEMA_FACTS and g.measurement is None)
+def _schema_change(difference: Difference) -> SchemaChange:
+    subject, was, is_now = difference.subject, difference.before, difference.after
+    if isinstance(was, Column) and isinstance(is_now, Column):
+        what = str(difference.kind)
+        pair = (was.role, is_now.role) if difference.kind is Kind.ROLE else (_types(was), _types(is_now))
+        return SchemaChange("changed", what, subject, " → ".join(pair))
+    there = is_now or was
+    if isinstance(there, Column):
+        return SchemaChange(str(difference.kind), str(there.role), subject, _types(there))
+    if there is None:
+        return SchemaChange(str(difference.kind), "database", subject)
+    return SchemaChange(str(difference.kind), "measurement", subject, _shape(there) if there is is_now else "")
+
+
+def _types(column: Column) -> str:
+    return " | ".join(column.types)
 
 
 def _by_fingerprint(result: AuditResult) -> dict[str, FindingChange]:
@@ -113,40 +110,8 @@ def _by_fingerprint(result: AuditResult) -> dict[str, FindingChange]:
     return found
 
 
-def _unseen(profile: Profile, measurement: Measurement) -> bool:
-    return any(True for fact in _SCHEMA_FACTS for _ in profile.gaps_for(fact, measurement))
-
-
 def _shape(measurement: Measurement) -> str:
     return f"{words.plural(len(measurement.tags), 'tag')}, {words.plural(len(measurement.fields), 'field')}"
-
-
-def _columns(
-    subject: Subject, old: Measurement, new: Measurement, *, seen_before: bool, seen: bool
-) -> Iterator[SchemaChange]:
-    def at(column: str) -> Subject:
-        return Subject(subject.database, subject.measurement, column)
-
-    roles_before = _roles(old)
-    roles = _roles(new)
-    for column in sorted(roles_before.keys() | roles.keys()):
-        role_before, types_before = roles_before.get(column, ("", ""))
-        role, types = roles.get(column, ("", ""))
-        if not role_before:
-            if seen_before:
-                yield SchemaChange("new", role, at(column), types)
-        elif not role:
-            if seen:
-                yield SchemaChange("gone", role_before, at(column), types_before)
-        elif role != role_before:
-            yield SchemaChange("changed", "role", at(column), f"{role_before} → {role}")
-        elif types != types_before:
-            yield SchemaChange("changed", "type", at(column), f"{types_before} → {types}")
-
-
-def _roles(measurement: Measurement) -> dict[str, tuple[str, str]]:
-    tags = {t.key: ("tag", t.data_type) for t in measurement.tags}
-    return tags | {f.key: ("field", " | ".join(f.types)) for f in measurement.fields}
 
 
 def _retention(before: Profile, now: Profile) -> Iterator[SchemaChange]:

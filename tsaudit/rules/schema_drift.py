@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tsaudit.finding import Evidence, Finding, Severity, Subject
+from tsaudit.finding import Evidence, Finding, Severity
 from tsaudit.profile import Measurement, Profile, Role
 from tsaudit.rule import Case, rule
-
-_STRUCTURE = frozenset({"databases", "measurements", "columns", "tag_keys", "field_types"})
-_ROLES = _STRUCTURE | {"row_sample"}
-"""In SQL engines the role of a column may come from the values read."""
+from tsaudit.schema_diff import Column, Difference, Kind, differences
 
 
 @rule(
@@ -66,8 +63,8 @@ def schema_drift(case: Case) -> Iterator[Finding]:
     previous = case.timeline.previous
     if previous is None:
         return
-    for change in _changes(previous, case.profile):
-        yield _finding(case, change, previous)
+    for difference in differences(previous, case.profile):
+        yield _finding(case, difference, previous)
 
 
 _FIND_OUT = (
@@ -77,8 +74,9 @@ _FIND_OUT = (
 
 
 @dataclass(frozen=True, slots=True)
-class _Change:
-    subject: Subject
+class _Words:
+    """What is said of a difference. `what` and `did` fill in the fix."""
+
     severity: Severity
     message: str
     what: str
@@ -89,124 +87,55 @@ class _Change:
     """Empty for the rule's own."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Column:
-    role: Role
-    types: tuple[str, ...]
+def _words(difference: Difference) -> _Words:
+    was, now = difference.before, difference.after
+    if not difference.subject.measurement:
+        return _of_database(difference.subject.database, difference.kind)
+    if isinstance(was, Measurement):
+        return _Words(Severity.WARN, f"{was.name} is gone.", "its end", "no longer writes it", "there", "gone")
+    if isinstance(now, Measurement):
+        return _Words(Severity.INFO, f"{now.name} is new.", "it", "writes it", after="new")
+    return _of_column(difference.subject.column, difference.kind, was, now)
 
 
-def _changes(old: Profile, new: Profile) -> Iterator[_Change]:
-    yield from _databases(old, new)
-    before, after = _by_name(old), _by_name(new)
-    for key in sorted(before.keys() | after.keys()):
-        database, name = key
-        subject = Subject(database, name)
-        if key in before and key in after:
-            yield from _columns(old, new, before[key], after[key])
-        elif key in before and _was_visible(new, database, name) and _has_database(new, database):
-            yield _Change(subject, Severity.WARN, f"{name} is gone.", "its end", "no longer writes it", "there", "gone")
-        elif key in after and _was_visible(old, database, name) and _has_database(old, database):
-            yield _Change(subject, Severity.INFO, f"{name} is new.", "it", "writes it", after="new")
+def _of_database(name: str, kind: Kind) -> _Words:
+    if kind is Kind.NEW:
+        return _Words(Severity.INFO, f"Database {name} is new.", "it", "made it", after="new")
+    # Servers list what the user may read, so the list alone does not tell a lost right from a deletion.
+    message = f"Database {name} is not visible any more: it was dropped, or the audit lost the right to read it."
+    return _Words(Severity.WARN, message, "its end", "dropped it", "there", "not listed", _FIND_OUT)
 
 
-def _databases(old: Profile, new: Profile) -> Iterator[_Change]:
-    before, after = {d.name for d in old.databases}, {d.name for d in new.databases}
-    for name in sorted(before - after):
-        if _was_visible(new, name):
-            # Servers list what the user may read, so the list alone does not tell a lost right from a deletion.
-            message = (
-                f"Database {name} is not visible any more: it was dropped, or the audit lost the right to read it."
-            )
-            yield _Change(
-                Subject(name), Severity.WARN, message, "its end", "dropped it", "there", "not listed", _FIND_OUT
-            )
-    for name in sorted(after - before):
-        if _was_visible(old, name):
-            yield _Change(Subject(name), Severity.INFO, f"Database {name} is new.", "it", "made it", after="new")
+def _of_column(name: str, kind: Kind, was: Column | None, now: Column | None) -> _Words:
+    if was is not None and now is not None:
+        if kind is Kind.ROLE:
+            message = f"{name} was a {was.role} and is now a {now.role}."
+            return _Words(Severity.WARN, message, "the change", "made it", str(was.role), str(now.role))
+        before, after = " and ".join(was.types), " and ".join(now.types)
+        message = f"{now.role.capitalize()} {name} was {before} and is now {after}."
+        return _Words(Severity.WARN, message, "the new type", "writes it", before, after)
+    if was is not None:
+        return _Words(
+            Severity.WARN, f"{was.role.capitalize()} {name} is gone.", "its end", "wrote it", str(was.role), "gone"
+        )
+    assert now is not None
+    if now.role is Role.TAG and now.role_known:
+        message = f"Tag {name} is new; every value of it can open new series."
+        return _Words(Severity.WARN, message, "the new tag", "adds it", "-", "tag")
+    types = f" ({' and '.join(now.types)})" if now.types else ""
+    message = f"{now.role.capitalize()} {name} is new{types}."
+    return _Words(Severity.INFO, message, "the new field", "adds it", "-", str(now.role))
 
 
-def _columns(old: Profile, new: Profile, before: Measurement, after: Measurement) -> Iterator[_Change]:
-    if _hidden(old, _STRUCTURE, before.database, before.name) or _hidden(new, _STRUCTURE, after.database, after.name):
-        return
-    roles_known = not (
-        _hidden(old, _ROLES, before.database, before.name) or _hidden(new, _ROLES, after.database, after.name)
-    )
-    columns, now = _roles(before), _roles(after)
-    for key in sorted(columns.keys() | now.keys()):
-        subject = Subject(after.database, after.name, key)
-        if key not in now:
-            yield _gone(subject, columns[key])
-        elif key not in columns:
-            yield _new(subject, now[key], roles_known)
-        elif roles_known and columns[key].role is not now[key].role:
-            yield _moved(subject, columns[key], now[key])
-        elif columns[key].types != now[key].types:
-            yield _retyped(subject, columns[key], now[key])
-
-
-def _gone(subject: Subject, was: _Column) -> _Change:
-    message = f"{was.role.capitalize()} {subject.column} is gone."
-    return _Change(subject, Severity.WARN, message, "its end", "wrote it", str(was.role), "gone")
-
-
-def _new(subject: Subject, column: _Column, roles_known: bool) -> _Change:
-    if column.role is Role.TAG and roles_known:
-        message = f"Tag {subject.column} is new; every value of it can open new series."
-        return _Change(subject, Severity.WARN, message, "the new tag", "adds it", "-", "tag")
-    message = f"{column.role.capitalize()} {subject.column} is new ({' and '.join(column.types)})."
-    return _Change(subject, Severity.INFO, message, "the new field", "adds it", "-", str(column.role))
-
-
-def _moved(subject: Subject, was: _Column, column: _Column) -> _Change:
-    message = f"{subject.column} was a {was.role} and is now a {column.role}."
-    return _Change(subject, Severity.WARN, message, "the change", "made it", str(was.role), str(column.role))
-
-
-def _retyped(subject: Subject, was: _Column, column: _Column) -> _Change:
-    before, after = " and ".join(was.types), " and ".join(column.types)
-    message = f"{column.role.capitalize()} {subject.column} was {before} and is now {after}."
-    return _Change(subject, Severity.WARN, message, "the new type", "writes it", before, after)
-
-
-def _roles(measurement: Measurement) -> dict[str, _Column]:
-    fields = {f.key: _Column(Role.FIELD, f.types) for f in measurement.fields}
-    tags = {t.key: _Column(Role.TAG, (t.data_type,)) for t in measurement.tags}
-    time = {measurement.time_column: _Column(Role.TIME, ("time",))} if measurement.time_column else {}
-    return fields | tags | time
-
-
-def _by_name(profile: Profile) -> Mapping[tuple[str, str], Measurement]:
-    return {(m.database, m.name): m for m in profile.measurements}
-
-
-def _has_database(profile: Profile, name: str) -> bool:
-    """A database that is gone or new is said once, not once per measurement."""
-    return any(d.name == name for d in profile.databases)
-
-
-def _was_visible(profile: Profile, database: str, measurement: str | None = None) -> bool:
-    """Whether that audit would have shown it if it had been there."""
-    return profile.selection.takes(database, measurement) and not _hidden(profile, _STRUCTURE, database, measurement)
-
-
-def _hidden(profile: Profile, facts: frozenset[str], database: str, measurement: str | None) -> bool:
-    return any(gap.fact in facts and gap.covers(database, measurement) for gap in profile.gaps)
-
-
-def _finding(case: Case, change: _Change, previous: Profile) -> Finding:
+def _finding(case: Case, difference: Difference, previous: Profile) -> Finding:
+    words, subject = _words(difference), difference.subject
     return Finding(
-        subject=change.subject,
-        severity=change.severity,
-        message=change.message,
-        fix=change.fix
-        or case.fix(
-            what=change.what, did=change.did, measurement=change.subject.measurement or change.subject.database
-        ),
-        guilty=change.subject.column or None,
-        evidence=(
-            Evidence(f"on {previous.day}", change.before),
-            Evidence(f"on {case.profile.day}", change.after),
-        ),
+        subject=subject,
+        severity=words.severity,
+        message=words.message,
+        fix=words.fix or case.fix(what=words.what, did=words.did, measurement=subject.measurement or subject.database),
+        guilty=subject.column or None,
+        evidence=(Evidence(f"on {previous.day}", words.before), Evidence(f"on {case.profile.day}", words.after)),
         since=case.profile.day,
         facts=("measurements", "tag_keys", "field_types"),
     )

@@ -1,0 +1,97 @@
+"""Two snapshots compared: each difference once, and none that one of the two could not see."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.builders import a_field, a_measurement, a_profile, a_tag
+from tsaudit.finding import Subject
+from tsaudit.profile import Gap, Measurement, Profile, Reason, Role
+from tsaudit.schema_diff import Column, Difference, Kind, differences, shows
+
+
+def found(before: Profile, after: Profile) -> list[tuple[str, str]]:
+    return [(d.kind, str(d.subject)) for d in differences(before, after)]
+
+
+def test_each_kind_of_difference() -> None:
+    before = a_profile(
+        a_measurement("cpu", tags=(a_tag("host"), a_tag("rack")), fields=(a_field("usage"), a_field("idle"))),
+        a_measurement("mem"),
+        a_measurement("cpu", database="old"),
+    )
+    after = a_profile(
+        a_measurement(
+            "cpu", time_column="at", tags=(a_tag("host"),), fields=(a_field("usage", ("integer",)), a_field("rack"))
+        ),
+        a_measurement("disk"),
+    )
+    assert found(before, after) == [
+        ("gone", "old"),
+        ("new", "main/cpu.at"),
+        ("gone", "main/cpu.idle"),
+        ("role", "main/cpu.rack"),
+        ("gone", "main/cpu.time"),
+        ("type", "main/cpu.usage"),
+        ("new", "main/disk"),
+        ("gone", "main/mem"),
+    ]
+
+
+def test_what_is_known_of_both_sides() -> None:
+    before, after = (
+        a_measurement(fields=(a_field("usage", ("float",)),)),
+        a_measurement(fields=(a_field("usage", ("a", "b")),)),
+    )
+    (difference,) = differences(a_profile(before), a_profile(after))
+    assert difference == Difference(
+        Kind.TYPE, Subject("main", "cpu", "usage"), Column(Role.FIELD, ("float",)), Column(Role.FIELD, ("a", "b"))
+    )
+
+
+def test_role_when_rows_could_not_be_read_is_left_open_and_the_type_is_not() -> None:
+    gap = Gap("row_sample", Reason.TIMED_OUT, "cancelled", "main", "cpu")
+    before = a_profile(a_measurement(tags=(a_tag(data_type="text"),)))
+    after = a_profile(a_measurement(tags=(), fields=(a_field(), a_field("host", ("integer",)))), gaps=(gap,))
+    (difference,) = differences(before, after)
+    assert difference.kind is Kind.TYPE
+    assert isinstance(difference.after, Column)
+    assert not difference.after.role_known
+
+
+@pytest.mark.parametrize(
+    "gap", [Gap("columns", Reason.DENIED, "no", "main", "cpu"), Gap("measurements", Reason.FAILED, "no")]
+)
+def test_shows_when_there_is_a_gap(gap: Gap) -> None:
+    profile = a_profile(a_measurement("cpu"), gaps=(gap,))
+    assert not shows(profile, "main", "cpu")
+    assert shows(profile, "main", "mem") is (gap.measurement is not None)
+
+
+NAMES = st.sampled_from(["a", "b", "c"])
+MEASUREMENTS = st.builds(
+    lambda name, tags, fields: a_measurement(
+        name, tags=tuple(a_tag(t) for t in sorted(tags)), fields=tuple(a_field(f) for f in sorted(fields - tags))
+    ),
+    NAMES,
+    st.sets(NAMES),
+    st.sets(NAMES),
+)
+PROFILES = st.lists(MEASUREMENTS, unique_by=lambda m: m.name, max_size=3)
+
+
+@given(PROFILES, PROFILES)
+def test_differences_are_those_that_turn_one_schema_into_the_other(
+    one: list[Measurement], two: list[Measurement]
+) -> None:
+    """Back and forth they mirror each other; none are left out, and none are made up."""
+    before, after = (replace(a_profile(), measurements=tuple(m)) for m in (one, two))
+    there, back = list(differences(before, after)), list(differences(after, before))
+    mirrored = {Kind.NEW: Kind.GONE, Kind.GONE: Kind.NEW}
+    assert [(d.kind, d.subject) for d in there] == [(mirrored.get(d.kind, d.kind), d.subject) for d in back]
+    assert bool(there) is ({m.name: (m.tags, m.fields) for m in one} != {m.name: (m.tags, m.fields) for m in two})
+    assert list(differences(before, before)) == []

@@ -1,0 +1,106 @@
+"""What is different between two snapshots of a schema. What one of the two could not see is no difference."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from tsaudit.facts import STRUCTURE
+from tsaudit.finding import Subject
+from tsaudit.profile import Measurement, Profile, Role
+
+_ROLES: Final = STRUCTURE | {"row_sample"}
+"""In SQL engines the role of a column may come from the values read."""
+
+
+class Kind(enum.StrEnum):
+    NEW = "new"
+    GONE = "gone"
+    ROLE = "role"
+    """Another role; the types may differ as well."""
+    TYPE = "type"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column as one snapshot shows it."""
+
+    role: Role
+    types: tuple[str, ...]
+    """The engine's own names; more than one is a type conflict. The time column's are not kept."""
+    role_known: bool = True
+    """False where the role was to be told by rows, and they could not be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A database, a measurement or a column that is new, gone or changed."""
+
+    kind: Kind
+    subject: Subject
+    before: Column | Measurement | None = None
+    after: Column | Measurement | None = None
+    """None on both sides for a database; else on the side where it is not there."""
+
+
+def differences(before: Profile, after: Profile) -> Iterator[Difference]:
+    """All of them, databases first, then by measurement. What a database that came or went holds is not said again."""
+    yield from _databases(before, after)
+    old = {(m.database, m.name): m for m in before.measurements}
+    new = {(m.database, m.name): m for m in after.measurements}
+    for key in sorted(old.keys() | new.keys()):
+        subject = Subject(*key)
+        if key in old and key in new:
+            yield from _columns(before, after, old[key], new[key])
+        elif key in old and shows(after, *key) and _has_database(after, key[0]):
+            yield Difference(Kind.GONE, subject, before=old[key])
+        elif key in new and shows(before, *key) and _has_database(before, key[0]):
+            yield Difference(Kind.NEW, subject, after=new[key])
+
+
+def shows(profile: Profile, database: str, measurement: str | None = None) -> bool:
+    """Whether the snapshot would show the database or measurement, with all of its columns, if it was there."""
+    return profile.selection.takes(database, measurement) and not _unseen(profile, STRUCTURE, database, measurement)
+
+
+def _databases(before: Profile, after: Profile) -> Iterator[Difference]:
+    old, new = {d.name for d in before.databases}, {d.name for d in after.databases}
+    yield from (Difference(Kind.GONE, Subject(name)) for name in sorted(old - new) if shows(after, name))
+    yield from (Difference(Kind.NEW, Subject(name)) for name in sorted(new - old) if shows(before, name))
+
+
+def _has_database(profile: Profile, name: str) -> bool:
+    return any(database.name == name for database in profile.databases)
+
+
+def _columns(before: Profile, after: Profile, old: Measurement, new: Measurement) -> Iterator[Difference]:
+    at = new.database, new.name
+    if _unseen(before, STRUCTURE, *at) or _unseen(after, STRUCTURE, *at):
+        return
+    roles_known = not (_unseen(before, _ROLES, *at) or _unseen(after, _ROLES, *at))
+    was, now = _by_name(old, roles_known), _by_name(new, roles_known)
+    for key in sorted(was.keys() | now.keys()):
+        kind = _kind(was.get(key), now.get(key))
+        if kind is not None:
+            yield Difference(kind, Subject(*at, key), was.get(key), now.get(key))
+
+
+def _kind(was: Column | None, now: Column | None) -> Kind | None:
+    if was is None or now is None:
+        return Kind.NEW if was is None else Kind.GONE
+    if was.role is not now.role and now.role_known:
+        return Kind.ROLE
+    return Kind.TYPE if was.types != now.types else None
+
+
+def _by_name(measurement: Measurement, roles_known: bool) -> dict[str, Column]:
+    fields = {f.key: Column(Role.FIELD, f.types, roles_known) for f in measurement.fields}
+    tags = {t.key: Column(Role.TAG, (t.data_type,), roles_known) for t in measurement.tags}
+    time = {measurement.time_column: Column(Role.TIME, ())} if measurement.time_column else {}
+    return fields | tags | time
+
+
+def _unseen(profile: Profile, facts: frozenset[str], database: str, measurement: str | None) -> bool:
+    return any(gap.fact in facts and gap.covers(database, measurement) for gap in profile.gaps)
