@@ -193,6 +193,14 @@ _ALL: Final = (
         derived_from=("row_sample",),
     ),
     Fact(
+        "rhythms",
+        Scope.MEASUREMENT,
+        Step.SCAN,
+        (),
+        "in how many of the series read each field's values come at even intervals, and in how many at uneven ones",
+        derived_from=("row_sample",),
+    ),
+    Fact(
         "row_share",
         Scope.MEASUREMENT,
         Step.SCAN,

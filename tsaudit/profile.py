@@ -349,6 +349,39 @@ class Partitioning:
 
 
 @dataclass(frozen=True, slots=True)
+class FieldRhythm:
+    """How evenly the values of one field come, by the series of which enough rows were read to tell."""
+
+    field: str
+    regular: int
+    """Series in which they come at even intervals, as metrics do."""
+    irregular: int
+    """Series in which they come at uneven ones, mostly in rows of their own, as events do."""
+    interval_s: float | None
+    """Median interval of the regular ones; None where there are none."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartingTag:
+    """A tag of which no value occurs in both a regular and an irregular series."""
+
+    tag: str
+    regular: tuple[str | None, ...]
+    """Up to three of its values in regular series; None stands for an absent tag."""
+    irregular: tuple[str | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rhythms:
+    """How evenly points come. A field that is neither regular nor irregular anywhere counts in neither."""
+
+    fields: tuple[FieldRhythm, ...]
+    parted_by: PartingTag | None
+    """What tells wholly regular series from wholly irregular ones; None where no tag does, or one kind is all."""
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
 class Measurement:
     """A measurement, table or collection."""
 
@@ -366,6 +399,8 @@ class Measurement:
     """None where the tag sets were not listed in full, or no history was at hand to compare them with."""
     row_patterns: RowPatterns | None = None
     """None where no rows were read."""
+    rhythms: Rhythms | None = None
+    """None where no rows, or no times of them, were read."""
     storage: Storage | None = None
     options: Mapping[str, str] | None = None
     """Storage options by the engine's own names; those not here have their default. None: not measured."""

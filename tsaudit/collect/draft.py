@@ -14,6 +14,7 @@ from tsaudit.profile import (
     Index,
     Measurement,
     Partitioning,
+    Rhythms,
     Role,
     RowPatterns,
     Storage,
@@ -51,6 +52,7 @@ class Draft:
     options: Mapping[str, str] | None = None
     indexes: tuple[Index, ...] | None = None
     partitioning: Partitioning | None = None
+    rhythms: Rhythms | None = None
     listing_window: Window | None = None
     """What the listing of its tag sets covers; None before there is one."""
     first_time: datetime | None = None
@@ -109,6 +111,7 @@ class Draft:
             options=self.options,
             indexes=self.indexes,
             partitioning=self.partitioning,
+            rhythms=self.rhythms,
             first_time=self.first_time,
             last_time=self.last_time,
             fingerprint=self.fingerprint,

@@ -53,20 +53,19 @@ def describe_fields(asker: Asker, draft: Draft) -> None:
     """Fill in what the sampled rows tell of the fields; share of nulls only where no count of them was had."""
     if draft.sample is None or not draft.sample.num_rows:
         return
-    from tsaudit.collect import figures
+    from tsaudit.collect import figures, rhythm
 
     source = sample_source(asker, draft)
     series = _series_of_rows(draft)
     draft.fields = tuple(
         figures.filled_in(field, draft.read(Role.FIELD, field.key), series, source) for field in draft.fields
     )
-    draft.row_patterns = figures.row_patterns(
-        {tag.key: draft.read(Role.TAG, tag.key) for tag in draft.tags},
-        {field.key: draft.read(Role.FIELD, field.key) for field in draft.fields},
-        draft.sample.column(draft.time.name if draft.columns else 0) if draft.time else None,
-        series,
-        source,
-    )
+    tags = {tag.key: draft.read(Role.TAG, tag.key) for tag in draft.tags}
+    fields = {field.key: draft.read(Role.FIELD, field.key) for field in draft.fields}
+    times = draft.sample.column(draft.time.name if draft.columns else 0) if draft.time else None
+    draft.row_patterns = figures.row_patterns(tags, fields, times, series, source)
+    if times is not None and draft.time is not None:
+        draft.rhythms = rhythm.rhythms(tags, fields, _epoch_us(times, draft.time.kind), series, source)
 
 
 def read_points(asker: Asker, draft: Draft, database_series: int | None, asked: frozenset[str]) -> None:
@@ -108,6 +107,17 @@ def instant(value: Any, kind: TimeKind | None) -> datetime | None:
         return instant(datetime.fromisoformat(str(value)), kind)
     except ValueError:
         return None
+
+
+def _epoch_us(times: pa.ChunkedArray, kind: TimeKind) -> pa.ChunkedArray:
+    """The times in microseconds since 1970; null for what cannot be read."""
+    import pyarrow as pa
+
+    if pa.types.is_timestamp(times.type):
+        return times.cast(pa.timestamp("us", times.type.tz), safe=False).cast(pa.int64())
+    epoch = datetime.fromtimestamp(0, UTC)
+    read = [instant(value, kind) for value in times.to_pylist()]
+    return pa.chunked_array([pa.array([t and (t - epoch) // timedelta(microseconds=1) for t in read], pa.int64())])
 
 
 def _complete(asker: Asker, draft: Draft) -> bool:

@@ -1,0 +1,63 @@
+"""What a sample of rows says of how evenly they come."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import pyarrow as pa
+
+from tsaudit.analysis import rhythm
+from tsaudit.collect.columns import as_text
+from tsaudit.collect.figures import as_codes
+from tsaudit.profile import FieldRhythm, PartingTag, Rhythms, Source
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+_VALUES_KEPT: Final = 3
+_PER_SECOND: Final = 1_000_000
+
+
+def rhythms(
+    tags: Mapping[str, pa.ChunkedArray],
+    fields: Mapping[str, pa.ChunkedArray],
+    times: pa.ChunkedArray,
+    series: npt.NDArray[np.int64],
+    source: Source,
+) -> Rhythms:
+    """How evenly values come, by field. `times`: microseconds, null for rows that are left out. `series` as numbers."""
+    known = times.is_valid().to_numpy()
+    filled = {key: column.is_valid().to_numpy()[known] for key, column in fields.items()}
+    found = rhythm.rhythms(series[known], times.drop_null().to_numpy(), filled)
+    return Rhythms(
+        fields=tuple(
+            FieldRhythm(key, len(one.regular), len(one.irregular), one.interval and one.interval / _PER_SECOND)
+            for key, one in sorted(found.items())
+        ),
+        parted_by=_parted(tags, series, found),
+        source=source,
+    )
+
+
+def _parted(
+    tags: Mapping[str, pa.ChunkedArray], series: npt.NDArray[np.int64], found: Mapping[str, rhythm.Rhythm]
+) -> PartingTag | None:
+    regular = {number for one in found.values() for number in one.regular.tolist()}
+    irregular = {number for one in found.values() for number in one.irregular.tolist()}
+    if not regular - irregular or not irregular - regular:
+        return None
+    numbers, first = np.unique(series, return_index=True)
+    codes = {key: as_codes(tag).fill_null(-1).to_numpy()[first] for key, tag in tags.items()}
+    even, uneven = (np.isin(numbers, list(side)) for side in (regular - irregular, irregular - regular))
+    parted = rhythm.told_apart(codes, even, uneven)
+    if parted is None:
+        return None
+    values = as_text(tags[parted]).take(pa.array(first)).to_pylist()
+    return PartingTag(parted, _some(values, even), _some(values, uneven))
+
+
+def _some(values: Sequence[str | None], chosen: npt.NDArray[np.bool_]) -> tuple[str | None, ...]:
+    distinct = {values[place] for place in np.flatnonzero(chosen).tolist()}
+    return tuple(sorted(distinct, key=lambda value: (value is None, value)))[:_VALUES_KEPT]
