@@ -111,6 +111,9 @@ class Budget(Model):
     """Tag sets one listing may return before it is broken off, which leaves a gap."""
     max_rows: int = Field(10_000, ge=100)
     """Rows one row sample may return."""
+    max_bytes_scanned: int | None = Field(None, ge=1)
+    """Bytes all statements of an audit may scan, or be charged for where that is more, as the engine itself counts them
+    (Timestream); empty for no limit."""
 
 
 class Columns(Model):

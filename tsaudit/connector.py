@@ -29,7 +29,8 @@ class FactError(Exception):
 class Rows:
     """The answer to one statement, read as it arrives.
 
-    Iterate once, over Arrow record batches; leaving the iteration early cancels the statement on the server.
+    Iterate once, over Arrow record batches; leaving the iteration early cancels the statement on the server. A batch
+    without columns says that the server is at work: it lets the reader look at the cost so far.
     A statement that breaks off raises FactError from the iteration: what came before is not the answer.
     """
 
@@ -38,6 +39,10 @@ class Rows:
         """As sent, without parameters left to fill in."""
         self.bytes: int | None = None
         """Received so far; None where the driver does not tell."""
+        self.bytes_scanned: int | None = None
+        """Read by the server so far to answer; None where it does not tell."""
+        self.bytes_metered: int | None = None
+        """Those of them that the provider charges for; None where it does not tell."""
         self.statements = 1
         """Sent so far: one, unless the answer has pages or has to be put together."""
         self.query = ""

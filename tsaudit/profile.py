@@ -491,6 +491,15 @@ class Cost:
     rows: int
     bytes: int | None
     """Received; None where the driver does not tell."""
+    bytes_scanned: int | None = None
+    """Read by the server; None where it does not tell."""
+    bytes_metered: int | None = None
+    """Charged for; None where the provider does not tell."""
+
+    @property
+    def bytes_charged(self) -> int:
+        """What counts against `budget.max_bytes_scanned`: a provider may charge for more than is read."""
+        return max(self.bytes_scanned or 0, self.bytes_metered or 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -11,7 +10,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from tsaudit.connector import Connection, ConnectorError, FactError
+from tsaudit.connector import Connection, ConnectorError, FactError, Rows
 from tsaudit.facts import FACTS, Scope
 from tsaudit.profile import Cost, Gap, How, Reason, Source, Window
 from tsaudit.queries import query_name
@@ -104,6 +103,9 @@ class Asker:
         if left <= 0:
             self.gap(fact, Reason.OVER_BUDGET, self._out_of_time(), database, measurement)
             return None
+        if overspent := self._overspent():
+            self.gap(fact, Reason.OVER_BUDGET, overspent, database, measurement)
+            return None
         timeout = min(self.target.budget.statement_timeout_s, left)
         about = {"database": database, "measurement": measurement}
         try:
@@ -180,13 +182,16 @@ class Asker:
             rows = self._connection_here().query(fact, timeout, **window | parameters)
             try:
                 for batch in rows:
-                    bill(batch.num_rows, None, rows.statements)
-                    consume(batch)
-                    if first_only:
+                    running = bill(batch.num_rows, rows)
+                    if overspent := self._overspent(running):
+                        raise TooMuchError(overspent)
+                    if batch.num_columns:
+                        consume(batch)
+                    if first_only and batch.num_columns:
                         break
             finally:
                 rows.close()
-                bill(0, rows.bytes, rows.statements)
+                bill(0, rows)
         if rows.since is not None:
             with self._lock:
                 self._since[fact, parameters["database"], parameters["measurement"]] = rows.since
@@ -199,26 +204,36 @@ class Asker:
         return rows.statement
 
     @contextmanager
-    def _billed(self, fact: str) -> Iterator[Callable[[int, int | None, int], None]]:
+    def _billed(self, fact: str) -> Iterator[Callable[[int, Rows], Cost]]:
         began = time.monotonic()
         total = Cost(fact, 1, 0.0, 0, None)
 
-        def bill(rows: int, received: int | None, statements: int) -> None:
+        def bill(more_rows: int, answer: Rows) -> Cost:
             nonlocal total
-            total = dataclasses.replace(total, rows=total.rows + rows, bytes=received, statements=statements)
+            total = Cost(
+                fact,
+                answer.statements,
+                0.0,
+                total.rows + more_rows,
+                answer.bytes,
+                answer.bytes_scanned,
+                answer.bytes_metered,
+            )
+            return total
 
         try:
             yield bill
         finally:
             with self._lock:
                 before = self._costs.get(fact, Cost(fact, 0, 0.0, 0, None))
-                known = [b for b in (before.bytes, total.bytes) if b is not None]
                 self._costs[fact] = Cost(
                     fact=fact,
                     statements=before.statements + total.statements,
                     seconds=before.seconds + time.monotonic() - began,
                     rows=before.rows + total.rows,
-                    bytes=sum(known) if known else None,
+                    bytes=_sum(before.bytes, total.bytes),
+                    bytes_scanned=_sum(before.bytes_scanned, total.bytes_scanned),
+                    bytes_metered=_sum(before.bytes_metered, total.bytes_metered),
                 )
 
     def _connection_here(self) -> Connection:
@@ -248,5 +263,20 @@ class Asker:
         except ConnectorError:
             self._gone = f"the server no longer answers: {detail}"
 
+    def _overspent(self, running: Cost | None = None) -> str:
+        """Why no more may be scanned; empty while more may. `running`: the statement at hand, not on the bill yet."""
+        most = self.target.budget.max_bytes_scanned
+        if most is None:
+            return ""
+        with self._lock:
+            spent = sum(cost.bytes_charged for cost in self._costs.values())
+        spent += running.bytes_charged if running else 0
+        return f"{spent:,} bytes were scanned; raise budget.max_bytes_scanned" if spent >= most else ""
+
     def _out_of_time(self) -> str:
         return f"the audit's {self.target.budget.deadline_s:g} s were used up; raise budget.deadline_s"
+
+
+def _sum(before: int | None, more: int | None) -> int | None:
+    """None only where neither is known."""
+    return more if before is None else before + (more or 0)

@@ -52,7 +52,8 @@ def outline(
     """
     before = len(asker.gaps)
     found = rows_of(asker, "measurements", name)
-    described = None if found is None else _described(asker, name, asked)
+    chosen, left_out = _chosen(asker, [row["measurement"] for row in found or ()])
+    described = None if found is None else _described(asker, name, asked, chosen)
     retention = _retention(asker, name) if "retention" in asked else None
     series, with_fields = _database_series(asker, name) if "database_series" in asked else (None, None)
     database = Database(name, series, retention, with_fields)
@@ -62,7 +63,10 @@ def outline(
         return database, []
     if not found and not listed:
         asker.gap_in_all(asked, Reason.FAILED, f"the server lists no database {name}", name)
-    chosen = _chosen(asker, name, [row["measurement"] for row in found], asked)
+    if left_out:
+        detail = f"{left_out} of {left_out + len(chosen)} measurements not looked at; raise budget.max_measurements"
+        asker.gap("measurements", Reason.OVER_BUDGET, detail, name)
+        asker.gap_in_all(asked - {"measurements"}, Reason.OVER_BUDGET, detail, name)
     estimates = _estimates(asker, name) if "row_estimate" in asked else {}
     settings = [sorted(asked), str(asker.target.window)]
     drafts = []
@@ -77,7 +81,9 @@ def outline(
             draft, series or with_fields, estimates.get(measurement), [*settings, repr(chosen_columns)]
         )
         drafts.append(draft)
-    describe_storage(drafts, {fact: rows_of(asker, fact, name) for fact in sorted(STORAGE_FACTS & asked)})
+    describe_storage(
+        drafts, {fact: rows_of(asker, fact, name, measurements=chosen) for fact in sorted(STORAGE_FACTS & asked)}
+    )
     return database, drafts
 
 
@@ -90,17 +96,14 @@ def matches(target: Target, measurement: str) -> bool:
     return any_of(target.include) and not any_of(target.exclude)
 
 
-def _chosen(asker: Asker, database: str, names: list[str], asked: frozenset[str]) -> list[str]:
+def _chosen(asker: Asker, names: list[str]) -> tuple[list[str], int]:
+    """The measurements to look at, and how many more the budget leaves out."""
     chosen = sorted(name for name in names if matches(asker.target, name))
     most = asker.target.budget.max_measurements
-    if len(chosen) > most:
-        detail = f"{len(chosen) - most} of {len(chosen)} measurements not looked at; raise budget.max_measurements"
-        asker.gap("measurements", Reason.OVER_BUDGET, detail, database)
-        asker.gap_in_all(asked - {"measurements"}, Reason.OVER_BUDGET, detail, database)
-    return chosen[:most]
+    return chosen[:most], len(chosen[most:])
 
 
-def _described(asker: Asker, database: str, asked: frozenset[str]) -> dict[str, Draft] | None:
+def _described(asker: Asker, database: str, asked: frozenset[str], chosen: list[str]) -> dict[str, Draft] | None:
     """Measurements with what the catalogue says of their columns; None when it was not told."""
     drafts: dict[str, Draft] = {}
 
@@ -108,7 +111,7 @@ def _described(asker: Asker, database: str, asked: frozenset[str]) -> dict[str, 
         return drafts.setdefault(row["measurement"], Draft(database, row["measurement"]))
 
     if "columns" in asked:
-        rows = rows_of(asker, "columns", database)
+        rows = rows_of(asker, "columns", database, measurements=chosen)
         for row in rows or ():
             said = row.get("role")
             column = Column(row["column"], row["data_type"], row["key_position"], Role(said) if said else None)
@@ -164,8 +167,11 @@ def _fingerprint(draft: Draft, series: Count | None, estimate: int | None, setti
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def rows_of(asker: Asker, fact: str, database: str | None = None) -> list[Row] | None:
-    """The rows of a fact about the target or a database; None when a gap was left."""
+def rows_of(asker: Asker, fact: str, database: str | None = None, **parameters: Any) -> list[Row] | None:
+    """The rows of a fact about the target or a database; None when a gap was left.
+
+    `measurements` among the parameters: those to be looked at, for an engine that is asked for each apart.
+    """
     rows: list[Row] = []
 
     def consume(batch: pa.RecordBatch) -> None:
@@ -173,4 +179,4 @@ def rows_of(asker: Asker, fact: str, database: str | None = None) -> list[Row] |
             raise ValueError(f"no column {min(missing)}")
         rows.extend(batch.to_pylist())
 
-    return rows if asker.ask(fact, consume, database=database) is not None else None
+    return rows if asker.ask(fact, consume, database=database, **parameters) is not None else None

@@ -71,15 +71,22 @@ def coverage(result: AuditResult, profile: Profile | None) -> Coverage:
 def bill(profile: Profile) -> Bill:
     """What the audit cost."""
     costs = sorted(profile.costs, key=lambda c: (-c.seconds, c.fact))
-    known = [c.bytes for c in costs if c.bytes is not None]
     total = Cost(
         fact="all",
         statements=sum(c.statements for c in costs),
         seconds=sum(c.seconds for c in costs),
         rows=sum(c.rows for c in costs),
-        bytes=sum(known) if known else None,
+        bytes=_sum(c.bytes for c in costs),
+        bytes_scanned=_sum(c.bytes_scanned for c in costs),
+        bytes_metered=_sum(c.bytes_metered for c in costs),
     )
     return Bill(tuple(costs), total, profile.reused)
+
+
+def _sum(parts: Iterable[int | None]) -> int | None:
+    """None where no part is known."""
+    known = [part for part in parts if part is not None]
+    return sum(known) if known else None
 
 
 def _grouped(gaps: Iterable[Gap]) -> Iterable[GapGroup]:
