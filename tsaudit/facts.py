@@ -201,6 +201,14 @@ _ALL: Final = (
         derived_from=("row_sample",),
     ),
     Fact(
+        "tag_changes",
+        Scope.MEASUREMENT,
+        Step.SCAN,
+        (),
+        "how the value of each tag changes over time, for sources named by the other tags",
+        derived_from=("row_sample",),
+    ),
+    Fact(
         "row_share",
         Scope.MEASUREMENT,
         Step.SCAN,

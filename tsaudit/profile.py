@@ -141,6 +141,37 @@ class Arrivals:
 
 
 @dataclass(frozen=True, slots=True)
+class TagChanges:
+    """How a tag changes over time for one source, in the rows read. An instant is a time at which a source has rows."""
+
+    by: tuple[str, ...]
+    """The tags that name the source; none: all rows are of one."""
+    values: int
+    """Distinct ones, absence counted as one."""
+    shared: int
+    """Of these, the values that occur with several values of each tag in `by` that has several: the fewest for any.
+    With none of them the tag names a part of what another one names."""
+    sources: int
+    """With rows at several instants."""
+    changing: int
+    """Of these, with more than one value."""
+    pairs: int
+    """Instants of the changing sources that follow one another."""
+    changes: int
+    """Of these, with another value than before."""
+    by_chance: float
+    """Changes to be expected if each source's values came in any order."""
+    instants: int
+    """Of all sources."""
+    clashes: int
+    """Of these, with several values at once."""
+    roughness: float | None
+    """Mean step between values that follow one another, by that between any two of the source: near 0 for a slow curve,
+    near 1 for numbers in any order. None where the values are no numbers or never change."""
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
 class Tag:
     """A column that identifies the source of a row; the tags together make the series."""
 
@@ -156,6 +187,8 @@ class Tag:
     """Why the column counts as a tag; empty where the engine itself says so."""
     over_time: ValuesOverTime | None = None
     """None where the values were not listed in full, or no history was at hand to compare them with."""
+    changes: tuple[TagChanges, ...] | None = None
+    """By all other tags, then by the one of them with most values. None where no rows with times were read."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,6 +54,7 @@ def describe_fields(asker: Asker, draft: Draft) -> None:
     if draft.sample is None or not draft.sample.num_rows:
         return
     from tsaudit.collect import figures, rhythm
+    from tsaudit.collect.tag_changes import tag_changes
 
     source = sample_source(asker, draft)
     series = _series_of_rows(draft)
@@ -66,6 +67,8 @@ def describe_fields(asker: Asker, draft: Draft) -> None:
     draft.row_patterns = figures.row_patterns(tags, fields, times, series, source)
     if times is not None and draft.time is not None:
         draft.rhythms = rhythm.rhythms(tags, fields, _epoch_us(times, draft.time.kind), series, source)
+        changes = tag_changes(tags, times, source)
+        draft.tags = tuple(dataclasses.replace(tag, changes=changes[tag.key]) for tag in draft.tags)
 
 
 def read_points(asker: Asker, draft: Draft, database_series: int | None, asked: frozenset[str]) -> None:

@@ -1,0 +1,61 @@
+"""Rows read, and what is said of the tags that change in them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pyarrow as pa
+import pytest
+
+from tests.builders import a_source
+from tsaudit.collect.tag_changes import tag_changes
+
+START = datetime(2026, 3, 1, tzinfo=UTC)
+TIMES = [START + timedelta(minutes=i // 4) for i in range(80)]
+
+
+def _column(values: list[object], type_: pa.DataType | None = None) -> pa.ChunkedArray:
+    return pa.chunked_array([pa.array(values, type_)])
+
+
+def test_sources_when_an_id_determines_what_changes_together() -> None:
+    """Colour and model change at once: only the id shows it."""
+    machine = [f"m{i % 4}" for i in range(80)]
+    late = [i >= 40 for i in range(80)]
+    colour = ["red" if x else "blue" for x in late]
+    model = ["B" if x else "A" for x in late]
+    tags = {"machine": _column(machine), "colour": _column(colour), "model": _column(model)}
+    found = tag_changes(tags, _column(TIMES), a_source())
+    others, by_id = found["colour"]
+    assert (others.by, others.sources, others.changing) == (("machine", "model"), 8, 0)
+    assert (by_id.by, by_id.sources, by_id.changing, by_id.changes) == (("machine",), 4, 4, 4)
+    assert (by_id.values, by_id.shared, others.shared) == (2, 2, 0)
+    assert found["machine"][0].clashes == found["machine"][0].instants == 20
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        _column([*TIMES[:79], None], pa.timestamp("us", "UTC")),
+        _column([*(t.isoformat() for t in TIMES[:79]), None]),
+        _column([*(round(t.timestamp()) for t in TIMES[:79]), None]),
+    ],
+    ids=["times", "texts", "seconds"],
+)
+def test_rows_without_a_time_when_they_are_left_out(times: pa.ChunkedArray) -> None:
+    (only,) = tag_changes({"machine": _column([f"m{i % 4}" for i in range(80)])}, times, a_source())["machine"]
+    assert (only.by, only.sources, only.instants, only.clashes) == ((), 1, 20, 20)
+
+
+def test_roughness_when_values_are_numbers_or_not() -> None:
+    curve = [str(round(20 + i // 4 / 10, 1)) for i in range(80)]
+    machine = _column([f"m{i % 4}" for i in range(80)])
+    (found,) = tag_changes({"temperature": _column(curve), "machine": machine}, _column(TIMES), a_source())[
+        "temperature"
+    ]
+    assert found.roughness is not None
+    assert found.roughness < 0.2
+    typed = _column([None if i < 8 else i // 8 for i in range(80)], pa.int64())
+    (found,) = tag_changes({"load": typed, "machine": machine}, _column(TIMES), a_source())["load"]
+    assert found.roughness is not None
+    assert (found.changing, found.changes) == (4, 36)

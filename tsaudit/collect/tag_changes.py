@@ -1,0 +1,79 @@
+"""What a sample of rows says of the tags that change over time for one source."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from tsaudit.analysis.tag_changes import Codes, Numbers, course, other_sources, shared
+from tsaudit.collect.columns import as_text
+from tsaudit.collect.figures import as_codes, as_ranks
+from tsaudit.profile import Source, TagChanges
+
+
+def tag_changes(
+    tags: Mapping[str, pa.ChunkedArray], times: pa.ChunkedArray, source: Source
+) -> dict[str, tuple[TagChanges, ...]]:
+    """For each tag how it changes for the sources that all other tags name, and for those that one of them names.
+
+    That one is the tag with most values, one that holds no numbers before one that does. It is looked at only where it
+    is another thing, with three tags or more. Rows without a time are left out.
+    """
+    timed = times.is_valid()
+    instants = _ascending(times.filter(timed))
+    keys = sorted(tags)
+    columns = [tags[key].filter(timed) for key in keys]
+    codes = [_codes(column) for column in columns]
+    numbers = [_numbers(column, of) for column, of in zip(columns, codes, strict=True)]
+    rank = [(numbers[k] is None, int(codes[k].max(initial=-1)), -k) for k in range(len(keys))]
+    found: dict[str, tuple[TagChanges, ...]] = {}
+    for i, others in enumerate(other_sources(codes)):
+        rest = [k for k in range(len(keys)) if k != i]
+        ways: list[tuple[list[int], Codes]] = [(rest, others)]
+        if len(rest) > 1:
+            id_ = max(rest, key=lambda k: rank[k])
+            ways.append(([id_], codes[id_]))
+        found[keys[i]] = tuple(
+            TagChanges(
+                by=tuple(keys[k] for k in by),
+                shared=min((shared(codes[i], codes[k]) for k in by if len(np.unique(codes[k])) > 1), default=0),
+                source=source,
+                **dataclasses.asdict(course(codes[i], of, instants, numbers[i])),
+            )
+            for by, of in ways
+        )
+    return found
+
+
+def _ascending(times: pa.ChunkedArray) -> Codes:
+    """A number per row that ascends with the time, the same for the same time."""
+    ranks, codes = as_ranks(times), as_codes(times).to_numpy()
+    # The rank of the first row of each time stands for all rows of that time.
+    first = np.full(int(codes.max(initial=0)) + 1, len(ranks), np.int64)
+    np.minimum.at(first, codes, ranks)
+    lowest: Codes = first[codes]
+    return lowest
+
+
+def _codes(column: pa.ChunkedArray) -> Codes:
+    """0 for an absent tag."""
+    codes: Codes = as_codes(column).fill_null(-1).to_numpy() + 1
+    return codes
+
+
+def _numbers(column: pa.ChunkedArray, codes: Codes) -> Numbers | None:
+    """The value of each code as a number, NaN for one that is absent or no number; None where none is a number."""
+    known, first = np.unique(codes, return_index=True)
+    numbers = np.full(int(codes.max(initial=0)) + 1, np.nan)
+    numbers[known] = [_number(text) for text in as_text(column).take(pa.array(first)).to_pylist()]
+    return None if np.isnan(numbers).all() else numbers
+
+
+def _number(text: str | None) -> float:
+    try:
+        return float(text or "nan")
+    except ValueError:
+        return np.nan
