@@ -64,6 +64,8 @@ class Table:
     rows: Sequence[Row] = ()
     key: Sequence[str] | None = None
     """Primary key (a unique constraint where a member is null in some row); SQL only. None: no key."""
+    indexes: Sequence[Sequence[str]] = ()
+    """The columns of each further index; SQL only. It is named after the table and them."""
     time: str = "time"
     """Name of the time column; SQL only."""
     time_as: TimeAs = "text"
@@ -146,6 +148,13 @@ def _create(table: Table, types: Mapping[str, str], time_type: str) -> str:
     return f"CREATE TABLE {quoted(table.name)} ({', '.join(columns)})"
 
 
+def create_indexes(table: Table, engine: str) -> Iterator[str]:
+    """The statements that make the table's further indexes."""
+    for columns in table.indexes:
+        name, *members = (quote_identifier(engine, n) for n in ("_".join((table.name, *columns, "idx")), *columns))
+        yield f"CREATE INDEX {name} ON {quote_identifier(engine, table.name)} ({', '.join(members)})"
+
+
 def _columns(table: Table, rows: Sequence[Row]) -> dict[str, list[Value]]:
     columns: dict[str, list[Value]] = {table.time: [row.time for row in rows]}
     columns |= {tag: [row.tags.get(tag) for row in rows] for tag in table.tags}
@@ -168,6 +177,8 @@ def _write_duckdb(dataset: Dataset, where: str | Path) -> None:
             connection.register("written", pa.table(arrays))
             connection.execute(f"INSERT INTO {quote_identifier('duckdb', table.name)} SELECT * FROM written")
             connection.unregister("written")
+            for statement in create_indexes(table, "duckdb"):
+                connection.execute(statement)
 
 
 def _write_sqlite(dataset: Dataset, where: str | Path) -> None:
@@ -183,6 +194,8 @@ def _write_sqlite(dataset: Dataset, where: str | Path) -> None:
             places = ", ".join("?" * len(columns))
             rows = zip(*([_sqlite_value(v) for v in values] for values in columns.values()), strict=True)
             connection.executemany(f"INSERT INTO {quote_identifier('sqlite', table.name)} VALUES ({places})", rows)
+            for statement in create_indexes(table, "sqlite"):
+                connection.execute(statement)
     connection.close()
 
 

@@ -20,6 +20,16 @@ def count(figure: Count) -> str:
     return number(figure.value) + suffix
 
 
+def size(count: float) -> str:
+    """Bytes in decimal units: `512 B`, `12.3 MB`."""
+    value = float(count)
+    for unit in ("B", "kB", "MB", "GB", "TB"):
+        if value < 1000 or unit == "TB":
+            break
+        value /= 1000
+    return f"{number(float(f'{value:.3g}'))} {unit}"
+
+
 def percent(ratio: float) -> str:
     """`42 %`; what is close to none or all, but not it, is never rounded to it: `99.9 %`, `< 0.1 %`, `> 100 %`."""
     if ratio in (0, 1):
@@ -33,8 +43,9 @@ def percent(ratio: float) -> str:
 
 
 def many(value: float, noun: str) -> str:
-    """`1 tag`, `3 tags`."""
+    """`1 tag`, `3 tags`, `3 indexes`."""
     plural = noun[:-1] + "ies" if noun.endswith("y") and noun[-2] not in "aeiou" else noun + "s"
+    plural = noun + "es" if noun.endswith("x") else plural
     return f"{number(value)} {noun if value == 1 or noun.endswith('s') else plural}"
 
 

@@ -58,6 +58,7 @@ def test_there_is_one_check_per_family_and_one_for_coverage() -> None:
         "fields",
         "names",
         "layout",
+        "storage",
         "retention",
         "drift",
         "coverage",

@@ -49,7 +49,7 @@ def test_a_failed_target_neither_stops_nor_hides_the_others(
     assert not outcome.success
     assert keys_of(outcome) == {"a", "c"}
     bad = [c for c in outcome.get_asset_check_evaluations() if c.asset_key.path[-1] == "b"]
-    assert len(bad) == 8
+    assert len(bad) == 9
     assert not any(c.passed for c in bad)
     assert failure_of(outcome) == "b: no such file"
 

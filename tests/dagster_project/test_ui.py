@@ -180,7 +180,7 @@ def test_the_page_of_the_checks_lists_one_per_family_and_plots_their_numbers(ser
     page = browser.new_page(viewport={"width": 1500, "height": 2000})
     page.goto(f"{server}/assets/tsaudit/demo?view=checks&checkDetail=cardinality")
     page.get_by_text("Plots").wait_for(timeout=60_000)
-    for name in ("cardinality", "tags", "fields", "names", "layout", "retention", "drift", "coverage"):
+    for name in ("cardinality", "tags", "fields", "names", "layout", "storage", "retention", "drift", "coverage"):
         page.get_by_text(name, exact=True).first.wait_for(timeout=30_000)
     page.locator("canvas").nth(2).wait_for(timeout=30_000)
     page.close()

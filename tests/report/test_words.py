@@ -83,7 +83,7 @@ def test_duration(seconds: float, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("count", "text"),
-    [(None, words.NONE), (512, "512 B"), (2048, "2.05 kB"), (9_120_412, "9.12 MB"), (5 * 10**12, "5,000 GB")],
+    [(None, words.NONE), (512, "512 B"), (2048, "2.05 kB"), (9_120_412, "9.12 MB"), (5 * 10**12, "5 TB")],
 )
 def test_size(count: int | None, text: str) -> None:
     assert words.size(count) == text

@@ -45,6 +45,7 @@ def test_count_when_it_is_no_exact_one() -> None:
 def test_many_when_one_or_more() -> None:
     assert [many(n, "tag") for n in (0, 1, 2)] == ["0 tags", "1 tag", "2 tags"]
     assert many(2, "query") == "2 queries"
+    assert many(2, "index") == "2 indexes"
     assert many(2, "day") == "2 days"
     assert many(2, "series") == "2 series"
 

@@ -107,14 +107,7 @@ def duration(seconds: float | Forever) -> str:
 
 def size(count: int | None) -> str:
     """Bytes in decimal units; a dash when unknown."""
-    if count is None:
-        return NONE
-    value = float(count)
-    for unit in ("B", "kB", "MB", "GB"):
-        if value < 1000 or unit == "GB":
-            break
-        value /= 1000
-    return f"{number(float(f'{value:.3g}'))} {unit}"
+    return NONE if count is None else phrases.size(count)
 
 
 def plural(count: int, noun: str, many: str = "") -> str:

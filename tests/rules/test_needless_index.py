@@ -1,0 +1,244 @@
+"""STO001: indexes that nothing needs."""
+
+from __future__ import annotations
+
+import dataclasses
+import sqlite3
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from tests.builders import NOW, a_measurement, a_profile
+from tests.databases import write
+from tests.rules.cases import Case, dataset, hosts, judge, table
+from tsaudit.finding import Outcome, Severity, Subject
+from tsaudit.profile import Index, Partitioning, Profile
+from tsaudit.rules.needless_index import needless_index as rule
+from tsaudit.timeline import Timeline
+
+ORDERED = frozenset({"sqlite"})
+DUCKDB = frozenset({"duckdb"})
+
+
+def _cpu(*indexes: tuple[str, ...]) -> Any:
+    return dataset(table("cpu", hosts(2, region="eu"), indexes=indexes))
+
+
+CASES = (
+    Case(
+        breaks=_cpu(("host",), ("host", "time")),
+        keeps=_cpu(("host", "time")),
+        subject=Subject("", "cpu"),
+        engines=ORDERED,
+    ),
+    Case(  # the key leads with the time
+        breaks=_cpu(("time",)),
+        keeps=_cpu(("region",)),
+        subject=Subject("", "cpu"),
+        engines=ORDERED | DUCKDB,
+    ),
+    Case(breaks=_cpu(("host", "region")), keeps=_cpu(("host",)), subject=Subject("", "cpu"), engines=DUCKDB),
+    Case(
+        breaks=_cpu(("host",), ("region",), ("usage",)),
+        keeps=_cpu(("host",), ("region",)),
+        subject=Subject("", "cpu"),
+        engines=ORDERED | DUCKDB,
+        limits={"needless-index.max_indexes": 3},
+    ),
+)
+
+KEY = Index("cpu_pkey", "btree", ("time", "host"), unique=True, constraint=True, partial=False)
+SINCE = NOW - timedelta(days=30)
+
+
+def an_index(name: str, *columns: str | None, **changes: Any) -> Index:
+    settings = {"kind": "btree", "unique": False, "constraint": False, "partial": False} | changes
+    return Index(name=name, columns=columns, **settings)
+
+
+def _profile(*indexes: Index, engine: str = "sqlite", **changes: Any) -> Profile:
+    return a_profile(a_measurement(indexes=indexes, **changes), engine=engine, collected_at=NOW)
+
+
+def _message(*indexes: Index, engine: str = "sqlite") -> str:
+    findings = judge(rule, _profile(*indexes, engine=engine)).findings
+    return findings[0].message if findings else ""
+
+
+def test_columns_that_another_index_leads_with() -> None:
+    (finding,) = judge(rule, _profile(KEY, an_index("i", "time", size_bytes=12_300_000))).findings
+    assert finding.message == (
+        "Index i on (time) is needless: cpu_pkey (time, host) leads with the same column; it takes 12.3 MB."
+    )
+    assert (finding.severity, finding.observed, finding.unit) == (Severity.WARN, 1, "needless indexes")
+    assert finding.fix.endswith('\nDROP INDEX "main"."i";')
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        an_index("i", "host"),
+        an_index("i", "time", "region"),
+        an_index("i", "time", "host", "region"),
+        an_index("i", "time", kind="brin"),
+        an_index("i", "time", partial=True),
+        an_index("i", "time", unique=True),
+        an_index("i", None),
+        an_index("i", "time", None),
+    ],
+    ids=["other column", "other second column", "longer", "other kind", "partial", "unique", "expression", "included"],
+)
+def test_silence_when_the_key_does_not_serve(index: Index) -> None:
+    assert judge(rule, _profile(KEY, index)).outcome is Outcome.PASS
+
+
+def test_silence_when_what_leads_with_it_is_partial_or_expressions() -> None:
+    host = an_index("i", "host")
+    assert not _message(host, an_index("j", "host", "time", partial=True))
+    assert not _message(host, an_index("j", None, "host"))
+    assert "j (host, an expression) leads with the same column" in _message(host, an_index("j", "host", None))
+
+
+def test_duplicates_when_one_can_go() -> None:
+    same = [an_index(name, "host", "region") for name in ("b", "a", "c")]
+    assert _message(*same) == "2 indexes are needless: b and c."
+    unique = an_index("z", "host", "region", unique=True)
+    assert _message(same[0], unique) == "Index b on (host, region) is needless: z (host, region) has the same columns."
+    assert _message(unique, dataclasses.replace(unique, name="y")).startswith("Index z on")
+    copy = an_index("a", "time", "host", unique=True)
+    assert "Index a on (time, host) is needless: cpu_pkey" in _message(copy, KEY)
+    both = (KEY, dataclasses.replace(KEY, name="again"))
+    assert not _message(*both), "constraints are left alone"
+
+
+def test_duplicates_of_a_kind_without_order() -> None:
+    gin = [an_index(name, *columns, kind="gin") for name, columns in (("a", ("x",)), ("b", ("x", "y")), ("c", ("x",)))]
+    assert _message(*gin).startswith("Index c on (x)")
+
+
+def test_unused_when_the_counters_are_old_enough() -> None:
+    unused = an_index("i", "region", scans=0, counted_since=SINCE, size_bytes=5_000_000)
+    profile = _profile(unused)
+    (finding,) = judge(rule, profile).findings
+    assert finding.severity is Severity.INFO, "it may have been made today"
+    (finding,) = judge(rule, profile, timeline=Timeline(previous=profile)).findings
+    assert finding.severity is Severity.WARN
+    assert "not used once since 2026-03-01, or since it was made; it takes 5 MB" in finding.message
+    renamed = Timeline(previous=_profile(dataclasses.replace(unused, name="old")))
+    assert judge(rule, profile, timeline=renamed).findings[0].severity is Severity.INFO
+    assert judge(rule, profile, {"min_days": 31}, Timeline(previous=profile)).outcome is Outcome.PASS
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"scans": 1}, {"scans": None}, {"unique": True}, {"constraint": True, "unique": True}],
+    ids=["used", "not counted", "unique", "constraint"],
+)
+def test_silence_when_not_known_to_be_unused(changes: dict[str, Any]) -> None:
+    index = an_index("i", "region", **{"scans": 0, "counted_since": SINCE} | changes)
+    profile = _profile(index)
+    assert judge(rule, profile, timeline=Timeline(previous=profile)).outcome is Outcome.PASS
+
+
+def test_hint_when_it_is_not_known_since_when_uses_are_counted() -> None:
+    profile = _profile(an_index("i", "region", scans=0))
+    (finding,) = judge(rule, profile, timeline=Timeline(previous=profile)).findings
+    assert finding.severity is Severity.INFO
+    assert "since a day that is not known" in finding.message
+
+
+def test_information_when_it_is_small() -> None:
+    for bytes_, severity in ((999_999, Severity.INFO), (1_000_000, Severity.WARN), (None, Severity.WARN)):
+        (finding,) = judge(rule, _profile(KEY, an_index("i", "time", size_bytes=bytes_))).findings
+        assert finding.severity is severity
+    unused = _profile(an_index("i", "region", scans=0, counted_since=SINCE, size_bytes=999_999))
+    (finding,) = judge(rule, unused, timeline=Timeline(previous=unused)).findings
+    assert finding.severity is Severity.INFO
+
+
+def test_too_many_when_each_has_its_use() -> None:
+    indexes = [an_index(f"i{n:02}", f"c{n}", scans=100 - n) for n in range(11)]
+    assert not _message(*indexes[:10])
+    (finding,) = judge(rule, _profile(*indexes)).findings
+    assert (finding.severity, finding.observed) == (Severity.WARN, 11)
+    assert finding.message == "11 indexes, where 10 should do."
+    assert finding.fix.endswith("beginning with those used least: i10, i09 and i08.")
+    uncounted = [dataclasses.replace(i, scans=None) for i in indexes]
+    assert judge(rule, _profile(*uncounted)).findings[0].fix.endswith("drop the others.")
+    assert _message(*indexes, an_index("i11", "c0", "c1")).startswith(
+        "12 indexes, where 10 should do; Index i00 on (c0)"
+    )
+
+
+def test_duckdb_when_no_query_uses_the_index() -> None:
+    assert "several columns" in _message(an_index("i", "host", "region", kind="art"), engine="duckdb")
+    assert "finds a span of time by" in _message(an_index("i", "time", kind="art"), engine="duckdb")
+    assert not _message(an_index("i", "host", kind="art"), engine="duckdb")
+    assert not _message(an_index("i", "host", "time", kind="art", unique=True), engine="duckdb")
+    # A key on several columns does not serve its first one.
+    key = an_index("key", "host", "time", kind="art", unique=True, constraint=True)
+    assert not _message(key, an_index("i", "host", kind="art"), engine="duckdb")
+
+
+def test_greptimedb_when_rows_are_in_that_order_anyway() -> None:
+    from tsaudit.rules.needless_index import _drop, _served_otherwise
+
+    key = an_index("PRIMARY", "host", "region", kind="primary", unique=True, constraint=True)
+    inverted = {c: an_index(f"INVERTED_INDEX_{c}", c, kind="inverted") for c in ("host", "region", "time")}
+    measurement = a_measurement(indexes=(key, *inverted.values()))
+    why = {column: _served_otherwise("greptimedb", measurement, index) for column, index in inverted.items()}
+    assert why["region"] == ""
+    assert "first of the key" in why["host"]
+    assert "kept by time anyway" in why["time"]
+    case = _case("greptimedb")
+    assert _drop(case, measurement, inverted["time"]) == (
+        'ALTER TABLE "cpu" MODIFY COLUMN "time" UNSET INVERTED INDEX;'
+    )
+
+
+def _case(engine: str) -> Any:
+    from tsaudit.rule import Case as RuleCase
+    from tsaudit.rule import LimitPolicy
+
+    return RuleCase(rule, a_profile(engine=engine), Timeline(), LimitPolicy())
+
+
+def test_postgresql_when_the_index_can_be_dropped_beside_the_writers() -> None:
+    from tsaudit.rules.needless_index import _drop
+
+    index, case = an_index('or"der', "host"), _case("postgresql")
+    assert _drop(case, a_measurement(), index) == 'DROP INDEX CONCURRENTLY "main"."or""der";'
+    partitioned = a_measurement(partitioning=Partitioning(("time",), 0, ()))
+    assert _drop(case, partitioned, index) == 'DROP INDEX "main"."or""der";'
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "sqlite"])
+def test_statement_when_run(engine: str, tmp_path: Path) -> None:
+    from tests.collect.conftest import collected
+
+    target = write(dataset(table('or"der', hosts(2), indexes=[("time",)])), engine, tmp_path / "main.db")
+    (finding,) = judge(rule, collected(target)).findings
+    connection: Any = (duckdb if engine == "duckdb" else sqlite3).connect(str(tmp_path / "main.db"))
+    connection.execute(finding.fix.split("\n")[1])
+    connection.close()
+    assert judge(rule, collected(target)).outcome is Outcome.PASS
+
+
+def test_duckdb_when_asked_for_a_range_or_by_several_columns(tmp_path: Path) -> None:
+    """What the rule says of DuckDB, by its own plans."""
+    with duckdb.connect(str(tmp_path / "t.duckdb")) as connection:
+        connection.execute("CREATE TABLE t AS SELECT i AS time, i % 100000 AS a, i % 7 AS b FROM range(200000) r(i)")
+
+        def goes_by_index(condition: str) -> bool:
+            (plan,) = connection.execute(f"EXPLAIN ANALYZE SELECT * FROM t WHERE {condition}").fetchall()
+            return "Index Scan" in plan[1]
+
+        connection.execute("CREATE INDEX several ON t (a, b)")
+        assert not goes_by_index("a = 5")
+        assert not goes_by_index("a = 5 AND b = 3")
+        connection.execute("CREATE INDEX on_time ON t (time)")
+        assert not goes_by_index("time BETWEEN 5 AND 6")
+        assert goes_by_index("time = 5")
