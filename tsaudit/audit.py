@@ -63,7 +63,8 @@ def _apply(rule: Rule, profile: Profile, timeline: Timeline, policy: LimitPolicy
         )
 
     if profile.engine not in rule.engines:
-        return result(Outcome.NOT_APPLICABLE, reason=f"does not apply to {profile.engine}")
+        because = f": {rule.moot[profile.engine]}" if profile.engine in rule.moot else ""
+        return result(Outcome.NOT_APPLICABLE, reason=f"does not apply to {profile.engine}{because}")
     missing = rule.requires - set(profile.facts)
     if missing:
         return result(Outcome.NOT_APPLICABLE, reason=f"{profile.engine} does not offer {', '.join(sorted(missing))}")

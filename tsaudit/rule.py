@@ -178,6 +178,8 @@ class Rule:
     check: Check
     uses: frozenset[str] = frozenset()
     """Facts it looks at where the engine offers them."""
+    moot: Mapping[str, str] = field(default_factory=dict)
+    """Engines on which its guidelines matter and it has nothing to say, with the reason."""
 
     @property
     def family(self) -> Family:
@@ -204,6 +206,7 @@ def rule(
     fixes: Mapping[str, str],
     thresholds: tuple[Threshold, ...] = (),
     uses: Iterable[str] = (),
+    moot: Mapping[str, str] | None = None,
 ) -> Callable[[Check], Rule]:
     """Turn a function into the Rule of its name (`_` becomes `-`); its docstring is the rule's page."""
 
@@ -214,13 +217,14 @@ def rule(
             title=title,
             severity=severity,
             guidelines=guidelines,
-            engines=engines_of(guidelines) & AVAILABLE.keys(),
+            engines=engines_of(guidelines) & AVAILABLE.keys() - (moot or {}).keys(),
             requires=frozenset(requires),
             thresholds=thresholds,
             fixes=fixes,
             doc=inspect.getdoc(check) or "",
             check=check,
             uses=frozenset(uses),
+            moot=moot or {},
         )
 
     return decorate

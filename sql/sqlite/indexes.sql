@@ -4,6 +4,13 @@
 -- grant: read access to the file and its folder
 -- versions: 3.37 and later
 -- link: https://www.sqlite.org/pragma.html#pragma_index_xinfo
+WITH tables AS (
+  SELECT name
+  FROM sqlite_master
+  WHERE type = 'table'
+    AND name NOT LIKE 'sqlite\_%' ESCAPE '\'
+    AND {{ database | text }} = 'main'
+)
 SELECT
   t.name AS measurement,
   i.name AS "index",
@@ -18,10 +25,13 @@ SELECT
   NULL AS size_bytes,
   NULL AS scans,
   NULL AS counted_since
-FROM sqlite_master AS t
+FROM tables AS t
 JOIN pragma_index_list(t.name) AS i
 JOIN pragma_index_xinfo(i.name) AS m ON m.key = 1
-WHERE t.type = 'table'
-  AND t.name NOT LIKE 'sqlite\_%' ESCAPE '\'
-  AND {{ database | text }} = 'main'
-ORDER BY t.name, i.name, m.seqno
+UNION ALL
+-- An INTEGER PRIMARY KEY is the row's own number: rows are kept in its order, and no index is listed.
+SELECT t.name, 'rowid', 'btree', 1, c.name, 1, 1, 0, NULL, NULL, NULL
+FROM tables AS t
+JOIN pragma_table_info(t.name) AS c ON c.pk = 1
+WHERE NOT EXISTS (SELECT 1 FROM pragma_index_list(t.name) AS i WHERE i.origin = 'pk')
+ORDER BY 1, 2, 4

@@ -79,11 +79,14 @@ def test_indexes_of_sqlite(tmp_path: Path) -> None:
         "CREATE TABLE w (time TEXT, host TEXT, v REAL, PRIMARY KEY (host, time)) WITHOUT ROWID",
         "CREATE INDEX of_w ON w (v)",
         "CREATE TABLE numbered (id INTEGER PRIMARY KEY, time TIMESTAMP)",
+        "CREATE TABLE backwards (id INTEGER PRIMARY KEY DESC, time TIMESTAMP)",  # which is not the row's number
+        "CREATE TABLE bare (time TIMESTAMP)",
         "CREATE VIEW seen AS SELECT * FROM t",
     )
     assert profile.gaps == ()
-    numbered, t, w = profile.measurements
-    assert numbered.indexes == (), "the row's own number needs none"
+    backwards, bare, numbered, t, w = profile.measurements
+    assert (bare.indexes, [i.name for i in backwards.indexes or ()]) == ((), ["sqlite_autoindex_backwards_1"])
+    assert numbered.indexes == (Index("rowid", "btree", ("id",), unique=True, constraint=True, partial=False),)
     assert _indexes(t) == {
         HOSTILE: _plain(HOSTILE, "btree", "host", HOSTILE),
         "lowered": _plain("lowered", "btree", None, "v"),
