@@ -201,6 +201,14 @@ _ALL: Final = (
         derived_from=("row_sample",),
     ),
     Fact(
+        "point_sample",
+        Scope.MEASUREMENT,
+        Step.SCAN,
+        (),
+        "hashes of a few points' tag sets and times, the same few in measurements with the same points",
+        derived_from=("row_sample",),
+    ),
+    Fact(
         "tag_changes",
         Scope.MEASUREMENT,
         Step.SCAN,

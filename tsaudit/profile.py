@@ -415,6 +415,30 @@ class Rhythms:
 
 
 @dataclass(frozen=True, slots=True)
+class SampledPoint:
+    """A point by which measurements are compared."""
+
+    hash: int
+    """Of its tag set and its time to the microsecond; 32 bits."""
+    time_s: int
+    """Seconds since 1970."""
+
+
+@dataclass(frozen=True, slots=True)
+class PointSample:
+    """A few of the points read, by which it is seen which measurements have the same ones."""
+
+    points: tuple[SampledPoint, ...]
+    """Those with the lowest hashes, ascending."""
+    complete: bool
+    """Whether these are all points from `start` to `end`."""
+    start: datetime
+    """All points from then on were read."""
+    end: datetime
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
 class Measurement:
     """A measurement, table or collection."""
 
@@ -434,6 +458,8 @@ class Measurement:
     """None where no rows were read."""
     rhythms: Rhythms | None = None
     """None where no rows, or no times of them, were read."""
+    point_sample: PointSample | None = None
+    """As above."""
     storage: Storage | None = None
     options: Mapping[str, str] | None = None
     """Storage options by the engine's own names; those not here have their default. None: not measured."""

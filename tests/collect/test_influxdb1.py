@@ -144,6 +144,22 @@ def test_rows_are_counted_by_the_server_when_the_sample_is_cut_off(influxd: Infl
     assert t.fields[0].sample[0] == "200"  # the newest rows
 
 
+def test_measurements_with_the_same_many_series_are_seen_to_have_the_same_points(influxd: Influxd) -> None:
+    """Rows are read of a few series only: of the same ones, or there would be nothing to compare."""
+
+    def table(name: str, late_s: int) -> Table:
+        instants = [at - timedelta(seconds=late_s) for at in times(6)]
+        rows = [Row(at, {"host": f"h{i}"}, {"value": i + 0.5}) for at in instants for i in range(1200)]
+        return Table(name, ("host",), {"value": "float"}, rows)
+
+    tables = [table("load", 0), table("uptime", 0), table("users", 7)]
+    profile = collected(write(Dataset(tables), "influxdb1", influxd.url))
+    assert {m.point_sample is not None and len(m.point_sample.points) for m in profile.measurements} == {64}
+    found = [f for r, f in audit(profile).findings() if r.code == "LAY007"]
+    assert [f.message.split(" hold")[0] for f in found] == ["load and uptime"]
+    assert found[0].observed == 1.0
+
+
 def test_rows_are_read_in_all_retention_policies(influxd: Influxd) -> None:
     table = Table("t", ("host",), {"v": "float"}, [Row(t, {"host": "a"}, {"v": 1.0}) for t in times(3)])
     target = write(Dataset([table]), "influxdb1", influxd.url)

@@ -14,6 +14,7 @@ from tsaudit.profile import (
     Index,
     Measurement,
     Partitioning,
+    PointSample,
     Rhythms,
     Role,
     RowPatterns,
@@ -53,6 +54,7 @@ class Draft:
     indexes: tuple[Index, ...] | None = None
     partitioning: Partitioning | None = None
     rhythms: Rhythms | None = None
+    point_sample: PointSample | None = None
     listing_window: Window | None = None
     """What the listing of its tag sets covers; None before there is one."""
     first_time: datetime | None = None
@@ -112,6 +114,7 @@ class Draft:
             indexes=self.indexes,
             partitioning=self.partitioning,
             rhythms=self.rhythms,
+            point_sample=self.point_sample,
             first_time=self.first_time,
             last_time=self.last_time,
             fingerprint=self.fingerprint,

@@ -98,12 +98,12 @@ def _described(tag: Tag, column: TagColumn, source: Source, series_source: Sourc
 
 
 class _Reservoir:
-    """An even choice of the tag sets that stream by; the same for the same listing."""
+    """An even choice of the tag sets that stream by; the same for the same listing, of whichever measurement."""
 
     def __init__(self, draft: Draft) -> None:
         import numpy as np
 
-        self._random = np.random.default_rng(zlib.crc32(f"{draft.database}/{draft.name}".encode()))
+        self._random = np.random.default_rng(zlib.crc32("/".join(sorted(t.key for t in draft.tags)).encode()))
         self._kept: list[tuple[float, dict[str, str | None]]] = []
 
     def add(self, batch: pa.RecordBatch) -> None:

@@ -29,7 +29,8 @@ def take_over(draft: Draft, now: datetime, max_age: timedelta) -> None:
     draft.reused = True
     draft.tags, draft.fields = before.tags, before.fields
     draft.series, draft.rows, draft.tag_sets = before.series, before.rows, before.tag_sets
-    draft.arrivals, draft.row_patterns, draft.rhythms = before.arrivals, before.row_patterns, before.rhythms
+    draft.arrivals, draft.row_patterns = before.arrivals, before.row_patterns
+    draft.rhythms, draft.point_sample = before.rhythms, before.point_sample
     draft.first_time, draft.last_time = before.first_time, before.last_time
     draft.statements = dict(before.statements)
     # Only its name goes into the profile, and nothing is asked of the table any more.

@@ -53,7 +53,7 @@ def describe_fields(asker: Asker, draft: Draft) -> None:
     """Fill in what the sampled rows tell of the fields; share of nulls only where no count of them was had."""
     if draft.sample is None or not draft.sample.num_rows:
         return
-    from tsaudit.collect import figures, rhythm
+    from tsaudit.collect import figures, points
     from tsaudit.collect.tag_changes import tag_changes
 
     source = sample_source(asker, draft)
@@ -66,7 +66,12 @@ def describe_fields(asker: Asker, draft: Draft) -> None:
     times = draft.sample.column(draft.time.name if draft.columns else 0) if draft.time else None
     draft.row_patterns = figures.row_patterns(tags, fields, times, series, source)
     if times is not None and draft.time is not None:
-        draft.rhythms = rhythm.rhythms(tags, fields, _epoch_us(times, draft.time.kind), series, source)
+        instants = _epoch_us(times, draft.time.kind)
+        window = asker.window_of("row_sample", draft.database, draft.name)
+        draft.rhythms = points.rhythms(tags, fields, instants, series, source)
+        draft.point_sample = points.point_sample(
+            tags, instants, series, window, source, all_rows=_complete(asker, draft)
+        )
         changes = tag_changes(tags, times, source)
         draft.tags = tuple(dataclasses.replace(tag, changes=changes[tag.key]) for tag in draft.tags)
 

@@ -1,17 +1,18 @@
-"""What a sample of rows says of how evenly they come."""
+"""What a sample of rows says of the points: how evenly they come, and which they are."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
 
-from tsaudit.analysis import rhythm
+from tsaudit.analysis import coincidence, rhythm
 from tsaudit.collect.columns import as_text
 from tsaudit.collect.figures import as_codes
-from tsaudit.profile import FieldRhythm, PartingTag, Rhythms, Source
+from tsaudit.profile import FieldRhythm, PartingTag, PointSample, Rhythms, SampledPoint, Source, Window
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -61,3 +62,35 @@ def _parted(
 def _some(values: Sequence[str | None], chosen: npt.NDArray[np.bool_]) -> tuple[str | None, ...]:
     distinct = {values[place] for place in np.flatnonzero(chosen).tolist()}
     return tuple(sorted(distinct, key=lambda value: (value is None, value)))[:_VALUES_KEPT]
+
+
+def point_sample(
+    tags: Mapping[str, pa.ChunkedArray],
+    times: pa.ChunkedArray,
+    series: npt.NDArray[np.int64],
+    window: Window,
+    source: Source,
+    *,
+    all_rows: bool,
+) -> PointSample:
+    """The points by which the measurement is compared with others. Parameters as of `rhythms`.
+
+    `all_rows`: whether all rows within the window were read, and not the newest only.
+    """
+    known = times.is_valid().to_numpy()
+    at = times.drop_null().to_numpy()
+    numbers, first = np.unique(series, return_index=True)
+    texts = {key: as_text(tag).take(pa.array(first)).to_pylist() for key, tag in tags.items()}
+    tag_sets = [{key: values[i] for key, values in texts.items() if values[i]} for i in range(len(numbers))]
+    # Of the oldest instant some rows may not have been read.
+    start = int(window.start.timestamp()) if all_rows else int(at.min(initial=0)) // _PER_SECOND + 1
+    own = coincidence.signature(
+        tag_sets, np.searchsorted(numbers, series)[known], at, start=start, end=int(window.end.timestamp())
+    )
+    return PointSample(
+        points=tuple(SampledPoint(hashed, time) for hashed, time in own.points.items()),
+        complete=own.complete,
+        start=datetime.fromtimestamp(own.start, UTC),
+        end=datetime.fromtimestamp(own.end, UTC),
+        source=source,
+    )
