@@ -33,6 +33,14 @@ DUCKDB_TYPES: Final = {
     "time": "TIMESTAMP",
     "uuid": "UUID",
 }
+POSTGRESQL_TYPES: Final = {
+    "float": "DOUBLE PRECISION",
+    "integer": "BIGINT",
+    "string": "TEXT",
+    "boolean": "BOOLEAN",
+    "time": "TIMESTAMPTZ",
+    "uuid": "UUID",
+}
 SQLITE_TYPES: Final = {
     "float": "REAL",
     "integer": "INTEGER",
@@ -82,10 +90,22 @@ class Dataset:
     partition: timedelta | None = None
     """InfluxDB's shard group duration; None leaves it to the server."""
     database: str | None = None
-    """InfluxDB only; None makes up a new name, so that tests do not meet."""
+    """Of InfluxDB, or the schema of PostgreSQL, replaced when it is there; None makes up a new name, so that tests do
+    not meet."""
 
 
 _numbers = itertools.count()
+
+
+@runtime_checkable
+class Sql(Protocol):
+    """A PostgreSQL that data sets can be written to."""
+
+    audit_url: str
+
+    def connect(self) -> Any:
+        """A psycopg connection that may do anything."""
+        ...
 
 
 @runtime_checkable
@@ -100,11 +120,11 @@ class Bucketed(Protocol):
         ...
 
 
-def write(dataset: Dataset, engine: str, where: str | Path | Bucketed, **settings: Any) -> Target:
+def write(dataset: Dataset, engine: str, where: str | Path | Bucketed | Sql, **settings: Any) -> Target:
     """Write the data set and return a target for it.
 
     `where`: a file for DuckDB and SQLite, a server's URL for InfluxDB 1.x, a conversation for InfluxDB 2.x,
-    a stand-in for InfluxDB 3.
+    a stand-in for InfluxDB 3, a server for PostgreSQL, whose audit role is granted what `grants.md` says.
     `settings`: further settings of the target, such as `budget` or `window`.
     """
     databases: tuple[str, ...] = ()
@@ -115,6 +135,9 @@ def write(dataset: Dataset, engine: str, where: str | Path | Bucketed, **setting
         url = where.url
         databases = (where.write(dataset),)
         settings = {"password": where.token} | settings
+    elif isinstance(where, Sql):
+        url = where.audit_url
+        databases = (_write_postgresql(dataset, where),)
     elif engine == "duckdb":
         url = f"duckdb:///{where}"
         _write_duckdb(dataset, str(where))
@@ -179,6 +202,26 @@ def _write_duckdb(dataset: Dataset, where: str | Path) -> None:
             connection.unregister("written")
             for statement in create_indexes(table, "duckdb"):
                 connection.execute(statement)
+
+
+def _write_postgresql(dataset: Dataset, where: Sql) -> str:
+    schema = dataset.database or f"test_{next(_numbers)}"
+    quoted = quote_identifier("postgresql", schema)
+    with where.connect() as connection:
+        connection.execute(f"DROP SCHEMA IF EXISTS {quoted} CASCADE")
+        connection.execute(f"CREATE SCHEMA {quoted}")
+        connection.execute(f"SET search_path = {quoted}")
+        for table in dataset.tables:
+            connection.execute(_create(table, POSTGRESQL_TYPES, POSTGRESQL_TYPES["time"]))
+            name = quote_identifier("postgresql", table.name)
+            with connection.cursor().copy(f"COPY {name} FROM STDIN") as copy:
+                for row in zip(*_columns(table, table.rows).values(), strict=True):
+                    copy.write_row(row)
+            for statement in create_indexes(table, "postgresql"):
+                connection.execute(statement)
+        connection.execute(f"GRANT USAGE ON SCHEMA {quoted} TO tsaudit")
+        connection.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA {quoted} TO tsaudit")
+    return schema
 
 
 def _write_sqlite(dataset: Dataset, where: str | Path) -> None:

@@ -1,7 +1,7 @@
 """Real servers for the tests: started on free loopback ports with their own data, stopped afterwards.
 
-Tests ask for the fixtures `influxd` (everybody may do anything) and `influxd_auth` (users must log in; the
-administrator is ADMIN). A server that is not installed skips its tests; in CI it fails them.
+Tests ask for the fixtures `influxd` (everybody may do anything), `influxd_auth` (users must log in; the
+administrator is ADMIN) and `postgresql`. A server that is not installed skips its tests; in CI it fails them.
 """
 
 from __future__ import annotations
@@ -10,11 +10,14 @@ import os
 import shutil
 import socket
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+import psycopg
 import pytest
 import urllib3
 
@@ -151,6 +154,96 @@ def influxdb3() -> Iterator[InfluxDB3]:
     server = InfluxDB3()
     yield server
     server.stop()
+
+
+PASSWORD: Final = "pg-secret-9"
+
+
+@dataclass(frozen=True, slots=True)
+class Postgresql:
+    """A running PostgreSQL. `tester` may do anything; `tsaudit` has what is granted to it, and nothing at first."""
+
+    port: int
+
+    def address(self, schema: str, password: str = PASSWORD) -> str:
+        """Where to keep a history in a schema of its own."""
+        return f"{self._url('tester', password)}?options=-csearch_path%3D{schema}"
+
+    @property
+    def audit_url(self) -> str:
+        """The address that an audit is given."""
+        return self._url("tsaudit", PASSWORD)
+
+    def connect(self, database: str = "postgres") -> psycopg.Connection[Any]:
+        """A connection that may do anything, each statement a transaction of its own."""
+        return psycopg.connect(self._url("tester", PASSWORD, database), autocommit=True)
+
+    def execute(self, statement: str) -> None:
+        with self.connect() as connection:
+            connection.execute(statement.encode())
+
+    def rows(self, statement: str) -> list[Any]:
+        with self.connect() as connection:
+            return connection.execute(statement.encode()).fetchall()
+
+    def _url(self, user: str, password: str, database: str = "postgres") -> str:
+        return f"postgresql://{user}:{password}@127.0.0.1:{self.port}/{database}"
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[Postgresql]:
+    """A server with its own data, shared; each test writes a schema of its own. Nothing runs in its background."""
+    programs = _postgresql_programs()
+    folder = Path(tempfile.mkdtemp(prefix="tsaudit-postgresql-"))
+    try:
+        yield from _serve(programs, folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _serve(programs: Path, folder: Path) -> Iterator[Postgresql]:
+    port = _free_port()
+    user = _unprivileged(folder)
+    data, password = folder / "data", folder / "password"
+    password.write_text(PASSWORD)
+    if user:
+        shutil.chown(password, **user)
+    options = {**user, "check": True, "capture_output": True, "cwd": folder, "timeout": 120}
+    initdb = [programs / "initdb", "-D", data, "-U", "tester", f"--pwfile={password}", "-A", "scram-sha-256", "-N"]
+    subprocess.run([*initdb, "-E", "UTF8", "--locale=C"], **options)
+    settings = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c fsync=off -c autovacuum=off"
+    settings += " -c shared_preload_libraries=pg_stat_statements"
+    start = [programs / "pg_ctl", "-D", data, "-l", folder / "log", "-w", "-o", settings, "start"]
+    # pg_ctl's child inherits its output; a pipe would never end.
+    subprocess.run(start, **{**options, "capture_output": False, "stdout": subprocess.DEVNULL})
+    server = Postgresql(port)
+    try:
+        server.execute(f"CREATE ROLE tsaudit LOGIN PASSWORD '{PASSWORD}'")
+        yield server
+    finally:
+        subprocess.run([programs / "pg_ctl", "-D", data, "-m", "immediate", "-w", "stop"], **options)
+
+
+def _postgresql_programs() -> Path:
+    found = shutil.which("initdb")
+    if found:
+        return Path(found).parent
+    installed = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda p: int(p.parts[-3]))
+    if installed:
+        return installed[-1].parent
+    reason = "PostgreSQL is not installed (Debian package postgresql)"
+    if os.environ.get("CI"):
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+def _unprivileged(folder: Path) -> dict[str, Any]:
+    """Whom to run the server as: PostgreSQL refuses root."""
+    if os.geteuid() != 0:
+        return {}
+    user = {"user": "postgres", "group": "postgres"}
+    shutil.chown(folder, **user)
+    return user
 
 
 def _free_port() -> int:

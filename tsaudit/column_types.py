@@ -7,7 +7,7 @@ import re
 
 def is_text(data_type: str) -> bool:
     """Whether columns of the type hold text."""
-    return bool(re.match(r"(N?VAR)?CHAR|N?VARCHAR|TEXT|STRING|BPCHAR|CLOB|ENUM|UUID", data_type.upper()))
+    return bool(re.match(r"(N?VAR)?CHAR|N?VARCHAR|(CI)?TEXT|STRING|BPCHAR|CLOB|ENUM|UUID", data_type.upper()))
 
 
 def is_integer(data_type: str) -> bool:

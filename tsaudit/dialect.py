@@ -21,6 +21,7 @@ ENGINES: Final = (
 AVAILABLE: Final[Mapping[str, tuple[str, str | None]]] = {
     "duckdb": ("tsaudit.connectors.sql", "duckdb"),
     "sqlite": ("tsaudit.connectors.sql", None),
+    "postgresql": ("tsaudit.connectors.postgresql", "postgresql"),
     "influxdb1": ("tsaudit.connectors.influxdb1", None),
     "influxdb2": ("tsaudit.connectors.influxdb2", None),
     "influxdb3": ("tsaudit.connectors.influxdb3", "influxdb3"),

@@ -93,7 +93,8 @@ _ALL: Final = (
         Scope.DATABASE,
         Step.INDEX,
         ("measurement", "rows"),
-        "rows by the engine's own statistics; rows None where it keeps none",
+        "rows by the engine's own statistics; rows None where it keeps none; an engine that knows better than by their "
+        "number whether rows were written adds a column `state`, a text that is another one then, None when not known",
     ),
     Fact(
         "storage",

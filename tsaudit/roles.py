@@ -162,12 +162,15 @@ def assign(
 
 def is_text(data_type: str) -> bool:
     """Whether the type can name a source: text, enumeration, UUID or boolean."""
-    return bool(re.match(r"(N?VAR)?CHAR|N?VARCHAR|TEXT|STRING|BPCHAR|CLOB|ENUM|UUID|BOOL|$", data_type.upper()))
+    return bool(re.match(r"(N?VAR)?CHAR|N?VARCHAR|(CI)?TEXT|STRING|BPCHAR|CLOB|ENUM|UUID|BOOL|$", data_type.upper()))
 
 
 def may_be_long(data_type: str) -> bool:
-    """Whether values of the type may be texts of any length."""
-    return bool(re.match(r"(N?VAR)?CHAR|N?VARCHAR|TEXT|STRING|BPCHAR|CLOB|JSON", data_type.upper()))
+    """Whether values of the type may be, or print as, texts of any length."""
+    kind = data_type.upper()
+    return bool(
+        re.match(r"(N?VAR)?CHAR|N?VARCHAR|(CI)?TEXT|STRING|BPCHAR|CLOB|JSON|XML|BYTEA|HSTORE|TSVECTOR", kind)
+    ) or (kind.endswith("[]"))
 
 
 _CONFIGURED: Final = "set in tsaudit.yaml"

@@ -14,13 +14,13 @@ from tests.alerts.slack_double import SlackDouble
 from tests.alerts.test_crash import killed, sender
 from tests.alerts.test_outbox import states
 from tests.builders import a_result, a_rule_result
-from tests.history.conftest import address, postgresql
+from tests.history.conftest import address
 from tsaudit import alerts
 from tsaudit.alerts.sending import SendReport
 from tsaudit.history import deliveries, incidents
 from tsaudit.history.store import Store
 
-__all__ = ["address", "postgresql"]
+__all__ = ["address"]
 
 
 @pytest.fixture

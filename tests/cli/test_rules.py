@@ -82,7 +82,7 @@ def test_schema_when_printed() -> None:
 
 
 def test_version_when_a_driver_is_missing_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "duckdb     ready" in tsaudit("version").stdout
+    assert "duckdb      ready" in tsaudit("version").stdout
     installed = importlib.metadata.distribution
 
     def without_duckdb(name: str) -> importlib.metadata.Distribution:
@@ -91,9 +91,9 @@ def test_version_when_a_driver_is_missing_says_how_to_get_it(monkeypatch: pytest
         return installed(name)
 
     monkeypatch.setattr("importlib.metadata.distribution", without_duckdb)
-    assert "duckdb     pip install 'tsaudit[duckdb]'  (missing: duckdb-engine)" in tsaudit("version").stdout
+    assert "duckdb      pip install 'tsaudit[duckdb]'  (missing: duckdb-engine)" in tsaudit("version").stdout
 
 
 def test_version_when_printed() -> None:
-    assert f"tsaudit    {__version__}" in tsaudit("version").stdout
+    assert f"tsaudit     {__version__}" in tsaudit("version").stdout
     assert tsaudit("--version").stdout == f"tsaudit {__version__}\n"

@@ -10,9 +10,9 @@ import pytest
 
 from tests.builders import DAY, NOW
 from tests.conversations import Conversation
-from tests.databases import Bucketed, Dataset, write
+from tests.databases import Bucketed, Dataset, Sql, write
 from tests.influxdb3_double import InfluxDB3
-from tests.servers import Influxd
+from tests.servers import Influxd, Postgresql
 from tsaudit.collect import collect
 from tsaudit.config import Target
 from tsaudit.connector import Connection, Rows
@@ -64,7 +64,7 @@ class Writer(Protocol):
 
 
 class _Writer:
-    def __init__(self, engine: str, where: Callable[[], str | Path | Bucketed]) -> None:
+    def __init__(self, engine: str, where: Callable[[], str | Path | Bucketed | Sql]) -> None:
         self.engine = engine
         self._where = where
 
@@ -82,6 +82,9 @@ def _writer(engine: str, request: pytest.FixtureRequest, folder: Path) -> Writer
     if engine == "influxdb3":
         stand_in: InfluxDB3 = request.getfixturevalue("influxdb3")
         return _Writer(engine, lambda: stand_in)
+    if engine == "postgresql":
+        postgresql: Postgresql = request.getfixturevalue("postgresql")
+        return _Writer(engine, lambda: postgresql)
     # The file is named like the schema in it, which makes `main.x` ambiguous for DuckDB.
     return _Writer(engine, lambda: folder / f"main.{engine}")
 

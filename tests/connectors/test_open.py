@@ -37,7 +37,7 @@ def test_every_available_engine_has_a_name_and_queries() -> None:
 
 def test_engine_is_not_available() -> None:
     assert "this version audits duckdb" in _message("mongodb", "mongodb://localhost")
-    assert "this version audits duckdb, sqlite, influxdb1" in _message("timestream", "x")
+    assert "this version audits duckdb, sqlite, postgresql, influxdb1" in _message("timestream", "x")
 
 
 def test_driver_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -90,6 +90,21 @@ def test_file_is_something_else(engine: str, tmp_path: Path) -> None:
         ("sqlite", "sqlite://", "names no file"),
         ("duckdb", "duckdb:///:memory:", "names no file"),
         ("duckdb", "just words", "not of the form"),
+        (
+            "postgresql",
+            "mysql://host/db",
+            "the URL starts with `mysql:`; expected postgresql://user@host:5432/database",
+        ),
+        ("postgresql", "postgresql+asyncpg://host/db", "the URL starts with `postgresql+asyncpg:`"),
+        ("postgresql", "postgresql://host", "the URL names no database"),
+        ("postgresql", "just words", "not of the form postgresql://"),
+        ("postgresql", "postgresql://host:port/db", "not of the form postgresql://"),
+        ("postgresql", "postgresql://u:pw-9@127.0.0.1:9/db", "cannot connect to 127.0.0.1:9/db: connection failed"),
+        (
+            "postgresql",
+            "postgresql://u@127.0.0.1:9/db?sslmode=odd",
+            "cannot connect to 127.0.0.1:9/db: connection is bad: invalid sslmode",
+        ),
         ("influxdb1", "localhost:8086", "not of the form http://host:8086"),
         ("influxdb1", "http://127.0.0.1:9", "does not answer"),
         ("influxdb2", "localhost:8086", "not of the form http://host:8086?org=NAME"),

@@ -18,7 +18,7 @@ from sqlalchemy import func, insert, inspect, select, text
 
 import tsaudit.history
 from tests.builders import NOW
-from tests.history.conftest import PASSWORD, Server
+from tests.servers import PASSWORD, Postgresql
 from tsaudit.history import database
 from tsaudit.history.database import HEAD, VERSION_TABLE
 from tsaudit.history.schema import decision, metadata
@@ -145,7 +145,7 @@ def test_open_names_the_extra_when_the_driver_is_missing(monkeypatch: pytest.Mon
         Store.open("postgresql://user:hidden@localhost/db")
 
 
-def test_error_never_holds_the_password_when_the_login_fails(postgresql: Server) -> None:
+def test_error_never_holds_the_password_when_the_login_fails(postgresql: Postgresql) -> None:
     with pytest.raises(HistoryError, match="password authentication failed") as caught:
         Store.open(postgresql.address("public", password="tester"))  # also the user's name, so it would show
     assert "tester" not in str(caught.value)

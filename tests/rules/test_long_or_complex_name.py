@@ -10,17 +10,24 @@ from tsaudit.finding import Outcome, Severity, Subject
 from tsaudit.rules.long_or_complex_name import long_or_complex_name as rule
 
 LONG = "temperature_in_degrees_celsius_measured_by_the_backup_sensor_of_the_second_floor"
-CASES = (
-    Case(
-        breaks=dataset(table("home", hosts(2), {LONG: "float"}, lambda s, r: {LONG: s + r / 7})),
+
+
+def _case(name: str, engines: frozenset[str]) -> Case:
+    return Case(
+        breaks=dataset(table("home", hosts(2), {name: "float"}, lambda s, r: {name: s + r / 7})),
         keeps=dataset(
             table("home", hosts(2), {"temperature_celsius": "float"}, lambda s, r: {"temperature_celsius": s + r / 7})
         ),
         subject=Subject("", "home"),
         severity=Severity.INFO,
-        guilty=LONG,
-    ),
-)
+        guilty=name,
+        engines=engines,
+    )
+
+
+CUTS_OFF = frozenset({"postgresql"})
+"""It keeps 63 bytes of a name."""
+CASES = (_case(LONG, rule.engines - CUTS_OFF), _case(LONG[:63], CUTS_OFF))
 
 
 @pytest.mark.parametrize(

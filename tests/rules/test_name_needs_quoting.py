@@ -5,12 +5,13 @@ from __future__ import annotations
 import sqlite3
 
 import duckdb
+import psycopg
 import pytest
 
 from tests.builders import a_field, a_measurement, a_profile, a_tag
 from tests.databases import influxql
 from tests.rules.cases import Case, dataset, hosts, judge, table
-from tests.servers import Influxd
+from tests.servers import Influxd, Postgresql
 from tsaudit.finding import Outcome, Subject
 from tsaudit.rules.name_needs_quoting import keywords
 from tsaudit.rules.name_needs_quoting import name_needs_quoting as rule
@@ -127,6 +128,19 @@ def test_keywords_when_tried_on_the_installed_sqlite() -> None:
     instants = {"current_date", "current_time", "current_timestamp"}
     assert {w for w in keywords("sqlite") if not _refused_by_sqlite(w)} <= instants
     assert not any(_refused_by_sqlite(w) for w in ("key", "query", "time", "value", "rows", "plan", "view"))
+
+
+def test_keywords_when_compared_with_the_installed_postgresql(postgresql: Postgresql) -> None:
+    words = {word for (word,) in postgresql.rows("SELECT word FROM pg_get_keywords()")}
+    refused = set()
+    with postgresql.connect() as connection:
+        for word in words:
+            statements = [s.replace("CREATE TABLE", "CREATE TEMP TABLE") for s in _statements(word)]
+            if any(_fails(connection.execute, s, psycopg.Error) for s in statements):
+                refused.add(word)
+            connection.execute("DISCARD TEMP")
+    # Reserved from PostgreSQL 16 on.
+    assert refused | {"system_user"} == keywords("postgresql")
 
 
 def test_keywords_when_tried_on_a_real_influxdb(influxd: Influxd) -> None:

@@ -40,6 +40,13 @@ CASES = (
         subject=Subject("", "cpu"),
         engines=ORDERED | DUCKDB,
     ),
+    Case(  # it counts: nobody used either, and the second is the wider
+        breaks=_cpu(("host",), ("host", "time")),
+        keeps=_cpu(),
+        subject=Subject("", "cpu"),
+        severity=Severity.INFO,
+        engines=frozenset({"postgresql"}),
+    ),
     Case(breaks=_cpu(("host", "region")), keeps=_cpu(("host",)), subject=Subject("", "cpu"), engines=DUCKDB),
     Case(
         breaks=_cpu(("host",), ("region",), ("usage",)),

@@ -18,7 +18,7 @@ from tests.conversations import Conversation
 from tests.databases import Dataset, influxql, write
 from tests.influxdb3_double import InfluxDB3
 from tests.rules.cases import Case, History
-from tests.servers import Influxd
+from tests.servers import Influxd, Postgresql
 from tsaudit.audit import audit, required_facts
 from tsaudit.collect import collect
 from tsaudit.connectors import open_connection
@@ -66,6 +66,9 @@ def collected(request: pytest.FixtureRequest, tmp_path: Path) -> Collector:
         elif engine == "influxdb3":
             stand_in: InfluxDB3 = request.getfixturevalue("influxdb3")
             target = write(dataclasses.replace(dataset, database=dataset.database or name), engine, stand_in)
+        elif engine == "postgresql":
+            postgresql: Postgresql = request.getfixturevalue("postgresql")
+            target = write(dataclasses.replace(dataset, database=dataset.database or name), engine, postgresql)
         else:
             target = write(dataset, engine, tmp_path / f"{next(_numbers)}.db")
         day = DAY if previous is None else previous.day + timedelta(days=1)

@@ -67,7 +67,7 @@ def outline(
         detail = f"{left_out} of {left_out + len(chosen)} measurements not looked at; raise budget.max_measurements"
         asker.gap("measurements", Reason.OVER_BUDGET, detail, name)
         asker.gap_in_all(asked - {"measurements"}, Reason.OVER_BUDGET, detail, name)
-    estimates = _estimates(asker, name) if "row_estimate" in asked else {}
+    states = _states(asker, name) if "row_estimate" in asked else {}
     settings = [sorted(asked), str(asker.target.window)]
     drafts = []
     for measurement in chosen:
@@ -77,9 +77,8 @@ def outline(
         draft.policies = tuple(r.policy for r in retention or ())
         draft.previous = previous.get((name, measurement))
         chosen_columns = asker.target.columns.get(measurement)
-        draft.fingerprint = _fingerprint(
-            draft, series or with_fields, estimates.get(measurement), [*settings, repr(chosen_columns)]
-        )
+        state = series.value if series else with_fields.value if with_fields else states.get(measurement)
+        draft.fingerprint = _fingerprint(draft, state, [*settings, repr(chosen_columns)])
         drafts.append(draft)
     describe_storage(
         drafts, {fact: rows_of(asker, fact, name, measurements=chosen) for fact in sorted(STORAGE_FACTS & asked)}
@@ -149,21 +148,22 @@ def _database_series(asker: Asker, database: str) -> tuple[Count | None, Count |
     return (None, count) if rows[0]["counts_fields"] else (count, None)
 
 
-def _estimates(asker: Asker, database: str) -> dict[str, int | None]:
-    return {row["measurement"]: row["rows"] for row in rows_of(asker, "row_estimate", database) or ()}
+def _states(asker: Asker, database: str) -> dict[str, int | str | None]:
+    """Measurement to what is another one as soon as rows were written to it."""
+    rows = rows_of(asker, "row_estimate", database) or ()
+    return {row["measurement"]: row.get("state", row["rows"]) for row in rows}
 
 
-def _fingerprint(draft: Draft, series: Count | None, estimate: int | None, settings: list[Any]) -> str:
-    """The measurement's cheap state in 16 hex digits; empty when nothing cheap counts its rows or series.
+def _fingerprint(draft: Draft, state: int | str | None, settings: list[Any]) -> str:
+    """The measurement's cheap state in 16 hex digits; empty when nothing cheap tells whether it has moved.
 
     `settings` are those under which its expensive facts are measured: when they change, old figures do not do.
     """
-    count = series.value if series else estimate
-    if count is None:
+    if state is None:
         return ""
     columns = [[c.name, c.data_type, c.key_position] for c in draft.columns]
     tags, fields = sorted(t.key for t in draft.tags), sorted([f.key, *f.types] for f in draft.fields)
-    text = json.dumps([count, columns, tags, fields, draft.policies, settings])
+    text = json.dumps([state, columns, tags, fields, draft.policies, settings])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

@@ -13,7 +13,10 @@ from tsaudit.rule import Case, Threshold, rule, subject_of
 
 _CODE_NAME = re.compile(r"(^|_)(id|code|serial|zip|postcode|phone|version|no|nr|number|key|uuid)$|Id$", re.IGNORECASE)
 _SQL_TYPES = {"integer": "BIGINT", "float": "DOUBLE", "boolean": "BOOLEAN", "time": "TIMESTAMP"}
-_SQLITE_TYPES = {"integer": "INTEGER", "float": "REAL", "boolean": "INTEGER", "time": "TEXT"}
+_TYPES_OF_ENGINE = {
+    "sqlite": {"integer": "INTEGER", "float": "REAL", "boolean": "INTEGER", "time": "TEXT"},
+    "postgresql": _SQL_TYPES | {"float": "DOUBLE PRECISION", "time": "TIMESTAMPTZ"},
+}
 _WORDS = {"integer": "whole numbers", "float": "numbers", "boolean": "true and false", "time": "times"}
 _AS_WRITTEN = {"integer": "42i", "float": "42.5", "boolean": "true", "time": "1709294400000000000i (nanoseconds)"}
 
@@ -99,7 +102,7 @@ def _is_whole(case: Case, measurement: Measurement, field: Field) -> bool:
 
 
 def _finding(case: Case, measurement: Measurement, field: Field, kind: str, severity: Severity) -> Finding:
-    types = _SQLITE_TYPES if case.profile.engine == "sqlite" else _SQL_TYPES
+    types = _TYPES_OF_ENGINE.get(case.profile.engine, _SQL_TYPES)
     stored = " and ".join(field.types)
     return Finding(
         subject=subject_of(measurement, field.key),

@@ -62,6 +62,7 @@ def name_needs_quoting(case: Case) -> Iterator[Finding]:
     - InfluxDB 3's SQL keywords: https://docs.influxdata.com/influxdb3/core/reference/sql/#keywords
     - InfluxQL keywords: https://docs.influxdata.com/influxdb/v1/query_language/spec/#keywords
     - SQLite keywords: https://www.sqlite.org/lang_keywords.html
+    - PostgreSQL keywords: https://www.postgresql.org/docs/current/sql-keywords-appendix.html
     - DuckDB keywords: https://duckdb.org/docs/stable/sql/keywords_and_identifiers
     """
     reserved = keywords(case.profile.engine)

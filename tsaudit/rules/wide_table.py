@@ -33,6 +33,7 @@ _INFLUXDB3 = "https://docs.influxdata.com/influxdb3"
             "house judgement: 0 stands for an engine that documents no limit",
             {
                 "sqlite": (2_000, "https://www.sqlite.org/limits.html#max_column"),
+                "postgresql": (1_600, "https://www.postgresql.org/docs/current/limits.html"),
                 "influxdb3 Core": (500, f"{_INFLUXDB3}/core/admin/databases/#column-limit"),
                 "influxdb3 Enterprise": (500, f"{_INFLUXDB3}/enterprise/admin/databases/#column-limit"),
                 "influxdb3 Cloud Serverless": (200, f"{_INFLUXDB3}/cloud-serverless/admin/billing/limits/"),
@@ -76,6 +77,7 @@ def wide_table(case: Case) -> Iterator[Finding]:
 
     - Wide schemas: https://docs.influxdata.com/influxdb3/cloud-serverless/write-data/best-practices/schema-design/#avoid-wide-schemas
     - SQLite's limits: https://www.sqlite.org/limits.html
+    - PostgreSQL's limits: https://www.postgresql.org/docs/current/limits.html
     """
     for measurement in case.measurements:
         limit, engine = case.limit("max_columns", measurement), case.limit("engine_columns", measurement)

@@ -1,0 +1,9 @@
+-- fact: measurements
+-- columns: measurement
+-- cost: catalogue only
+-- grant: CONNECT on the database
+-- versions: 12 and later
+-- link: https://www.postgresql.org/docs/current/catalog-pg-class.html
+{% include "_tree.sql" %}
+
+SELECT relname AS measurement FROM tables ORDER BY relname

@@ -1,0 +1,16 @@
+-- fact: null_counts
+-- columns: rows, first_time, last_time, then one count per field
+-- cost: one scan of all rows within the window
+-- grant: SELECT on the table
+-- versions: 12 and later
+-- link: https://www.postgresql.org/docs/current/functions-aggregate.html
+SELECT
+  count(*) AS rows,
+  {{ "min(" ~ (time | name) ~ ")" if time else "NULL" }} AS first_time,
+  {{ "max(" ~ (time | name) ~ ")" if time else "NULL" }} AS last_time
+  {%- for field in fields %},
+  count({{ field | name }})
+  {%- endfor %}
+
+FROM {{ database | name }}.{{ measurement | name }}
+{% include "_window.sql" %}

@@ -1,0 +1,57 @@
+-- fact: partitions
+-- columns: measurement, key, partition, bounds, rows, bytes
+-- cost: catalogue, counters, and the sizes of the files; a partition that somebody holds locked is passed over
+-- grant: CONNECT on the database
+-- versions: 12 and later
+-- link: https://www.postgresql.org/docs/current/ddl-partitioning.html
+{% include "_tree.sql" %},
+parts AS (
+  SELECT tables.relname AS measurement, tables.oid AS root, i.inhrelid AS part, i.inhrelid AS relation
+  FROM tables
+  JOIN pg_inherits AS i ON i.inhparent = tables.oid
+  WHERE tables.relkind = 'p'
+  UNION ALL
+  SELECT parts.measurement, parts.root, parts.part, i.inhrelid
+  FROM parts
+  JOIN pg_inherits AS i ON i.inhparent = parts.relation
+),
+leaves AS (
+  SELECT
+    parts.part,
+    greatest(nullif(c.reltuples, -1), nullif(s.n_live_tup, 0)) AS rows,
+    CASE WHEN locked.relation IS NULL THEN pg_table_size(c.oid) END AS bytes
+  FROM parts
+  JOIN pg_class AS c ON c.oid = parts.relation AND c.relkind = 'r'
+  LEFT JOIN pg_stat_all_tables AS s ON s.relid = c.oid
+  LEFT JOIN locked ON locked.relation = c.oid
+),
+sums AS (
+  SELECT
+    part,
+    CASE WHEN bool_and(rows IS NOT NULL) THEN CAST(sum(rows) AS BIGINT) END AS rows,
+    CASE WHEN bool_and(bytes IS NOT NULL) THEN CAST(sum(bytes) AS BIGINT) END AS bytes
+  FROM leaves
+  GROUP BY part
+)
+SELECT
+  parts.measurement,
+  -- RANGE ("time") becomes "time": the columns or expressions as PostgreSQL writes them, names unquoted.
+  coalesce(
+    (
+      SELECT string_agg(a.attname, ', ' ORDER BY member.position)
+      FROM unnest(CAST(p.partattrs AS INT2[])) WITH ORDINALITY AS member (attnum, position)
+      JOIN pg_attribute AS a ON a.attrelid = p.partrelid AND a.attnum = member.attnum
+      HAVING count(*) = p.partnatts
+    ),
+    regexp_replace(pg_get_partkeydef(p.partrelid), '^\w+ \((.*)\)$', '\1')
+  ) AS key,
+  c.relname AS partition,
+  pg_get_expr(c.relpartbound, c.oid) AS bounds,
+  sums.rows,
+  sums.bytes
+FROM parts
+JOIN pg_partitioned_table AS p ON p.partrelid = parts.root
+JOIN pg_class AS c ON c.oid = parts.part
+LEFT JOIN sums ON sums.part = parts.part
+WHERE parts.relation = parts.part
+ORDER BY parts.measurement, c.relname

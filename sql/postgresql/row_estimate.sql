@@ -1,0 +1,29 @@
+-- fact: row_estimate
+-- columns: measurement, rows, state
+-- cost: catalogue and counters only; rows as of the last ANALYZE, or as counted since, whichever is more
+-- grant: CONNECT on the database
+-- versions: 12 and later
+-- link: https://www.postgresql.org/docs/current/monitoring-stats.html#MONITORING-PG-STAT-ALL-TABLES-VIEW
+{% include "_tree.sql" %},
+leaves AS (
+  SELECT
+    tree.measurement,
+    -- -1 for a table that was never analysed. A standby does not count what it replays.
+    greatest(nullif(c.reltuples, -1), nullif(s.n_live_tup, 0)) AS rows,
+    s.n_tup_ins + s.n_tup_upd + s.n_tup_del AS written,
+    c.relfilenode
+  FROM tree
+  JOIN pg_class AS c ON c.oid = tree.relation AND c.relkind = 'r'
+  LEFT JOIN pg_stat_all_tables AS s ON s.relid = c.oid
+)
+SELECT
+  tables.relname AS measurement,
+  CASE WHEN bool_and(leaves.rows IS NOT NULL) THEN CAST(sum(leaves.rows) AS BIGINT) END AS rows,
+  CASE
+    WHEN NOT pg_is_in_recovery() AND bool_and(leaves.written IS NOT NULL)
+      THEN md5(string_agg(leaves.written || ' ' || leaves.relfilenode, ',' ORDER BY leaves.relfilenode))
+  END AS state
+FROM tables
+LEFT JOIN leaves ON leaves.measurement = tables.relname
+GROUP BY tables.relname
+ORDER BY tables.relname

@@ -1,0 +1,195 @@
+"""How PostgreSQL is connected to: one line for what is wrong, read-only, streamed, given up on the server too."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.databases import Dataset, Row, Table, times, write
+from tests.servers import PASSWORD, Postgresql
+from tsaudit.config import Target
+from tsaudit.connector import Connection, ConnectorError, FactError
+from tsaudit.connectors import open_connection
+from tsaudit.dialect import quote_identifier, quote_text
+from tsaudit.profile import Reason
+
+RUNNING = "SELECT query FROM pg_stat_activity WHERE usename = 'tsaudit' AND state = 'active'"
+
+
+def _message(url: str, **settings: Any) -> str:
+    target = Target(name="t", engine="postgresql", url=url, **settings)
+    with pytest.raises(ConnectorError) as raised, open_connection(target):
+        pass
+    text = str(raised.value)
+    assert "\n" not in text
+    assert PASSWORD not in text
+    return text
+
+
+@pytest.fixture
+def target(postgresql: Postgresql) -> Target:
+    rows = [Row(t, {"host": f"h{i % 3}"}, {"v": i / 7}) for i, t in enumerate(times(50))]
+    return write(Dataset([Table("t", ("host",), {"v": "float"}, rows, key=("time", "host"))]), "postgresql", postgresql)
+
+
+@pytest.fixture
+def connection(target: Target) -> Iterator[Connection]:
+    with open_connection(target) as opened:
+        yield opened
+
+
+def _big(server: Postgresql, target: Target, rows: int) -> dict[str, Any]:
+    """A table `big` beside the other, and how to list its hosts."""
+    (schema,) = target.databases
+    server.execute(f"CREATE TABLE {schema}.big AS SELECT i, 'host ' || i AS host FROM generate_series(1, {rows}) AS i")
+    server.execute(f"GRANT SELECT ON {schema}.big TO tsaudit")
+    return {"database": schema, "measurement": "big", "tags": ["host"], "time": None, "limit": 10_000_000}
+
+
+def test_login_or_database_is_wrong(postgresql: Postgresql) -> None:
+    where = f"cannot connect to 127.0.0.1:{postgresql.port}"
+    wrong = postgresql.audit_url.replace(PASSWORD, "nearly-" + PASSWORD)
+    assert _message(wrong) == f'{where}/postgres: password authentication failed for user "tsaudit"'
+    nowhere = postgresql.audit_url.replace("/postgres", "/nowhere")
+    assert _message(nowhere) == f'{where}/nowhere: database "nowhere" does not exist'
+    nobody = postgresql.audit_url.replace("tsaudit:", "nobody:")
+    assert _message(nobody) == f'{where}/postgres: password authentication failed for user "nobody"'
+
+
+def test_login_beside_the_address(postgresql: Postgresql) -> None:
+    url = f"postgres://127.0.0.1:{postgresql.port}/postgres"
+    target = Target(name="t", engine="postgresql", url=url, username="tsaudit", password=PASSWORD)
+    with open_connection(target) as connection:
+        assert connection.server_version[0].isdigit()
+
+
+def test_nothing_can_be_written_even_with_the_right_to(
+    postgresql: Postgresql, target: Target, connection: Connection
+) -> None:
+    (schema,) = target.databases
+    postgresql.execute(f"GRANT ALL ON SCHEMA {schema} TO tsaudit; GRANT ALL ON {schema}.t TO tsaudit")
+    raw: Any = connection._raw  # type: ignore[attr-defined]
+    for statement in (
+        "CREATE TABLE {}.u (a INT)",
+        "DELETE FROM {}.t",
+        "INSERT INTO {}.t (time, host) VALUES (now(), 'x')",
+    ):
+        with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
+            raw.execute(statement.format(schema))
+        raw.rollback()
+
+
+def test_session_is_left_as_it_was(connection: Connection, target: Target) -> None:
+    raw: Any = connection._raw  # type: ignore[attr-defined]
+    shown = "SELECT name, setting FROM pg_settings ORDER BY name"
+    before = raw.execute(shown).fetchall()
+    raw.rollback()
+    assert list(connection.query("measurements", 5, database=target.databases[0]))
+    assert raw.info.transaction_status is psycopg.pq.TransactionStatus.IDLE
+    assert raw.execute(shown).fetchall() == before
+    assert ("application_name", "tsaudit") in before
+
+
+def test_statement_takes_too_long(postgresql: Postgresql, target: Target, connection: Connection) -> None:
+    about = _big(postgresql, target, 500_000)
+    with pytest.raises(FactError) as raised:
+        list(connection.query("series_listing", 0.1, **about))
+    assert (raised.value.reason, raised.value.detail) == (Reason.TIMED_OUT, "cancelled after 0.1 s")
+    assert postgresql.rows(RUNNING) == []
+    # The connection is still good.
+    assert [b.to_pylist() for b in connection.query("measurements", 5, database=target.databases[0])] == [
+        [{"measurement": "big"}, {"measurement": "t"}]
+    ]
+
+
+def test_whole_answer_takes_too_long_though_no_part_does(
+    postgresql: Postgresql, target: Target, connection: Connection
+) -> None:
+    about = _big(postgresql, target, 100_000)
+    slowly = (time.sleep(0.5) for _ in connection.query("series_listing", 1.0, **about))
+    with pytest.raises(FactError) as raised:
+        list(slowly)
+    assert (raised.value.reason, raised.value.detail) == (Reason.TIMED_OUT, "cancelled after 1 s")
+
+
+def test_answer_is_left_early(postgresql: Postgresql, target: Target, connection: Connection) -> None:
+    about = _big(postgresql, target, 100_000)
+    rows = connection.query("series_listing", 60, **about)
+    for batch in rows:
+        assert batch.num_rows == 10_000
+        break
+    rows.close()
+    assert postgresql.rows("SELECT state FROM pg_stat_activity WHERE usename = 'tsaudit'") == [("idle",)]
+
+
+def test_table_is_locked(postgresql: Postgresql, target: Target, connection: Connection) -> None:
+    (schema,) = target.databases
+    about = {"database": schema, "measurement": "t", "tags": ["host"], "time": None, "limit": 10}
+    with postgresql.connect() as other, other.transaction():
+        other.execute(f"LOCK TABLE {schema}.t IN ACCESS EXCLUSIVE MODE".encode())
+        began = time.monotonic()
+        with pytest.raises(FactError) as raised:
+            list(connection.query("series_listing", 60, **about))
+    assert time.monotonic() - began < 10
+    expected = (Reason.TIMED_OUT, "locked by another session for more than 2 s")
+    assert (raised.value.reason, raised.value.detail) == expected
+    assert [b.num_rows for b in connection.query("series_listing", 60, **about)] == [3]
+
+
+def test_right_is_missing(postgresql: Postgresql, target: Target, connection: Connection) -> None:
+    (schema,) = target.databases
+    postgresql.execute(f"CREATE TABLE {schema}.secret (host TEXT)")
+    about = {"database": schema, "measurement": "secret", "tags": ["host"], "time": None, "limit": 10}
+    with pytest.raises(FactError) as raised:
+        list(connection.query("series_listing", 5, **about))
+    expected = "permission denied for table secret; see sql/postgresql/grants.md"
+    assert (raised.value.reason, raised.value.detail) == (Reason.DENIED, expected)
+
+
+def test_connection_is_lost(postgresql: Postgresql, target: Target, connection: Connection) -> None:
+    about = _big(postgresql, target, 500_000)
+
+    def end_it() -> None:
+        while not postgresql.rows(f"{RUNNING} AND query LIKE 'FETCH%'"):
+            time.sleep(0.01)
+        postgresql.rows("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'tsaudit'")
+
+    other = threading.Thread(target=end_it)
+    other.start()
+    with pytest.raises(FactError) as raised:
+        list(connection.query("series_listing", 60, **about))
+    other.join()
+    assert raised.value.reason is Reason.UNREACHABLE
+    assert raised.value.detail.startswith("the connection was lost (")
+    # Only this session was ended: the next statement has a new one.
+    assert list(connection.query("databases", 5))
+
+
+def test_statement_fails(connection: Connection, target: Target) -> None:
+    about = {"database": target.databases[0], "measurement": "gone", "tags": ["a"], "time": None, "limit": 1}
+    with pytest.raises(FactError, match="gone") as raised:
+        list(connection.query("series_listing", 5, **about))
+    assert raised.value.reason is Reason.FAILED
+    assert "\n" not in raised.value.detail
+
+
+_TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1, max_size=15)
+_HOSTILE = st.lists(st.sampled_from(["'", '"', "\\", ";", "--", "/*", "\n", "%", "%s", ":a", "{}", " "]), min_size=1)
+
+
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(_TEXT | _HOSTILE.map("".join))
+def test_names_and_texts_come_back(postgresql: Postgresql, connection: Connection, text: str) -> None:
+    raw: Any = connection._raw  # type: ignore[attr-defined]
+    statement = f"SELECT {quote_text('postgresql', text)} AS {quote_identifier('postgresql', text)}"
+    cursor = raw.execute(statement.encode())
+    # Names are kept to 63 bytes.
+    assert text.encode().startswith(cursor.description[0].name.encode())
+    assert cursor.fetchone() == (text,)

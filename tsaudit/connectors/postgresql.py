@@ -1,0 +1,215 @@
+"""PostgreSQL through SQLAlchemy and psycopg: read-only transactions, answers streamed by a cursor on the server."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Final, cast
+
+import psycopg
+import pyarrow as pa
+import pyarrow.compute as pc
+import sqlalchemy as sa
+from psycopg import errors
+from psycopg.types.string import TextLoader
+from sqlalchemy.exc import ArgumentError, DBAPIError
+
+from tsaudit import queries
+from tsaudit.connector import ConnectorError, FactError, Rows
+from tsaudit.facts import FACTS, Scope
+from tsaudit.profile import Reason
+
+_ENGINE: Final = "postgresql"
+_DRIVERS: Final = {"postgresql", "postgres", "postgresql+psycopg"}
+_FORM: Final = "postgresql://user@host:5432/database"
+_GRANTS: Final = "see sql/postgresql/grants.md"
+_BATCH_ROWS: Final = 10_000
+_LOCK_TIMEOUT_S: Final = 2.0
+"""A table that somebody changes is passed over: nobody may queue behind an audit that queues behind a change."""
+_SETTINGS: Final = {
+    "search_path": "pg_catalog",
+    "standard_conforming_strings": "on",
+    "timezone": "UTC",
+    "datestyle": "ISO",
+    "intervalstyle": "iso_8601",
+    "bytea_output": "hex",
+    "extra_float_digits": "1",
+    # An answer is read to its end, and a guest takes one process, not several.
+    "cursor_tuple_fraction": "1",
+    "max_parallel_workers_per_gather": "0",
+    "jit": "off",
+}
+_INTEGERS: Final = frozenset({20, 21, 23})
+_FLOATS: Final = frozenset({700, 701})
+_BOOLEAN: Final = 16
+_ZONED: Final = 1184
+"""Object ids of PostgreSQL's types, which never change: https://www.postgresql.org/docs/current/datatype-oid.html"""
+
+
+@contextmanager
+def connect(
+    url: str, *, username: str | None, password: str | None, options: Mapping[str, Any]
+) -> Iterator[PostgresqlConnection]:
+    """A connection to the database that the SQLAlchemy URL names. ConnectorError."""
+    address = _address(url, username, password)
+    engine = sa.create_engine(
+        address,
+        poolclass=sa.NullPool,
+        use_native_hstore=False,
+        connect_args={
+            "connect_timeout": max(2, round(options.get("connect_timeout_s", 10.0))),
+            "application_name": "tsaudit",
+            "client_encoding": "utf8",
+        },
+    )
+    connection = PostgresqlConnection(engine)
+    try:
+        yield connection
+    finally:
+        connection.close()
+        engine.dispose()
+
+
+class PostgresqlConnection:
+    """One connection, on which one statement runs at a time, each in a transaction of its own."""
+
+    def __init__(self, engine: sa.Engine) -> None:
+        self._engine = engine
+        self._open()
+        self.server_version = self._raw.info.parameter_status("server_version") or ""
+
+    def query(self, fact: str, timeout_s: float, **parameters: Any) -> Rows:
+        """Run `sql/postgresql/<fact>.sql`; see `connector.Connection`."""
+        statement = queries.render(_ENGINE, fact, **parameters)
+        as_text = FACTS[fact].scope is Scope.MEASUREMENT
+        return Rows(statement, self._stream(statement, as_text, timeout_s))
+
+    def reconnect(self) -> PostgresqlConnection:
+        """A further connection to the same database."""
+        return PostgresqlConnection(self._engine)
+
+    def close(self) -> None:
+        """Close the connection; the server ends what runs on it."""
+        self._raw.close()
+
+    def _open(self) -> None:
+        try:
+            pooled = self._engine.raw_connection()
+        except (DBAPIError, psycopg.Error) as error:
+            raise ConnectorError(_cannot_connect(self._engine.url, error)) from None
+        self._raw: psycopg.Connection[Any] = cast("psycopg.Connection[Any]", pooled.driver_connection)
+        pooled.detach()
+        self._raw.rollback()
+        self._raw.read_only = True
+        self._raw.prepare_threshold = None
+        # Values come as PostgreSQL prints them: it knows times and numbers that Python has no types for.
+        for kind in (None, *psycopg.postgres.types):
+            for oid in (0,) if kind is None else (kind.oid, kind.array_oid):
+                self._raw.adapters.register_loader(oid, TextLoader)
+
+    def _stream(self, statement: str, as_text: bool, timeout_s: float) -> Iterator[pa.RecordBatch]:
+        if self._raw.closed:
+            self._open()  # ConnectorError when the server is gone
+        raw = self._raw
+        deadline = time.monotonic() + timeout_s
+        # The server's own timeout is for each part that is fetched; this one is for the whole answer.
+        timer = threading.Timer(timeout_s, _cancel, [raw])
+        timer.daemon = True
+        timer.start()
+        try:
+            raw.execute(_settings(timeout_s))
+            with raw.cursor("tsaudit") as cursor:
+                cursor.execute(statement.encode())
+                first = True
+                while (rows := cursor.fetchmany(_BATCH_ROWS)) or first:
+                    first = False
+                    if time.monotonic() >= deadline:  # it passed while nothing ran that could be cancelled
+                        raise FactError(Reason.TIMED_OUT, f"cancelled after {timeout_s:g} s")
+                    yield _batch(rows, cursor.description or (), as_text)
+        except psycopg.Error as error:
+            raise _failed(error, raw, timeout_s, time.monotonic() >= deadline) from error
+        finally:
+            timer.cancel()
+            timer.join()
+            if not raw.closed:
+                raw.rollback()
+
+
+def _address(url: str, username: str | None, password: str | None) -> sa.URL:
+    try:
+        parsed = sa.make_url(url)
+    except (ArgumentError, ValueError):
+        raise ConnectorError(f"the URL is not of the form {_FORM}") from None
+    if parsed.drivername not in _DRIVERS:
+        raise ConnectorError(f"the URL starts with `{parsed.drivername}:`; expected {_FORM}")
+    if not parsed.database:
+        raise ConnectorError(f"the URL names no database; expected {_FORM}")
+    parsed = parsed.set(drivername="postgresql+psycopg")
+    return parsed.set(username=username or parsed.username, password=password or parsed.password)
+
+
+def _settings(timeout_s: float) -> str:
+    """One statement that holds for the transaction only, so that a pooler's connection is left as it was."""
+    timeouts = {"statement_timeout": timeout_s, "lock_timeout": min(timeout_s, _LOCK_TIMEOUT_S)}
+    milliseconds = {name: f"{max(1, round(seconds * 1000))}ms" for name, seconds in timeouts.items()}
+    pairs = (_SETTINGS | milliseconds).items()
+    return "SELECT " + ", ".join(f"pg_catalog.set_config('{name}', '{value}', true)" for name, value in pairs)
+
+
+def _cancel(raw: psycopg.Connection[Any]) -> None:
+    try:
+        raw.cancel_safe(timeout=5)
+    except psycopg.Error:
+        raw.close()  # whoever waits for the answer is told, and the server sees that nobody reads it
+
+
+def _batch(rows: list[tuple[str | None, ...]], description: Any, as_text: bool) -> pa.RecordBatch:
+    columns = list(zip(*rows, strict=True)) or [()] * len(description)
+    arrays = [
+        _array(pa.array(column, pa.string()), about.type_code, as_text)
+        for column, about in zip(columns, description, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(arrays, names=[about.name for about in description])
+
+
+def _array(texts: pa.Array, oid: int, as_text: bool) -> pa.Array:
+    """Numbers and booleans as such, all else as text; in answers about the catalogue, times as times."""
+    if oid in _INTEGERS:
+        return texts.cast(pa.int64())
+    if oid in _FLOATS:
+        return texts.cast(pa.float64())
+    if oid == _BOOLEAN:
+        return pc.equal(texts, "t")
+    return texts if as_text or oid != _ZONED else texts.cast(pa.timestamp("us", "UTC"))
+
+
+def _failed(error: psycopg.Error, raw: psycopg.Connection[Any], timeout_s: float, late: bool) -> FactError:
+    text = _first_line(error)
+    if isinstance(error, errors.InsufficientPrivilege):
+        return FactError(Reason.DENIED, f"{text}; {_GRANTS}")
+    if isinstance(error, errors.LockNotAvailable):
+        seconds = min(timeout_s, _LOCK_TIMEOUT_S)
+        return FactError(Reason.TIMED_OUT, f"locked by another session for more than {seconds:g} s")
+    if late or isinstance(error, errors.QueryCanceled):
+        return FactError(Reason.TIMED_OUT, f"cancelled after {timeout_s:g} s")
+    if raw.closed:
+        return FactError(Reason.UNREACHABLE, f"the connection was lost ({text})")
+    return FactError(Reason.FAILED, text)
+
+
+def _cannot_connect(url: sa.URL, error: Exception) -> str:
+    """What is wrong, without the password, whatever the driver quotes."""
+    text = str(getattr(error, "orig", None) or error).strip()
+    refusal = next((line.partition("FATAL:")[2] for line in text.splitlines() if "FATAL:" in line), "")
+    words = (refusal or _first_line(error)).strip()
+    if url.password:
+        words = words.replace(str(url.password), "***")
+    return f"cannot connect to {url.host or 'localhost'}:{url.port or 5432}/{url.database}: {words}"
+
+
+def _first_line(error: Exception) -> str:
+    origin = getattr(error, "orig", None) or error
+    lines = str(origin).strip().splitlines()
+    return lines[0][:300] if lines else type(origin).__name__
