@@ -74,6 +74,10 @@ class Table:
     """Primary key (a unique constraint where a member is null in some row); SQL only. None: no key."""
     indexes: Sequence[Sequence[str]] = ()
     """The columns of each further index; SQL only. It is named after the table and them."""
+    partition_by: str = ""
+    """PostgreSQL only: what follows PARTITION BY, such as `HASH (host)`."""
+    partitions: Sequence[str] = ()
+    """The bounds of each, such as `DEFAULT` or `FOR VALUES FROM ('2026-03-01') TO ('2026-04-01')`."""
     time: str = "time"
     """Name of the time column; SQL only."""
     time_as: TimeAs = "text"
@@ -212,8 +216,12 @@ def _write_postgresql(dataset: Dataset, where: Sql) -> str:
         connection.execute(f"CREATE SCHEMA {quoted}")
         connection.execute(f"SET search_path = {quoted}")
         for table in dataset.tables:
-            connection.execute(_create(table, POSTGRESQL_TYPES, POSTGRESQL_TYPES["time"]))
+            by = f" PARTITION BY {table.partition_by}" if table.partition_by else ""
+            connection.execute(_create(table, POSTGRESQL_TYPES, POSTGRESQL_TYPES["time"]) + by)
             name = quote_identifier("postgresql", table.name)
+            for i, bounds in enumerate(table.partitions):
+                part = quote_identifier("postgresql", f"{table.name}_{i}")
+                connection.execute(f"CREATE TABLE {part} PARTITION OF {name} {bounds}")
             with connection.cursor().copy(f"COPY {name} FROM STDIN") as copy:
                 for row in zip(*_columns(table, table.rows).values(), strict=True):
                     copy.write_row(row)

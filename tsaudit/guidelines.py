@@ -235,8 +235,9 @@ GUIDELINES: Final = (
     _guideline(
         "E12",
         "Partitions even and by what queries filter by, not by time",
-        "GR SQL",
-        {"*": "the engine partitions by itself"},
+        "GR postgresql",
+        {"*": "the engine partitions by itself", "duckdb": "a table has no partitions"}
+        | {"sqlite": "a table has no partitions"},
     ),
     _guideline("E13", "No partitions before one machine is too small", "GR", _GREPTIME),
     _guideline(

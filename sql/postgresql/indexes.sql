@@ -31,7 +31,13 @@ SELECT
   c.relname AS "index",
   am.amname AS kind,
   member.position,
-  a.attname AS "column",
+  -- What is only carried along (INCLUDE), or kept in another order than the column's own, serves no other search.
+  CASE
+    WHEN member.position <= i.indnkeyatts
+      AND i.indcollation[member.position - 1] IN (0, a.attcollation)
+      AND (SELECT o.opcdefault FROM pg_opclass AS o WHERE o.oid = i.indclass[member.position - 1])
+      THEN a.attname
+  END AS "column",
   i.indisunique AS is_unique,
   -- Also what a foreign key or logical replication goes by.
   i.indisreplident
@@ -47,5 +53,4 @@ JOIN pg_am AS am ON am.oid = c.relam
 JOIN counted ON counted.root = i.indexrelid
 CROSS JOIN unnest(CAST(i.indkey AS INT2[])) WITH ORDINALITY AS member (attnum, position)
 LEFT JOIN pg_attribute AS a ON a.attrelid = tables.oid AND a.attnum = member.attnum
-WHERE member.position <= i.indnkeyatts
 ORDER BY tables.relname, c.relname, member.position

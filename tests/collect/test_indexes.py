@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
 
 from tests.collect.conftest import collected
+from tests.databases import Dataset, Table, write
+from tests.servers import Postgresql
 from tsaudit.config import Target
 from tsaudit.profile import Index, Measurement, Profile
 
@@ -98,4 +101,39 @@ def test_indexes_of_sqlite(tmp_path: Path) -> None:
     assert _indexes(w) == {
         "of_w": _plain("of_w", "btree", "v"),  # the key's columns that it points with are no part of it
         "sqlite_autoindex_w_1": Index("sqlite_autoindex_w_1", "btree", ("host", "time"), True, True, partial=False),
+    }
+
+
+def test_indexes_of_postgresql(postgresql: Postgresql) -> None:
+    table = Table("t", ("host", HOSTILE), {"v": "float"}, (), key=("time", "host"))
+    target = write(Dataset([table, Table("bare", (), {"v": "float"})]), "postgresql", postgresql)
+    with postgresql.connect() as connection:
+        connection.execute(f"SET search_path = {target.databases[0]}")
+        for statement in (
+            f"CREATE INDEX {QUOTED} ON t (host, {QUOTED} DESC)",
+            "CREATE INDEX carrying ON t (host) INCLUDE (v)",
+            "CREATE INDEX lowered ON t (lower(host), v)",
+            "CREATE INDEX high ON t (host) WHERE v > 90",
+            "CREATE INDEX by_pattern ON t (host text_pattern_ops, v)",
+            'CREATE INDEX other_words ON t (host COLLATE "POSIX")',
+            "CREATE INDEX pages ON t USING brin (time)",
+            "CREATE UNIQUE INDEX once ON t (v)",
+        ):
+            connection.execute(statement.encode())
+    profile = collected(target)
+    assert profile.gaps == ()
+    bare, t = profile.measurements
+    assert bare.indexes == ()
+    found = _indexes(t)
+    assert {(i.size_bytes is not None, i.scans, i.counted_since) for i in found.values()} == {(True, 0, None)}
+    assert {name: replace(i, size_bytes=None, scans=None) for name, i in found.items()} == {
+        HOSTILE: _plain(HOSTILE, "btree", "host", HOSTILE),
+        "carrying": _plain("carrying", "btree", "host", None),
+        "lowered": _plain("lowered", "btree", None, "v"),
+        "high": Index("high", "btree", ("host",), unique=False, constraint=False, partial=True),
+        "by_pattern": _plain("by_pattern", "btree", None, "v"),
+        "other_words": _plain("other_words", "btree", None),
+        "pages": _plain("pages", "brin", "time"),
+        "once": Index("once", "btree", ("v",), unique=True, constraint=False, partial=False),
+        "t_pkey": Index("t_pkey", "btree", ("time", "host"), unique=True, constraint=True, partial=False),
     }

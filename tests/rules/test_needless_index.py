@@ -20,6 +20,8 @@ from tsaudit.rules.needless_index import needless_index as rule
 from tsaudit.timeline import Timeline
 
 ORDERED = frozenset({"sqlite"})
+POSTGRESQL = frozenset({"postgresql"})
+ANY_SIZE = {"needless-index.min_bytes": 0.0}
 DUCKDB = frozenset({"duckdb"})
 
 
@@ -45,7 +47,14 @@ CASES = (
         keeps=_cpu(),
         subject=Subject("", "cpu"),
         severity=Severity.INFO,
-        engines=frozenset({"postgresql"}),
+        engines=POSTGRESQL,
+    ),
+    Case(  # an index that is kept would be reported for not being used
+        breaks=_cpu(("host",), ("host", "time")),
+        keeps=_cpu(),
+        subject=Subject("", "cpu"),
+        engines=POSTGRESQL,
+        limits=ANY_SIZE,
     ),
     Case(breaks=_cpu(("host", "region")), keeps=_cpu(("host",)), subject=Subject("", "cpu"), engines=DUCKDB),
     Case(
