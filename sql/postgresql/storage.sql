@@ -8,10 +8,14 @@
 
 SELECT
   tree.measurement,
-  CASE WHEN bool_and(locked.relation IS NULL) THEN CAST(sum(pg_table_size(c.oid)) AS BIGINT) END AS data_bytes,
-  CASE WHEN bool_and(locked.relation IS NULL) THEN CAST(sum(pg_indexes_size(c.oid)) AS BIGINT) END AS index_bytes
+  CASE WHEN count(sizes.data_bytes) = count(*) THEN CAST(sum(sizes.data_bytes) AS BIGINT) END AS data_bytes,
+  CASE WHEN count(sizes.index_bytes) = count(*) THEN CAST(sum(sizes.index_bytes) AS BIGINT) END AS index_bytes
 FROM tree
-JOIN pg_class AS c ON c.oid = tree.relation
-LEFT JOIN locked ON locked.relation = c.oid
+LEFT JOIN locked ON locked.relation = tree.relation
+CROSS JOIN LATERAL (
+  SELECT
+    CASE WHEN locked.relation IS NULL THEN pg_table_size(tree.relation) END AS data_bytes,
+    CASE WHEN locked.relation IS NULL THEN pg_indexes_size(tree.relation) END AS index_bytes
+) AS sizes
 GROUP BY tree.measurement
 ORDER BY tree.measurement
