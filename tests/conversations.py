@@ -79,6 +79,7 @@ class Conversation(http.server.ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.url = f"http://127.0.0.1:{self.server_port}"
         self.token = _TOKEN if REAL else "owner"
+        self.login = {"password": self.token}
         self.metrics = False
         """Whether /metrics is there. Its figures are up to 10 s old: tests that do not look at it need not wait."""
         self.tampering: Tampering | None = None

@@ -62,6 +62,25 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
+class Greptime:
+    """What GreptimeDB is told of a table besides its columns."""
+
+    options: Mapping[str, str] = field(default_factory=dict)
+    """Of the block WITH: `append_mode`, `merge_mode`, `ttl`, `sst_format`, ..."""
+    indexes: Mapping[str, str] = field(default_factory=dict)
+    """Column to the kinds of index on it, with spaces between: `inverted`, `skipping`, `fulltext`."""
+    partition_by: Sequence[str] = ()
+    partitions: Sequence[str] = ()
+    """The conditions that bound them, one for each."""
+    tag_types: Mapping[str, str] = field(default_factory=dict)
+    """Tags that are no text, to `float`, `integer` or `time`."""
+    time_digits: int = 9
+    """Of the time index: 0, 3, 6 or 9 for seconds to nanoseconds."""
+    physical: str = ""
+    """For the metric engine: the table that keeps the rows of this one. Empty: a table of its own."""
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
     """A measurement. Rows may be any iterable that can be walked more than once."""
 
@@ -82,6 +101,7 @@ class Table:
     """Name of the time column; SQL only."""
     time_as: TimeAs = "text"
     """How SQLite keeps the time."""
+    greptime: Greptime = field(default_factory=Greptime)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +114,8 @@ class Dataset:
     partition: timedelta | None = None
     """InfluxDB's shard group duration; None leaves it to the server."""
     database: str | None = None
-    """Of InfluxDB, or the schema of PostgreSQL, replaced when it is there; None makes up a new name, so that tests do
-    not meet."""
+    """Of InfluxDB and GreptimeDB, or the schema of PostgreSQL, replaced when it is there; None makes up a new name, so
+    that tests do not meet."""
 
 
 _numbers = itertools.count()
@@ -113,32 +133,33 @@ class Sql(Protocol):
 
 
 @runtime_checkable
-class Bucketed(Protocol):
-    """An InfluxDB 2.x or 3 that data sets can be written to."""
+class Server(Protocol):
+    """An InfluxDB 2.x or 3, or a GreptimeDB, that data sets can be written to."""
 
     url: str
-    token: str
+    login: Mapping[str, str]
+    """Settings of a target that may read it."""
 
     def write(self, dataset: Dataset) -> str:
         """The name of the bucket or database that holds it now."""
         ...
 
 
-def write(dataset: Dataset, engine: str, where: str | Path | Bucketed | Sql, **settings: Any) -> Target:
+def write(dataset: Dataset, engine: str, where: str | Path | Server | Sql, **settings: Any) -> Target:
     """Write the data set and return a target for it.
 
     `where`: a file for DuckDB and SQLite, a server's URL for InfluxDB 1.x, a conversation for InfluxDB 2.x,
-    a stand-in for InfluxDB 3, a server for PostgreSQL, whose audit role is granted what `grants.md` says.
+    a stand-in for InfluxDB 3 or GreptimeDB, a server for PostgreSQL, whose audit role is granted what `grants.md` says.
     `settings`: further settings of the target, such as `budget` or `window`.
     """
     databases: tuple[str, ...] = ()
     if engine == "influxdb1":
         url = str(where)
         databases = (_write_influxdb(dataset, url),)
-    elif isinstance(where, Bucketed):
+    elif isinstance(where, Server):
         url = where.url
         databases = (where.write(dataset),)
-        settings = {"password": where.token} | settings
+        settings = {**where.login} | settings
     elif isinstance(where, Sql):
         url = where.audit_url
         databases = (_write_postgresql(dataset, where),)

@@ -83,7 +83,7 @@ class InfluxDB3:
         ports = (self._flight.port if with_flight else self._http.server_port, self._http.server_port)
         self._door = _Door(*ports)
         self.url = f"http://127.0.0.1:{self._door.port}"
-        self.token = ADMIN
+        self.login = {"password": ADMIN}
 
     def stop(self) -> None:
         self._door.close()

@@ -22,6 +22,7 @@ import pytest
 import urllib3
 
 from tests.databases import influxql
+from tests.greptimedb_double import GreptimeDB
 from tests.influxdb3_double import InfluxDB3
 
 ADMIN: Final = ("admin", "admin-secret")
@@ -244,6 +245,14 @@ def _unprivileged(folder: Path) -> dict[str, Any]:
     user = {"user": "postgres", "group": "postgres"}
     shutil.chown(folder, **user)
     return user
+
+
+@pytest.fixture
+def greptimedb() -> Iterator[GreptimeDB]:
+    """A stand-in for a GreptimeDB, for one test alone: its metadata views tell of all databases."""
+    server = GreptimeDB()
+    yield server
+    server.stop()
 
 
 def _free_port() -> int:

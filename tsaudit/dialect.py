@@ -25,6 +25,7 @@ AVAILABLE: Final[Mapping[str, tuple[str, str | None]]] = {
     "influxdb1": ("tsaudit.connectors.influxdb1", None),
     "influxdb2": ("tsaudit.connectors.influxdb2", None),
     "influxdb3": ("tsaudit.connectors.influxdb3", "influxdb3"),
+    "greptimedb": ("tsaudit.connectors.greptimedb", "greptimedb"),
 }
 """The engines this version can audit: to the module that connects, and the extra that installs its driver.
 

@@ -4,8 +4,8 @@ A query file is a Jinja template. An engine may have files in several languages 
 LANGUAGES is the normal way to it. The header, comment lines at the top (`--`, in Flux and JSON `//`), says `fact:`,
 `columns:`, `cost:`, `grant:`, `versions:` and `link:`. Names and text go through the filters `name` and `text`, which
 quote for the language; a parameter that is missing is an error, never an empty place in a statement. Instants go
-through `instant` (a quoted text in UTC) and `epoch` (a number since 1970). Parts shared by queries are files whose
-names start with `_`.
+through `instant` (a quoted text in UTC, which ends with the given zone) and `epoch` (a number since 1970). Parts shared
+by queries are files whose names start with `_`.
 """
 
 from __future__ import annotations
@@ -78,8 +78,8 @@ _TEXT: Final = {"flux": quote_flux, "json": json.dumps}
 """How text is quoted in the languages that belong to no engine."""
 
 
-def _instant(time: datetime) -> str:
-    return time.astimezone(UTC).strftime("'%Y-%m-%d %H:%M:%S.%f'")
+def _instant(time: datetime, zone: str = "") -> str:
+    return time.astimezone(UTC).strftime(f"'%Y-%m-%d %H:%M:%S.%f{zone}'")
 
 
 _PER_SECOND: Final = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}

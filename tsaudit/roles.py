@@ -110,6 +110,9 @@ def time_column(
     columns of a time type, those named like time and members of the key before others; then numbers and texts that
     are named like time and hold plausible instants.
     """
+    said = next((c for c in columns if c.role is Role.TIME and _native(c)), None)
+    if said is not None and (chosen is None or chosen.time in (None, said.name)):
+        return TimeColumn(said.name, _native(said) or TimeKind.TIMESTAMP)
     for column in time_candidates(columns, chosen, typed=typed):
         if kind := _kind(values.get(column.name, ()), empty=_native(column)):
             return TimeColumn(column.name, kind)

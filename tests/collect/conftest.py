@@ -10,7 +10,8 @@ import pytest
 
 from tests.builders import DAY, NOW
 from tests.conversations import Conversation
-from tests.databases import Bucketed, Dataset, Sql, write
+from tests.databases import Dataset, Server, Sql, write
+from tests.greptimedb_double import GreptimeDB
 from tests.influxdb3_double import InfluxDB3
 from tests.servers import Influxd, Postgresql
 from tsaudit.collect import collect
@@ -64,7 +65,7 @@ class Writer(Protocol):
 
 
 class _Writer:
-    def __init__(self, engine: str, where: Callable[[], str | Path | Bucketed | Sql]) -> None:
+    def __init__(self, engine: str, where: Callable[[], str | Path | Server | Sql]) -> None:
         self.engine = engine
         self._where = where
 
@@ -85,6 +86,9 @@ def _writer(engine: str, request: pytest.FixtureRequest, folder: Path) -> Writer
     if engine == "postgresql":
         postgresql: Postgresql = request.getfixturevalue("postgresql")
         return _Writer(engine, lambda: postgresql)
+    if engine == "greptimedb":
+        server_of_its_own: GreptimeDB = request.getfixturevalue("greptimedb")
+        return _Writer(engine, lambda: server_of_its_own)
     # The file is named like the schema in it, which makes `main.x` ambiguous for DuckDB.
     return _Writer(engine, lambda: folder / f"main.{engine}")
 

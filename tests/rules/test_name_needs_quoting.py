@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import sqlite3
 
+import datafusion
 import duckdb
 import psycopg
+import pyarrow as pa
 import pytest
 
 from tests.builders import a_field, a_measurement, a_profile, a_tag
@@ -141,6 +143,32 @@ def test_keywords_when_compared_with_the_installed_postgresql(postgresql: Postgr
             connection.execute("DISCARD TEMP")
     # Reserved from PostgreSQL 16 on.
     assert refused | {"system_user"} == keywords("postgresql")
+
+
+def _refused_by_datafusion(word: str) -> bool:
+    context = datafusion.SessionContext()
+    context.register_record_batches("t", [[pa.record_batch({word: [7], "other": [1]})]])
+    context.register_record_batches(f'"{word}"', [[pa.record_batch({"other": [1]})]])
+    statements = {
+        f"SELECT {word} AS found FROM t": 7,
+        f"SELECT other AS found, {word} FROM t WHERE {word} = 7 AND {word} > 1 ORDER BY {word}": 1,
+        f"SELECT max({word}) AS found FROM t GROUP BY {word}": 7,
+        f"SELECT other AS found FROM t WHERE other = 1 AND {word} IN (7)": 1,
+        f"SELECT other AS found FROM {word}": 1,
+    }
+    for statement, expected in statements.items():
+        try:
+            found = context.sql(statement).to_pylist()
+        except Exception:
+            return True
+        if [row["found"] for row in found] != [expected]:
+            return True
+    return False
+
+
+def test_keywords_of_greptimedb_when_tried_on_the_engine_it_is_built_on() -> None:
+    assert {w for w in keywords("greptimedb") if not _refused_by_datafusion(w)} == set()
+    assert not any(_refused_by_datafusion(w) for w in ("time", "value", "host", "timestamp", "rows", "key", "user"))
 
 
 def test_keywords_when_tried_on_a_real_influxdb(influxd: Influxd) -> None:

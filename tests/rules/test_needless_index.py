@@ -12,7 +12,7 @@ import duckdb
 import pytest
 
 from tests.builders import NOW, a_measurement, a_profile
-from tests.databases import write
+from tests.databases import Greptime, write
 from tests.rules.cases import Case, dataset, hosts, judge, table
 from tsaudit.finding import Outcome, Severity, Subject
 from tsaudit.profile import Index, Partitioning, Profile
@@ -23,10 +23,15 @@ ORDERED = frozenset({"sqlite"})
 POSTGRESQL = frozenset({"postgresql"})
 ANY_SIZE = {"needless-index.min_bytes": 0.0}
 DUCKDB = frozenset({"duckdb"})
+GREPTIMEDB = frozenset({"greptimedb"})
 
 
 def _cpu(*indexes: tuple[str, ...]) -> Any:
     return dataset(table("cpu", hosts(2, region="eu"), indexes=indexes))
+
+
+def _greptime(**indexes: str) -> Any:
+    return dataset(table("cpu", hosts(2, region="eu"), greptime=Greptime(indexes=indexes)))
 
 
 CASES = (
@@ -63,6 +68,18 @@ CASES = (
         subject=Subject("", "cpu"),
         engines=ORDERED | DUCKDB,
         limits={"needless-index.max_indexes": 3},
+    ),
+    Case(
+        breaks=_greptime(host="inverted", region="inverted"),
+        keeps=_greptime(region="inverted"),
+        subject=Subject("", "cpu"),
+        engines=GREPTIMEDB,
+    ),
+    Case(
+        breaks=_greptime(time="skipping"),
+        keeps=_greptime(region="skipping"),
+        subject=Subject("", "cpu"),
+        engines=GREPTIMEDB,
     ),
 )
 

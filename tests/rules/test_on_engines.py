@@ -16,6 +16,7 @@ import pytest
 from tests.builders import DAY, NOW
 from tests.conversations import Conversation
 from tests.databases import Dataset, influxql, write
+from tests.greptimedb_double import GreptimeDB
 from tests.influxdb3_double import InfluxDB3
 from tests.rules.cases import Case, History
 from tests.servers import Influxd, Postgresql
@@ -69,6 +70,9 @@ def collected(request: pytest.FixtureRequest, tmp_path: Path) -> Collector:
         elif engine == "postgresql":
             postgresql: Postgresql = request.getfixturevalue("postgresql")
             target = write(dataclasses.replace(dataset, database=dataset.database or name), engine, postgresql)
+        elif engine == "greptimedb":
+            own: GreptimeDB = request.getfixturevalue("greptimedb")
+            target = write(dataclasses.replace(dataset, database=dataset.database or name), engine, own)
         else:
             target = write(dataset, engine, tmp_path / f"{next(_numbers)}.db")
         day = DAY if previous is None else previous.day + timedelta(days=1)

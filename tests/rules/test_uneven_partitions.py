@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 
 from tests.builders import a_measurement, a_profile
-from tests.databases import Dataset
+from tests.databases import Dataset, Greptime
 from tests.rules.cases import Case, dataset, hosts, judge, table
 from tsaudit.finding import Outcome, Severity, Subject
 from tsaudit.profile import MAX_PARTITIONS, Partition, Partitioning, Profile
 from tsaudit.rules.uneven_partitions import uneven_partitions as rule
 
 POSTGRESQL = frozenset({"postgresql"})
+GREPTIMEDB = frozenset({"greptimedb"})
 MONTHS = [f"FOR VALUES FROM ('2026-0{m}-01') TO ('2026-0{m + 1}-01')" for m in (1, 2, 3, 4)]
 GB = 1_000_000_000
 
@@ -27,6 +28,10 @@ def _hashed(*hosts_of: str) -> Dataset:
 
 def _monthly(*bounds: str) -> Dataset:
     return dataset(table("cpu", hosts(20), partition_by="RANGE (time)", partitions=bounds))
+
+
+def _bounded(column: str, *bounds: str) -> Dataset:
+    return dataset(table("cpu", hosts(20), greptime=Greptime(partition_by=(column,), partitions=bounds)))
 
 
 CASES = (
@@ -49,6 +54,19 @@ CASES = (
         subject=Subject("", "cpu"),
         engines=POSTGRESQL,
         limits={"uneven-partitions.max_empty": 2},
+    ),
+    Case(
+        breaks=_bounded("time", "time < '2026-03-31 05:45:00'", "time >= '2026-03-31 05:45:00'"),
+        keeps=_bounded("host", "host < 'web-010'", "host >= 'web-010'"),
+        subject=Subject("", "cpu"),
+        engines=GREPTIMEDB,
+    ),
+    Case(
+        breaks=_bounded("host", "host < 'web-001'", "host >= 'web-001'"),
+        keeps=_bounded("host", "host < 'web-010'", "host >= 'web-010'"),
+        subject=Subject("", "cpu"),
+        engines=GREPTIMEDB,
+        limits={"uneven-partitions.min_bytes": 1},
     ),
 )
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime, timedelta
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
@@ -14,6 +13,7 @@ import pyarrow as pa
 from tsaudit import queries
 from tsaudit.connector import ConnectorError, FactError, Rows
 from tsaudit.facts import FACTS
+from tsaudit.file_limit import FileLimit
 from tsaudit.influx import client3
 from tsaudit.profile import Reason
 
@@ -23,8 +23,6 @@ _CATALOGUE: Final = "_internal"
 _OF_CATALOGUE: Final = frozenset({"databases", "retention"})
 _GRANT: Final = "grant the token read on the database, see sql/influxdb3/grants.md"
 _ADMIN: Final = "this takes an admin token, see sql/influxdb3/grants.md"
-_SHORTEST: Final = timedelta(minutes=10)
-"""The span of one file as InfluxDB 3 Core writes them by default: a shorter window reads no fewer."""
 
 
 @contextmanager
@@ -59,8 +57,7 @@ class InfluxConnection:
         self._way = way
         self._databases = tuple(databases)
         self._without_schema_table: set[str] = set()
-        self._since: dict[tuple[str, str], datetime] = {}
-        """(database, measurement) to the start of the longest window within the limit of files."""
+        self._limit = FileLimit()
 
     def query(self, fact: str, timeout_s: float, **parameters: Any) -> Rows:
         """Run `sql/influxdb3/<fact>.sql`; see `connector.Connection`."""
@@ -72,7 +69,11 @@ class InfluxConnection:
             return rows.reading(self._columns(rows, deadline, parameters))
         if parameters.get("measurement") is None:
             return rows.reading(self._send(fact, rows, deadline, parameters))
-        return rows.reading(self._within_limit(fact, rows, deadline, parameters))
+
+        def send(within: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
+            return self._send(fact, rows, deadline, within)
+
+        return rows.reading(self._limit.read(rows, parameters, send))
 
     def reconnect(self) -> InfluxConnection:
         """A further connection to the same server, by the same way."""
@@ -121,26 +122,6 @@ class InfluxConnection:
             rows.statements += 1
         rows.scope = "told by the columns' Arrow types: the server has no system.influxdb_schema"
         yield from self._send("columns", rows, deadline, {**parameters, "catalog": "information_schema"})
-
-    def _within_limit(
-        self, fact: str, rows: Rows, deadline: float, parameters: Mapping[str, Any]
-    ) -> Iterator[pa.RecordBatch]:
-        """The answer for the window, or for the longest part up to its end that the server reads at once."""
-        table = parameters["database"], parameters["measurement"]
-        asked, end = parameters["start"], parameters["end"]
-        start = max(asked, self._since.get(table, asked))
-        while True:
-            rows.since = start if start > asked else None
-            try:
-                yield from self._send(fact, rows, deadline, {**parameters, "start": start})
-                return
-            except client3.TooManyFilesError as error:
-                if (end - start) / 2 < _SHORTEST:
-                    detail = f"even {end - start} of data are in more files than the server reads at once"
-                    raise FactError(Reason.OVER_BUDGET, f"{detail} ({error.detail})") from error
-            start = end - (end - start) / 2
-            self._since[table] = start
-            rows.statements += 1
 
     def _send(self, fact: str, rows: Rows, deadline: float, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
         rows.statement = queries.render(_ENGINE, fact, **parameters)

@@ -16,6 +16,7 @@ from influxdb_client_3.exceptions import InfluxDB3ClientError
 from urllib3.exceptions import HTTPError, NewConnectionError, ReadTimeoutError
 
 from tsaudit.connector import ConnectorError, FactError, Rows
+from tsaudit.file_limit import TooManyFilesError
 from tsaudit.influx import jsonl, streaming
 from tsaudit.profile import Reason
 
@@ -26,10 +27,6 @@ _HOSTED: Final = {".cloud2.influxdata.com": "Cloud Serverless", ".influxdb.io": 
 
 https://docs.influxdata.com/platform/identify-version/
 """
-
-
-class TooManyFilesError(FactError):
-    """The statement would read more files than the server reads for one; a shorter window may do."""
 
 
 @dataclass(frozen=True, slots=True)

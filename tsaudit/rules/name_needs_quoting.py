@@ -64,6 +64,7 @@ def name_needs_quoting(case: Case) -> Iterator[Finding]:
     - SQLite keywords: https://www.sqlite.org/lang_keywords.html
     - PostgreSQL keywords: https://www.postgresql.org/docs/current/sql-keywords-appendix.html
     - DuckDB keywords: https://duckdb.org/docs/stable/sql/keywords_and_identifiers
+    - GreptimeDB's identifiers and keywords: https://github.com/GreptimeTeam/greptimedb/blob/main/src/sql/src/dialect.rs
     """
     reserved = keywords(case.profile.engine)
     for database in case.profile.databases:

@@ -1,0 +1,41 @@
+"""Values from the wire as Arrow arrays of the type that the catalogue gives a column."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+import pyarrow as pa
+
+_UNITS: Final = {"0": "s", "3": "ms", "6": "us", "9": "ns"}
+_TYPES: Final = {
+    "boolean": pa.bool_(),
+    "float": pa.float64(),
+    "double": pa.float64(),
+    "bigint unsigned": pa.uint64(),
+    "varbinary": pa.binary(),
+}
+
+
+def arrow_type(data_type: str) -> pa.DataType:
+    """The type for a column's values; of times, numbers in the column's unit. Text for whatever comes as text."""
+    if found := re.fullmatch(r"timestamp\((\d)\)", data_type):
+        return pa.timestamp(_UNITS.get(found[1], "ns"))
+    if re.fullmatch(r"(tiny|small|big)?int( unsigned)?", data_type):
+        return _TYPES.get(data_type, pa.int64())
+    return _TYPES.get(data_type, pa.string())
+
+
+def array(values: Sequence[Any], kind: pa.DataType, longest: int | None = None) -> pa.Array:
+    """The values as that type; as text if one of them does not fit. `longest`: characters kept of a text."""
+    if not pa.types.is_string(kind):
+        try:
+            return pa.array([None if v is None else bool(v) for v in values] if kind == pa.bool_() else values, kind)
+        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+            pass
+    return pa.array([None if v is None else _text(v)[:longest] for v in values], pa.string())
+
+
+def _text(value: Any) -> str:
+    return value.hex() if isinstance(value, bytes) else str(value)

@@ -1,0 +1,206 @@
+"""Text statements to GreptimeDB over the MySQL protocol, their rows as they arrive, each within its time."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pymysql.converters
+import sqlalchemy as sa
+from pymysql.constants import CR, ER, FIELD_TYPE
+from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.pool import NullPool
+
+from tsaudit.connector import ConnectorError, FactError
+from tsaudit.file_limit import TooManyFilesError
+from tsaudit.profile import Reason
+
+BLOCK_ROWS: Final = 5_000
+_GRACE_S: Final = 0.5
+"""How much longer than the server the client waits, where the server keeps the time: its own words say more."""
+_PORT: Final = 4002
+_SCHEMES: Final = ("mysql", "mysql+pymysql", "greptimedb")
+_AS_TEXT: Final = frozenset(
+    {
+        FIELD_TYPE.TIMESTAMP,
+        FIELD_TYPE.DATETIME,
+        FIELD_TYPE.TIME,
+        FIELD_TYPE.DATE,
+        FIELD_TYPE.DECIMAL,
+        FIELD_TYPE.NEWDECIMAL,
+    }
+)
+"""What PyMySQL makes of these depends on the value: of one column some would be datetimes and some texts."""
+_CONVERSIONS: Final = {k: v for k, v in pymysql.converters.conversions.items() if k not in _AS_TEXT}
+_LOST: Final = frozenset({CR.CR_SERVER_LOST, CR.CR_SERVER_GONE_ERROR, CR.CR_CONN_HOST_ERROR, 0})
+_DENIED: Final = frozenset({ER.ACCESS_DENIED_ERROR, ER.DBACCESS_DENIED_ERROR})
+_TOO_MANY_FILES: Final = "Too many files to read"
+"""https://docs.greptime.com/faq-and-others/faq/"""
+
+Values = Sequence[Any]
+
+
+@dataclass(slots=True)
+class _Server:
+    """What all connections to one server share."""
+
+    engine: sa.Engine
+    may_limit: bool = True
+    """Whether it lets this user set a time limit; until it refuses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Some rows of an answer."""
+
+    names: tuple[str, ...]
+    rows: Sequence[Values]
+
+
+def address(url: str, username: str | None, password: str | None) -> sa.URL:
+    """The URL for SQLAlchemy, with port and database where it has none. ConnectorError."""
+    try:
+        parsed = sa.make_url(url)
+    except (ArgumentError, ValueError) as error:
+        raise ConnectorError("the URL is not of the form mysql+pymysql://host:4002/public") from error
+    if parsed.drivername not in _SCHEMES or not parsed.host:
+        raise ConnectorError("the URL is not of the form mysql+pymysql://host:4002/public")
+    return parsed.set(
+        drivername="mysql+pymysql",
+        username=username or parsed.username,
+        password=password or parsed.password,
+        port=parsed.port or _PORT,
+        database=parsed.database or "public",
+    )
+
+
+class Wire:
+    """One connection, made anew after it broke. There are no transactions, and nothing is sent but what is asked."""
+
+    def __init__(self, server: _Server) -> None:
+        self._server = server
+        self._connection: sa.Connection | None = None
+        self._limit_s = 0.0
+        """What the server keeps to on this connection; 0 before it was told."""
+
+    @classmethod
+    def to(cls, url: sa.URL, connect_timeout_s: float) -> Wire:
+        """A way to the server, not yet tried."""
+        arguments = {"connect_timeout": max(1, math.ceil(connect_timeout_s)), "conv": _CONVERSIONS}
+        engine = sa.create_engine(url, poolclass=NullPool, isolation_level="AUTOCOMMIT", connect_args=arguments)
+        return cls(_Server(engine))
+
+    def again(self) -> Wire:
+        """The same way once more, for another thread."""
+        return Wire(self._server)
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def run(self, statement: str, deadline: float) -> Iterator[Block]:
+        """The answer as it arrives, at least one block; FactError unless it comes whole."""
+        left = deadline - time.monotonic()
+        result: sa.CursorResult[Any] | None = None
+        whole = False
+        try:
+            connection = self._open(deadline)
+            result = connection.exec_driver_sql(
+                statement, execution_options={"no_parameters": True, "stream_results": True}
+            )
+            names = tuple(result.keys())
+            while not whole:
+                rows = result.fetchmany(BLOCK_ROWS)
+                whole = len(rows) < BLOCK_ROWS
+                yield Block(names, rows)
+                self._keep_time(connection, deadline)
+        except DBAPIError as error:
+            raise _refused(error, left, deadline) from error
+        finally:
+            if whole and result is not None:
+                result.close()
+            else:
+                self._hang_up()
+
+    def _open(self, deadline: float) -> sa.Connection:
+        if self._connection is None:
+            self._connection, self._limit_s = self._server.engine.connect(), 0.0
+        left = max(deadline - time.monotonic(), 0.001)
+        # Told again only when it would be far off: a statement more for each one would be too many.
+        if self._server.may_limit and not 0.8 <= self._limit_s / left <= 1.25:
+            self._limit(self._connection, left)
+        self._keep_time(self._connection, deadline)
+        return self._connection
+
+    def _limit(self, connection: sa.Connection, left_s: float) -> None:
+        try:
+            connection.exec_driver_sql(f"SET max_execution_time = {math.ceil(left_s * 1000)}")
+            self._limit_s = left_s
+        except DBAPIError as error:
+            if error.connection_invalidated:
+                raise
+            # To one who may only read the server refuses every setting.
+            self._server.may_limit = False
+
+    def _keep_time(self, connection: sa.Connection, deadline: float) -> None:
+        """Let nothing be waited for beyond the deadline."""
+        left = deadline - time.monotonic() + (_GRACE_S if self._limit_s else 0.0)
+        raw: Any = connection.connection.driver_connection
+        raw._read_timeout = max(left, 0.001)  # PyMySQL looks it up before each packet, and has no other way to set it
+
+    def _hang_up(self) -> None:
+        """Give the connection up: the rest of an answer cannot be skipped, and KILL is not for those who only read."""
+        connection, self._connection = self._connection, None
+        if connection is None:
+            return
+        if not connection.invalidated:
+            raw: Any = connection.connection.driver_connection
+            if raw._result is not None:
+                # Otherwise closing the cursor would read the answer to its end.
+                raw._result.unbuffered_active = False
+                raw._result = None
+            connection.invalidate()
+        connection.close()
+
+
+def server_version(wire: Wire, place: str, timeout_s: float) -> str:
+    """The version of the GreptimeDB at the other end. ConnectorError when there is none, or none that lets us in."""
+    try:
+        (block,) = wire.run("SELECT pkg_version FROM information_schema.build_info", time.monotonic() + timeout_s)
+        return str(block.rows[0][0])
+    except FactError as error:
+        if error.reason is Reason.DENIED:
+            raise ConnectorError(f"{place} refuses the user or the password ({error.detail})") from error
+        if error.reason in (Reason.UNREACHABLE, Reason.TIMED_OUT):
+            raise ConnectorError(f"{place} does not answer ({error.detail}); is it the right address?") from error
+        raise ConnectorError(f"{place} answers, but not as GreptimeDB ({error.detail})") from error
+    except (IndexError, ValueError, AssertionError) as error:
+        raise ConnectorError(f"{place} answers, but not as GreptimeDB") from error
+
+
+def _refused(error: DBAPIError, timeout_s: float, deadline: float) -> FactError:
+    code, text = _words(error)
+    if code in _LOST:
+        if time.monotonic() >= deadline:
+            return FactError(Reason.TIMED_OUT, f"given up after {timeout_s:g} s")
+        return FactError(Reason.UNREACHABLE, text)
+    if code in _DENIED:
+        return FactError(Reason.DENIED, text)
+    if code == ER.QUERY_INTERRUPTED:
+        return FactError(Reason.TIMED_OUT, text)
+    if _TOO_MANY_FILES in text:
+        return TooManyFilesError(Reason.OVER_BUDGET, text)
+    exhausted = code == ER.OUT_OF_RESOURCES or text.startswith(("(RateLimited)", "(RuntimeResourcesExhausted)"))
+    return FactError(Reason.OVER_BUDGET if exhausted else Reason.FAILED, text)
+
+
+def _words(error: DBAPIError) -> tuple[int, str]:
+    """The server's own code and first line, without SQLAlchemy's frame and without the statement."""
+    arguments: tuple[Any, ...] = getattr(error.orig, "args", ())
+    code = arguments[0] if len(arguments) == 2 and isinstance(arguments[0], int) else -1
+    text = str(arguments[-1] if arguments else error.orig).strip()
+    return code, " ".join(text.split())[:300] or type(error.orig).__name__
