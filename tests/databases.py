@@ -105,17 +105,33 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
+class Collection:
+    """A collection of documents, as they are; MongoDB only."""
+
+    name: str
+    documents: Sequence[Mapping[str, Any]] = ()
+    unique: Sequence[str] = ()
+    """Fields with a unique index each."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Of `create`: validator, timeseries, ..."""
+
+
+@dataclass(frozen=True, slots=True)
 class Dataset:
     """What one database holds."""
 
-    tables: Sequence[Table]
+    tables: Sequence[Table] = ()
     retention: timedelta | None = None
     """Of InfluxDB's default policy; None keeps forever. Rows older than this cannot be written."""
     partition: timedelta | None = None
     """InfluxDB's shard group duration; None leaves it to the server."""
     database: str | None = None
-    """Of InfluxDB and GreptimeDB, or the schema of PostgreSQL, replaced when it is there; None makes up a new name, so
-    that tests do not meet."""
+    """Of InfluxDB, GreptimeDB and MongoDB, or the schema of PostgreSQL, replaced when it is there; None makes up a new
+    name, so that tests do not meet."""
+    collections: Sequence[Collection] = ()
+    """Beside the tables, each of which is a collection too; MongoDB only."""
+    beside: Sequence[Dataset] = ()
+    """Further databases on the server, each with its name; MongoDB only."""
 
 
 _numbers = itertools.count()
@@ -148,7 +164,7 @@ class Server(Protocol):
 def write(dataset: Dataset, engine: str, where: str | Path | Server | Sql, **settings: Any) -> Target:
     """Write the data set and return a target for it.
 
-    `where`: a file for DuckDB and SQLite, a server's URL for InfluxDB 1.x, a conversation for InfluxDB 2.x,
+    `where`: a file for DuckDB and SQLite, a server's URL for InfluxDB 1.x and MongoDB, a conversation for InfluxDB 2.x,
     a stand-in for InfluxDB 3 or GreptimeDB, a server for PostgreSQL, whose audit role is granted what `grants.md` says.
     `settings`: further settings of the target, such as `budget` or `window`.
     """
@@ -156,6 +172,9 @@ def write(dataset: Dataset, engine: str, where: str | Path | Server | Sql, **set
     if engine == "influxdb1":
         url = str(where)
         databases = (_write_influxdb(dataset, url),)
+    elif engine == "mongodb":
+        url = str(where)
+        databases = _write_mongodb(dataset, url)
     elif isinstance(where, Server):
         url = where.url
         databases = (where.write(dataset),)
@@ -283,6 +302,41 @@ def _sqlite_time(time: datetime, time_as: TimeAs) -> str | int:
     if time_as == "text":
         return time.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S.%f")
     return round(time.timestamp() * (1 if time_as == "seconds" else 1000))
+
+
+# --- MongoDB -----------------------------------------------------------------------------------------------------
+
+
+def _write_mongodb(dataset: Dataset, url: str) -> tuple[str, ...]:
+    """The names of the databases that hold it now; those of that name are replaced."""
+    import pymongo
+
+    with pymongo.MongoClient[dict[str, Any]](url) as client:
+        names = []
+        for one in (dataset, *dataset.beside):
+            names.append(one.database or f"test_{next(_numbers)}")
+            client.drop_database(names[-1])
+            for collection in (*map(_as_collection, one.tables), *one.collections):
+                kept = client[names[-1]].create_collection(collection.name, **collection.options)
+                for key in collection.unique:
+                    kept.create_index(key, unique=True)
+                for first in range(0, len(collection.documents), _BATCH):
+                    # Copied: the driver puts the `_id` it makes into the document it is given.
+                    kept.insert_many([dict(d) for d in collection.documents[first : first + _BATCH]])
+    return tuple(names)
+
+
+def _as_collection(table: Table) -> Collection:
+    """A document for each row, what is null left out."""
+    return Collection(
+        table.name,
+        [
+            {table.time: row.time}
+            | {k: row.tags[k] for k in table.tags if row.tags.get(k) is not None}
+            | {k: row.fields[k] for k in table.fields if row.fields.get(k) is not None}
+            for row in table.rows
+        ],
+    )
 
 
 # --- InfluxDB 1.x ------------------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ import urllib3
 from tests.databases import influxql
 from tests.greptimedb_double import GreptimeDB
 from tests.influxdb3_double import InfluxDB3
+from tests.mongodb_double import MongoDB
 
 ADMIN: Final = ("admin", "admin-secret")
 
@@ -154,6 +155,17 @@ def influxdb3() -> Iterator[InfluxDB3]:
     """A stand-in for an InfluxDB 3 Core; shared, so each test writes a database of its own."""
     server = InfluxDB3()
     yield server
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def mongodb() -> Iterator[str]:
+    """The address of a MongoDB that tests may write to: TSAUDIT_MONGODB_URL, else a stand-in."""
+    if real := os.environ.get("TSAUDIT_MONGODB_URL"):
+        yield real
+        return
+    server = MongoDB()
+    yield server.url
     server.stop()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Final
 
@@ -26,6 +27,7 @@ AVAILABLE: Final[Mapping[str, tuple[str, str | None]]] = {
     "influxdb2": ("tsaudit.connectors.influxdb2", None),
     "influxdb3": ("tsaudit.connectors.influxdb3", "influxdb3"),
     "greptimedb": ("tsaudit.connectors.greptimedb", "greptimedb"),
+    "mongodb": ("tsaudit.connectors.mongodb", "mongodb"),
 }
 """The engines this version can audit: to the module that connects, and the extra that installs its driver.
 
@@ -39,6 +41,12 @@ INFLUXQL_ENGINES: Final = frozenset({"influxdb1", "influxdb2"})
 ONLY_QUERIES: Final = frozenset({"influxdb3"})
 """Their SQL reads only: nothing is made, renamed or changed by a statement."""
 
+DOCUMENT_ENGINES: Final = frozenset({"mongodb"})
+"""They keep documents, which may have any fields: what there is, is known from those that were read."""
+
+DOCUMENT_ID: Final = "_id"
+"""What names a document in its collection: always there, always indexed."""
+
 UNINDEXED: Final = frozenset({"influxdb3"})
 """They keep no index of tag values: however many there are, that alone costs nothing."""
 
@@ -46,9 +54,12 @@ UNINDEXED: Final = frozenset({"influxdb3"})
 def quote_identifier(engine: str, name: str) -> str:
     """`name` as an identifier of the engine's query language.
 
-    SQL doubles the quote; InfluxQL escapes it, the backslash and the newline with a backslash
+    SQL doubles the quote; MongoDB's shell takes a text of JavaScript; InfluxQL escapes the quote, the backslash and
+    the newline with a backslash
     (https://docs.influxdata.com/influxdb/v1/query_language/spec/#identifiers).
     """
+    if engine in DOCUMENT_ENGINES:
+        return json.dumps(name, ensure_ascii=False)
     if engine in INFLUXQL_ENGINES:
         return '"' + name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
     return '"' + name.replace('"', '""') + '"'

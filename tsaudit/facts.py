@@ -64,7 +64,7 @@ _ALL: Final = (
         Step.METADATA,
         ("measurement", "tag"),
         "tags of each measurement",
-        derived_from=("columns",),
+        derived_from=("columns", "documents"),
     ),
     Fact(
         "field_types",
@@ -72,7 +72,7 @@ _ALL: Final = (
         Step.METADATA,
         ("measurement", "field", "data_type"),
         "fields with their types; two rows for one field are a type conflict",
-        derived_from=("columns",),
+        derived_from=("columns", "documents"),
     ),
     Fact(
         "retention",
@@ -140,6 +140,27 @@ _ALL: Final = (
         "statistics, None where it keeps none; a measurement without partitions has no row",
     ),
     Fact(
+        "index_use",
+        Scope.DATABASE,
+        Step.METADATA,
+        ("measurement", "index", "scans", "counted_since"),
+        "how often each index was used since, where it takes a right of its own to know; else `indexes` tells",
+    ),
+    Fact(
+        "activity",
+        Scope.DATABASE,
+        Step.METADATA,
+        ("measurement", "reads", "writes", "counted_since"),
+        "operations on each measurement since, by the server that was asked; one that is not named had none",
+    ),
+    Fact(
+        "database_storage",
+        Scope.DATABASE,
+        Step.METADATA,
+        ("data_bytes", "index_bytes", "disk_used_bytes", "disk_bytes"),
+        "bytes that the database takes, those used on the file system it is on, and that one's size",
+    ),
+    Fact(
         "series_listing",
         Scope.MEASUREMENT,
         Step.LISTING,
@@ -170,12 +191,28 @@ _ALL: Final = (
         "rows within the window, their first and last time, then for each field how many of them are not null",
     ),
     Fact(
+        "documents",
+        Scope.MEASUREMENT,
+        Step.SCAN,
+        ("document", "bytes", "path", "data_type", "value", "value_bytes", "items"),
+        "documents chosen at random, a row for each leaf of each: its dotted path, type, value as text, and, of an "
+        "array, how many items it has; data_type None for null",
+    ),
+    Fact(
+        "buckets",
+        Scope.MEASUREMENT,
+        Step.SCAN,
+        ("buckets", "source", "rows"),
+        "buckets of a time-series collection, chosen at random: how many there are in all, what tells the bucket's "
+        "source, as text, and how many rows it holds, None where it does not say",
+    ),
+    Fact(
         "null_ratios",
         Scope.MEASUREMENT,
         Step.SCAN,
         (),
         "share of nulls per field",
-        derived_from=("null_counts", "row_sample"),
+        derived_from=("null_counts", "row_sample", "documents"),
     ),
     Fact(
         "field_values",
@@ -183,7 +220,7 @@ _ALL: Final = (
         Step.SCAN,
         (),
         "values of the fields as read: samples, distinct, constant per series, whole numbers",
-        derived_from=("row_sample",),
+        derived_from=("row_sample", "documents"),
     ),
     Fact(
         "row_patterns",
@@ -191,7 +228,7 @@ _ALL: Final = (
         Step.SCAN,
         (),
         "which columns rows fill together, and how often rows of a series fill only what the one before lacks",
-        derived_from=("row_sample",),
+        derived_from=("row_sample", "documents"),
     ),
     Fact(
         "rhythms",

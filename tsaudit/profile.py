@@ -192,6 +192,14 @@ class Tag:
 
 
 @dataclass(frozen=True, slots=True)
+class Items:
+    """How many items the arrays hold that were read of a field."""
+
+    mean: float
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
 class Field:
     """A column that holds what was measured."""
 
@@ -208,6 +216,10 @@ class Field:
     whole_ratio: Ratio | None = None
     """Share of the values read that are whole numbers; None for fields that are not floats."""
     role_reason: str = ""
+    value_bytes: float | None = None
+    """Mean bytes of a value where there is one; None where the engine does not tell."""
+    items: Items | None = None
+    """None for fields that never hold an array."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -439,6 +451,38 @@ class PointSample:
 
 
 @dataclass(frozen=True, slots=True)
+class Activity:
+    """Operations on a collection, as the server counted them that was asked."""
+
+    reads: int
+    writes: int
+    counted_since: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Documents:
+    """The documents of a collection that were read."""
+
+    read: int
+    mean_bytes: float
+    max_bytes: int
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class Buckets:
+    """The buckets of a time-series collection, each of which holds rows of one source."""
+
+    count: int
+    read: int
+    sources: int
+    """Different ones among the buckets read."""
+    median_rows: float | None
+    """Rows in a bucket; None where the buckets do not say."""
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
 class Measurement:
     """A measurement, table or collection."""
 
@@ -467,6 +511,10 @@ class Measurement:
     """By name. None: not measured, or the engine's users make none."""
     partitioning: Partitioning | None = None
     """None: it has no partitions, or the fact `partitions` was not measured."""
+    activity: Activity | None = None
+    documents: Documents | None = None
+    """None for tables with columns, and where none was read."""
+    buckets: Buckets | None = None
     first_time: datetime | None = None
     last_time: datetime | None = None
     """Oldest and newest row among those read; None where there were none or nothing was read."""
@@ -497,6 +545,18 @@ class Retention:
 
 
 @dataclass(frozen=True, slots=True)
+class DatabaseStorage:
+    """Bytes by the server's own account. None: it does not tell."""
+
+    data_bytes: int | None
+    index_bytes: int | None
+    disk_used_bytes: int | None
+    """On the file system the database is on, by whatever is on it."""
+    disk_bytes: int | None
+    """Size of that file system."""
+
+
+@dataclass(frozen=True, slots=True)
 class Database:
     """A database, bucket or schema within the target."""
 
@@ -508,6 +568,7 @@ class Database:
     series_with_fields: Count | None = None
     """Distinct pairs of a tag set and a field, where the product counts those (InfluxDB Cloud); never compared with
     `series`, and kept under a name of its own in the history."""
+    storage: DatabaseStorage | None = None
 
 
 class Reason(enum.StrEnum):

@@ -74,7 +74,12 @@ def _environment(engine: str, language: str) -> Environment:
     return environment
 
 
-_TEXT: Final = {"flux": quote_flux, "json": json.dumps}
+def _json_text(text: object) -> str:
+    # By way of str, so that a missing parameter says which one it is.
+    return json.dumps(str(text))
+
+
+_TEXT: Final = {"flux": quote_flux, "json": _json_text}
 """How text is quoted in the languages that belong to no engine."""
 
 

@@ -163,6 +163,11 @@ def assign(
     return assigned
 
 
+def time_names() -> tuple[str, ...]:
+    """What fields that hold the time are called, the likeliest first; in lower case."""
+    return _TIME_NAMES
+
+
 def is_text(data_type: str) -> bool:
     """Whether the type can name a source: text, enumeration, UUID or boolean."""
     return bool(re.match(r"(N?VAR)?CHAR|N?VARCHAR|(CI)?TEXT|STRING|BPCHAR|CLOB|ENUM|UUID|BOOL|$", data_type.upper()))

@@ -10,9 +10,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from tsaudit.dialect import AVAILABLE, INFLUXQL_ENGINES, SQL_ENGINES, quote_identifier
+from tsaudit.facts import offered
 from tsaudit.finding import Finding, Limit, Severity, Subject
 from tsaudit.guidelines import engines_of
 from tsaudit.profile import Measurement, Profile
+from tsaudit.queries import query_files
 from tsaudit.timeline import Point, Timeline
 
 SECTIONS = ("Why it matters", "Example", "Fix", "References")
@@ -169,7 +171,10 @@ class Rule:
     """Of most of its findings; a finding may be milder or worse."""
     guidelines: tuple[str, ...]
     engines: frozenset[str]
-    """Those that can be audited and on which one of its guidelines matters; on each a test breaks and keeps it."""
+    """Those that can be audited, offer the facts it requires, and on which one of its guidelines matters.
+
+    On each a test breaks and keeps it.
+    """
     requires: frozenset[str]
     """Facts without which it cannot judge."""
     thresholds: tuple[Threshold, ...]
@@ -196,6 +201,11 @@ class Rule:
         return match[1].strip() if match else ""
 
 
+def _can_have(engine: str, required: set[str]) -> bool:
+    """Whether the engine offers all of the facts."""
+    return required <= offered(frozenset(query_files(engine)))
+
+
 def rule(
     *,
     code: str,
@@ -217,7 +227,9 @@ def rule(
             title=title,
             severity=severity,
             guidelines=guidelines,
-            engines=engines_of(guidelines) & AVAILABLE.keys() - (moot or {}).keys(),
+            engines=frozenset(
+                e for e in engines_of(guidelines) & AVAILABLE.keys() - (moot or {}).keys() if _can_have(e, requires)
+            ),
             requires=frozenset(requires),
             thresholds=thresholds,
             fixes=fixes,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from tsaudit.dialect import INFLUXQL_ENGINES, ONLY_QUERIES, quote_flux
+from tsaudit.dialect import DOCUMENT_ENGINES, INFLUXQL_ENGINES, ONLY_QUERIES, quote_flux
 from tsaudit.profile import Measurement
 from tsaudit.rule import Case
 
@@ -23,6 +23,10 @@ def rename(case: Case, measurement: Measurement, name: str, new: str) -> str:
     """How to rename the measurement or one of its columns, as a statement, or as words where there is none."""
     table, target = case.quoted([measurement.name]), case.quoted([new])
     is_column = name in measurement.columns
+    if case.profile.engine in DOCUMENT_ENGINES:
+        if not is_column:
+            return f"db.getCollection({table}).renameCollection({target})"
+        return f"db.getCollection({table}).updateMany({{}}, {{ $rename: {{ {case.quoted([name])}: {target} }} }})"
     if case.profile.engine == "influxdb2":
         return _renamed(measurement, name if is_column else "", new)
     if case.profile.engine in ONLY_QUERIES:

@@ -37,13 +37,14 @@ _URLS: Final = {
     "influxdb1": "http://localhost:8086",
     "influxdb2": "http://localhost:8086?org=acme",
     "influxdb3": "http://localhost:8181",
+    "mongodb": "mongodb://localhost:27017",
 }
 
 
 class AuditScaffoldParams(BaseModel):
     """Options of `dg scaffold defs dagster_project.components.AuditComponent <path>`."""
 
-    engine: Literal["duckdb", "sqlite", "influxdb1", "influxdb2", "influxdb3"] = Field(
+    engine: Literal["duckdb", "sqlite", "influxdb1", "influxdb2", "influxdb3", "mongodb"] = Field(
         "duckdb", description="Database engine."
     )
     url: str | None = Field(None, description="Where it is; put credentials in as ${NAME}.")

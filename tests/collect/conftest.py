@@ -18,7 +18,7 @@ from tsaudit.collect import collect
 from tsaudit.config import Target
 from tsaudit.connector import Connection, Rows
 from tsaudit.connectors import open_connection
-from tsaudit.dialect import AVAILABLE
+from tsaudit.dialect import AVAILABLE, DOCUMENT_ENGINES
 from tsaudit.profile import Profile
 
 
@@ -89,6 +89,9 @@ def _writer(engine: str, request: pytest.FixtureRequest, folder: Path) -> Writer
     if engine == "greptimedb":
         server_of_its_own: GreptimeDB = request.getfixturevalue("greptimedb")
         return _Writer(engine, lambda: server_of_its_own)
+    if engine == "mongodb":
+        url: str = request.getfixturevalue("mongodb")
+        return _Writer(engine, lambda: url)
     # The file is named like the schema in it, which makes `main.x` ambiguous for DuckDB.
     return _Writer(engine, lambda: folder / f"main.{engine}")
 
@@ -96,6 +99,12 @@ def _writer(engine: str, request: pytest.FixtureRequest, folder: Path) -> Writer
 @pytest.fixture(params=sorted(AVAILABLE))
 def written(request: pytest.FixtureRequest, tmp_path: Path) -> Writer:
     """For each engine: a way to write a data set into it."""
+    return _writer(request.param, request, tmp_path)
+
+
+@pytest.fixture(params=sorted(AVAILABLE.keys() - DOCUMENT_ENGINES))
+def written_table(request: pytest.FixtureRequest, tmp_path: Path) -> Writer:
+    """The same for the engines that have tags, and rows at a time."""
     return _writer(request.param, request, tmp_path)
 
 

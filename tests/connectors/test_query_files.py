@@ -10,7 +10,7 @@ import pytest
 
 from tests.builders import NOW
 from tsaudit import queries
-from tsaudit.dialect import AVAILABLE
+from tsaudit.dialect import AVAILABLE, DOCUMENT_ENGINES
 from tsaudit.facts import FACTS
 
 FILES = [
@@ -34,10 +34,14 @@ PARAMETERS = {
     "start": NOW,
     "end": NOW,
     "limit": 10,
+    "random": True,
+    "viewless": False,
     "org": HOSTILE,
     "dbrp": {"database": HOSTILE, "policy": HOSTILE, "default": False},
 }
 FLUX_THAT_READS = {"from", "range", "filter", "keys", "keep", "distinct", "group", "first", "limit", "cardinality"}
+COMMANDS_THAT_READ = {"listDatabases", "listCollections", "listIndexes", "count", "aggregate", "top", "dbStats"}
+STAGES_THAT_READ = {"$sample", "$limit", "$project", "$collStats", "$indexStats"}
 KINDS = ("timestamp", "zoned", "text", "s", "ms", "us", "ns")
 
 
@@ -62,7 +66,9 @@ def test_statement_only_reads(path: Path, kind: str) -> None:
     engine, language = path.parent.name, path.suffix[1:]
     statement = queries.render(engine, path.stem, language, **PARAMETERS, time_kind=kind)
     if language == "json":
-        assert json.loads(statement)["method"] == "GET"
+        request = json.loads(statement)
+        assert request.get("method") == "GET" or next(iter(request)) in COMMANDS_THAT_READ
+        assert {name for stage in request.get("pipeline", ()) for name in stage} <= STAGES_THAT_READ
         return
     # What stands between quotes is a name or a text, however it looks.
     if language in ("influxql", "flux"):
@@ -93,7 +99,7 @@ def test_missing_parameter_is_an_error(engine: str) -> None:
     import jinja2
 
     with pytest.raises(jinja2.UndefinedError):
-        queries.render(engine, "row_sample")
+        queries.render(engine, "documents" if engine in DOCUMENT_ENGINES else "row_sample")
 
 
 def test_epoch_is_exact_to_the_microsecond() -> None:

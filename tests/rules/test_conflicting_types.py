@@ -23,6 +23,15 @@ CASES = (
         keeps=dataset(_flow(1.0, 1.5)),
         subject=Subject("", "flow", "litres"),
         guilty="litres",
+        engines=frozenset({"influxdb1", "influxdb2"}),
+    ),
+    Case(
+        breaks=dataset(_flow("n/a", 1.5)),
+        # Which type of number it is, drivers choose by the value.
+        keeps=dataset(_flow(1, 1.5)),
+        subject=Subject("", "flow", "litres"),
+        guilty="litres",
+        engines=frozenset({"mongodb"}),
     ),
 )
 

@@ -9,6 +9,7 @@ import pytest
 
 from tests.builders import DAY, a_field, a_measurement, a_profile, a_tag
 from tests.rules.cases import Case, dataset, hosts, judge, table
+from tsaudit.dialect import DOCUMENT_ENGINES
 from tsaudit.finding import Finding, Outcome, RuleResult, Severity, Subject
 from tsaudit.profile import Database, Gap, Measurement, Profile, Reason, Selection
 from tsaudit.rules.schema_drift import schema_drift as rule
@@ -23,6 +24,7 @@ CASES = (
         keeps=dataset(_HOME),
         subject=Subject("", "home", "pod"),
         guilty="pod",
+        engines=rule.engines - DOCUMENT_ENGINES,
     ),
     Case(
         before=dataset(_HOME, table("mem", hosts(3))),

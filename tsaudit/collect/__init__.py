@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from tsaudit.collect import catalogue
 from tsaudit.collect.asking import Asker, not_understood
 from tsaudit.collect.columns import assign_roles
+from tsaudit.collect.documents import read_documents
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.listing import list_tag_sets
 from tsaudit.collect.probing import try_facts
@@ -107,6 +108,9 @@ def _asked(wanted: frozenset[str], files: frozenset[str]) -> frozenset[str]:
     asked |= files & STRUCTURE
     # By these it is seen whether a measurement has moved.
     asked |= files & {"row_estimate", "database_series"}
+    if "documents" in asked:
+        # How a collection is kept, and how many documents it holds, decide how it is read.
+        asked |= files & {"options", "buckets"}
     if "columns" not in files and asked & {"row_sample", "row_count"}:
         # InfluxDB: rows are read of listed series, and out of retention policies.
         asked |= files & {"series_listing", "retention"}
@@ -117,6 +121,8 @@ def _ladder(
     asker: Asker, asked: frozenset[str], database_series: dict[str, int], comparison: Comparison | None
 ) -> list[Step]:
     """What is done for each measurement, one rung for all of them before the next."""
+    if "documents" in asked:
+        return [_contained(asker, "documents", functools.partial(read_documents, asker))]
     steps: list[tuple[str, Step]] = [
         ("columns", functools.partial(assign_roles, asker, sample_wanted="row_sample" in asked))
     ]

@@ -6,13 +6,26 @@ import fnmatch
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.storage import STORAGE_FACTS, describe_storage
+from tsaudit.dialect import DOCUMENT_ENGINES
 from tsaudit.facts import FACTS
-from tsaudit.profile import FOREVER, Count, Database, Field, Measurement, Reason, Retention, Role, Tag
+from tsaudit.profile import (
+    FOREVER,
+    Count,
+    Database,
+    DatabaseStorage,
+    Field,
+    How,
+    Measurement,
+    Reason,
+    Retention,
+    Role,
+    Tag,
+)
 from tsaudit.roles import Column, TimeColumn, TimeKind
 
 if TYPE_CHECKING:
@@ -21,6 +34,9 @@ if TYPE_CHECKING:
     from tsaudit.config import Target
 
 Row = dict[str, Any]
+
+_SINGLY: Final = frozenset({"storage", "indexes", "index_use", "documents", "buckets"})
+"""Facts for which a document store is asked about one collection after the other."""
 
 
 def databases(asker: Asker, asked: frozenset[str]) -> dict[str, bool]:
@@ -56,7 +72,8 @@ def outline(
     described = None if found is None else _described(asker, name, asked, chosen)
     retention = _retention(asker, name) if "retention" in asked else None
     series, with_fields = _database_series(asker, name) if "database_series" in asked else (None, None)
-    database = Database(name, series, retention, with_fields)
+    storage = _storage(asker, name) if "database_storage" in asked else None
+    database = Database(name, series, retention, with_fields, storage)
     if found is None or described is None:
         gap = asker.gaps[before]
         asker.gap_in_all(asked, gap.reason, gap.detail, name)
@@ -67,12 +84,12 @@ def outline(
         detail = f"{left_out} of {left_out + len(chosen)} measurements not looked at; raise budget.max_measurements"
         asker.gap("measurements", Reason.OVER_BUDGET, detail, name)
         asker.gap_in_all(asked - {"measurements"}, Reason.OVER_BUDGET, detail, name)
-    states = _states(asker, name) if "row_estimate" in asked else {}
+    states = _states(asker, name, chosen) if "row_estimate" in asked else {}
     settings = [sorted(asked), str(asker.target.window)]
     drafts = []
     for measurement in chosen:
         draft = described.get(measurement, Draft(name, measurement))
-        if "columns" not in asked:
+        if "field_types" in asked:
             draft.time = TimeColumn("time", TimeKind.NANOSECONDS)
         draft.policies = tuple(r.policy for r in retention or ())
         draft.previous = previous.get((name, measurement))
@@ -80,9 +97,11 @@ def outline(
         state = series.value if series else with_fields.value if with_fields else states.get(measurement)
         draft.fingerprint = _fingerprint(draft, state, [*settings, repr(chosen_columns)])
         drafts.append(draft)
-    describe_storage(
-        drafts, {fact: rows_of(asker, fact, name, measurements=chosen) for fact in sorted(STORAGE_FACTS & asked)}
-    )
+    if asker.target.engine in DOCUMENT_ENGINES:
+        _as_documents(asker, drafts, states, asked)
+    singly = [draft.name for draft in drafts if not draft.stood_for]
+    answers = {f: rows_of(asker, f, name, measurements=singly) for f in STORAGE_FACTS if f in asked}
+    describe_storage(drafts, answers)
     return database, drafts
 
 
@@ -109,6 +128,8 @@ def _described(asker: Asker, database: str, asked: frozenset[str], chosen: list[
     def draft(row: Row) -> Draft:
         return drafts.setdefault(row["measurement"], Draft(database, row["measurement"]))
 
+    if not asked & {"columns", "field_types"}:
+        return drafts
     if "columns" in asked:
         rows = rows_of(asker, "columns", database, measurements=chosen)
         for row in rows or ():
@@ -148,10 +169,45 @@ def _database_series(asker: Asker, database: str) -> tuple[Count | None, Count |
     return (None, count) if rows[0]["counts_fields"] else (count, None)
 
 
-def _states(asker: Asker, database: str) -> dict[str, int | str | None]:
+def _states(asker: Asker, database: str, chosen: list[str]) -> dict[str, int | str | None]:
     """Measurement to what is another one as soon as rows were written to it."""
-    rows = rows_of(asker, "row_estimate", database) or ()
+    rows = rows_of(asker, "row_estimate", database, measurements=chosen) or ()
     return {row["measurement"]: row.get("state", row["rows"]) for row in rows}
+
+
+def _storage(asker: Asker, database: str) -> DatabaseStorage | None:
+    rows = rows_of(asker, "database_storage", database)
+    return DatabaseStorage(**rows[0]) if rows else None
+
+
+def _as_documents(
+    asker: Asker, drafts: list[Draft], states: Mapping[str, int | str | None], asked: frozenset[str]
+) -> None:
+    """Fill in how many documents there are, and see which collections are asked about one by one.
+
+    Of collections that are made for each period, a few of each family stand for the others: asking about thousands
+    makes the server open their files.
+    """
+    from tsaudit.analysis.periods import period_families, spread
+
+    for draft in drafts:
+        draft.fingerprint = ""  # an update leaves the number of documents as it is
+        if isinstance(rows := states.get(draft.name), int):
+            draft.rows = Count(rows, asker.source("row_estimate", How.ESTIMATE, "all documents, by the metadata"))
+    most = asker.target.budget.max_family
+    for family in period_families([draft.name for draft in drafts]):
+        stand = {family.members[i].name for i in spread(len(family.members), most)}
+        others = {p.name for p in family.members} - stand
+        for draft in drafts:
+            draft.stood_for = draft.stood_for or draft.name in others
+    others_left = sum(draft.stood_for for draft in drafts)
+    if others_left:
+        detail = (
+            f"{others_left:,} of {len(drafts):,} collections belong to families of which {most} members each were "
+            "measured; raise budget.max_family"
+        )
+        for fact in sorted(asked & _SINGLY):
+            asker.gap(fact, Reason.OVER_BUDGET, detail, drafts[0].database)
 
 
 def _fingerprint(draft: Draft, state: int | str | None, settings: list[Any]) -> str:

@@ -8,8 +8,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from tsaudit.profile import (
+    Activity,
     Arrivals,
+    Buckets,
     Count,
+    Documents,
     Field,
     Index,
     Measurement,
@@ -55,6 +58,11 @@ class Draft:
     partitioning: Partitioning | None = None
     rhythms: Rhythms | None = None
     point_sample: PointSample | None = None
+    activity: Activity | None = None
+    stood_for: bool = False
+    """Other members of its family are measured in its place."""
+    documents: Documents | None = None
+    buckets: Buckets | None = None
     listing_window: Window | None = None
     """What the listing of its tag sets covers; None before there is one."""
     first_time: datetime | None = None
@@ -115,6 +123,9 @@ class Draft:
             partitioning=self.partitioning,
             rhythms=self.rhythms,
             point_sample=self.point_sample,
+            activity=self.activity,
+            documents=self.documents,
+            buckets=self.buckets,
             first_time=self.first_time,
             last_time=self.last_time,
             fingerprint=self.fingerprint,

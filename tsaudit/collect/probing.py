@@ -22,6 +22,10 @@ def try_facts(asker: Asker, draft: Draft, asked: frozenset[str]) -> None:
 
     if "series_listing" in asked and draft.tags:
         asker.ask("series_listing", keep_one, **draft.about, limit=1, first_only=True)
+    for fact in sorted(asked & {"documents", "buckets"}):
+        # Only time series have buckets.
+        if fact == "documents" or (draft.options or {}).get("type") == "timeseries":
+            asker.ask(fact, _ignore, **draft.about, total=None, limit=1)
     if draft.tags and not series and not draft.columns:
         return  # the gap of the listing stands for what needs it: rows of all series at once are too dear for a probe
     names = [c.name for c in draft.columns]

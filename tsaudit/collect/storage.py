@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from tsaudit.collect.draft import Draft
-from tsaudit.profile import MAX_PARTITIONS, Index, Partition, Partitioning, Storage
+from tsaudit.profile import MAX_PARTITIONS, Activity, Index, Partition, Partitioning, Storage
 
 Row = Mapping[str, Any]
 
-STORAGE_FACTS: Final = frozenset({"storage", "options", "indexes", "partitions"})
+STORAGE_FACTS: Final[tuple[str, ...]] = ("storage", "options", "indexes", "index_use", "partitions", "activity")
+"""In the order in which they are asked for: some need what another one told."""
 
 
 def describe_storage(drafts: Sequence[Draft], answers: Mapping[str, Sequence[Row] | None]) -> None:
@@ -73,9 +75,24 @@ def _partitions(draft: Draft, rows: list[Row]) -> None:
     draft.partitioning = Partitioning(key, len(parts), tuple(parts[:MAX_PARTITIONS]))
 
 
+def _index_use(draft: Draft, rows: list[Row]) -> None:
+    found = {row["index"]: (row["scans"], _aware(row["counted_since"])) for row in rows}
+    draft.indexes = draft.indexes and tuple(
+        replace(index, scans=found[index.name][0], counted_since=found[index.name][1]) if index.name in found else index
+        for index in draft.indexes
+    )
+
+
+def _activity(draft: Draft, rows: list[Row]) -> None:
+    for row in rows:
+        draft.activity = Activity(row["reads"], row["writes"], _aware(row["counted_since"]))
+
+
 _FILL_IN: Final[Mapping[str, Callable[[Draft, list[Row]], None]]] = {
     "storage": _storage,
     "options": _options,
     "indexes": _indexes,
+    "index_use": _index_use,
+    "activity": _activity,
     "partitions": _partitions,
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tsaudit.column_types import told_apart
 from tsaudit.finding import Evidence, Finding, Severity
 from tsaudit.phrases import listed
 from tsaudit.rule import Case, rule, subject_of
@@ -21,6 +22,12 @@ from tsaudit.rule import Case, rule, subject_of
             "stored. What is stored as the wrong type goes with its shards; until then ask for the type by name:\n"
             "SELECT {field:q}::{first} FROM {measurement:q}; SELECT {field:q}::{last} FROM {measurement:q}"
         ),
+        "mongodb": (
+            "Find the writer that sends {field} as another type than the others, have all send one, convert what is "
+            "stored, and let a validator refuse the rest: {types} are stored. See some of each:\n"
+            "db.getCollection({measurement:q}).find({{ {field:q}: {{ $type: {first:q} }} }}).limit(5)\n"
+            "db.getCollection({measurement:q}).find({{ {field:q}: {{ $type: {last:q} }} }}).limit(5)"
+        ),
     },
 )
 def conflicting_types(case: Case) -> Iterator[Finding]:
@@ -29,7 +36,9 @@ def conflicting_types(case: Case) -> Iterator[Finding]:
     ## Why it matters
 
     A query over both shards returns only one of the types, and says nothing: the values of the other one are missing
-    from every sum and every graph. Within a shard, points of the second type are refused, so writers lose data.
+    from every sum and every graph. Within a shard, points of the second type are refused, so writers lose data. A
+    document store refuses none: a range query or a sort over the field sees each type apart, a sum leaves texts out.
+    Types of numbers count as one there.
 
     ## Example
 
@@ -47,9 +56,10 @@ def conflicting_types(case: Case) -> Iterator[Finding]:
     """
     for measurement in case.measurements:
         for field in measurement.fields:
-            if len(field.types) < 2:
+            found = told_apart(case.profile.engine, field.types)
+            if len(found) < 2:
                 continue
-            types = listed(field.types)
+            types = listed(found)
             yield Finding(
                 subject=subject_of(measurement, field.key),
                 severity=Severity.WARN,
@@ -58,10 +68,10 @@ def conflicting_types(case: Case) -> Iterator[Finding]:
                     field=field.key,
                     measurement=measurement.name,
                     types=types,
-                    first=field.types[0],
-                    last=field.types[-1],
+                    first=found[0],
+                    last=found[-1],
                 ),
-                observed=float(len(field.types)),
+                observed=float(len(found)),
                 unit="types",
                 guilty=field.key,
                 evidence=(Evidence("types", types),),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from tsaudit.dialect import DOCUMENT_ENGINES
 from tsaudit.finding import Evidence, Finding, Severity, Subject
 from tsaudit.phrases import listed, many, number
 from tsaudit.profile import Measurement
@@ -30,6 +32,11 @@ if TYPE_CHECKING:
         "influxdb3": (
             "Write {after} instead of {before}.{template} Delete the tables that are no longer written, {first} and "
             "the others, once they are not needed: influxdb3 delete table."
+        ),
+        "mongodb": (
+            "Write {after} to the collection instead of a document to {before}, with an index on the fields that "
+            "queries ask by. Drop the collections that are no longer written once they are copied: "
+            "db.getCollection({first:q}).aggregate([{{ $merge: {into:q} }}])"
         ),
     },
 )
@@ -65,22 +72,27 @@ def data_in_measurement_name(case: Case) -> Iterator[Finding]:
     for database in case.profile.databases:
         inside = {m.name: m for m in case.measurements if m.database == database.name}
         for family in shapes.name_families(list(inside)):
+            if case.profile.engine in DOCUMENT_ENGINES and not family.tags:
+                continue  # named by nothing but a period, which collection-per-period reports
             if len(family.members) >= case.limit("min_names").value:
                 yield _finding(case, database.name, family, inside[family.members[0]])
 
 
 def _finding(case: Case, database: str, family: NameFamily, first: Measurement) -> Finding:
     tags = {part.name: part.example for part in family.tags}
-    proposal = [f"measurement {family.measurement}"]
-    proposal += [f"tag{'s' if len(tags) > 1 else ''} {listed(list(tags))}"] if tags else []
+    documents = case.profile.engine in DOCUMENT_ENGINES
+    word, kind = ("field", "collection") if documents else ("tag", "measurement")
+    proposal = [f"{kind} {family.measurement}"]
+    proposal += [f"{word}{'s' if len(tags) > 1 else ''} {listed(list(tags))}"] if tags else []
     proposal += [f"field {family.field}"] if family.field else []
     return Finding(
         subject=Subject(database, family.template),
         severity=Severity.WARN,
-        message=f"{many(len(family.members), 'measurement')} named {family.template} should be {listed(proposal)}.",
+        message=f"{many(len(family.members), kind)} named {family.template} should be {listed(proposal)}.",
         fix=case.fix(
             before=first.name,
-            after=_line(family, tags, first),
+            after=_document(family, tags) if documents else _line(family, tags, first),
+            into=family.measurement,
             template=_graphite(family),
             first=first.name,
         ),
@@ -90,7 +102,7 @@ def _finding(case: Case, database: str, family: NameFamily, first: Measurement) 
         samples=family.members[:3],
         evidence=(
             Evidence("names", f"{number(len(family.members))}: {listed(family.members, 6)}"),
-            *(Evidence(f"tag {name}", f"e.g. {value}") for name, value in tags.items()),
+            *(Evidence(f"{word} {name}", f"e.g. {value}") for name, value in tags.items()),
         ),
         facts=("measurements",),
     )
@@ -100,6 +112,12 @@ def _line(family: NameFamily, tags: dict[str, str], first: Measurement) -> str:
     """The first member's points as they should be written."""
     field = family.field or (first.fields[0].key if first.fields else "value")
     return "".join([family.measurement, *(f",{k}={v}" for k, v in tags.items()), f" {field}=..."])
+
+
+def _document(family: NameFamily, tags: dict[str, str]) -> str:
+    """A document as it should be written."""
+    parts = [f"{json.dumps(name)}: {json.dumps(value)}" for name, value in tags.items()]
+    return "{ " + ", ".join([*parts, f"{json.dumps(family.field or 'value')}: ..."]) + " }"
 
 
 def _graphite(family: NameFamily) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from tsaudit.dialect import ONLY_QUERIES
+from tsaudit.dialect import DOCUMENT_ENGINES, ONLY_QUERIES
 from tsaudit.finding import Evidence, Finding, Severity
 from tsaudit.phrases import listed, many, number, percent
 from tsaudit.profile import Measurement, RowPatterns
@@ -33,6 +33,10 @@ if TYPE_CHECKING:
         ),
     ),
     fixes={
+        "mongodb": (
+            "Write what means the same under one name{renaming}; where the kinds have little in common, give each a "
+            "collection of its own:\n{split}"
+        ),
         "influxdb3": (
             "Write what means the same under one name{renaming}; where the kinds have little in common, give each a "
             "table of its own. Stored rows: read each kind and write it there.\n{split}"
@@ -137,6 +141,8 @@ def _split(case: Case, measurement: Measurement, divided: Groups, kinds: Sequenc
     time = [measurement.time_column] if measurement.time_column else []
     table = case.quoted([measurement.name])
     statements = []
+    if case.profile.engine in DOCUMENT_ENGINES:
+        return "\n".join(_copied(case, measurement, group) for group in kinds)
     for group in kinds:
         columns = case.quoted([*time, *divided.common, *group.columns])
         name = case.quoted([f"{measurement.name}_{group.columns[0]}"])
@@ -146,3 +152,10 @@ def _split(case: Case, measurement: Measurement, divided: Groups, kinds: Sequenc
             f"for {name}: {rows}" if case.profile.engine in ONLY_QUERIES else f"CREATE TABLE {name} AS {rows}"
         )
     return "\n".join(statements)
+
+
+def _copied(case: Case, measurement: Measurement, group: Group) -> str:
+    """The command that copies the documents of one kind into a collection of their own."""
+    table, name = case.quoted([measurement.name]), case.quoted([f"{measurement.name}_{group.columns[0]}"])
+    filled = ", ".join(f"{{ {case.quoted([column])}: {{ $ne: null }} }}" for column in group.columns)
+    return f"db.getCollection({table}).aggregate([{{ $match: {{ $or: [{filled}] }} }}, {{ $out: {name} }}])"

@@ -27,6 +27,11 @@ from tsaudit.schema_diff import Column, Difference, Kind, differences
             "no longer written stays in the catalogue until the table is deleted; see what is there: "
             "SHOW COLUMNS FROM {measurement:q}"
         ),
+        "mongodb": (
+            "If {what} was not meant, stop the writer that {did}, and let a validator refuse it: "
+            "db.runCommand({{ collMod: {measurement:q}, validator: {{ $jsonSchema: ... }}, validationAction: "
+            '"error" }})'
+        ),
         "sql": (
             "If {what} was not meant, find the migration or writer that {did}, and compare with the declared schema: "
             "DESCRIBE {measurement:q}; (SQLite: PRAGMA table_info({measurement:q});)"

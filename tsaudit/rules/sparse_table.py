@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterator
 from datetime import timedelta
 
+from tsaudit.dialect import DOCUMENT_ENGINES, DOCUMENT_ID
 from tsaudit.finding import Evidence, Finding, Severity
 from tsaudit.phrases import listed, many, percent
 from tsaudit.profile import Measurement, Ratio
@@ -43,6 +44,11 @@ from tsaudit.timeline import Point
             "kept, SELECT {key}, {sparse} FROM {table:q} WHERE {condition}, and write it there: {first} cannot be "
             "dropped from a table. If the fields belong to one source, write them with one timestamp."
         ),
+        "mongodb": (
+            "Give documents that fill different fields collections of their own, copy them, and remove the copied "
+            "ones: db.getCollection({table:q}).aggregate([{{ $match: {{ {first}: {{ $ne: null }} }} }}, "
+            "{{ $out: {part:q} }}]). If the fields belong to one source, write them in one document."
+        ),
         "any": (
             "Give rows that fill different columns tables of their own, e.g. "
             "CREATE TABLE {part:q} AS SELECT {key}, {sparse} FROM {table:q} WHERE {condition}; then "
@@ -79,7 +85,7 @@ def sparse_table(case: Case) -> Iterator[Finding]:
     - Sparse schemas: https://docs.influxdata.com/influxdb3/cloud-serverless/write-data/best-practices/schema-design/#avoid-sparse-schemas
     """
     for measurement in case.measurements:
-        nulls = {f.key: f.null_ratio for f in measurement.fields if f.null_ratio is not None}
+        nulls = {f.key: f.null_ratio for f in measurement.fields if f.null_ratio is not None and f.key != DOCUMENT_ID}
         rows = measurement.rows
         if not nulls or rows is None or rows.value < case.limit("min_rows", measurement).value:
             continue
@@ -131,6 +137,10 @@ def _risen(case: Case, measurement: Measurement, nulls: dict[str, Ratio]) -> tup
 
 
 def _find_source(case: Case, measurement: Measurement, column: str) -> str:
+    if case.profile.engine in DOCUMENT_ENGINES:
+        table, name = case.quoted([measurement.name]), case.quoted([column])
+        newest = f"db.getCollection({table}).find({{ {name}: null }}).sort({{ _id: -1 }}).limit(5)"
+        return f"Find the source that stopped sending it, by the newest documents without it:\n{newest}"
     tags = case.quoted(t.key for t in measurement.tags)
     by, group = (f"{tags}, ", f" GROUP BY {tags} ORDER BY filled") if tags else ("", "")
     column, table = case.quoted([column]), case.quoted([measurement.name])

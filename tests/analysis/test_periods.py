@@ -1,0 +1,114 @@
+"""Names made anew for each period, told from names that only look like it."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tsaudit.analysis.periods import Period, interpolated, period_families, spread
+
+FIRST = date(2012, 1, 1)
+DAYS = [FIRST + timedelta(days=i) for i in range(120)]
+
+
+@pytest.mark.parametrize(
+    ("form", "template", "count"),
+    [
+        ("users_%Y_%m_%d", "users_{day}", 120),
+        ("users-%Y-%m-%d", "users-{day}", 120),
+        ("u.%Y.%m.%d.v2", "u.{day}.v2", 120),
+        ("u%Y%m%d", "u{day}", 120),
+        ("u_%d-%m-%Y", "u_{day}", 120),
+        ("u_%m-%d-%Y", "u_{day}", 120),
+        ("temperatures.%B-%d-%Y", "temperatures.{day}", 120),
+        ("users_%Gw%V", "users_{week}", 18),
+        ("users_%G_w%V", "users_{week}", 18),
+        ("users-%G-W%V", "users-{week}", 18),
+        ("users_%Gkw%V", "users_{week}", 18),
+        ("weekly-%G-%V", "weekly-{week}", 18),
+        ("users_%Y_%m", "users_{month}", 4),
+        ("users%Y%m", "users{month}", 4),
+        ("users_%Y_%b", "users_{month}", 4),
+        ("%b_%Y_users", "{month}_users", 4),
+    ],
+)
+def test_family_when_names_are_made_from_dates(form: str, template: str, count: int) -> None:
+    (family,) = period_families(sorted({day.strftime(form) for day in DAYS}))
+    assert (family.template, len(family.members)) == (template, count)
+    assert family.unit in family.template
+    assert [m.start for m in family.members] == sorted(m.start for m in family.members)
+    assert all(a.end == b.start for a, b in zip(family.members, family.members[1:], strict=False))
+    first = FIRST - timedelta(days=FIRST.weekday()) if family.unit == "week" else FIRST
+    assert family.members[0].start.date() == first
+
+
+@pytest.mark.parametrize(
+    ("names", "template"),
+    [
+        ([f"u_2012_1_{d}" for d in range(1, 20)], "u_{day}"),
+        ([f"u_20121003{h:02}" for h in range(1, 20)], "u_{hour}"),
+        ([f"u_2012_10_03T{h:02}" for h in range(1, 20)], "u_{hour}"),
+        ([f"sales_{y}Q{q}" for y in (2011, 2012) for q in (1, 2, 3, 4)], "sales_{quarter}"),
+        ([f"archive_{y}" for y in range(2010, 2015)], "archive_{year}"),
+        ([f"u_2012_10_{d:02}_2012_10_{d + 1:02}" for d in range(1, 20)], "u_{day}_{day}"),
+    ],
+)
+def test_family_when_names_are_of_other_periods(names: list[str], template: str) -> None:
+    assert [f.template for f in period_families(names)] == [template]
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["order_201210"],
+        ["order_201210", "order_201305", "order_201907"],
+        ["order_201210", "order_198811", "order_203001", "order_200012"],
+        ["sku_20121003", "sku_20150101", "sku_20180101"],
+        ["archive_2012", "archive_2013"],
+        ["a_2012_13", "a_2013_14", "a_2014_15"],
+        ["a_20129999", "a_20129998", "a_20129997"],
+        ["sensor_2010x", "sensor_2011x", "sensor_2012x"],
+        ["part_0001", "part_0002", "part_0003"],
+    ],
+)
+def test_no_family_when_names_only_look_like_dates(names: list[str]) -> None:
+    assert period_families(names) == []
+
+
+def test_families_side_by_side_have_one_stem() -> None:
+    forms = ("users_%Y_%m_%d", "users_%Gw%V", "users_%Y_%m", "logins_%Y_%m_%d")
+    names = {day.strftime(form) for form in forms for day in DAYS} | {"users", "order_201210"}
+    found = {f.template: f for f in period_families(sorted(names))}
+    assert {t: f.stem for t, f in found.items()} == {
+        "users_{day}": "users",
+        "users_{week}": "users",
+        "users_{month}": "users",
+        "logins_{day}": "logins",
+    }
+    assert found["users_{month}"].members[-1] == Period(
+        "users_2012_04", datetime(2012, 4, 1, tzinfo=UTC), datetime(2012, 5, 1, tzinfo=UTC)
+    )
+
+
+@given(st.lists(st.text(alphabet="abu_-.0123456789wq", max_size=24), max_size=30))
+def test_no_name_is_in_two_families(names: list[str]) -> None:
+    members = [period.name for family in period_families(names) for period in family.members]
+    assert len(members) == len(set(members))
+    assert set(members) <= set(names)
+
+
+@given(st.integers(0, 300), st.integers(2, 30))
+def test_some_positions_are_spread_over_all(count: int, most: int) -> None:
+    places = spread(count, most)
+    assert len(places) <= max(most, min(count, most))
+    assert places == sorted(set(places))
+    if count:
+        assert (places[0], places[-1]) == (0, count - 1)
+
+
+def test_values_between_known_ones_lie_on_a_line() -> None:
+    assert interpolated({0: 10.0, 4: 30.0}, 6) == [10.0, 15.0, 20.0, 25.0, 30.0, 30.0]
+    assert interpolated({1: 5.0}, 3) == [5.0, 5.0, 5.0]

@@ -1,0 +1,310 @@
+"""MongoDB: what its errors mean, what it costs, and how what several shards say is put together."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import bson
+import pymongo
+import pytest
+
+from tests.builders import NOW
+from tests.collect.conftest import collected
+from tests.databases import Collection, Dataset, times, write
+from tests.mongodb_double import MongoDB, User
+from tsaudit.collect import probe
+from tsaudit.config import Target
+from tsaudit.connector import ConnectorError
+from tsaudit.connectors import open_connection
+from tsaudit.mongodb.documents import leaves
+from tsaudit.mongodb.sampling import in_words, sample_size
+from tsaudit.profile import Profile, Reason
+
+PASSWORD = "secret"
+SERIES = {"timeseries": {"timeField": "at", "metaField": "meta", "granularity": "seconds"}}
+READINGS = Collection(
+    "readings",
+    [{"at": at, "meta": {"host": f"h{i % 3}"}, "celsius": i / 2} for i, at in enumerate(times(60))],
+    options=SERIES,
+)
+USERS = Collection("users", [{"user_id": i} for i in range(300)], unique=("user_id",))
+SHOP = Dataset(collections=(READINGS, USERS), database="shop")
+
+
+@contextlib.contextmanager
+def running(version: str = "8.0.4", **settings: Any) -> Iterator[MongoDB]:
+    server = MongoDB(version, **settings)
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+@contextlib.contextmanager
+def restricted(*roles: tuple[str, str], version: str = "8.0.4") -> Iterator[Target]:
+    """A server on which the audit's user has these roles, with the shop on it."""
+    owner = User(PASSWORD, (("readWrite", "shop"),))
+    with running(version, users={"owner": owner, "tsaudit": User(PASSWORD, roles)}) as server:
+        write(SHOP, "mongodb", server.url.replace("//", f"//owner:{PASSWORD}@"))
+        yield Target(
+            name="t", engine="mongodb", url=server.url, username="tsaudit", password=PASSWORD, databases=("shop",)
+        )
+
+
+def _reasons(profile: Profile) -> dict[str, Reason]:
+    return {gap.fact: gap.reason for gap in profile.gaps}
+
+
+def test_nothing_is_missing_with_the_documented_roles() -> None:
+    with restricted(("readAnyDatabase", "*"), ("clusterMonitor", "admin")) as target:
+        profile = collected(target)
+        assert profile.gaps == ()
+        with open_connection(target) as connection:
+            assert probe(target, connection, NOW) == ()
+    readings, users = profile.measurements
+    assert users.indexes is not None
+    assert {i.name: i.scans for i in users.indexes} == {"_id_": 0, "user_id_1": 0}
+    assert users.activity is not None
+    assert users.activity.writes == 300
+    assert readings.buckets is not None
+
+
+def test_each_missing_right_is_named_by_its_gap() -> None:
+    with restricted(("read", "shop")) as target:
+        profile = collected(target)
+    assert _reasons(profile) == {"activity": Reason.DENIED, "index_use": Reason.DENIED, "buckets": Reason.DENIED}
+    details = {gap.fact: gap.detail for gap in profile.gaps}
+    assert "grant it clusterMonitor on admin (action indexStats)" in details["index_use"]
+    assert "(actions top and serverStatus)" in details["activity"]
+    assert "grant it readAnyDatabase on admin" in details["buckets"]
+    readings, users = profile.measurements
+    assert users.indexes is not None
+    assert [i.scans for i in users.indexes] == [None, None]
+    assert users.storage is not None
+    assert readings.documents is not None
+
+
+def test_read_is_enough_for_buckets_where_time_series_have_no_collection_of_them() -> None:
+    with restricted(("read", "shop"), version="9.0.0") as target:
+        assert "buckets" not in _reasons(collected(target))
+
+
+def test_all_is_denied_without_rights_or_with_a_wrong_password() -> None:
+    with restricted(("read", "elsewhere")) as target:
+        profile = collected(target)
+        assert set(_reasons(profile).values()) == {Reason.DENIED}
+        assert "grant it read on the database, see sql/mongodb/grants.md" in profile.gaps[0].detail
+        wrong = Target(
+            name="t", engine="mongodb", url=target.url, username="tsaudit", password="wrong", databases=("shop",)
+        )
+        with pytest.raises(ConnectorError, match="Authentication failed"), open_connection(wrong):
+            pass
+
+
+@pytest.mark.parametrize("version", ["8.0.4", "9.0.0"])
+def test_buckets_tell_how_a_time_series_is_filled(version: str) -> None:
+    with running(version) as server:
+        (readings, _) = collected(write(SHOP, "mongodb", server.url)).measurements
+        sent = next(c for c in server.commands if "$sample" in str(c) or "control.count" in str(c))
+    assert readings.buckets is not None
+    # Sixty minutes up to the full hour, three hosts.
+    assert (readings.buckets.count, readings.buckets.sources, readings.buckets.median_rows) == (3, 3, 20)
+    assert readings.rows is not None
+    assert readings.rows.value == 60
+    assert sent["aggregate"] == ("readings" if version.startswith("9") else "system.buckets.readings")
+    assert sent.get("rawData", False) is version.startswith("9")
+    assert (readings.time_column, [t.key for t in readings.tags]) == ("at", ["meta.host"])
+    assert readings.options is not None
+    assert readings.options["timeseries.metaField"] == "meta"
+
+
+def test_what_shards_say_is_summed() -> None:
+    with running() as server:
+        alone = collected(write(SHOP, "mongodb", server.url))
+    with running(shards=3) as server:
+        sharded = collected(write(SHOP, "mongodb", server.url))
+    assert [m.storage for m in sharded.measurements] == [m.storage for m in alone.measurements]
+    assert sharded.measurements[0].buckets == alone.measurements[0].buckets
+    # Uses cannot be had from a mongos.
+    (gap,) = sharded.gaps
+    assert (gap.fact, gap.reason) == ("activity", Reason.UNSUPPORTED)
+
+
+def test_answers_in_many_batches_are_read_to_their_end() -> None:
+    names = [f"c{i:04}" for i in range(700)]
+    dataset = Dataset(collections=[Collection(name, [{"v": 1}]) for name in names])
+    with running() as server:
+        profile = collected(write(dataset, "mongodb", server.url), wanted=frozenset({"measurements"}))
+        assert [m.name for m in profile.measurements] == names
+        assert server.cursors == {}
+        # With names alone asked for, no collection is looked into.
+        assert {next(iter(c)) for c in server.commands[-12:]} <= {
+            "listCollections",
+            "getMore",
+            "listDatabases",
+            "count",
+        }
+
+
+def test_documents_are_chosen_at_random_only_where_that_is_cheap() -> None:
+    many = Collection("many", [{"v": i} for i in range(21_000)])
+    few = Collection("few", [{"v": i} for i in range(90)])
+    with running() as server:
+        profile = collected(write(Dataset(collections=(many, few)), "mongodb", server.url))
+        stages = {c["aggregate"]: c["pipeline"] for c in server.commands if "aggregate" in c}
+        assert not any("$match" in str(stages) for stages in stages.values())
+    assert stages["many"] == [{"$sample": {"size": 1000}}]
+    assert stages["few"] == [{"$limit": 1000}]
+    found = {m.name: m.documents for m in profile.measurements}
+    assert found["many"] is not None
+    assert found["many"].source.scope == "1,000 of 21,000 documents, chosen at random"
+    assert found["few"] is not None
+    assert found["few"].source.scope == "all 90 documents"
+
+
+@pytest.mark.parametrize(
+    ("total", "expected"),
+    [
+        (None, (1000, False)),
+        (0, (1000, False)),
+        (2000, (1000, False)),
+        (2001, (98, True)),
+        (20_000, (980, True)),
+        (20_001, (1000, True)),
+    ],
+)
+def test_sample_stays_below_five_percent(total: int | None, expected: tuple[int, bool]) -> None:
+    size, random = sample_size(total, 1000)
+    assert (size, random) == expected
+    assert not random or size < 0.05 * (total or 0)
+
+
+def test_sample_in_words() -> None:
+    assert in_words(1000, None, random=False) == "the first 1,000 documents"
+    assert in_words(1000, 1500, random=False) == "the first 1,000 of 1,500 documents"
+
+
+def test_views_and_the_servers_own_collections_are_left_out() -> None:
+    view = Collection("recent", options={"viewOn": "users", "pipeline": [{"$limit": 1}]})
+    dataset = Dataset(collections=(READINGS, USERS, view), database="shop")
+    with running() as server:
+        profile = collected(write(dataset, "mongodb", server.url))
+        assert [m.name for m in profile.measurements] == ["readings", "users"]
+        assert profile.gaps == ()
+        everything = collected(Target(name="t", engine="mongodb", url=server.url))
+    assert [d.name for d in everything.databases] == ["shop"]
+
+
+def test_command_that_takes_too_long_is_given_up_on_the_server_too() -> None:
+    with running() as server:
+        target = write(SHOP, "mongodb", server.url, budget={"statement_timeout_s": 0.5})
+        server.delay_s["aggregate"] = 30
+        profile = collected(target, wanted=frozenset({"documents"}))
+        assert 0 < next(c for c in server.commands if "aggregate" in c)["maxTimeMS"] <= 500
+    reasons = _reasons(profile)
+    assert reasons["documents"] is Reason.TIMED_OUT
+
+
+def test_collection_that_is_dropped_meanwhile_leaves_no_gap() -> None:
+    with running() as server:
+        target = write(SHOP, "mongodb", server.url)
+        del server.databases["shop"]["readings"]
+        del server.databases["shop"]["users"]
+        with open_connection(target) as connection:
+            rows = connection.query("storage", 5, database="shop", measurements=["users"])
+            assert [batch.num_rows for batch in rows] == [0]
+
+
+def test_cursor_that_is_left_early_is_closed_on_the_server() -> None:
+    many = Collection("many", [{"v": i} for i in range(1500)])
+    with running() as server:
+        target = write(Dataset(collections=(many,), database="shop"), "mongodb", server.url)
+        with open_connection(target) as connection:
+            rows = connection.query("documents", 5, database="shop", measurement="many", total=None, limit=1500)
+            next(iter(rows))
+            rows.close()
+        assert len(server.killed) == 1
+
+
+def test_server_that_is_gone_is_one_clear_line() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as unused:
+        port = unused.getsockname()[1]
+    target = Target(name="t", engine="mongodb", url=f"mongodb://127.0.0.1:{port}/", budget={"statement_timeout_s": 0.5})
+    with (
+        pytest.raises(ConnectorError, match=r"the server does not answer \(.*\); is it the right address\?"),
+        open_connection(target),
+    ):
+        pass
+
+
+@pytest.mark.parametrize("url", ["http://db:27017", "mongodb://", "mongodb://db:port/"])
+def test_url_that_is_none_is_one_clear_line(url: str) -> None:
+    with pytest.raises(ConnectorError, match="URL"), open_connection(Target(name="t", engine="mongodb", url=url)):
+        pass
+
+
+def test_leaves_of_a_document_with_values_of_all_types() -> None:
+    document = {
+        "_id": bson.ObjectId("0" * 24),
+        "n": None,
+        "b": True,
+        "i": 1,
+        "l": bson.Int64(1),
+        "d": 1.5,
+        "s": "text",
+        "t": NOW,
+        "o": {"a": {"b": "deep"}, "empty": {}},
+        "list": [1, 2, 3],
+        "bytes": b"\x01\xff",
+        "uuid": bson.Binary(b"\x00" * 16, 4),
+        "dec": bson.Decimal128("1.5"),
+        "re": bson.Regex("a.*"),
+    }
+    read = bson.decode(bson.encode(document), bson.CodecOptions(tz_aware=True))
+    found = {leaf.path: leaf for leaf in leaves(read)}
+    assert {path: leaf.data_type for path, leaf in found.items()} == {
+        "_id": "objectId",
+        "n": None,
+        "b": "bool",
+        "i": "int",
+        "l": "long",
+        "d": "double",
+        "s": "string",
+        "t": "date",
+        "o.a.b": "string",
+        "o.empty": "object",
+        "list": "array",
+        "bytes": "binData",
+        "uuid": "binData",
+        "dec": "decimal",
+        "re": "regex",
+    }
+    sizes = {path: leaf.value_bytes for path, leaf in found.items()}
+    assert {path: sizes[path] for path in ("_id", "n", "b", "i", "l", "d", "s", "t", "dec", "uuid")} == {
+        "_id": 12,
+        "n": 0,
+        "b": 1,
+        "i": 4,
+        "l": 8,
+        "d": 8,
+        "s": 9,
+        "t": 8,
+        "dec": 16,
+        "uuid": 21,
+    }
+    assert (found["list"].items, found["bytes"].value, found["t"].value) == (3, "01ff", NOW.isoformat())
+
+
+def test_stand_in_counts_what_bson_takes() -> None:
+    with running() as server, pymongo.MongoClient[dict[str, Any]](server.url) as client:
+        client.shop.users.insert_many([{"_id": i, "v": "x" * i} for i in range(10)])
+        (stats,) = client.shop.users.aggregate([{"$collStats": {"storageStats": {}}}])
+        assert stats["storageStats"]["size"] == sum(len(bson.encode({"_id": i, "v": "x" * i})) for i in range(10))
+        assert stats["storageStats"]["indexSizes"] == {"_id_": 10 * (4 + 8)}
+        with pytest.raises(pymongo.errors.DuplicateKeyError):
+            client.shop.users.insert_one({"_id": 3})
+        with pytest.raises(pymongo.errors.OperationFailure, match="Unrecognized pipeline stage"):
+            list(client.shop.users.aggregate([{"$facet": {}}]))

@@ -1,0 +1,158 @@
+"""What the stand-in for MongoDB runs: filters, and the stages of pipelines that read documents.
+
+What it does not know it refuses, as the server does.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final
+
+import bson
+
+Document = Mapping[str, Any]
+_MISSING: Final = object()
+
+
+class CommandError(Exception):
+    """What the server says instead of an answer."""
+
+    def __init__(self, code: int, name: str, message: str) -> None:
+        super().__init__(message)
+        self.code, self.name = code, name
+
+
+def at(document: Any, path: str) -> Any:
+    """The value at a dotted path; _MISSING where there is none. Arrays are not looked into."""
+    for part in path.split("."):
+        if not isinstance(document, Mapping) or part not in document:
+            return _MISSING
+        document = document[part]
+    return document
+
+
+def matches(document: Document, condition: Mapping[str, Any]) -> bool:
+    return all(_fulfils(at(document, path), wanted) for path, wanted in condition.items())
+
+
+_OPERATORS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
+    "$eq": lambda value, wanted: value == wanted,
+    "$ne": lambda value, wanted: value != wanted,
+    "$gte": lambda value, wanted: value is not _MISSING and value is not None and value >= wanted,
+    "$gt": lambda value, wanted: value is not _MISSING and value is not None and value > wanted,
+    "$lt": lambda value, wanted: value is not _MISSING and value is not None and value < wanted,
+    "$lte": lambda value, wanted: value is not _MISSING and value is not None and value <= wanted,
+    "$in": lambda value, wanted: value in wanted,
+    "$exists": lambda value, wanted: (value is not _MISSING) == bool(wanted),
+    "$regex": lambda value, wanted: isinstance(value, str) and bool(re.search(wanted, value)),
+}
+
+
+def _fulfils(value: Any, wanted: Any) -> bool:
+    if not (isinstance(wanted, Mapping) and any(key.startswith("$") for key in wanted)):
+        return bool(value == wanted)
+    for operator in wanted:
+        if operator not in _OPERATORS:
+            raise CommandError(2, "BadValue", f"unknown operator: {operator}")
+    return all(_OPERATORS[operator](value, operand) for operator, operand in wanted.items())
+
+
+def evaluate(expression: Any, document: Document) -> Any:
+    """The value of an expression; _MISSING for a path that is not there."""
+    if isinstance(expression, str) and expression.startswith("$"):
+        return at(document, expression[1:])
+    if not isinstance(expression, Mapping):
+        return expression
+    if len(expression) == 1 and next(iter(expression)).startswith("$"):
+        ((operator, operand),) = expression.items()
+        if operator == "$getField":
+            return at({"": document}, "").get(operand["field"], _MISSING)
+        if operator == "$bsonSize":
+            return len(bson.encode(evaluate(operand, document)))
+        if operator == "$literal":
+            return operand
+        raise CommandError(168, "InvalidPipelineOperator", f"Unrecognized expression '{operator}'")
+    found = {key: evaluate(value, document) for key, value in expression.items()}
+    return {key: value for key, value in found.items() if value is not _MISSING}
+
+
+def run(documents: Iterable[Document], pipeline: Iterable[Document]) -> Iterator[Document]:
+    """The documents that come out of the pipeline."""
+    for stage in pipeline:
+        ((name, argument),) = stage.items()
+        if name not in _STAGES:
+            raise CommandError(40324, "Location40324", f"Unrecognized pipeline stage name: '{name}'")
+        documents = _STAGES[name](documents, argument)
+    return iter(documents)
+
+
+def _sample(documents: Iterable[Document], argument: Document) -> Iterable[Document]:
+    every = list(documents)
+    return random.Random(len(every)).sample(every, min(argument["size"], len(every)))
+
+
+def _project(documents: Iterable[Document], wanted: Document) -> Iterator[Document]:
+    for document in documents:
+        shown: dict[str, Any] = {}
+        for key, expression in {"_id": 1, **wanted}.items():
+            value = at(document, key) if expression in (1, True) else evaluate(expression, document)
+            if expression in (0, False) or value is _MISSING:
+                continue
+            inner = shown
+            *parents, last = key.split(".")
+            for parent in parents:
+                inner = inner.setdefault(parent, {})
+            inner[last] = value
+        yield shown
+
+
+def _group(documents: Iterable[Document], argument: Document) -> Iterator[Document]:
+    groups: dict[bytes, tuple[Any, list[Document]]] = {}
+    for document in documents:
+        key = evaluate(argument["_id"], document)
+        key = None if key is _MISSING else key
+        groups.setdefault(bson.encode({"": key}), (key, []))[1].append(document)
+    for key, members in groups.values():
+        yield {"_id": key} | {
+            name: _accumulate(accumulator, members) for name, accumulator in argument.items() if name != "_id"
+        }
+
+
+def _accumulate(accumulator: Document, members: list[Document]) -> Any:
+    ((operator, expression),) = accumulator.items()
+    values = [v for v in (evaluate(expression, m) for m in members) if v is not _MISSING]
+    if operator == "$sum":
+        return sum(v for v in values if isinstance(v, int | float))
+    if operator in ("$min", "$max"):
+        return {"$min": min, "$max": max}[operator]([v for v in values if v is not None], default=None)
+    if operator == "$first":
+        return values[0] if values else None
+    raise CommandError(15952, "Location15952", f"unknown group operator '{operator}'")
+
+
+def _unwind(documents: Iterable[Document], argument: Any) -> Iterator[Document]:
+    path = (argument if isinstance(argument, str) else argument["path"]).removeprefix("$")
+    for document in documents:
+        for value in at(document, path) or ():
+            yield {**document, path: value}
+
+
+def _sort(documents: Iterable[Document], order: Document) -> list[Document]:
+    found = list(documents)
+    for path, direction in reversed(list(order.items())):
+        found.sort(key=lambda d, path=path: at(d, path), reverse=direction < 0)  # type: ignore[misc]
+    return found
+
+
+_STAGES: Final[Mapping[str, Callable[[Iterable[Document], Any], Iterable[Document]]]] = {
+    "$sample": _sample,
+    "$match": lambda documents, condition: (d for d in documents if matches(d, condition)),
+    "$project": _project,
+    "$group": _group,
+    "$unwind": _unwind,
+    "$sort": _sort,
+    "$limit": lambda documents, most: list(documents)[:most],
+    "$count": lambda documents, name: ({name: n} for n in [len(list(documents))] if n),
+}

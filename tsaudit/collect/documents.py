@@ -1,0 +1,213 @@
+"""What documents chosen at random tell of a collection: its fields, their types, sizes and how often they are there."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from tsaudit.collect.asking import Asker
+from tsaudit.collect.draft import Draft
+from tsaudit.profile import (
+    MAX_PATTERNS,
+    SAMPLE_SIZE,
+    Buckets,
+    Count,
+    Documents,
+    Field,
+    How,
+    Items,
+    Ratio,
+    Reason,
+    RowPattern,
+    RowPatterns,
+    Source,
+    Tag,
+)
+from tsaudit.roles import TimeColumn, TimeKind, time_names
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+MOST: Final = 1000
+"""Documents read of a collection, and buckets of a time series: what MongoDB's own schema analysis reads."""
+MOST_PATHS: Final = 1000
+"""Different fields kept of a collection: documents with more have data in the names of their fields."""
+
+
+def read_documents(asker: Asker, draft: Draft) -> None:
+    """Fill in all that documents tell. A collection that others of its family stand for is left as it is."""
+    if draft.stood_for:
+        return
+    options = draft.options or {}
+    of_series = options.get("type") == "timeseries"
+    if of_series:
+        _read_buckets(asker, draft)
+    sample = _Sample()
+    rows = draft.rows
+    total = rows.value if rows else None
+    most = min(asker.target.budget.max_rows, MOST)
+    if not draft.note("documents", asker.ask("documents", sample.add, **draft.about, total=total, limit=most)):
+        return
+    if not sample.bytes:
+        return
+    known = rows is not None and (not of_series or rows.source.how is How.EXACT)
+    exact = known and len(sample.bytes) >= (total or 0)
+    about = {"database": draft.database, "measurement": draft.name}
+    source = asker.source("documents", How.EXACT if exact else How.SAMPLED, **about)
+    if exact:
+        draft.rows = Count(len(sample.bytes), source)
+    _describe(asker, draft, sample, source, options if of_series else {})
+
+
+@dataclass(slots=True)
+class _Path:
+    """One path in the documents read."""
+
+    types: set[str] = field(default_factory=set)
+    values: Counter[str] = field(default_factory=Counter)
+    value_bytes: int = 0
+    items: list[int] = field(default_factory=list)
+    documents: list[int] = field(default_factory=list)
+    """Those in which it holds a value."""
+
+
+@dataclass(slots=True)
+class _Sample:
+    """The documents read so far."""
+
+    bytes: dict[int, int] = field(default_factory=dict)
+    paths: dict[str, _Path] = field(default_factory=lambda: defaultdict(_Path))
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        for row in batch.to_pylist():
+            self.bytes[row["document"]] = row["bytes"]
+            path = self.paths[row["path"]]
+            if row["data_type"] is None:
+                continue
+            path.types.add(row["data_type"])
+            path.values[row["value"]] += 1
+            path.value_bytes += row["value_bytes"]
+            path.documents.append(row["document"])
+            if row["items"] is not None:
+                path.items.append(row["items"])
+
+
+def _describe(asker: Asker, draft: Draft, sample: _Sample, source: Source, options: Mapping[str, str]) -> None:
+    """`options`: of a time series, which says itself what is its time and what names the source; else empty."""
+    sizes = list(sample.bytes.values())
+    draft.documents = Documents(len(sizes), statistics.fmean(sizes), max(sizes), source)
+    paths = _most_common(asker, draft, sample.paths)
+    name = options.get("timeseries.timeField") or _time_among(paths, len(sizes))
+    draft.time = TimeColumn(name, TimeKind.ZONED) if name else None
+    draft.first_time, draft.last_time = _ends(paths, name)
+    meta = options.get("timeseries.metaField")
+    for key, path in paths.items():
+        if meta is not None and (key == meta or key.startswith(f"{meta}.")):
+            draft.tags += (_tag(key, path, len(sizes), source),)
+        elif key != name:
+            draft.fields += (_field(key, path, len(sizes), source),)
+    draft.row_patterns = _patterns({k: p for k, p in paths.items() if k != name}, len(sizes), source)
+
+
+def _most_common(asker: Asker, draft: Draft, paths: Mapping[str, _Path]) -> dict[str, _Path]:
+    if len(paths) > MOST_PATHS:
+        detail = f"{len(paths) - MOST_PATHS:,} of {len(paths):,} different fields are not described, the rarest"
+        asker.gap("documents", Reason.OVER_BUDGET, detail, draft.database, draft.name)
+    kept = sorted(paths, key=lambda key: (-len(paths[key].documents), key))[:MOST_PATHS]
+    return {key: paths[key] for key in sorted(kept)}
+
+
+def _time_among(paths: Mapping[str, _Path], read: int) -> str | None:
+    """The field named like a time that holds a date in every document; None where there is none."""
+    dated = [k for k, p in paths.items() if p.types == {"date"} and len(p.documents) == read]
+    return next((key for wanted in time_names() for key in dated if key.lower() == wanted), None)
+
+
+def _ends(paths: Mapping[str, _Path], name: str | None) -> tuple[datetime | None, datetime | None]:
+    """Oldest and newest of the time field; without one, of the seconds that begin each ObjectId."""
+    times: list[datetime] = []
+    if name is not None and name in paths:
+        times = [datetime.fromisoformat(v) for v in paths[name].values if "T" in v]
+    elif "_id" in paths and paths["_id"].types == {"objectId"}:
+        times = [datetime.fromtimestamp(int(v[:8], 16), UTC) for v in paths["_id"].values]
+    return (min(times), max(times)) if times else (None, None)
+
+
+def _share(part: int, read: int, source: Source) -> Ratio:
+    share = part / read
+    error = None if source.how is How.EXACT else math.sqrt(share * (1 - share) / read)
+    return Ratio(share, source, error)
+
+
+def _tag(key: str, path: _Path, read: int, source: Source) -> Tag:
+    return Tag(
+        key,
+        "/".join(sorted(path.types)) or "null",
+        values=Count(len(path.values), source),
+        sample=_spread(path.values),
+        absent=_share(read - len(path.documents), read, source),
+    )
+
+
+def _field(key: str, path: _Path, read: int, source: Source) -> Field:
+    present = len(path.documents)
+    return Field(
+        key,
+        tuple(sorted(path.types)),
+        null_ratio=_share(read - present, read, source),
+        distinct=Count(len(path.values), source),
+        sample=_spread(path.values),
+        value_bytes=path.value_bytes / present if present else None,
+        items=Items(statistics.fmean(path.items), max(path.items)) if path.items else None,
+    )
+
+
+def _spread(values: Mapping[str, int]) -> tuple[str, ...]:
+    texts = sorted(values)
+    if len(texts) > SAMPLE_SIZE:
+        texts = [texts[i * (len(texts) - 1) // (SAMPLE_SIZE - 1)] for i in range(SAMPLE_SIZE)]
+    return tuple(texts)
+
+
+def _patterns(paths: Mapping[str, _Path], read: int, source: Source) -> RowPatterns:
+    """Which fields are there together. Documents are in no series, so none follows another."""
+    filled: dict[int, list[str]] = defaultdict(list)
+    for key in sorted(paths):
+        for number in paths[key].documents:
+            filled[number].append(key)
+    common = Counter(tuple(keys) for keys in filled.values()).most_common(MAX_PATTERNS)
+    ordered = sorted(common, key=lambda one: (-one[1], one[0]))
+    return RowPatterns(tuple(RowPattern(keys, rows) for keys, rows in ordered), read, 0, 0, source)
+
+
+def _read_buckets(asker: Asker, draft: Draft) -> None:
+    """Fill in how the buckets are filled, and how many rows there are by that."""
+    rows: list[dict[str, Any]] = []
+
+    def consume(batch: pa.RecordBatch) -> None:
+        rows.extend(batch.to_pylist())
+
+    if not draft.note("buckets", asker.ask("buckets", consume, **draft.about, limit=MOST)) or not rows:
+        return
+    total = rows[0]["buckets"]
+    about = {"database": draft.database, "measurement": draft.name}
+    source = asker.source("buckets", How.EXACT if len(rows) >= total else How.SAMPLED, **about)
+    held = [row["rows"] for row in rows if row["rows"] is not None]
+    middle = statistics.median(held) if held else None
+    draft.buckets = Buckets(total, len(rows), len({row["source"] for row in rows}), middle, source)
+    if len(held) == len(rows):
+        draft.rows = _scaled(held, total, source)
+
+
+def _scaled(held: Sequence[int], total: int, source: Source) -> Count:
+    """Rows of all buckets, by those of the ones read."""
+    if source.how is How.EXACT:
+        return Count(sum(held), source)
+    deviation = statistics.stdev(held) if len(held) > 1 else 0.0
+    estimate = Source(source.query, How.ESTIMATE, source.as_of, f"scaled up from {source.scope}")
+    return Count(round(statistics.fmean(held) * total), estimate, total * deviation / math.sqrt(len(held)))

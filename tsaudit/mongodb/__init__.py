@@ -1,0 +1,1 @@
+"""How MongoDB's answers are read."""

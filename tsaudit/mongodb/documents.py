@@ -1,0 +1,113 @@
+"""From BSON to rows: each leaf of each document, with its path, type and size."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import Any, Final, NamedTuple
+
+import bson
+import pyarrow as pa
+from bson.codec_options import CodecOptions, DatetimeConversion
+from bson.datetime_ms import DatetimeMS
+
+READ: Final[CodecOptions[Mapping[str, Any]]] = CodecOptions(
+    tz_aware=True, datetime_conversion=DatetimeConversion.DATETIME_AUTO, unicode_decode_error_handler="replace"
+)
+"""How answers are decoded: instants in UTC, those that Python cannot hold as they are, broken text marked."""
+
+DEEPEST: Final = 20
+"""Levels of nesting that are looked into; below, a document is a value."""
+_LONGEST: Final = 256
+"""Characters kept of a value."""
+_SCHEMA: Final = pa.schema(
+    [
+        ("document", pa.int64()),
+        ("bytes", pa.int64()),
+        ("path", pa.string()),
+        ("data_type", pa.string()),
+        ("value", pa.string()),
+        ("value_bytes", pa.int64()),
+        ("items", pa.int64()),
+    ]
+)
+
+
+class Leaf(NamedTuple):
+    """A value that is no document, or an array, which is not looked into."""
+
+    path: str
+    data_type: str | None
+    """As `$type` names it; None for null."""
+    value: str | None
+    value_bytes: int
+    items: int | None
+    """Of an array."""
+
+
+def batch(first: int, documents: Iterable[bytes]) -> pa.RecordBatch:
+    """Rows of the fact `documents`; `first` is the number of the first document, each of which is BSON."""
+    rows: dict[str, list[Any]] = {name: [] for name in _SCHEMA.names}
+    for number, raw in enumerate(documents, first):
+        for leaf in leaves(bson.decode(raw, READ)):
+            for name, value in zip(_SCHEMA.names, (number, len(raw), *leaf), strict=True):
+                rows[name].append(value)
+    return pa.record_batch([pa.array(rows[f.name], f.type) for f in _SCHEMA], schema=_SCHEMA)
+
+
+def leaves(document: Mapping[str, Any], above: str = "", depth: int = 1) -> Iterator[Leaf]:
+    """The leaves of a document, in its order."""
+    for key, value in document.items():
+        path = f"{above}{key}"
+        if isinstance(value, Mapping) and value and depth < DEEPEST:
+            yield from leaves(value, f"{path}.", depth + 1)
+        else:
+            yield _leaf(path, value)
+
+
+def _leaf(path: str, value: Any) -> Leaf:
+    # An element is its type, its name and a zero, and the value; the document around it takes five bytes more.
+    size = len(bson.encode({"": value})) - 7
+    kind, text = _described(value)
+    return Leaf(path, kind, text, size, len(value) if isinstance(value, list) else None)
+
+
+def _described(value: Any) -> tuple[str | None, str | None]:
+    """Type and text of a value; neither for null."""
+    if value is None:
+        return None, None
+    # The nearest of its own classes decides: a boolean is an integer to Python, an Int64 too.
+    for kind in type(value).__mro__:
+        if kind in _TYPES:
+            name, text = _TYPES[kind]
+            return name, text(value)[:_LONGEST]
+    return type(value).__name__, str(value)[:_LONGEST]
+
+
+def as_text(value: Any) -> str:
+    """The value as one text, the same for equal values."""
+    return json.dumps(value, default=lambda v: _described(v)[1], sort_keys=True, ensure_ascii=False)
+
+
+_TYPES: Final[Mapping[type, tuple[str, Callable[[Any], str]]]] = {
+    bool: ("bool", lambda value: str(value).lower()),
+    bson.Int64: ("long", str),
+    int: ("int", str),
+    float: ("double", repr),
+    str: ("string", str),
+    datetime: ("date", lambda value: value.isoformat()),
+    DatetimeMS: ("date", lambda value: str(int(value))),
+    bson.ObjectId: ("objectId", str),
+    bson.Decimal128: ("decimal", str),
+    bytes: ("binData", lambda value: value.hex()),
+    bson.Binary: ("binData", lambda value: bytes(value).hex()),
+    dict: ("object", as_text),
+    list: ("array", lambda value: f"{len(value)} items"),
+    bson.Regex: ("regex", lambda value: str(value.pattern)),
+    bson.Timestamp: ("timestamp", lambda value: value.as_datetime().isoformat()),
+    bson.Code: ("javascript", str),
+    bson.MinKey: ("minKey", repr),
+    bson.MaxKey: ("maxKey", repr),
+}
+"""Python's class to the alias that `$type` knows, and how a value reads as text."""

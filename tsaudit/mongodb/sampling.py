@@ -1,0 +1,31 @@
+"""How many documents may be read at random without the server going through all of them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+FEWEST: Final = 100
+"""Up to so many documents `$sample` reads all: https://www.mongodb.com/docs/manual/reference/operator/aggregation/sample/"""
+LARGEST_SHARE: Final = 0.05
+"""From this share on too."""
+
+
+def sample_size(total: int | None, most: int) -> tuple[int, bool]:
+    """How many to ask for, and whether at random; else they are the first ones.
+
+    `total`: how many there are; None: not known. Where most of them would be read anyway, the first ones do.
+    """
+    if total is None or total <= FEWEST or total <= 2 * most:
+        return most, False
+    if most < LARGEST_SHARE * total:
+        return most, True
+    # Just below the share, as the count is an estimate.
+    return max(1, int(0.98 * LARGEST_SHARE * total)), True
+
+
+def in_words(read: int, total: int | None, random: bool) -> str:
+    """Which documents were read."""
+    if total is not None and read >= total:
+        return f"all {read:,} documents"
+    of = f"{read:,} of {total:,} documents" if total is not None else f"{read:,} documents"
+    return f"{of}, chosen at random" if random else f"the first {of}"
