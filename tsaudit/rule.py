@@ -32,6 +32,7 @@ class Family(enum.StrEnum):
     STORAGE = "storage"  # STO: keys, indexes, partitions, storage options
     RETENTION = "retention"  # RET
     DRIFT = "drift"  # DRF
+    DOCUMENTS = "documents"  # DOC: collections of documents
 
 
 LETTERS: Mapping[str, Family] = {
@@ -43,6 +44,7 @@ LETTERS: Mapping[str, Family] = {
     "STO": Family.STORAGE,
     "RET": Family.RETENTION,
     "DRF": Family.DRIFT,
+    "DOC": Family.DOCUMENTS,
 }
 
 

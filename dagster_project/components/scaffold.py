@@ -34,9 +34,11 @@ targets:
 _URLS: Final = {
     "duckdb": "duckdb:///{name}.duckdb",
     "sqlite": "sqlite:///{name}.db",
+    "postgresql": "postgresql://tsaudit@localhost:5432/{name}",
     "influxdb1": "http://localhost:8086",
     "influxdb2": "http://localhost:8086?org=acme",
     "influxdb3": "http://localhost:8181",
+    "greptimedb": "mysql+pymysql://localhost:4002/{name}",
     "mongodb": "mongodb://localhost:27017",
 }
 
@@ -44,9 +46,9 @@ _URLS: Final = {
 class AuditScaffoldParams(BaseModel):
     """Options of `dg scaffold defs dagster_project.components.AuditComponent <path>`."""
 
-    engine: Literal["duckdb", "sqlite", "influxdb1", "influxdb2", "influxdb3", "mongodb"] = Field(
-        "duckdb", description="Database engine."
-    )
+    engine: Literal[
+        "duckdb", "sqlite", "postgresql", "influxdb1", "influxdb2", "influxdb3", "greptimedb", "mongodb"
+    ] = Field("duckdb", description="Database engine.")
     url: str | None = Field(None, description="Where it is; put credentials in as ${NAME}.")
 
 

@@ -61,6 +61,7 @@ def test_there_is_one_check_per_family_and_one_for_coverage() -> None:
         "storage",
         "retention",
         "drift",
+        "documents",
         "coverage",
     )
     assert "CAR001" in (specs[0].description or "")

@@ -1,0 +1,143 @@
+"""DOC002: an id that could be the `_id`."""
+
+from __future__ import annotations
+
+import dataclasses
+import uuid
+from typing import Any
+
+import bson
+import pytest
+
+from tests.builders import a_field, a_profile, a_ratio
+from tests.databases import Collection, Dataset
+from tests.rules.cases import Case, judge
+from tests.rules.test_collection_per_period import a_collection, days
+from tsaudit.finding import Finding, Outcome, Severity, Subject
+from tsaudit.profile import Measurement
+from tsaudit.rules.id_beside_document_id import id_beside_document_id as rule
+
+CASES = (
+    Case(
+        breaks=Dataset(collections=[Collection("users", [{"user_id": i} for i in range(500)], unique=("user_id",))]),
+        keeps=Dataset(
+            collections=[
+                Collection("users", [{"_id": i} for i in range(500)]),
+                # Unique, but it may change, or is not always there.
+                Collection("people", [{"email": f"{i}@example.com"} for i in range(50)], unique=("email",)),
+            ]
+        ),
+        subject=Subject("", "users", "user_id"),
+        guilty="user_id",
+        limits={"id-beside-document-id.min_saved_bytes": 1},
+    ),
+)
+
+
+def _found(*measurements: Measurement, **limits: float) -> tuple[Finding, ...]:
+    return judge(rule, a_profile(*measurements, engine="mongodb"), {"min_saved_bytes": 1.0} | limits).findings
+
+
+def _with(**changes: Any) -> Measurement:
+    """A collection whose id, or the index on it, is different."""
+    users = a_collection("users")
+    made, field = users.fields
+    own, index = users.indexes or ()
+    of_field = {k: v for k, v in changes.items() if k in ("key", "types", "null_ratio")}
+    of_index = {k: v for k, v in changes.items() if k not in of_field}
+    if "key" in of_field:
+        of_index["columns"] = (of_field["key"],)
+    return dataclasses.replace(
+        users,
+        fields=(made, dataclasses.replace(field, **of_field)),
+        indexes=(own, dataclasses.replace(index, **of_index)),
+    )
+
+
+def test_message_names_what_is_saved() -> None:
+    (finding,) = _found(a_collection("users"))
+    # 21 bytes of each document, and what the index on `_id` takes that nobody needs.
+    assert finding.message == (
+        "user_id could be the _id: in the collection that would save 4.1 kB, 2.1 kB of documents and 2 kB of an index."
+    )
+    assert finding.observed == 100 * 21 + 2000
+    assert 'db.getCollection("users").aggregate([{ $set: { _id: "$user_id" } }, { $unset: "user_id" }' in finding.fix
+    evidence = {e.label: e.value for e in finding.evidence}
+    assert evidence["times the indexes were used"] == "_id_ 0 and user_id_1 9"
+
+
+@pytest.mark.parametrize(
+    ("value", "before", "after"),
+    [
+        (1, 35, 14),
+        (bson.Int64(1), 39, 18),
+        (bson.ObjectId(), 43, 22),
+        ("x" * 8, 44, 23),
+        ("0" * 24, 60, 39),
+        (str(uuid.UUID(int=1)), 72, 51),
+    ],
+)
+def test_document_shrinks_by_as_much_as_bson_says(value: Any, before: int, after: int) -> None:
+    assert len(bson.encode({"_id": bson.ObjectId(), "user_id": value})) == before
+    assert len(bson.encode({"_id": value})) == after
+    (finding,) = _found(a_collection("users"))
+    (saved,) = {(finding.observed or 0) - 2000}
+    assert saved == 100 * (before - after)
+
+
+def test_compressed_documents_save_less() -> None:
+    (finding,) = _found(a_collection("users", data=1750))
+    assert finding.observed == 100 * 21 / 2 + 2000
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"key": "email"},
+        {"key": "paid"},
+        {"types": ("int", "string")},
+        {"types": ("array",)},
+        {"null_ratio": a_ratio(0.01)},
+        {"unique": False},
+        {"partial": True},
+        {"kind": "hashed"},
+        {"columns": ("user_id", "day")},
+    ],
+)
+def test_silence_when_it_could_not_be_the_id(changes: dict[str, Any]) -> None:
+    assert _found(_with(**changes)) == ()
+
+
+@pytest.mark.parametrize("key", ["user_id", "userId", "uid", "account.key", "sessionid", "guid"])
+def test_finding_when_it_is_called_like_an_id(key: str) -> None:
+    (finding,) = _found(_with(key=key))
+    assert finding.guilty == key
+
+
+def test_silence_when_the_id_is_not_made_by_the_driver() -> None:
+    users = a_collection("users")
+    own = (a_field("_id", types=("int",)), users.fields[1])
+    assert _found(dataclasses.replace(users, fields=own)) == ()
+
+
+def test_information_when_little_is_saved_or_the_id_is_asked_for() -> None:
+    assert _found(a_collection("users"))[0].severity is Severity.WARN
+    assert _found(a_collection("users"), min_saved_bytes=4101)[0].severity is Severity.INFO
+    users = a_collection("users")
+    own, other = users.indexes or ()
+    asked = dataclasses.replace(users, indexes=(dataclasses.replace(own, scans=3), other))
+    assert _found(asked)[0].severity is Severity.INFO
+
+
+def test_one_finding_for_a_family() -> None:
+    names = sorted(days(20))
+    members = [a_collection(name, data=3500 if i % 10 == 0 or i == 19 else None) for i, name in enumerate(names)]
+    (finding,) = _found(*members)
+    assert finding.subject == Subject("main", "visits_{day}", "user_id")
+    assert finding.observed == 20 * 4100
+    assert "in 20 collections named visits_{day}" in finding.message
+
+
+def test_silence_when_indexes_were_not_measured() -> None:
+    users = dataclasses.replace(a_collection("users"), indexes=None)
+    assert judge(rule, a_profile(users, engine="mongodb")).outcome is Outcome.PASS

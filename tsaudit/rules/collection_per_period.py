@@ -1,0 +1,127 @@
+"""DOC001."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+from tsaudit.collection_families import CollectionFamily, collection_families
+from tsaudit.finding import Evidence, Finding, Severity, Subject
+from tsaudit.phrases import listed, many, number, size
+from tsaudit.rule import Case, Threshold, rule
+
+_COUNT_BYTES: Final = 110
+"""What a document of a counts collection takes, with its index entry: period, number, first and last id."""
+_PER_YEAR: Final = {"hour": 8766, "day": 365, "week": 52, "month": 12, "quarter": 4, "year": 1}
+
+
+@rule(
+    code="DOC001",
+    title="Each period has a collection of its own",
+    severity=Severity.WARN,
+    guidelines=("H1",),
+    requires={"documents", "row_estimate", "storage"},
+    uses={"indexes"},
+    thresholds=(
+        Threshold("min_collections", 12, "collections", "house judgement: a year of months; fewer are information"),
+        Threshold(
+            "max_files",
+            10_000,
+            "collections and indexes",
+            "MongoDB's own advice for a replica set: "
+            "https://www.mongodb.com/developer/products/mongodb/schema-design-anti-pattern-massive-number-collections/",
+        ),
+    ),
+    fixes={
+        "mongodb": (
+            "Keep all periods in one collection, with a field that says which one a document is of, and an index that "
+            "begins with it; what may go after a time goes by itself with a TTL index:\n"
+            "db.getCollection({one:q}).createIndex({{ period: 1 }})\n"
+            "db.getCollection({one:q}).createIndex({{ period: 1 }}, {{ expireAfterSeconds: {keep_s} }})  // or this\n"
+            "Measurements with a time belong into a time series collection. If closed periods are only ever counted, "
+            "keep one small document with the count of each, and drop them: closed-period-kept has the script."
+        ),
+    },
+)
+def collection_per_period(case: Case) -> Iterator[Finding]:
+    """Collections that are made anew for each hour, day, week or month, told by their names.
+
+    Names count only when several differ in nothing but the period, and fill most of the time from the first to the
+    last; `order_201210` alone is no period. Families of the same thing by day, week and month are told together. The
+    finding is critical when all collections and indexes of the server come to more than `max_files`.
+
+    ## Why it matters
+
+    Each collection, and each of its indexes, is a file: they cost memory, open files, time at start and at every
+    checkpoint, whether anybody reads them or not. A question about several periods has to ask as many collections.
+
+    ## Example
+
+    `users_2012_10_03`, `users_2012w40` and `users_2012_10` hold who was there on a day, in a week and in a month:
+    after two years there are more than 800 of them, though all that is asked is how many users there were.
+
+    ## Fix
+
+    One collection with the period as a field. Or, where only numbers are asked of the past, one collection of counts.
+
+    ## References
+
+    - Too many collections: https://www.mongodb.com/docs/manual/data-modeling/design-antipatterns/reduce-collections/
+    - TTL indexes: https://www.mongodb.com/docs/manual/core/index-ttl/
+    - Time series collections: https://www.mongodb.com/docs/manual/core/timeseries-collections/
+    """
+    families = collection_families(case.profile)
+    files = sum(1 + len(m.indexes or ()) for m in case.measurements)
+    for family in families:
+        beside = [f for f in families if (f.database, f.stem) == (family.database, family.stem) and f is not family]
+        yield _finding(case, family, beside, files)
+
+
+def _finding(case: Case, family: CollectionFamily, beside: Sequence[CollectionFamily], files: int) -> Finding:
+    count = len(family.members)
+    severity = Severity.WARN if count >= case.limit("min_collections").value else Severity.INFO
+    limit = case.limit("max_files") if files >= case.limit("max_files").value else case.limit("min_collections")
+    return Finding(
+        subject=Subject(family.database, family.template),
+        severity=Severity.CRITICAL if limit.name.endswith("max_files") else severity,
+        message=(
+            f"{many(count, 'collection')} named {family.template} hold {many(family.documents, 'document')} in "
+            f"{size(family.data_bytes)}, and {size(family.index_bytes)} of indexes."
+        ),
+        fix=case.fix(one=family.stem or "all_periods", keep_s=round(timedelta(days=400).total_seconds())),
+        observed=float(count),
+        limit=limit,
+        unit="collections",
+        samples=tuple(member.name for member in (family.members[0], family.members[-1])),
+        evidence=(
+            Evidence(
+                "periods", f"{_day(family.members[0].start)} to {_day(family.members[-1].start)}, each {family.unit}"
+            ),
+            Evidence("bytes of documents and indexes", f"{size(family.data_bytes + family.index_bytes)}, {family.how}"),
+            Evidence("a collection of counts instead would free", size(_freed(case, family))),
+            Evidence("new files a year", number(_PER_YEAR[family.unit] * (1 + _indexes(family)))),
+            *_same_thing(beside),
+        ),
+        facts=("documents", "row_estimate", "storage", "indexes"),
+    )
+
+
+def _day(time: datetime) -> str:
+    return f"{time:%Y-%m-%d}"
+
+
+def _indexes(family: CollectionFamily) -> int:
+    return max((len(m.indexes or ()) for m in family.measured), default=1)
+
+
+def _freed(case: Case, family: CollectionFamily) -> float:
+    """By the periods that are over."""
+    over = [member for member in family.members if member.end <= case.profile.window.end]
+    return max(0.0, sum(member.bytes for member in over) - _COUNT_BYTES * len(over))
+
+
+def _same_thing(beside: Sequence[CollectionFamily]) -> Iterator[Evidence]:
+    if beside:
+        kept = [f"{f.template} ({number(len(f.members))})" for f in beside]
+        yield Evidence("seems to hold the same by other periods", listed(kept))
