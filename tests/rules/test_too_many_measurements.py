@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 from tests.builders import a_measurement, a_profile
 from tests.rules.cases import Case, dataset, judge, table
 from tsaudit.finding import Outcome, Severity, Subject
+from tsaudit.profile import Database, Profile, Selection
 from tsaudit.rules.too_many_measurements import too_many_measurements as rule
 
 ONE = [{"host": "a"}]
@@ -42,6 +44,45 @@ def test_critical_when_the_limit_of_the_product_is_near() -> None:
     assert finding.message.startswith("450 measurements, 90 % of the 500 that the product allows")
     fewer = a_profile(*tables[:449], engine="influxdb3", server_version="Cloud Serverless")
     assert not [f for f in judge(rule, fewer).findings if not f.subject.measurement]
+
+
+def _names(count: int) -> list[str]:
+    """Without a family among them."""
+    return ["t" + "".join(letters) for letters in itertools.product("abcdefghij", repeat=4)][:count]
+
+
+def _core(*counts: int, **changes: Any) -> Profile:
+    """A server with a database for each of the counts, and so many tables in it."""
+    tables = [a_measurement(name, database=f"db{i}") for i, count in enumerate(counts) for name in _names(count)]
+    databases = tuple(Database(f"db{i}") for i in range(len(counts)))
+    made = {"engine": "influxdb3", "server_version": "Core 3.4.0", "databases": databases}
+    return a_profile(*tables, **made | changes)
+
+
+def test_tables_of_all_databases_count_where_the_product_counts_them() -> None:
+    (finding,) = judge(rule, _core(900, 899, 1)).findings
+    assert (finding.subject, finding.severity) == (Subject(), Severity.CRITICAL)
+    assert finding.message == "1,800 measurements in 3 databases, 90 % of the 2,000 that the product allows in all."
+    assert [(e.label, e.value) for e in finding.evidence][:2] == [
+        ("in db0", "900 measurements"),
+        ("in db1", "899 measurements"),
+    ]
+    assert judge(rule, _core(900, 899)).outcome is Outcome.PASS
+    assert judge(rule, _core(900, 900, server_version="Enterprise 3.4.0")).outcome is Outcome.PASS
+    assert judge(rule, _core(900, 900, server_version="Cloud Dedicated"), {"engine_measurements": 1001}).findings == ()
+
+
+def test_at_least_so_many_where_only_some_are_audited() -> None:
+    (finding,) = judge(rule, _core(950, 950, selection=Selection(databases=("db0", "db1")))).findings
+    assert finding.message.startswith("At least 1,900 measurements in 2 databases")
+
+
+def test_all_databases_that_the_product_allows_are_information() -> None:
+    (finding,) = judge(rule, _core(1, 1, 1, 1, 1)).findings
+    assert (finding.subject, finding.severity) == (Subject(), Severity.INFO)
+    assert finding.message == "5 databases, all that the product allows: the next one will be refused."
+    assert judge(rule, _core(1, 1, 1, 1)).outcome is Outcome.PASS
+    assert [f.severity for f in judge(rule, _core(400, 400, 400, 400, 400)).findings] == [Severity.CRITICAL]
 
 
 def test_family_when_names_hold_dates() -> None:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tsaudit.finding import Evidence, Finding, Limit, Severity, Subject
-from tsaudit.phrases import listed, number, percent
+from tsaudit.phrases import listed, many, number, percent
+from tsaudit.profile import Selection
 from tsaudit.rule import Case, Threshold, rule
 
 if TYPE_CHECKING:
     from tsaudit.analysis.shapes import NameFamily
 
+_NO_FAMILY = "Look for things that should be rows of one measurement, and drop what is no longer written."
 _INFLUXDB3 = "https://docs.influxdata.com/influxdb3"
 
 
@@ -29,10 +32,28 @@ _INFLUXDB3 = "https://docs.influxdata.com/influxdb3"
             "measurements",
             "house judgement: 0 stands for an engine that documents no limit",
             {
-                "influxdb3 Core": (2_000, f"{_INFLUXDB3}/core/admin/databases/#table-limit"),
-                "influxdb3 Enterprise": (10_000, f"{_INFLUXDB3}/enterprise/admin/databases/#table-limit"),
                 "influxdb3 Cloud Serverless": (500, f"{_INFLUXDB3}/cloud-serverless/admin/billing/limits/"),
                 "influxdb3 Cloud Dedicated": (500, f"{_INFLUXDB3}/cloud-dedicated/admin/databases/#table-limit"),
+            },
+        ),
+        Threshold(
+            "server_measurements",
+            0,
+            "measurements",
+            "house judgement: 0 stands for an engine that documents no limit",
+            {
+                "influxdb3 Core": (2_000, f"{_INFLUXDB3}/core/admin/databases/#table-limit"),
+                "influxdb3 Enterprise": (10_000, f"{_INFLUXDB3}/enterprise/admin/databases/#table-limit"),
+            },
+        ),
+        Threshold(
+            "server_databases",
+            0,
+            "databases",
+            "house judgement: 0 stands for an engine that documents no limit",
+            {
+                "influxdb3 Core": (5, f"{_INFLUXDB3}/core/admin/databases/#database-limit"),
+                "influxdb3 Enterprise": (100, f"{_INFLUXDB3}/enterprise/admin/databases/#database-limit"),
             },
         ),
         Threshold("critical_ratio", 0.9, "share of the engine's limit", "house judgement: the next release may fail"),
@@ -58,8 +79,10 @@ _INFLUXDB3 = "https://docs.influxdata.com/influxdb3"
 def too_many_measurements(case: Case) -> Iterator[Finding]:
     """Databases with more than `max_measurements` measurements or tables, and families of more than `max_family` names.
 
-    Critical near the number of tables that the product allows, `engine_measurements`, where it has such a limit.
-    InfluxDB 3 Core and Enterprise count the tables of all databases together, of which tsaudit sees those it audits.
+    Critical near the number of tables that the product allows: in one database, `engine_measurements`, or in all
+    together, `server_measurements`, as InfluxDB 3 Core and Enterprise count them. Where only some databases or
+    measurements are audited, there are at least as many as are seen. That there are all the databases that the product
+    allows, `server_databases`, is information.
 
     A family are names that differ only in data, such as `cpu_server_1`, `cpu_server_2` or `events_2024_01`.
 
@@ -84,14 +107,64 @@ def too_many_measurements(case: Case) -> Iterator[Finding]:
     """
     from tsaudit.analysis import shapes
 
-    for database in case.profile.databases:
-        names = [m.name for m in case.measurements if m.database == database.name]
-        families = sorted(shapes.name_families(names), key=lambda f: -len(f.members))
-        if limit := _exceeded(case, len(names)):
-            yield _whole(case, database.name, len(names), families, limit)
-        for family in families:
+    names = {d.name: [m.name for m in case.measurements if m.database == d.name] for d in case.profile.databases}
+    families = {
+        database: sorted(shapes.name_families(inside), key=lambda f: -len(f.members))
+        for database, inside in names.items()
+    }
+    yield from _server(case, {database: len(inside) for database, inside in names.items()}, families)
+    for database, inside in names.items():
+        if limit := _exceeded(case, len(inside)):
+            yield _whole(case, database, len(inside), families[database], limit)
+        for family in families[database]:
             if len(family.members) > case.limit("max_family").value:
-                yield _family(case, database.name, family, len(names))
+                yield _family(case, database, family, len(inside))
+
+
+def _server(case: Case, counts: dict[str, int], families: dict[str, list[NameFamily]]) -> Iterator[Finding]:
+    """What the product counts over all databases. One finding at most: of two on one subject only one would be kept."""
+    tables, databases = case.limit("server_measurements"), case.limit("server_databases")
+    names = sum(counts.values())
+    if tables.value and names >= tables.value * case.limit("critical_ratio").value:
+        largest = max(itertools.chain(*families.values()), key=_size, default=None)
+        yield Finding(
+            subject=Subject(),
+            severity=Severity.CRITICAL,
+            message=f"{_at_least(case)}{number(names)} measurements in {many(len(counts), 'database')}, "
+            f"{percent(names / tables.value)} of the {number(tables.value)} that the product allows in all.",
+            fix=_fix(case, largest) if largest else _NO_FAMILY,
+            observed=names,
+            limit=tables,
+            unit="measurements",
+            evidence=tuple(
+                Evidence(f"in {database}", many(count, "measurement"))
+                for database, count in sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:10]
+            ),
+            facts=("measurements",),
+        )
+    elif databases.value and len(counts) >= databases.value:
+        yield Finding(
+            subject=Subject(),
+            severity=Severity.INFO,
+            message=f"{_at_least(case)}{many(len(counts), 'database')}, all that the product allows: "
+            "the next one will be refused.",
+            fix="Keep together what needs no retention and no rights of its own; delete databases that nobody uses.",
+            observed=len(counts),
+            limit=databases,
+            unit="databases",
+            evidence=(Evidence("databases", listed(list(counts))),),
+            facts=("databases", "measurements"),
+        )
+
+
+def _size(family: NameFamily) -> int:
+    return len(family.members)
+
+
+def _at_least(case: Case) -> str:
+    """What to say before a number that would be higher if everything on the server were audited."""
+    chosen = case.profile.selection
+    return "" if chosen == Selection() else "At least "
 
 
 def _exceeded(case: Case, names: int) -> Limit | None:
@@ -111,9 +184,7 @@ def _whole(case: Case, database: str, names: int, families: list[NameFamily], li
         severity=Severity.CRITICAL if near else Severity.WARN,
         message=f"{number(names)} measurements, {reached if near else f'more than {number(limit.value)}'}"
         + (f"; {number(in_families)} of them have names that differ only in data." if in_families else "."),
-        fix=_fix(case, families[0])
-        if families
-        else "Look for things that should be rows of one measurement, and drop what is no longer written.",
+        fix=_fix(case, families[0]) if families else _NO_FAMILY,
         observed=names,
         limit=limit,
         unit="measurements",
