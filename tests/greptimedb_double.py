@@ -171,7 +171,9 @@ class GreptimeDB:
             plan = str(frame.optimized_logical_plan().display_indent())
             if self._folds(plan):
                 # The scan says that no column has a null, which is then not looked at any more.
-                frame = self._context.sql_with_options(_FOLDED.sub("count(*)", text), _READS)
+                number = itertools.count(1)
+                folded = _FOLDED.sub(lambda _: f"count(*) + {(n := next(number))} - {n}", text)
+                frame = self._context.sql_with_options(folded, _READS)
             self._count_files(plan)
             stream = frame.execute_stream()
         except MysqlError:
@@ -381,9 +383,9 @@ def _merged(table: Stored, written: pa.Table) -> pa.Table:
     place = {name: i for i, name in enumerate(written.column_names)}
     fields = [i for name, i in place.items() if name not in identity]
     keep_values = table.options.get("merge_mode") == "last_non_null"
-    plain = written.set_column(
-        place[table.time], table.time, written.column(table.time).cast(pa.int64())
-    )  # Python knows no nanoseconds
+    # Python knows neither nanoseconds nor all years.
+    kinds = [pa.int64() if pa.types.is_timestamp(f.type) else f.type for f in written.schema]
+    plain = pa.table([c.cast(k) for c, k in zip(written.columns, kinds, strict=True)], names=written.column_names)
     rows: dict[tuple[Any, ...], list[Any]] = {}
     for values in _tuples(plain.columns, len(plain)):
         key = tuple(values[place[name]] for name in identity)

@@ -155,6 +155,15 @@ def test_time_in_texts_and_implausible_values(values: list[object], expected: Ti
     assert (found.kind if found else None) is expected
 
 
+def test_time_that_the_engine_names() -> None:
+    columns = [Column("time", "timestamp(3)", role=Role.FIELD), Column("seen", "timestamp(3)", role=Role.TIME)]
+    assert time_column(columns, {}) == TimeColumn("seen", TimeKind.TIMESTAMP)
+    other = time_column(columns, {}, Columns(time="time"))
+    assert other == TimeColumn("time", TimeKind.TIMESTAMP)
+    roles = {a.column.name: a.role for a in assign(columns, other, {}, chosen=Columns(time="time"))}
+    assert roles == {"time": Role.TIME, "seen": Role.FIELD}
+
+
 def test_time_is_configured() -> None:
     columns = [Column("time", "TIMESTAMP"), Column("seen", "BIGINT")]
     chosen = Columns(time="seen")

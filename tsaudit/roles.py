@@ -106,9 +106,9 @@ def time_column(
 ) -> TimeColumn | None:
     """The column that says when; None when no column does.
 
-    `values` holds some values of the columns that `time_candidates` names. The configuration comes first; then
-    columns of a time type, those named like time and members of the key before others; then numbers and texts that
-    are named like time and hold plausible instants.
+    `values` holds some values of the columns that `time_candidates` names. The configuration comes first; then what the
+    engine says; then columns of a time type, those named like time and members of the key before others; then numbers
+    and texts that are named like time and hold plausible instants.
     """
     said = next((c for c in columns if c.role is Role.TIME and _native(c)), None)
     if said is not None and (chosen is None or chosen.time in (None, said.name)):
@@ -193,7 +193,8 @@ def _by_configuration(column: Column, chosen: Columns | None) -> tuple[Role, str
 
 
 def _by_engine(column: Column) -> tuple[Role, str] | None:
-    return None if column.role is None else (column.role, f"the engine keeps it as a {column.role}")
+    # A column that the engine takes for the time, and the configuration does not, is one like others.
+    return None if column.role in (None, Role.TIME) else (column.role, f"the engine keeps it as a {column.role}")
 
 
 def _key_members(columns: Sequence[Column], time: str | None) -> frozenset[str]:

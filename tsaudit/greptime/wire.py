@@ -11,6 +11,7 @@ from typing import Any, Final
 import pymysql.converters
 import sqlalchemy as sa
 from pymysql.constants import CR, ER, FIELD_TYPE
+from pymysql.cursors import SSCursor
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.pool import NullPool
 
@@ -41,6 +42,17 @@ _TOO_MANY_FILES: Final = "Too many files to read"
 """https://docs.greptime.com/faq-and-others/faq/"""
 
 Values = Sequence[Any]
+
+
+class _Cursor(SSCursor):  # type: ignore[misc]  # PyMySQL has no types
+    """Rows as they come; closing it reads the rest of an answer only where there is still a connection to read from."""
+
+    def close(self) -> None:
+        if self._result is not None and self.connection is not None and not self.connection.open:
+            self._result.unbuffered_active = False
+        super().close()
+
+    __del__ = close
 
 
 @dataclass(slots=True)
@@ -89,7 +101,11 @@ class Wire:
     @classmethod
     def to(cls, url: sa.URL, connect_timeout_s: float) -> Wire:
         """A way to the server, not yet tried."""
-        arguments = {"connect_timeout": max(1, math.ceil(connect_timeout_s)), "conv": _CONVERSIONS}
+        arguments = {
+            "connect_timeout": max(1, math.ceil(connect_timeout_s)),
+            "conv": _CONVERSIONS,
+            "cursorclass": _Cursor,
+        }
         engine = sa.create_engine(url, poolclass=NullPool, isolation_level="AUTOCOMMIT", connect_args=arguments)
         return cls(_Server(engine))
 
@@ -109,9 +125,8 @@ class Wire:
         whole = False
         try:
             connection = self._open(deadline)
-            result = connection.exec_driver_sql(
-                statement, execution_options={"no_parameters": True, "stream_results": True}
-            )
+            # Without parameters a percent sign is one.
+            result = connection.exec_driver_sql(statement, execution_options={"no_parameters": True})
             names = tuple(result.keys())
             while not whole:
                 rows = result.fetchmany(BLOCK_ROWS)
@@ -155,16 +170,10 @@ class Wire:
     def _hang_up(self) -> None:
         """Give the connection up: the rest of an answer cannot be skipped, and KILL is not for those who only read."""
         connection, self._connection = self._connection, None
-        if connection is None:
-            return
-        if not connection.invalidated:
-            raw: Any = connection.connection.driver_connection
-            if raw._result is not None:
-                # Otherwise closing the cursor would read the answer to its end.
-                raw._result.unbuffered_active = False
-                raw._result = None
-            connection.invalidate()
-        connection.close()
+        if connection is not None:
+            if not connection.invalidated:
+                connection.invalidate()
+            connection.close()
 
 
 def server_version(wire: Wire, place: str, timeout_s: float) -> str:
@@ -186,7 +195,7 @@ def _refused(error: DBAPIError, timeout_s: float, deadline: float) -> FactError:
     code, text = _words(error)
     if code in _LOST:
         if time.monotonic() >= deadline:
-            return FactError(Reason.TIMED_OUT, f"given up after {timeout_s:g} s")
+            return FactError(Reason.TIMED_OUT, f"given up after {max(timeout_s, 0):.3g} s")
         return FactError(Reason.UNREACHABLE, text)
     if code in _DENIED:
         return FactError(Reason.DENIED, text)
