@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -49,6 +49,7 @@ _MOST_TOLD: Final = 50
 """Joint dependencies, and near ones, that are told of one measurement."""
 
 _Codes = npt.NDArray[Any]
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,8 +227,8 @@ class TagSetCounter:
             yield Bucketing(curve[0].tag, count, self._at_most(left, seen_once))
 
     def _table(self) -> SeriesTable:
-        columns = self._columns.values()
-        return SeriesTable([c.codes for c in columns], [c.levels for c in columns], self._rows, self._rows)
+        codes = _in_threads(lambda name: self._columns[name].codes, self._columns)
+        return SeriesTable(codes, [c.levels for c in self._columns.values()], self._rows, self._rows)
 
     def _number(self) -> None:
         """Hands the tag sets that wait to the columns."""
@@ -246,9 +247,7 @@ class TagSetCounter:
                 [_texts(column, batch.num_rows) for column, batch in zip(pieces, waiting, strict=True)]
             )
 
-        # Arrow and numpy let go of the interpreter while they look up and sort.
-        with ThreadPoolExecutor(_THREADS) as threads:
-            list(threads.map(hand_over, self._columns))
+        _in_threads(hand_over, self._columns)
         self._numbered_rows = self._rows
 
     def _compact(self) -> None:
@@ -257,7 +256,8 @@ class TagSetCounter:
             self._number()
         if self._distinct_rows == self._rows:
             return
-        if not any(column.levels == self._rows for column in self._columns.values()):
+        levels = _in_threads(lambda name: self._columns[name].levels, self._columns)
+        if self._rows not in levels:
             first = self._table().first_rows()
             if len(first) < self._rows:
                 self._keep(first)
@@ -282,6 +282,12 @@ class TagSetCounter:
         for column in self._columns.values():
             column.keep(rows)
         self._rows = self._numbered_rows = len(rows)
+
+
+def _in_threads(found_of: Callable[[str], Found], names: Iterable[str]) -> list[Found]:
+    # Arrow and numpy let go of the interpreter while they look up, sort and copy.
+    with ThreadPoolExecutor(_THREADS) as threads:
+        return list(threads.map(found_of, names))
 
 
 def _texts(column: pa.Array | None, rows: int) -> pa.StringArray:

@@ -53,9 +53,12 @@ def _hashes(values: pa.StringArray) -> npt.NDArray[np.uint64]:
     words = np.ndarray(len(text) - _WORD + 1, "<u8", text, strides=(1,))
     starts, lengths = bounds[:-1] - bounds[0], np.diff(bounds)
     found = lengths.astype(np.uint64) * _MULTIPLIER
-    shortest, longest = lengths.min(initial=0), lengths.max(initial=0)
+    longest = lengths.max(initial=0)
+    shortest = lengths.min(initial=longest)
     for at in range(0, longest, _WORD):
-        if at + _WORD <= shortest:
+        if shortest == longest:
+            found = _joined(found, words[at::longest][: len(values)] & _LOW_BYTES[min(longest - at, _WORD)])
+        elif at + _WORD <= shortest:
             found = _joined(found, words[starts + at])
         else:
             longer = np.flatnonzero(lengths > at)

@@ -1,0 +1,77 @@
+"""Texts in several arrays, taken for one long array without being copied into one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+_AT_ONCE: Final = 1 << 15
+"""Texts compared together: few enough to stay in the fast memory of a processor."""
+
+Texts = list[pa.StringArray]
+
+
+def length(pieces: Texts) -> int:
+    """How many texts there are."""
+    return sum(map(len, pieces))
+
+
+def joined(pieces: Texts) -> pa.StringArray:
+    """A copy in one array, whatever the number of pieces."""
+    return pa.concat_arrays([pa.array([], pa.string()), *pieces])
+
+
+def chosen(pieces: Texts, mask: npt.NDArray[np.bool_]) -> Texts:
+    """The texts for which the mask of all of them holds."""
+    return [piece.filter(pa.array(mask[part])) for piece, part in with_parts(pieces) if mask[part].any()]
+
+
+def taken(pieces: Texts, positions: npt.NDArray[np.int64]) -> pa.StringArray:
+    """The texts at these positions, which are ascending."""
+    found = []
+    for piece, part in with_parts(pieces):
+        first, end = np.searchsorted(positions, (part.start, part.stop))
+        if first < end:
+            found.append(piece.take(pa.array(positions[first:end] - part.start)))
+    return joined(found)
+
+
+def are_same(pieces: Texts, values: pa.StringArray, positions: npt.NDArray[Any]) -> bool:
+    """Whether each text is the same as the value at its position; none is null."""
+    known = _bytes_of_each(values)
+    for piece, part in with_parts(pieces):
+        texts, at = _bytes_of_each(piece), positions[part]
+        if known is None or texts is None or known.shape[1] != texts.shape[1]:
+            same = pc.equal(piece, values.take(pa.array(at))).false_count == 0
+        else:
+            some = (slice(start, start + _AT_ONCE) for start in range(0, len(texts), _AT_ONCE))
+            same = all(np.array_equal(known.take(at[s], axis=0), texts[s]) for s in some)
+        if not same:
+            return False
+    return True
+
+
+def with_parts(pieces: Texts) -> Iterator[tuple[pa.StringArray, slice]]:
+    """Each piece, and where it lies among all texts."""
+    at = 0
+    for piece in pieces:
+        yield piece, slice(at, at + len(piece))
+        at += len(piece)
+
+
+def _bytes_of_each(texts: pa.StringArray) -> npt.NDArray[np.uint8] | None:
+    """A row of bytes per text where all are as long, but not empty; None where not.
+
+    Ids and numbered names often are, and rows of one width are compared four times as fast.
+    """
+    _, offsets, data = texts.buffers()
+    bounds = np.frombuffer(offsets, np.int32)[texts.offset : texts.offset + len(texts) + 1]
+    lengths = np.diff(bounds)
+    if not len(texts) or lengths.min() != lengths.max() or not lengths[0]:
+        return None
+    return np.frombuffer(data, np.uint8)[bounds[0] : bounds[-1]].reshape(len(texts), -1)
