@@ -89,8 +89,7 @@ class GreptimeDB:
         """How long a SELECT takes before its first row."""
         self.statements: list[str] = []
         """Those that were sent, oldest first."""
-        name = "GreptimeDB" if self.version.number >= (1, 0) else "greptimedb"
-        self.greeting = f"8.4.2-{name}-{version}"
+        self.greeting = "8.4.2"
         self._context = _context()
         self._tables: dict[tuple[str, str], Stored] = {}
         self._scans: dict[str, tuple[Stored, frozenset[int]]] = {}
@@ -136,7 +135,7 @@ class GreptimeDB:
         if _SWALLOWED.match(text):
             return Answer()
         if text.upper() in ("SELECT VERSION()", "SELECT DATABASE()"):
-            return _one(text[7:].lower(), self.greeting if "V" in text.upper() else session.database)
+            return _one(text[7:].lower(), self._long_version() if "V" in text.upper() else session.database)
         if _WRITES.match(text):
             if session.user != ADMIN[0]:
                 raise MysqlError(1045, "(PermissionDenied): User is not authorized to perform this action", "28000")
@@ -149,6 +148,10 @@ class GreptimeDB:
         if text.upper().startswith(("SELECT", "WITH")):
             return self._select(text, session)
         raise MysqlError(1064, f"(InvalidSyntax): Invalid SQL, error: {text[:40]}", "42000")
+
+    def _long_version(self) -> str:
+        product = "GreptimeDB" if self.version.number >= (1, 0) else "greptimedb"
+        return f"{self.greeting}-{product}-{self.version.text}"
 
     # --- Reading -------------------------------------------------------------------------------------------------
 

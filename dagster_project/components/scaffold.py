@@ -38,7 +38,7 @@ _URLS: Final = {
     "influxdb1": "http://localhost:8086",
     "influxdb2": "http://localhost:8086?org=acme",
     "influxdb3": "http://localhost:8181",
-    "greptimedb": "mysql+pymysql://localhost:4002/{name}",
+    "greptimedb": "mysql+pymysql://localhost:4002",
     "mongodb": "mongodb://localhost:27017",
 }
 

@@ -21,10 +21,11 @@ from tsaudit.config_file import advice, load
 
 @pytest.fixture(autouse=True)
 def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The current folder, on a machine without an InfluxDB."""
+    """The current folder, on a machine without a server."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("TSAUDIT_CONFIG", raising=False)
     monkeypatch.setattr(module, "_LOCAL_INFLUXDB", "http://127.0.0.1:1")
+    monkeypatch.setattr(module, "_LOCAL_GREPTIMEDB", "http://127.0.0.1:1")
     return tmp_path
 
 
@@ -92,6 +93,34 @@ def test_init_when_an_influxdb_runs_here(influxdb: str) -> None:
 def test_init_when_the_influxdb_is_of_another_family(influxdb: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Ping, "version", "v3.0.1")
     assert "nothing to audit was found here" in init().stdout
+
+
+class Status(BaseHTTPRequestHandler):
+    """What a GreptimeDB answers to /status."""
+
+    body = b'{"commit":"4bb9ceb","branch":"main","rustc_version":"1.92","hostname":"h","version":"1.1.4"}'
+
+    def do_GET(self) -> None:
+        self.send_response(200 if self.path == "/status" else 404)
+        self.end_headers()
+        self.wfile.write(self.body)
+
+    def log_message(self, *_: object) -> None:
+        """Stay quiet."""
+
+
+def test_init_when_a_greptimedb_runs_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    server = HTTPServer(("127.0.0.1", 0), Status)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    monkeypatch.setattr(module, "_LOCAL_GREPTIMEDB", f"http://127.0.0.1:{server.server_port}")
+    assert init().exit_code == Exit.OK
+    (target,) = written().targets
+    assert (target.name, target.engine) == ("greptimedb", "greptimedb")
+    assert target.url.get_secret_value() == "mysql+pymysql://127.0.0.1:4002"
+    monkeypatch.setattr(Status, "body", b'{"version": "of something else"}')
+    assert "nothing to audit was found here" in init("--force").stdout
+    server.shutdown()
+    server.server_close()
 
 
 def test_init_when_an_influxdb_2_runs_here_asks_for_a_token(influxdb: str, monkeypatch: pytest.MonkeyPatch) -> None:

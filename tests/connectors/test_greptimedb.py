@@ -459,7 +459,7 @@ def test_errors(code: int, message: str, reason: Reason) -> None:
 
 
 class _Refusing:
-    greeting = "8.4.2-GreptimeDB-1.1.4"
+    greeting = "8.4.2"
 
     def __init__(self, code: int, message: str) -> None:
         self._error = MysqlError(code, message)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -18,6 +18,8 @@ from tsaudit.terminal import printable
 
 _BY_TOKEN: Final = frozenset({"influxdb2", "influxdb3"})
 _LOCAL_INFLUXDB: Final = "http://127.0.0.1:8086"
+_LOCAL_GREPTIMEDB: Final = "http://127.0.0.1:4000"
+"""Its own interface; audits go through that of MySQL, two ports on."""
 _MAGIC: Final = {"sqlite": (0, b"SQLite format 3\0"), "duckdb": (8, b"DUCK")}
 """Engine to (position, bytes) by which its files are known, whatever they are called."""
 _LARGEST_FOLDER: Final = 1000
@@ -45,8 +47,8 @@ class Found:
 def init(engine: str | None, url: str | None, name: str | None, config: str | None, force: bool) -> None:
     """Write a commented tsaudit.yaml.
 
-    Without options it looks for DuckDB and SQLite files in this folder and for an InfluxDB on this machine;
-    where it finds none, it writes examples to fill in.
+    Without options it looks for DuckDB and SQLite files in this folder and for an InfluxDB or a GreptimeDB on this
+    machine; where it finds none, it writes examples to fill in.
     """
     if bool(engine) != bool(url):
         raise click.UsageError("`--engine` and `--url` go together")
@@ -55,7 +57,9 @@ def init(engine: str | None, url: str | None, name: str | None, config: str | No
     file = Path(config or os.environ.get("TSAUDIT_CONFIG") or "tsaudit.yaml")
     if file.exists() and not force:
         raise click.UsageError(f"{printable(str(file))} is already there; `--force` overwrites it")
-    found = [_given(engine, url, name)] if engine and url else _unique([*_files(file.parent), *_influxdb()])
+    found = (
+        [_given(engine, url, name)] if engine and url else _unique([*_files(file.parent), *_influxdb(), *_greptimedb()])
+    )
     try:
         file.write_text(_text(found), encoding="utf-8")
     except OSError as error:
@@ -114,6 +118,10 @@ def _name(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-._")[:100] or "database"
 
 
+def _here(folder: Path) -> list[Found]:
+    return [*_files(folder), *_influxdb(), *_greptimedb()]
+
+
 def _files(folder: Path) -> Iterator[Found]:
     """Database files in the folder, by their first bytes."""
     try:
@@ -135,19 +143,31 @@ def _files(folder: Path) -> Iterator[Found]:
 
 def _influxdb() -> Iterator[Found]:
     """An InfluxDB 1.x or 2.x on this machine."""
+    version = (_answer(f"{_LOCAL_INFLUXDB}/ping") or ({}, ""))[0].get("X-Influxdb-Version", "")
+    if version.lstrip("v").startswith("1."):
+        yield Found("influxdb", "influxdb1", _LOCAL_INFLUXDB)
+    elif version.lstrip("v").startswith("2."):
+        yield _with_token("influxdb", "influxdb2", _LOCAL_INFLUXDB)
+
+
+def _greptimedb() -> Iterator[Found]:
+    """A GreptimeDB on this machine, by what it says of how it was built."""
+    _, body = _answer(f"{_LOCAL_GREPTIMEDB}/status") or ({}, "")
+    if '"rustc_version"' in body and '"version"' in body:
+        yield Found("greptimedb", "greptimedb", "mysql+pymysql://127.0.0.1:4002")
+
+
+def _answer(url: str) -> tuple[Mapping[str, str], str] | None:
+    """Headers and body of what is there on this machine; None for nothing."""
     import urllib.error
     import urllib.request
 
     local = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
-        with local.open(f"{_LOCAL_INFLUXDB}/ping", timeout=1) as answer:
-            version = answer.headers.get("X-Influxdb-Version", "")
+        with local.open(url, timeout=1) as answer:
+            return answer.headers, answer.read(10_000).decode("utf-8", "replace")
     except (OSError, ValueError):
-        return
-    if version.lstrip("v").startswith("1."):
-        yield Found("influxdb", "influxdb1", _LOCAL_INFLUXDB)
-    elif version.lstrip("v").startswith("2."):
-        yield _with_token("influxdb", "influxdb2", _LOCAL_INFLUXDB)
+        return None
 
 
 def _unique(found: list[Found]) -> list[Found]:
