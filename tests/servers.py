@@ -199,6 +199,11 @@ class Postgresql:
         with self.connect() as connection:
             return connection.execute(statement.encode()).fetchall()
 
+    @property
+    def admin_url(self) -> str:
+        """The address of `tester`."""
+        return self._url("tester", PASSWORD)
+
     def _url(self, user: str, password: str, database: str = "postgres") -> str:
         return f"postgresql://{user}:{password}@127.0.0.1:{self.port}/{database}"
 

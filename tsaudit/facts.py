@@ -56,7 +56,7 @@ _ALL: Final = (
         Step.METADATA,
         ("measurement", "column", "data_type", "key_position"),
         "columns in the order of the table; key_position counts from 1 in the primary key, None outside it; an engine "
-        "that knows tags adds a column `role`: time, tag or field",
+        "that knows tags adds a column `role`: time, tag or field, and may add a column `reason`",
     ),
     Fact(
         "tag_keys",

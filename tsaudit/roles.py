@@ -66,6 +66,8 @@ class Column:
     """From 1 in the primary or unique key; None outside it."""
     role: Role | None = None
     """What the engine itself says that the column is for; None where it does not."""
+    reason: str = ""
+    """Why it says so; empty where it has a word for such columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +131,8 @@ def time_candidates(columns: Sequence[Column], chosen: Columns | None = None, *,
     """
     if chosen is not None and chosen.time is not None:
         return [c for c in columns if c.name == chosen.time and not (typed and _native(c))]
+    if said := [c for c in columns if c.role is Role.TIME]:
+        return [c for c in said if not (typed and _native(c))]
     if typed and any(_native(c) for c in columns):
         return []
     return sorted((c for c in columns if _native(c) or c.name.lower() in _TIME_NAMES), key=_preference)
@@ -194,7 +198,9 @@ def _by_configuration(column: Column, chosen: Columns | None) -> tuple[Role, str
 
 def _by_engine(column: Column) -> tuple[Role, str] | None:
     # A column that the engine takes for the time, and the configuration does not, is one like others.
-    return None if column.role in (None, Role.TIME) else (column.role, f"the engine keeps it as a {column.role}")
+    if column.role in (None, Role.TIME):
+        return None
+    return column.role, column.reason or f"the engine keeps it as a {column.role}"
 
 
 def _key_members(columns: Sequence[Column], time: str | None) -> frozenset[str]:

@@ -11,6 +11,15 @@ WITH RECURSIVE tables AS (
       SELECT FROM pg_depend AS d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e'
     )
 ),
+{% if timescaledb %}
+-- Chunks are children of their hypertable, and no partitions in the server's own sense.
+hypertables AS (
+  SELECT tables.oid, tables.relname
+  FROM tables
+  JOIN timescaledb_information.hypertables AS h
+    ON h.hypertable_schema = {{ database | text }} AND h.hypertable_name = tables.relname
+),
+{% endif %}
 tree AS (
   SELECT tables.relname AS measurement, tables.oid AS root, tables.oid AS relation
   FROM tables
@@ -18,7 +27,9 @@ tree AS (
   SELECT tree.measurement, tree.root, part.oid
   FROM tree
   JOIN pg_inherits AS i ON i.inhparent = tree.relation
-  JOIN pg_class AS part ON part.oid = i.inhrelid AND part.relispartition
+  JOIN pg_class AS part ON part.oid = i.inhrelid
+  WHERE part.relispartition{% if timescaledb %} OR i.inhparent IN (SELECT hypertables.oid FROM hypertables){% endif %}
+
 ),
 -- To ask for the size of what somebody changes would be to wait for them.
 locked AS MATERIALIZED (

@@ -27,8 +27,32 @@ SELECT
     FROM unnest(CAST(best.indkey AS INT2[])) WITH ORDINALITY AS member (attnum, position)
     WHERE member.attnum = a.attnum AND member.position <= best.indnkeyatts
   ) AS key_position
+{% if timescaledb %}
+  , CASE WHEN h.column_name IS NULL THEN segment.role ELSE h.role END AS role
+  , CASE WHEN h.column_name IS NULL THEN segment.reason ELSE h.reason END AS reason
+{% endif %}
 FROM tables
 JOIN pg_attribute AS a ON a.attrelid = tables.oid AND a.attnum > 0 AND NOT a.attisdropped
 JOIN pg_type AS t ON t.oid = a.atttypid
 LEFT JOIN best ON best.indrelid = tables.oid
+{% if timescaledb %}
+LEFT JOIN LATERAL (
+  SELECT
+    d.column_name,
+    CASE d.dimension_number WHEN 1 THEN 'time' ELSE 'tag' END AS role,
+    CASE d.dimension_number WHEN 1 THEN 'the hypertable''s time' ELSE 'a dimension of the hypertable' END AS reason
+  FROM timescaledb_information.dimensions AS d
+  WHERE d.hypertable_schema = {{ database | text }}
+    AND d.hypertable_name = tables.relname
+    AND d.column_name = a.attname
+) AS h ON TRUE
+LEFT JOIN LATERAL (
+  SELECT 'tag' AS role, 'compressed chunks are segmented by it' AS reason
+  FROM timescaledb_information.compression_settings AS s
+  WHERE s.hypertable_schema = {{ database | text }}
+    AND s.hypertable_name = tables.relname
+    AND s.attname = a.attname
+    AND s.segmentby_column_index IS NOT NULL
+) AS segment ON TRUE
+{% endif %}
 ORDER BY tables.relname, a.attnum

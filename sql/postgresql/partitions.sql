@@ -5,6 +5,10 @@
 -- versions: 12 and later
 -- link: https://www.postgresql.org/docs/current/ddl-partitioning.html
 {% include "_tree.sql" %},
+{% if timescaledb %}
+{% include "_chunks.sql" %}
+,
+{% endif %}
 parts AS (
   SELECT tables.relname AS measurement, tables.oid AS root, i.inhrelid AS part, i.inhrelid AS relation
   FROM tables
@@ -54,4 +58,28 @@ JOIN pg_partitioned_table AS p ON p.partrelid = parts.root
 JOIN pg_class AS c ON c.oid = parts.part
 LEFT JOIN sums ON sums.part = parts.part
 WHERE parts.relation = parts.part
-ORDER BY parts.measurement, c.relname
+{% if timescaledb %}
+UNION ALL
+SELECT
+  chunks.measurement,
+  (
+    SELECT string_agg(d.column_name, ', ' ORDER BY d.dimension_number)
+    FROM timescaledb_information.dimensions AS d
+    WHERE d.hypertable_schema = {{ database | text }} AND d.hypertable_name = chunks.measurement
+  ) AS key,
+  chunks.name,
+  chunks.bounds,
+  CAST(
+    greatest(
+      nullif(c.reltuples, -1),
+      nullif(s.n_live_tup, 0),
+      CASE WHEN chunks.is_compressed THEN nullif({{ timescaledb | name }}.approximate_row_count(c.oid), 0) END
+    ) AS BIGINT
+  ),
+  chunk_sizes.data_bytes
+FROM chunks
+JOIN pg_class AS c ON c.oid = chunks.relation
+LEFT JOIN pg_stat_all_tables AS s ON s.relid = c.oid
+LEFT JOIN chunk_sizes ON chunk_sizes.relation = chunks.relation
+{% endif %}
+ORDER BY measurement, partition

@@ -5,16 +5,30 @@
 -- versions: 12 and later
 -- link: https://www.postgresql.org/docs/current/monitoring-stats.html#MONITORING-PG-STAT-ALL-TABLES-VIEW
 {% include "_tree.sql" %},
+{% if timescaledb %}
+{% include "_chunks.sql" %}
+,
+{% endif %}
 leaves AS (
   SELECT
     tree.measurement,
     -- -1 for a table that was never analysed. A standby does not count what it replays.
-    greatest(nullif(c.reltuples, -1), nullif(s.n_live_tup, 0)) AS rows,
+    greatest(
+      nullif(c.reltuples, -1),
+      nullif(s.n_live_tup, 0)
+{% if timescaledb %}
+      -- Its batches of rows are kept elsewhere; the estimate of the whole hypertable is less exact than that of a chunk.
+      , CASE WHEN chunks.is_compressed THEN nullif({{ timescaledb | name }}.approximate_row_count(c.oid), 0) END
+{% endif %}
+    ) AS rows,
     s.n_tup_ins + s.n_tup_upd + s.n_tup_del AS written,
     c.relfilenode
   FROM tree
   JOIN pg_class AS c ON c.oid = tree.relation AND c.relkind = 'r'
   LEFT JOIN pg_stat_all_tables AS s ON s.relid = c.oid
+{% if timescaledb %}
+  LEFT JOIN chunks ON chunks.relation = c.oid
+{% endif %}
 )
 SELECT
   tables.relname AS measurement,

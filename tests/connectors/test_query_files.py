@@ -36,6 +36,7 @@ PARAMETERS = {
     "limit": 10,
     "random": True,
     "viewless": False,
+    "timescaledb": HOSTILE,
     "org": HOSTILE,
     "dbrp": {"database": HOSTILE, "policy": HOSTILE, "default": False},
 }

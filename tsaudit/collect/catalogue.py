@@ -134,8 +134,8 @@ def _described(asker: Asker, database: str, asked: frozenset[str], chosen: list[
         rows = rows_of(asker, "columns", database, measurements=chosen)
         for row in rows or ():
             said = row.get("role")
-            column = Column(row["column"], row["data_type"], row["key_position"], Role(said) if said else None)
-            draft(row).columns += (column,)
+            role, reason = Role(said) if said else None, row.get("reason") or ""
+            draft(row).columns += (Column(row["column"], row["data_type"], row["key_position"], role, reason),)
         return None if rows is None else drafts
     tags, fields = rows_of(asker, "tag_keys", database), rows_of(asker, "field_types", database)
     if tags is None or fields is None:

@@ -41,6 +41,13 @@ _SETTINGS: Final = {
     "max_parallel_workers_per_gather": "0",
     "jit": "off",
 }
+_TIMESCALEDB: Final = """
+SELECT n.nspname, (SELECT e.extversion FROM pg_catalog.pg_extension AS e WHERE e.extname = 'timescaledb')
+FROM pg_catalog.pg_proc AS p
+JOIN pg_catalog.pg_namespace AS n ON n.oid = p.pronamespace
+WHERE p.proname = 'chunks_detailed_size'
+  AND pg_catalog.to_regclass('timescaledb_information.hypertables') IS NOT NULL
+"""
 _INTEGERS: Final = frozenset({20, 21, 23})
 _FLOATS: Final = frozenset({700, 701})
 _BOOLEAN: Final = 16
@@ -78,11 +85,13 @@ class PostgresqlConnection:
     def __init__(self, engine: sa.Engine) -> None:
         self._engine = engine
         self._open()
+        self._timescaledb, version = self._find_timescaledb()
         self.server_version = self._raw.info.parameter_status("server_version") or ""
+        self.server_version += f", TimescaleDB {version}".rstrip() if self._timescaledb else ""
 
     def query(self, fact: str, timeout_s: float, **parameters: Any) -> Rows:
         """Run `sql/postgresql/<fact>.sql`; see `connector.Connection`."""
-        statement = queries.render(_ENGINE, fact, **parameters)
+        statement = queries.render(_ENGINE, fact, timescaledb=self._timescaledb, **parameters)
         as_text = FACTS[fact].scope is Scope.MEASUREMENT
         return Rows(statement, self._stream(statement, as_text, timeout_s))
 
@@ -108,6 +117,15 @@ class PostgresqlConnection:
         for kind in (None, *psycopg.postgres.types):
             for oid in (0,) if kind is None else (kind.oid, kind.array_oid):
                 self._raw.adapters.register_loader(oid, TextLoader)
+
+    def _find_timescaledb(self) -> tuple[str, str]:
+        """The schema that holds TimescaleDB's functions, and its version; empty where it is not installed here."""
+        try:
+            found = self._raw.execute(_TIMESCALEDB).fetchone()
+            self._raw.rollback()
+        except psycopg.Error as error:
+            raise ConnectorError(_cannot_connect(self._engine.url, error)) from None
+        return (found[0], found[1] or "") if found else ("", "")
 
     def _stream(self, statement: str, as_text: bool, timeout_s: float) -> Iterator[pa.RecordBatch]:
         if self._raw.closed:
