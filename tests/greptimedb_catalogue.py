@@ -433,7 +433,8 @@ def _region_statistics(version: Version, tables: Sequence[Stored]) -> Iterator[V
     for t in tables:
         for number, region in enumerate(t.regions):
             sizes = (region.data_bytes + region.index_bytes, 0, 0, region.data_bytes, region.files, region.index_bytes)
-            yield region.id, t.id, number, region.rows, *written, *sizes, t.engine, "Leader"
+            role = "Leader(Downgrading)" if number else "Leader"
+            yield region.id, t.id, number, region.rows, *written, *sizes, t.engine, role
             # A read replica tells of the same rows once more.
             yield region.id, t.id, number, region.rows, *written, *sizes, t.engine, "Follower"
 

@@ -288,6 +288,19 @@ def test_times_of_any_precision(digits: int) -> None:
     assert (http.first_time, http.last_time) == (NOW - timedelta(hours=60), NOW - timedelta(hours=1))
 
 
+@pytest.mark.parametrize(("digits", "end"), [(0, "06:00:01.000000"), (3, "06:00:00.124000"), (6, "06:00:00.123456")])
+def test_bounds_of_the_window_are_instants_of_the_time_column(digits: int, end: str) -> None:
+    now = NOW + timedelta(microseconds=123_456)
+    on_time = [now.replace(microsecond=0), now - timedelta(seconds=1), now + timedelta(seconds=1)]
+    rows = [Row(at, {"host": "a"}, {"v": 1.0}) for at in on_time]
+    table = Table("t", ("host",), {"v": "float"}, rows, greptime=Greptime(time_digits=digits))
+    with running() as server:
+        t = _only(collected(_target(server, Dataset([table], database="d")), now=now))
+    assert f"< '2026-03-31 {end}+00:00'" in t.statements["null_counts"]
+    assert t.rows is not None
+    assert t.rows.value == 2
+
+
 def test_years_that_mysql_does_not_know() -> None:
     far = [-62_000_000_000_000, 253_402_300_800_000, 9_000_000_000_000_000, None, 0]
     rows = [Row(at, {"host": "a"}, {"due": value, "v": 1.0}) for at, value in zip(times(len(far)), far, strict=True)]

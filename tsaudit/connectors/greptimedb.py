@@ -57,7 +57,7 @@ class GreptimeConnection:
             return rows.reading(_whole(fact, asked, parameters["database"]))
 
         def send(within: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
-            return _OF_MEASUREMENT[fact](asked, within)
+            return _OF_MEASUREMENT[fact](asked, _bounded(asked, within))
 
         return rows.reading(self._known.limit.read(rows, parameters, send))
 
@@ -203,6 +203,15 @@ def _defined(asked: Asked, database: str, name: str) -> CreateTable | None:
 
 
 # --- About a measurement: out of its rows ------------------------------------------------------------------------
+
+
+def _bounded(asked: Asked, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The parameters with bounds of the window that are instants of the time column."""
+    table = _table(asked, parameters)
+    if table is None or table.time is None:
+        return parameters
+    data_type = table.time.data_type
+    return {**parameters, **{b: typed.rounded_up(parameters[b], data_type) for b in ("start", "end")}}
 
 
 def _series_listing(asked: Asked, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:

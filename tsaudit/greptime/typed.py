@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import pyarrow as pa
@@ -25,6 +26,16 @@ def arrow_type(data_type: str) -> pa.DataType:
     if re.fullmatch(r"(tiny|small|big)?int( unsigned)?", data_type):
         return _TYPES.get(data_type, pa.int64())
     return _TYPES.get(data_type, pa.string())
+
+
+def rounded_up(time: datetime, data_type: str) -> datetime:
+    """The first instant at or after `time` that a column of the type can hold: before it and at it means the same.
+
+    A bound between two of them would make the server look at each value as a finer one, instead of skipping files.
+    """
+    step = timedelta(microseconds={"s": 1_000_000, "ms": 1_000}.get(getattr(arrow_type(data_type), "unit", ""), 1))
+    past = (time - datetime.fromtimestamp(0, UTC)) % step
+    return time if not past else time + step - past
 
 
 def array(values: Sequence[Any], kind: pa.DataType, longest: int | None = None) -> pa.Array:
