@@ -6,10 +6,21 @@ import pytest
 
 from tests import conversations
 from tests.conversations import influxdb2
-from tests.servers import greptimedb, influxd, influxd_auth, influxdb3, mongodb, own_influxd, postgresql
+from tests.servers import (
+    aws_credentials,
+    greptimedb,
+    influxd,
+    influxd_auth,
+    influxdb3,
+    mongodb,
+    own_influxd,
+    postgresql,
+    timestream,
+)
 from tests.timescaledb import timescaledb
 
 __all__ = [
+    "aws_credentials",
     "greptimedb",
     "influxd",
     "influxd_auth",
@@ -19,6 +30,7 @@ __all__ = [
     "own_influxd",
     "postgresql",
     "timescaledb",
+    "timestream",
 ]
 
 

@@ -59,6 +59,8 @@ class Row:
     time: datetime
     tags: Mapping[str, str | None] = field(default_factory=dict)
     fields: Mapping[str, Value] = field(default_factory=dict)
+    measure_name: str = "metrics"
+    """Timestream only. A field `measure_value::double` makes it a record of a single value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +104,8 @@ class Table:
     time_as: TimeAs = "text"
     """How SQLite keeps the time."""
     greptime: Greptime = field(default_factory=Greptime)
+    timestream: Mapping[str, Any] = field(default_factory=dict)
+    """What Timestream's API tells of the table, where it differs from the default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,12 +130,14 @@ class Dataset:
     partition: timedelta | None = None
     """InfluxDB's shard group duration; None leaves it to the server."""
     database: str | None = None
-    """Of InfluxDB, GreptimeDB and MongoDB, or the schema of PostgreSQL, replaced when it is there; None makes up a new
-    name, so that tests do not meet."""
+    """Of InfluxDB, GreptimeDB, MongoDB and Timestream, or the schema of PostgreSQL, replaced when it is there; None
+    makes up a new name, so that tests do not meet."""
     collections: Sequence[Collection] = ()
     """Beside the tables, each of which is a collection too; MongoDB only."""
     beside: Sequence[Dataset] = ()
     """Further databases on the server, each with its name; MongoDB only."""
+    timestream: Mapping[str, Any] = field(default_factory=dict)
+    """What Timestream's API tells of the database, and the `ScheduledQueries` of the account."""
 
 
 _numbers = itertools.count()
@@ -150,7 +156,7 @@ class Sql(Protocol):
 
 @runtime_checkable
 class Server(Protocol):
-    """An InfluxDB 2.x or 3, or a GreptimeDB, that data sets can be written to."""
+    """An InfluxDB 2.x or 3, a GreptimeDB or a Timestream that data sets can be written to."""
 
     url: str
     login: Mapping[str, str]
@@ -165,7 +171,8 @@ def write(dataset: Dataset, engine: str, where: str | Path | Server | Sql, **set
     """Write the data set and return a target for it.
 
     `where`: a file for DuckDB and SQLite, a server's URL for InfluxDB 1.x and MongoDB, a conversation for InfluxDB 2.x,
-    a stand-in for InfluxDB 3 or GreptimeDB, a server for PostgreSQL, whose audit role is granted what `grants.md` says.
+    a stand-in for InfluxDB 3, GreptimeDB or Timestream, a server for PostgreSQL, whose audit role is granted what
+    `grants.md` says.
     `settings`: further settings of the target, such as `budget` or `window`.
     """
     databases: tuple[str, ...] = ()

@@ -25,6 +25,7 @@ from tests.databases import influxql
 from tests.greptimedb_double import GreptimeDB
 from tests.influxdb3_double import InfluxDB3
 from tests.mongodb_double import MongoDB
+from tests.timestream_double import AUDITOR, Timestream
 
 ADMIN: Final = ("admin", "admin-secret")
 
@@ -268,6 +269,28 @@ def _unprivileged(folder: Path) -> dict[str, Any]:
 def greptimedb() -> Iterator[GreptimeDB]:
     """A stand-in for a GreptimeDB, for one test alone: its metadata views tell of all databases."""
     server = GreptimeDB()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def aws_credentials() -> Iterator[None]:
+    """Those of the stand-in's auditor in the environment, and nothing of the machine's own."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [name for name in os.environ if name.startswith("AWS_")]:
+            patch.delenv(name)
+        patch.setenv("AWS_ACCESS_KEY_ID", AUDITOR)
+        patch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+        patch.setenv("AWS_CONFIG_FILE", os.devnull)
+        patch.setenv("AWS_SHARED_CREDENTIALS_FILE", os.devnull)
+        patch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+        yield
+
+
+@pytest.fixture(scope="session")
+def timestream(aws_credentials: None) -> Iterator[Timestream]:
+    """A stand-in for an account of Timestream; shared, so each test writes a database of its own."""
+    server = Timestream()
     yield server
     server.stop()
 

@@ -28,6 +28,7 @@ AVAILABLE: Final[Mapping[str, tuple[str, str | None]]] = {
     "influxdb3": ("tsaudit.connectors.influxdb3", "influxdb3"),
     "greptimedb": ("tsaudit.connectors.greptimedb", "greptimedb"),
     "mongodb": ("tsaudit.connectors.mongodb", "mongodb"),
+    "timestream": ("tsaudit.connectors.timestream", "timestream"),
 }
 """The engines this version can audit: to the module that connects, and the extra that installs its driver.
 
@@ -38,7 +39,7 @@ then break and keep each of them on it.
 SQL_ENGINES: Final = frozenset({"duckdb", "sqlite", "postgresql", "influxdb3", "greptimedb", "timestream"})
 INFLUXQL_ENGINES: Final = frozenset({"influxdb1", "influxdb2"})
 
-ONLY_QUERIES: Final = frozenset({"influxdb3"})
+ONLY_QUERIES: Final = frozenset({"influxdb3", "timestream"})
 """Their SQL reads only: nothing is made, renamed or changed by a statement."""
 
 DOCUMENT_ENGINES: Final = frozenset({"mongodb"})

@@ -161,6 +161,14 @@ _ALL: Final = (
         "bytes that the database takes, those used on the file system it is on, and that one's size",
     ),
     Fact(
+        "measure_names",
+        Scope.DATABASE,
+        Step.METADATA,
+        ("measurement", "measure_name", "data_type", "dimensions"),
+        "measure names of each table (Timestream): the type of their values, `multi` where a record has several, and "
+        "the tags that they were written with",
+    ),
+    Fact(
         "series_listing",
         Scope.MEASUREMENT,
         Step.LISTING,
@@ -173,7 +181,7 @@ _ALL: Final = (
         Step.LISTING,
         (),
         "distinct values, a sample of them and the share of series without the tag, per tag",
-        derived_from=("series_listing",),
+        derived_from=("series_listing", "measure_name_counts"),
     ),
     Fact("row_count", Scope.MEASUREMENT, Step.SCAN, ("rows",), "rows within the window, in one or more parts"),
     Fact(
@@ -207,12 +215,20 @@ _ALL: Final = (
         "source, as text, and how many rows it holds, None where it does not say",
     ),
     Fact(
+        "measure_name_counts",
+        Scope.MEASUREMENT,
+        Step.SCAN,
+        ("measure_name", "rows", "first_time", "last_time", "*"),
+        "for each measure name rows within the window, their first and last time, then for each tag and each field how "
+        "many of them are not null, then for each tag about how many values it has",
+    ),
+    Fact(
         "null_ratios",
         Scope.MEASUREMENT,
         Step.SCAN,
         (),
         "share of nulls per field",
-        derived_from=("null_counts", "row_sample", "documents"),
+        derived_from=("null_counts", "measure_name_counts", "row_sample", "documents"),
     ),
     Fact(
         "field_values",
@@ -260,7 +276,7 @@ _ALL: Final = (
         Step.SCAN,
         (),
         "rows per measurement, from which each one's share follows",
-        derived_from=("null_counts", "row_count"),
+        derived_from=("null_counts", "measure_name_counts", "row_count"),
     ),
 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tsaudit.profile import Count, How
+from tsaudit.profile import Count, How, Measurement, MeasureName
 
 
 def number(value: float) -> str:
@@ -56,3 +56,8 @@ def listed(words: Sequence[str], most: int = 8) -> str:
     if len(words) > most:
         return f"{', '.join(words[: most - 1])} and {number(len(words) - most + 1)} more"
     return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]
+
+
+def under(part: Measurement | MeasureName) -> str:
+    """Which rows of a table are meant: ` under measure name x`; empty for all of them."""
+    return f" under measure name {part.name}" if isinstance(part, MeasureName) else ""

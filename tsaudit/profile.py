@@ -20,6 +20,7 @@ SCHEMA_VERSION: Final = 1
 SAMPLE_SIZE: Final = 64
 """How many distinct values of a column a profile keeps."""
 MAX_PATTERNS: Final = 32
+MAX_MEASURE_NAMES: Final = 128
 MAX_PARTITIONS: Final = 100
 
 Forever = Literal["forever"]
@@ -341,6 +342,57 @@ class RowPatterns:
 
 
 @dataclass(frozen=True, slots=True)
+class MeasureName:
+    """One of the names that Timestream keeps with each record, and partitions a table by."""
+
+    name: str
+    data_type: str
+    """Of the values; `multi` where a record holds several. Empty: not told."""
+    dimensions: tuple[str, ...]
+    """The tags that its records were ever written with."""
+    rows: int | None = None
+    """Within the window; None: not counted."""
+    filled: Mapping[str, int] = field(default_factory=dict)
+    """Tag or field to the rows in which it is not null; those that are null in all of them are left out."""
+    row_patterns: RowPatterns | None = None
+    """Of its rows among those read; None where there are none, or for a name with fewer rows than many others."""
+    rhythms: Rhythms | None = None
+    """As above."""
+
+    @property
+    def is_multi(self) -> bool:
+        return self.data_type.lower() == "multi"
+
+
+@dataclass(frozen=True, slots=True)
+class SharedInstants:
+    """How many rows of a single value have the tags and the time of others, and could be one row."""
+
+    names: tuple[str, ...]
+    """Measure names of a single value among the rows read that share an instant, sorted."""
+    rows: int
+    """Rows read of these names."""
+    instants: int
+    """Different tag sets and times among them: the rows that would be left."""
+    bytes_now: int
+    """What these rows take: names and values of their tags, measure name, time and value."""
+    bytes_merged: int
+    """The same with the values of an instant in one row."""
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureNames:
+    """The measure names of a table."""
+
+    count: Count
+    names: tuple[MeasureName, ...]
+    """Up to MAX_MEASURE_NAMES, those with most rows first."""
+    shared: SharedInstants | None = None
+    """None where no rows were read, or none of them holds a single value."""
+
+
+@dataclass(frozen=True, slots=True)
 class Storage:
     """Bytes on the engine's disk, by its own account. None: it does not tell."""
 
@@ -504,6 +556,8 @@ class Measurement:
     """None where no rows, or no times of them, were read."""
     point_sample: PointSample | None = None
     """As above."""
+    measure_names: MeasureNames | None = None
+    """None: not measured, or the engine has no such thing."""
     storage: Storage | None = None
     options: Mapping[str, str] | None = None
     """Storage options by the engine's own names; those not here have their default. None: not measured."""
@@ -528,6 +582,11 @@ class Measurement:
         """All column names, the time column first."""
         time = (self.time_column,) if self.time_column else ()
         return (*time, *(t.key for t in self.tags), *(f.key for f in self.fields))
+
+    @property
+    def parts(self) -> tuple[Measurement | MeasureName, ...]:
+        """Whose rows are looked at apart: its measure names where it has such, else itself."""
+        return (self,) if self.measure_names is None else self.measure_names.names
 
     def tag(self, key: str) -> Tag | None:
         return next((t for t in self.tags if t.key == key), None)

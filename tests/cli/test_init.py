@@ -220,3 +220,10 @@ def test_template_when_its_comments_are_taken_away_is_valid(monkeypatch: pytest.
     assert found.owners.keys() == {"default", "team-metrics"}
     assert found.targets[0].plan == "influxdb-cloud-free"
     assert found.report.base_url == "https://reports.example.com"
+
+
+def test_init_when_the_address_is_a_region() -> None:
+    init("--engine", "timestream", "--url", "timestream://eu-central-1")
+    (target,) = load("tsaudit.yaml").targets
+    assert (target.name, target.engine) == ("eu-central-1", "timestream")
+    assert (target.username, target.password) == (None, None)

@@ -14,6 +14,7 @@ from tests.databases import Dataset, Server, Sql, write
 from tests.greptimedb_double import GreptimeDB
 from tests.influxdb3_double import InfluxDB3
 from tests.servers import Influxd, Postgresql
+from tests.timestream_double import Timestream
 from tsaudit.collect import collect
 from tsaudit.config import Target
 from tsaudit.connector import Connection, Rows
@@ -92,6 +93,9 @@ def _writer(engine: str, request: pytest.FixtureRequest, folder: Path) -> Writer
     if engine == "mongodb":
         url: str = request.getfixturevalue("mongodb")
         return _Writer(engine, lambda: url)
+    if engine == "timestream":
+        account: Timestream = request.getfixturevalue("timestream")
+        return _Writer(engine, lambda: account)
     # The file is named like the schema in it, which makes `main.x` ambiguous for DuckDB.
     return _Writer(engine, lambda: folder / f"main.{engine}")
 

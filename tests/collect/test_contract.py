@@ -178,7 +178,8 @@ def test_listing_is_broken_off_over_budget(written_table: Writer) -> None:
     http, many = profile.measurements
     assert many.series is None
     assert many.tag_sets is None
-    assert many.tags[0].values is None
+    # Timestream counts values in passing, roughly, in the same scan as rows.
+    assert (many.tags[0].values is None) == (written_table.engine != "timestream")
     assert http.series is not None
 
 

@@ -68,7 +68,9 @@ def test_statement_only_reads(path: Path, kind: str) -> None:
     statement = queries.render(engine, path.stem, language, **PARAMETERS, time_kind=kind)
     if language == "json":
         request = json.loads(statement)
-        assert request.get("method") == "GET" or next(iter(request)) in COMMANDS_THAT_READ
+        # HTTP's own word, the name of an operation of AWS, or a command of MongoDB.
+        asked = request.get("method") or request.get("operation") or next(iter(request))
+        assert re.match(r"GET$|List|Describe", asked) or asked in COMMANDS_THAT_READ
         assert {name for stage in request.get("pipeline", ()) for name in stage} <= STAGES_THAT_READ
         return
     # What stands between quotes is a name or a text, however it looks.
@@ -79,7 +81,7 @@ def test_statement_only_reads(path: Path, kind: str) -> None:
     if language == "flux":
         assert set(re.findall(r"(\w+)\(", bare)) <= FLUX_THAT_READS
         return
-    assert re.match(r"(SELECT|WITH|SHOW)\b", bare)
+    assert re.match(r"(SELECT|WITH|SHOW|DESCRIBE)\b", bare)
     bare = bare.removeprefix("SHOW CREATE TABLE")
     assert ";" not in bare
     assert "--" not in bare

@@ -31,7 +31,7 @@ def test_state_when_rules_are_given() -> None:
         rules = [r for r in all_rules() if found.guideline.id in r.guidelines]
         assert found.rules == tuple(r.code for r in rules)
         for engine, coverage in found.engines.items():
-            checked = any(engine in r.engines for r in rules)
+            checked = engine in found.guideline.engines and any(engine in r.engines for r in rules)
             assert (coverage.state is State.CHECKED) == checked
             assert bool(coverage.reason) == (coverage.state is State.MOOT)
 

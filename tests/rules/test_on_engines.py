@@ -20,6 +20,7 @@ from tests.greptimedb_double import GreptimeDB
 from tests.influxdb3_double import InfluxDB3
 from tests.rules.cases import Case, History
 from tests.servers import Influxd, Postgresql
+from tests.timestream_double import Timestream
 from tsaudit.audit import audit, required_facts
 from tsaudit.collect import collect
 from tsaudit.connectors import open_connection
@@ -76,6 +77,9 @@ def collected(request: pytest.FixtureRequest, tmp_path: Path) -> Collector:
         elif engine == "mongodb":
             server = request.getfixturevalue("mongodb")
             target = write(dataclasses.replace(dataset, database=dataset.database or name), engine, server)
+        elif engine == "timestream":
+            account: Timestream = request.getfixturevalue("timestream")
+            target = write(dataclasses.replace(dataset, database=dataset.database or name), engine, account)
         else:
             target = write(dataset, engine, tmp_path / f"{next(_numbers)}.db")
         day = DAY if previous is None else previous.day + timedelta(days=1)

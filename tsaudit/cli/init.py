@@ -92,7 +92,8 @@ def _given(engine: str, url: str, name: str | None) -> Found:
         host = parts.hostname
     except ValueError as error:
         raise click.BadParameter(f"is no address: {error}", param_hint="--url") from error
-    chosen = name or _name(Path(parts.path).stem if parts.scheme.startswith(engine) else host or engine)
+    stem = Path(parts.path).stem if parts.scheme.startswith(engine) else ""
+    chosen = name or _name(stem or host or engine)
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}", chosen):
         raise click.BadParameter(f"`{chosen}`: letters, digits, `_`, `.` and `-` only", param_hint="--name")
     if not parts.password or "${" in parts.password:

@@ -17,6 +17,7 @@ from tsaudit.collect.columns import assign_roles
 from tsaudit.collect.documents import read_documents
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.listing import list_tag_sets
+from tsaudit.collect.measure_names import describe_table
 from tsaudit.collect.probing import try_facts
 from tsaudit.collect.reuse import take_over
 from tsaudit.collect.rows import count_nulls, describe_fields, read_points
@@ -65,7 +66,7 @@ def collect(
     for draft in drafts:
         if (draft.database, draft.name) not in incomplete:
             take_over(draft, end, target.max_age)
-    moved = [draft for draft in drafts if not draft.reused]
+    moved = [draft for draft in drafts if not draft.reused and not draft.is_empty]
     comparison = Comparison(memory, day, asker.window, {d.name: d for d in databases}) if memory else None
     for step in _ladder(asker, asked, {d.name: d.series.value for d in databases if d.series}, comparison):
         asker.each(step, moved)
@@ -82,7 +83,7 @@ def collect(
         gaps=asker.sorted_gaps(),
         costs=asker.costs(),
         statements=dict(sorted(asker.statements.items())),
-        reused=len(drafts) - len(moved),
+        reused=sum(draft.reused for draft in drafts),
         selection=Selection(target.databases, target.include, target.exclude),
     )
 
@@ -97,7 +98,7 @@ def probe(target: Target, connection: Connection, now: datetime | None = None) -
     asker = Asker(target, connection, Window(end - timedelta(seconds=1), end))
     for name, listed in catalogue.databases(asker, asked).items():
         _, drafts = catalogue.outline(asker, name, listed, asked, {})
-        for draft in drafts[:1]:
+        for draft in [d for d in drafts if not d.is_empty][:1]:
             try_facts(asker, draft, asked)
     return asker.sorted_gaps()
 
@@ -111,6 +112,9 @@ def _asked(wanted: frozenset[str], files: frozenset[str]) -> frozenset[str]:
     if "documents" in asked:
         # How a collection is kept, and how many documents it holds, decide how it is read.
         asked |= files & {"options", "buckets"}
+    if asked & {"series_listing", "row_sample"}:
+        # It tells whether a listing is worth it, and how long a time the newest rows take.
+        asked |= files & {"measure_name_counts"}
     if "columns" not in files and asked & {"row_sample", "row_count"}:
         # InfluxDB: rows are read of listed series, and out of retention policies.
         asked |= files & {"series_listing", "retention"}
@@ -123,6 +127,9 @@ def _ladder(
     """What is done for each measurement, one rung for all of them before the next."""
     if "documents" in asked:
         return [_contained(asker, "documents", functools.partial(read_documents, asker))]
+    if "measure_name_counts" in query_files(asker.target.engine):
+        whole = functools.partial(describe_table, asker, asked=asked, comparison=comparison)
+        return [_contained(asker, "measure_name_counts", whole)]
     steps: list[tuple[str, Step]] = [
         ("columns", functools.partial(assign_roles, asker, sample_wanted="row_sample" in asked))
     ]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.draft import Draft
+from tsaudit.collect.measure_names import listed_names, name_in_catalogue
 from tsaudit.collect.storage import STORAGE_FACTS, describe_storage
 from tsaudit.dialect import DOCUMENT_ENGINES
 from tsaudit.facts import FACTS
@@ -96,7 +97,15 @@ def outline(
         chosen_columns = asker.target.columns.get(measurement)
         state = series.value if series else with_fields.value if with_fields else states.get(measurement)
         draft.fingerprint = _fingerprint(draft, state, [*settings, repr(chosen_columns)])
+        if "columns" in asked and not draft.columns:
+            # That is measured, and there is nothing more to ask.
+            draft.is_empty = True
+            draft.rows = draft.series = Count(0, asker.source("columns"))
         drafts.append(draft)
+    if "measure_names" in asked and (rows := rows_of(asker, "measure_names", name, measurements=chosen)) is not None:
+        names = listed_names(rows)
+        for draft in drafts:
+            name_in_catalogue(asker, draft, names.get(draft.name, ()))
     if asker.target.engine in DOCUMENT_ENGINES:
         _as_documents(asker, drafts, states, asked)
     singly = [draft.name for draft in drafts if not draft.stood_for]

@@ -34,7 +34,7 @@ def assign_roles(asker: Asker, draft: Draft, sample_wanted: bool) -> None:
     values = _peek(asker, draft, [c.name for c in candidates]) if candidates else {}
     draft.time = roles.time_column(draft.columns, values, chosen, typed=typed)
     most = asker.target.budget.max_rows
-    _read_sample(asker, draft, most if sample_wanted else min(most, _ROLE_ROWS))
+    read_sample(asker, draft, most if sample_wanted else min(most, _ROLE_ROWS))
     _assign(asker, draft, _values(draft))
     guessed = [t.key for t in draft.tags if t.role_reason.endswith(roles.UNJUDGED)]
     if guessed and "row_sample" not in draft.statements:
@@ -89,12 +89,14 @@ def sampled(draft: Draft, names: list[str]) -> dict[str, Any]:
     return draft.about | {"columns": names, "texts": texts, "longest": _LONGEST}
 
 
-def _read_sample(asker: Asker, draft: Draft, limit: int) -> None:
+def read_sample(asker: Asker, draft: Draft, limit: int) -> None:
+    """Keep the newest rows, at most `limit`, from `draft.sampled_since` on."""
     import pyarrow as pa
 
     batches: list[pa.RecordBatch] = []
     names = [c.name for c in draft.columns]
-    statement = asker.ask("row_sample", batches.append, **sampled(draft, names), limit=limit)
+    since: dict[str, Any] = {"start": draft.sampled_since} if draft.sampled_since else {}
+    statement = asker.ask("row_sample", batches.append, **sampled(draft, names), limit=limit, **since)
     if draft.note("row_sample", statement) and batches:
         draft.sample = pa.Table.from_batches(batches)
 

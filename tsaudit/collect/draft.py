@@ -16,6 +16,8 @@ from tsaudit.profile import (
     Field,
     Index,
     Measurement,
+    MeasureName,
+    MeasureNames,
     Partitioning,
     PointSample,
     Rhythms,
@@ -40,6 +42,8 @@ class Draft:
     name: str
     columns: tuple[Column, ...] = ()
     """As the catalogue has them; empty for an engine that says itself what is a tag and what a field."""
+    is_empty: bool = False
+    """The engine was asked for its columns and knows none: nothing was ever written to it."""
     roles_known: bool = True
     """False when it could not be told what its columns are for: nothing more can be asked then."""
     policies: tuple[str, ...] = ()
@@ -52,6 +56,9 @@ class Draft:
     tag_sets: TagSets | None = None
     arrivals: Arrivals | None = None
     row_patterns: RowPatterns | None = None
+    measure_names: MeasureNames | None = None
+    listed_names: tuple[MeasureName, ...] = ()
+    """Its measure names by the catalogue, all of them."""
     storage: Storage | None = None
     options: Mapping[str, str] | None = None
     indexes: tuple[Index, ...] | None = None
@@ -77,6 +84,8 @@ class Draft:
     """A few of its tag sets, chosen evenly from the listing."""
     sample: pa.Table | None = None
     """Rows read, the newest ones; see `read`."""
+    sampled_since: datetime | None = None
+    """From when on rows were read, where that is later than the window's start; None for the whole window."""
     sampled_series: int = 0
     """Of how many of its series the rows were read; 0 for all of them."""
 
@@ -117,6 +126,7 @@ class Draft:
             tag_sets=self.tag_sets,
             arrivals=self.arrivals,
             row_patterns=self.row_patterns,
+            measure_names=self.measure_names,
             storage=self.storage,
             options=self.options,
             indexes=self.indexes,

@@ -30,7 +30,7 @@ def filled_in(field: Field, column: pa.ChunkedArray, series: np.ndarray, source:
         types=field.types,
         null_ratio=field.null_ratio or Ratio(column.null_count / len(column), source),
         distinct=Count(pc.count_distinct(as_codes(column)).as_py(), source),
-        sample=_sample(column),
+        sample=some_values(column),
         constant_ratio=None if constant is None else Ratio(constant, source),
         whole_ratio=None if whole is None else Ratio(whole, source),
         role_reason=field.role_reason,
@@ -98,7 +98,8 @@ def is_float(data_type: str) -> bool:
     return data_type.upper().split("(")[0].split(" ")[0] in {"FLOAT", "DOUBLE", "REAL", "FLOAT4", "FLOAT8", "FLOAT64"}
 
 
-def _sample(column: pa.ChunkedArray) -> tuple[str, ...]:
+def some_values(column: pa.ChunkedArray) -> tuple[str, ...]:
+    """Up to SAMPLE_SIZE distinct values as text, spread over all of them, sorted."""
     texts = sorted(set(as_text(column).drop_null().to_pylist()))
     if len(texts) > SAMPLE_SIZE:
         texts = [texts[i * (len(texts) - 1) // (SAMPLE_SIZE - 1)] for i in range(SAMPLE_SIZE)]

@@ -29,7 +29,7 @@ def try_facts(asker: Asker, draft: Draft, asked: frozenset[str]) -> None:
     if draft.tags and not series and not draft.columns:
         return  # the gap of the listing stands for what needs it: rows of all series at once are too dear for a probe
     names = [c.name for c in draft.columns]
-    for fact in sorted(asked & {"row_sample", "row_count", "null_counts"}):
+    for fact in sorted(asked & {"row_sample", "row_count", "null_counts", "measure_name_counts"}):
         asker.ask(fact, _ignore, **sampled(draft, names), series=series, limit=1, first_only=True)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.listing import interval, scope
-from tsaudit.profile import Count, How, Ratio, Reason, Role, Source
+from tsaudit.profile import Count, How, Ratio, Reason, Rhythms, Role, RowPatterns, Source
 from tsaudit.roles import TimeKind
 
 if TYPE_CHECKING:
@@ -57,23 +57,44 @@ def describe_fields(asker: Asker, draft: Draft) -> None:
     from tsaudit.collect.tag_changes import tag_changes
 
     source = sample_source(asker, draft)
-    series = _series_of_rows(draft)
+    series = series_of_read(draft)
     draft.fields = tuple(
         figures.filled_in(field, draft.read(Role.FIELD, field.key), series, source) for field in draft.fields
     )
-    tags = {tag.key: draft.read(Role.TAG, tag.key) for tag in draft.tags}
-    fields = {field.key: draft.read(Role.FIELD, field.key) for field in draft.fields}
-    times = draft.sample.column(draft.time.name if draft.columns else 0) if draft.time else None
-    draft.row_patterns = figures.row_patterns(tags, fields, times, series, source)
-    if times is not None and draft.time is not None:
-        instants = _epoch_us(times, draft.time.kind)
-        window = asker.window_of("row_sample", draft.database, draft.name)
-        draft.rhythms = points.rhythms(tags, fields, instants, series, source)
+    draft.row_patterns, draft.rhythms = row_figures(draft, series, source)
+    if draft.time is not None:
+        tags = {tag.key: draft.read(Role.TAG, tag.key) for tag in draft.tags}
+        times = draft.sample.column(draft.time.name if draft.columns else 0)
         draft.point_sample = points.point_sample(
-            tags, instants, series, window, source, all_rows=_complete(asker, draft)
+            tags,
+            epoch_us(times, draft.time.kind),
+            series_of_read(draft, by_measure_name=False),
+            asker.window_of("row_sample", draft.database, draft.name),
+            source,
+            all_rows=_complete(asker, draft),
         )
         changes = tag_changes(tags, times, source)
         draft.tags = tuple(dataclasses.replace(tag, changes=changes[tag.key]) for tag in draft.tags)
+
+
+def row_figures(
+    draft: Draft, series: np.ndarray, source: Source, only: np.ndarray | None = None
+) -> tuple[RowPatterns, Rhythms | None]:
+    """What the rows read fill together, and how evenly they come. `series`: a number per row; `only`: rows to take."""
+    from tsaudit.collect import figures, points
+
+    def taken(column: pa.ChunkedArray) -> pa.ChunkedArray:
+        return column if only is None else column.filter(only)
+
+    tags = {tag.key: taken(draft.read(Role.TAG, tag.key)) for tag in draft.tags}
+    fields = {field.key: taken(draft.read(Role.FIELD, field.key)) for field in draft.fields}
+    assert draft.sample is not None
+    times = taken(draft.sample.column(draft.time.name if draft.columns else 0)) if draft.time else None
+    series = series if only is None else series[only]
+    patterns = figures.row_patterns(tags, fields, times, series, source)
+    if times is None or draft.time is None:
+        return patterns, None
+    return patterns, points.rhythms(tags, fields, epoch_us(times, draft.time.kind), series, source)
 
 
 def read_points(asker: Asker, draft: Draft, database_series: int | None, asked: frozenset[str]) -> None:
@@ -117,7 +138,7 @@ def instant(value: Any, kind: TimeKind | None) -> datetime | None:
         return None
 
 
-def _epoch_us(times: pa.ChunkedArray, kind: TimeKind) -> pa.ChunkedArray:
+def epoch_us(times: pa.ChunkedArray, kind: TimeKind) -> pa.ChunkedArray:
     """The times in microseconds since 1970; null for what cannot be read."""
     import pyarrow as pa
 
@@ -130,13 +151,17 @@ def _epoch_us(times: pa.ChunkedArray, kind: TimeKind) -> pa.ChunkedArray:
 
 def _complete(asker: Asker, draft: Draft) -> bool:
     """Whether the sample holds all rows within the window, of the series it was taken from."""
-    return draft.sample is None or draft.sample.num_rows < asker.target.budget.max_rows
+    return draft.sample is None or (
+        draft.sample.num_rows < asker.target.budget.max_rows and draft.sampled_since is None
+    )
 
 
 def sample_source(asker: Asker, draft: Draft) -> Source:
     """Where figures had from the rows read come from; needs rows."""
     assert draft.sample is not None
     window = interval(asker, draft, "row_sample")
+    if draft.sampled_since:
+        window = f"from {draft.sampled_since:%Y-%m-%d %H:%M} to {asker.window.end:%Y-%m-%d %H:%M} UTC"
     if draft.time is None:
         window = "whatever their time: the table has no time column"
     rows = draft.sample.num_rows
@@ -212,14 +237,18 @@ def _per_series(draft: Draft) -> list[int]:
     """Rows of each series, out of a sample that holds all of them."""
     import numpy as np
 
-    return [] if draft.sample is None else [int(n) for n in np.bincount(_series_of_rows(draft))]
+    return [] if draft.sample is None else [int(n) for n in np.bincount(series_of_read(draft))]
 
 
-def _series_of_rows(draft: Draft) -> np.ndarray:
+def series_of_read(draft: Draft, *, by_measure_name: bool = True) -> np.ndarray:
+    """A number for each row read, the same for rows of one series: of one tag set, and of one measure name."""
     from tsaudit.collect.figures import series_of_rows
 
     assert draft.sample is not None
-    return series_of_rows([draft.read(Role.TAG, tag.key) for tag in draft.tags], draft.sample.num_rows)
+    parts = [draft.read(Role.TAG, tag.key) for tag in draft.tags]
+    if by_measure_name and draft.measure_names is not None:
+        parts.append(draft.sample.column("measure_name"))
+    return series_of_rows(parts, draft.sample.num_rows)
 
 
 def _counted(asker: Asker, draft: Draft, series: list[dict[str, str | None]]) -> list[int] | None:

@@ -36,6 +36,10 @@ _VAGUE = frozenset({"id", "model", "name", "type", "kind", "version", "serial", 
             "Write one {role} per attribute: {example} instead of {key}={value}. "
             "Telegraf splits it on the way in with processors.regex or processors.strings."
         ),
+        "timestream": (
+            "Write one {role} per attribute: {example} instead of {key}={value}. Stored records keep {key}: query them "
+            "with split_part, or write them anew."
+        ),
         "sql": (
             "Give each attribute a column and fill it from {key}:\n{statements}\n"
             "Then write them apart and drop {key}:\n"

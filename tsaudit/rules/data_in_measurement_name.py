@@ -38,6 +38,10 @@ if TYPE_CHECKING:
             "queries ask by. Drop the collections that are no longer written once they are copied: "
             "db.getCollection({first:q}).aggregate([{{ $merge: {into:q} }}])"
         ),
+        "timestream": (
+            "Write {after} instead of {before}: what varies as dimensions of one table.{template} Delete the tables "
+            "that are no longer written, {first} and the others, once they are not needed."
+        ),
     },
 )
 def data_in_measurement_name(case: Case) -> Iterator[Finding]:

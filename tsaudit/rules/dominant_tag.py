@@ -36,6 +36,11 @@ from tsaudit.statements import copy_without_tags
             "then "
             "share tags and time overwrite each other): {copy}. If they do, bound its values: see what buckets leave."
         ),
+        "timestream": (
+            "If queries do not filter by {tag}, write it as a measure of {measurement}, in one multi-measure record "
+            "with "
+            "the others. If they do, bound its values: see what buckets leave."
+        ),
         "sql": (
             "If queries do not filter by {tag}, take it out of the key and the indexes of {measurement}, and tell "
             "tsaudit that it is a field: columns: {{{measurement}: {{fields: [{tag}]}}}}. If they do, bound its "

@@ -39,6 +39,11 @@ from tsaudit.statements import copy_without_tags
             "(points that then share tags and time overwrite each other): {copy}. When all is copied and checked: "
             "DROP MEASUREMENT {measurement:q}. Or shorten the retention: idle series go with their shards."
         ),
+        "timestream": (
+            "Write {tag} as a measure of {measurement}, in one multi-measure record with the others, or in coarser "
+            "values: "
+            "a series is then what its other dimensions name. Stored records keep their dimensions until they expire."
+        ),
         "sql": (
             "Keep {tag} as a plain column of {measurement}, outside its key and its indexes, or store it in coarser "
             "values. Rebuild without it:\nCREATE TABLE {new:q} AS SELECT {keep_columns} FROM {measurement:q};"

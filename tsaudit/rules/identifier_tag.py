@@ -16,7 +16,7 @@ from tsaudit.statements import copy_without_tags
     code="TAG002",
     title="A tag holds ids without bound",
     severity=Severity.WARN,
-    guidelines=("A6",),
+    guidelines=("A6", "G5"),
     requires={"tag_values"},
     uses={"row_count", "null_counts"},
     thresholds=(
@@ -47,6 +47,12 @@ from tsaudit.statements import copy_without_tags
         "influxql": (
             "Write {tag} as a field; keep as tags what has few values. Convert what is stored day by day (points that "
             "then share tags and time overwrite each other): {copy}"
+        ),
+        "timestream": (
+            "Write {tag} as a measure of {measurement}, in one multi-measure record with the others: it stays in the "
+            "same "
+            "row, and can be filtered by. Stored records keep it as a dimension until they expire; where it is needed "
+            "to tell records of one instant apart, keep it."
         ),
         "sql": (
             "Keep {tag} as a plain column outside the key and the composite indexes of {measurement}, and tell "

@@ -41,6 +41,11 @@ _MIXED = "texts with times or UUIDs in them"
             "Write {tag} as a string field and keep what can be counted (level, code, component) as tags: "
             '{measurement},level=error {tag}="...". Convert what is stored day by day: {copy}'
         ),
+        "timestream": (
+            "Write {tag} as a measure of type VARCHAR, in one multi-measure record with the others, and keep what "
+            "can be "
+            "counted (level, code, component) as dimensions of {measurement}."
+        ),
         "sql": (
             "Keep {tag} as a plain text column outside the key and its indexes, and add a column for what can be "
             "counted: ALTER TABLE {measurement:q} ADD COLUMN level VARCHAR; then tell tsaudit: "

@@ -29,6 +29,7 @@ _SHORT = 24
         "influxql": "Write under a shorter name and put what varies into tags. Stored data, day by day: {rename}",
         "influxdb3": "Take a shorter name and put what varies into tags: {rename}",
         "mongodb": "Take a shorter name and put what varies into fields: {rename}",
+        "timestream": ("Take a shorter name and put what varies into dimensions: {rename}"),
         "sql": "Rename, e.g. {rename} A view under the old name keeps old queries working.",
     },
 )

@@ -42,6 +42,10 @@ _SOURCE_KINDS = frozenset({"uuid", "ulid", "id", "mac", "ip", "hostname", "conta
             "Write {field} as a tag: {measurement},{field}=... Stored points can only be written anew: query "
             "SELECT * FROM {measurement:q} and write them back with the tag. {effect}"
         ),
+        "timestream": (
+            "Write {field} as a dimension of {measurement}. Stored records can only be written anew: query "
+            "SELECT * FROM {measurement:q} and write them back with the dimension. {effect}"
+        ),
         "sql": (
             "Make {field} part of what identifies a row: CREATE INDEX {index:q} ON {measurement:q} ({field:q}, "
             "{time:q}); "

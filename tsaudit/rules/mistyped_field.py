@@ -42,6 +42,11 @@ _AS_WRITTEN = {"integer": "42i", "float": "42.5", "boolean": "true", "time": "17
             "Write {field} as {kind}: {field}={written}. A column keeps its type, so write under a new name ({new}); a "
             "write that brings another type is refused."
         ),
+        "timestream": (
+            "Write {field} as {kind} under a new name ({new}) in the multi-measure record: a measure keeps its type, "
+            "and "
+            "a record that brings another one is rejected. Until then queries have to cast: {field}={written}."
+        ),
         "duckdb": "ALTER TABLE {measurement:q} ALTER COLUMN {field:q} TYPE {type};",
         "sqlite": (
             "ALTER TABLE {measurement:q} ADD COLUMN {new:q} {type};\nUPDATE {measurement:q} SET {new:q} = "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 
 from tsaudit.finding import Evidence, Finding, Severity
@@ -57,17 +58,20 @@ def mixed_rhythms(case: Case) -> Iterator[Finding]:
     - Different types of data in one table: https://docs.aws.amazon.com/timestream/latest/developerguide/data-modeling.html
     """
     for measurement in case.measurements:
-        found = measurement.rhythms
-        if found is None:
-            continue
-        share = case.limit("min_share", measurement).value
-        judged = [field for field in found.fields if field.regular + field.irregular]
-        metrics = [field.field for field in judged if _irregular(field) < share]
-        events = [field.field for field in judged if _irregular(field) > 1 - share]
-        if metrics and events:
-            yield _by_field(case, measurement, found, metrics, events)
-        elif mixed := [field for field in judged if share <= _irregular(field) <= 1 - share]:
-            yield _by_source(case, measurement, found, mixed)
+        found = (_judged(case, measurement, part.rhythms) for part in measurement.parts if part.rhythms is not None)
+        # One is enough: all that is found about a table is one finding.
+        yield from itertools.islice(filter(None, found), 1)
+
+
+def _judged(case: Case, measurement: Measurement, found: Rhythms) -> Finding | None:
+    share = case.limit("min_share", measurement).value
+    judged = [field for field in found.fields if field.regular + field.irregular]
+    metrics = [field.field for field in judged if _irregular(field) < share]
+    events = [field.field for field in judged if _irregular(field) > 1 - share]
+    if metrics and events:
+        return _by_field(case, measurement, found, metrics, events)
+    mixed = [field for field in judged if share <= _irregular(field) <= 1 - share]
+    return _by_source(case, measurement, found, mixed) if mixed else None
 
 
 def _irregular(field: FieldRhythm) -> float:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from tsaudit.dialect import DOCUMENT_ENGINES, ONLY_QUERIES
 from tsaudit.finding import Evidence, Finding, Severity
-from tsaudit.phrases import listed, many, number, percent
-from tsaudit.profile import Measurement, RowPatterns
+from tsaudit.phrases import listed, many, number, percent, under
+from tsaudit.profile import Measurement, MeasureName, RowPatterns
 from tsaudit.rule import Case, Threshold, rule, subject_of
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     code="LAY004",
     title="Rows of different kinds share a table",
     severity=Severity.WARN,
-    guidelines=("D4",),
+    guidelines=("D4", "G2"),
     requires={"row_patterns", "field_types"},
     thresholds=(
         Threshold("min_rows", 8, "rows read", "house judgement: with fewer, which columns are filled may be chance"),
@@ -41,6 +41,10 @@ if TYPE_CHECKING:
             "Write what means the same under one name{renaming}; where the kinds have little in common, give each a "
             "table of its own. Stored rows: read each kind and write it there.\n{split}"
         ),
+        "timestream": (
+            "Write each kind under a measure name of its own{renaming}: queries that name it then read no other. "
+            "Stored records keep the name they have.\n{split}"
+        ),
         "sql": (
             "Write what means the same under one name{renaming}; where the kinds have little in common, give each a "
             "table of its own:\n{split}"
@@ -54,7 +58,8 @@ if TYPE_CHECKING:
 def mixed_rows(case: Case) -> Iterator[Finding]:
     """Tables whose rows are of several kinds, each filling columns that no other kind fills.
 
-    Columns that every row fills are left aside; the others fall into groups of which each row fills one. The finding
+    On Timestream each measure name is looked at by itself: rows under different names may well differ. Columns that
+    every row fills are left aside; the others fall into groups of which each row fills one. The finding
     names the groups, and pairs of columns that seem to hold the same thing under two names.
 
     ## Why it matters
@@ -74,21 +79,24 @@ def mixed_rows(case: Case) -> Iterator[Finding]:
 
     ## References
 
+    - Measure names for kinds of data, Timestream: https://docs.aws.amazon.com/timestream/latest/developerguide/data-modeling.html
     - Homogeneous measurements: https://docs.influxdata.com/influxdb3/cloud-serverless/write-data/best-practices/schema-design/#measurement-schemas-should-be-homogenous
     """
     from tsaudit.analysis import cohesion
 
     for measurement in case.measurements:
-        found = measurement.row_patterns
-        if found is None or found.rows < case.limit("min_rows", measurement).value:
-            continue
-        if _is_split(case, measurement, found):
-            continue
-        divided = cohesion.groups(((frozenset(p.columns), p.rows) for p in found.patterns), found.rows)
-        share = case.limit("min_share", measurement).value
-        kinds = [group for group in divided.groups if group.rows >= share * divided.rows]
-        if len(kinds) > 1 and divided.coverage >= case.limit("min_coverage", measurement).value:
-            yield _finding(case, measurement, divided, kinds)
+        for part in measurement.parts:
+            found = part.row_patterns
+            if found is None or found.rows < case.limit("min_rows", measurement).value:
+                continue
+            if _is_split(case, measurement, found):
+                continue
+            divided = cohesion.groups(((frozenset(p.columns), p.rows) for p in found.patterns), found.rows)
+            share = case.limit("min_share", measurement).value
+            kinds = [group for group in divided.groups if group.rows >= share * divided.rows]
+            if len(kinds) > 1 and divided.coverage >= case.limit("min_coverage", measurement).value:
+                yield _finding(case, measurement, part, divided, kinds)
+                break
 
 
 def _is_split(case: Case, measurement: Measurement, found: RowPatterns) -> bool:
@@ -96,16 +104,18 @@ def _is_split(case: Case, measurement: Measurement, found: RowPatterns) -> bool:
     return found.complementary_ratio > limit
 
 
-def _finding(case: Case, measurement: Measurement, divided: Groups, kinds: Sequence[Group]) -> Finding:
+def _finding(
+    case: Case, measurement: Measurement, part: Measurement | MeasureName, divided: Groups, kinds: Sequence[Group]
+) -> Finding:
     from tsaudit.analysis import cohesion
 
     first, second = (_described(measurement, group.columns) for group in kinds[:2])
     pairs = cohesion.renamings(first, second)
-    assert measurement.row_patterns is not None
+    assert part.row_patterns is not None
     return Finding(
         subject=subject_of(measurement),
         severity=Severity.WARN,
-        message=f"Its rows are of {number(len(kinds))} kinds: "
+        message=f"Its rows{under(part)} are of {number(len(kinds))} kinds: "
         + "; ".join(f"{percent(g.rows / divided.rows)} fill {listed(g.columns, 6)}" for g in kinds)
         + ".",
         fix=case.fix(renaming=_renaming(pairs), split=_split(case, measurement, divided, kinds)),
@@ -118,7 +128,7 @@ def _finding(case: Case, measurement: Measurement, divided: Groups, kinds: Seque
             Evidence("rows read", many(divided.rows, "row")),
         ),
         facts=("row_patterns",),
-        source=measurement.row_patterns.source,
+        source=part.row_patterns.source,
     )
 
 

@@ -14,6 +14,8 @@ from tsaudit.profile import Measurement
 from tsaudit.rule import Case, rule, subject_of
 from tsaudit.statements import rename
 
+_GIVEN = "measure_value::"
+"""Begins the columns that Timestream itself names, with the type of their values behind it."""
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -32,6 +34,10 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
         "influxdb3": (
             "Write under plain names ({plain}). Until then quote them in every query: SELECT {quoted} FROM "
             "{measurement:q}. Stored rows keep their names: read them and write them back."
+        ),
+        "timestream": (
+            "Write under plain names ({plain}). Until then quote them in every query: SELECT {quoted} FROM "
+            "{measurement:q}. Stored records keep their names until they expire."
         ),
         "sql": "Rename them:\n{renames}\nUntil then quote them in every query: SELECT {quoted} FROM {measurement:q};",
     },
@@ -72,7 +78,7 @@ def name_needs_quoting(case: Case) -> Iterator[Finding]:
         if case.profile.engine in INFLUXQL_ENGINES and (reason := _reason(database.name, reserved)):
             yield _finding(case, Subject(database.name), {database.name: reason}, None)
     for measurement in case.measurements:
-        names = (measurement.name, *measurement.columns)
+        names = [n for n in (measurement.name, *measurement.columns) if not n.startswith(_GIVEN)]
         bad = {name: reason for name in names if (reason := _reason(name, reserved))}
         if bad:
             yield _finding(case, subject_of(measurement), bad, measurement)

@@ -53,6 +53,11 @@ if TYPE_CHECKING:
             "series by series, with DELETE FROM {measurement:q} WHERE {tag:q} = '...'. See some of its values:\n"
             "SHOW TAG VALUES FROM {measurement:q} WITH KEY = {tag:q} LIMIT 20"
         ),
+        "timestream": (
+            "Write {tag} of {measurement} as a measure from today on, or in coarser values. Find what writes new "
+            "ones:\n"
+            "SELECT {tag:q}, count(*) FROM {measurement:q} WHERE time >= ago(1d) GROUP BY {tag:q} ORDER BY 2 LIMIT 20"
+        ),
         "sql": (
             "Find what writes new values of {tag}:\nSELECT {tag:q}, count(*) FROM {measurement:q} GROUP BY 1 ORDER "
             "BY 2 LIMIT 20;\n"

@@ -32,6 +32,10 @@ from tsaudit.schema_diff import Column, Difference, Kind, differences
             "db.runCommand({{ collMod: {measurement:q}, validator: {{ $jsonSchema: ... }}, validationAction: "
             '"error" }})'
         ),
+        "timestream": (
+            "If {what} was not meant, stop the writer that {did}: a record may bring any new dimension or measure. "
+            "What is no longer written is there until its records expire; see what is there: DESCRIBE {measurement:q}"
+        ),
         "sql": (
             "If {what} was not meant, find the migration or writer that {did}, and compare with the declared schema: "
             "DESCRIBE {measurement:q}; (SQLite: PRAGMA table_info({measurement:q});)"

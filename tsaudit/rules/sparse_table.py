@@ -8,8 +8,8 @@ from datetime import timedelta
 
 from tsaudit.dialect import DOCUMENT_ENGINES, DOCUMENT_ID
 from tsaudit.finding import Evidence, Finding, Severity
-from tsaudit.phrases import listed, many, percent
-from tsaudit.profile import Measurement, Ratio
+from tsaudit.phrases import listed, many, percent, under
+from tsaudit.profile import Measurement, MeasureName, Ratio
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.timeline import Point
 
@@ -18,7 +18,7 @@ from tsaudit.timeline import Point
     code="LAY003",
     title="A table is mostly empty cells",
     severity=Severity.WARN,
-    guidelines=("D3",),
+    guidelines=("D3", "G4"),
     requires={"null_ratios", "field_types"},
     uses={"row_count"},
     thresholds=(
@@ -48,6 +48,12 @@ from tsaudit.timeline import Point
             "Give documents that fill different fields collections of their own, copy them, and remove the copied "
             "ones: db.getCollection({table:q}).aggregate([{{ $match: {{ {first}: {{ $ne: null }} }} }}, "
             "{{ $out: {part:q} }}]). If the fields belong to one source, write them in one document."
+        ),
+        "timestream": (
+            "Write the fields that one source reports together under a measure name of their own; what comes one at a "
+            "time as records of a single value, or under one name for all such values, value_double say, with what it "
+            "measures as the measure name. Rows that fill {first}: SELECT {key}, {sparse} FROM {table:q} WHERE "
+            "{condition}"
         ),
         "any": (
             "Give rows that fill different columns tables of their own, e.g. "
@@ -82,6 +88,7 @@ def sparse_table(case: Case) -> Iterator[Finding]:
 
     ## References
 
+    - Measures that do not come together, Timestream: https://docs.aws.amazon.com/timestream/latest/developerguide/data-modeling.html
     - Sparse schemas: https://docs.influxdata.com/influxdb3/cloud-serverless/write-data/best-practices/schema-design/#avoid-sparse-schemas
     """
     for measurement in case.measurements:
@@ -95,12 +102,14 @@ def sparse_table(case: Case) -> Iterator[Finding]:
 def _judge(case: Case, measurement: Measurement, nulls: dict[str, Ratio]) -> Iterator[Finding]:
     table_limit = case.limit("max_null_ratio", measurement)
     column_limit = case.limit("max_column_null_ratio", measurement)
-    mean = sum(r.value for r in nulls.values()) / len(nulls)
+    part, cells = _emptiest(measurement, nulls)
+    mean = _mean(cells)
     worst = sorted(nulls, key=lambda key: (-nulls[key].value, key))
     empty = [key for key in worst if nulls[key].value > column_limit.value]
-    if mean > table_limit.value and len(nulls) >= case.limit("min_fields", measurement).value:
-        message = f"{percent(mean)} of the cells in its {many(len(nulls), 'field')} are null."
-        yield _finding(case, measurement, nulls, worst, Severity.WARN, message, mean)
+    if mean > table_limit.value and len(cells) >= case.limit("min_fields", measurement).value:
+        message = f"{percent(mean)} of the cells in its {many(len(cells), 'field')}{under(part)} are null."
+        worst = sorted(cells, key=lambda key: (-cells[key].value, key))
+        yield _finding(case, measurement, cells, worst, Severity.WARN, message, mean)
     elif risen := _risen(case, measurement, nulls):
         before, now = risen[0], nulls[risen[1]].value
         message = f"Nulls in {risen[1]} rose from {percent(before.value)} on {before.day} to {percent(now)}."
@@ -120,6 +129,26 @@ def _judge(case: Case, measurement: Measurement, nulls: dict[str, Ratio]) -> Ite
         share = nulls[empty[0]].value
         message = f"{listed(empty)} hardly ever hold a value; {empty[0]} is null in {percent(share)} of the rows."
         yield _finding(case, measurement, nulls, empty, Severity.INFO, message, share)
+
+
+def _emptiest(measurement: Measurement, nulls: dict[str, Ratio]) -> tuple[Measurement | MeasureName, dict[str, Ratio]]:
+    """The part of the table with the largest share of nulls, and that of each of its fields."""
+    if measurement.measure_names is None:
+        return measurement, nulls
+    parts: list[tuple[MeasureName, dict[str, Ratio]]] = []
+    for name in measurement.measure_names.names:
+        cells = {
+            key: dataclasses.replace(ratio, value=1 - name.filled[key] / name.rows)
+            for key, ratio in nulls.items()
+            if name.rows and key in name.filled
+        }
+        if len(cells) > 1:
+            parts.append((name, cells))
+    return max(parts, key=lambda one: _mean(one[1]), default=(measurement, {}))
+
+
+def _mean(nulls: dict[str, Ratio]) -> float:
+    return sum(r.value for r in nulls.values()) / len(nulls) if nulls else 0.0
 
 
 def _risen(case: Case, measurement: Measurement, nulls: dict[str, Ratio]) -> tuple[Point, str] | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tsaudit.finding import Evidence, Finding, Severity
-from tsaudit.phrases import listed, many, number, percent
-from tsaudit.profile import Measurement, RowPatterns
+from tsaudit.phrases import listed, many, number, percent, under
+from tsaudit.profile import Measurement, MeasureName, RowPatterns
 from tsaudit.rule import Case, Threshold, rule, subject_of
 
 
@@ -56,14 +56,16 @@ def split_rows(case: Case) -> Iterator[Finding]:
     - Fields with different timestamps: https://docs.influxdata.com/influxdb3/cloud-serverless/write-data/best-practices/schema-design/#writing-individual-fields-with-different-timestamps
     """
     for measurement in case.measurements:
-        found = measurement.row_patterns
-        if found is None or found.pairs < case.limit("min_pairs", measurement).value:
-            continue
-        if found.complementary_ratio > case.limit("max_complementary_ratio", measurement).value:
-            yield _finding(case, measurement, found)
+        for part in measurement.parts:
+            found = part.row_patterns
+            if found is None or found.pairs < case.limit("min_pairs", measurement).value:
+                continue
+            if found.complementary_ratio > case.limit("max_complementary_ratio", measurement).value:
+                yield _finding(case, measurement, part, found)
+                break
 
 
-def _finding(case: Case, measurement: Measurement, found: RowPatterns) -> Finding:
+def _finding(case: Case, measurement: Measurement, part: Measurement | MeasureName, found: RowPatterns) -> Finding:
     fields = {field.key for field in measurement.fields}
     parts = [tuple(c for c in pattern.columns if c in fields) for pattern in found.patterns]
     parts = [part for part in dict.fromkeys(parts) if part]
@@ -72,8 +74,8 @@ def _finding(case: Case, measurement: Measurement, found: RowPatterns) -> Findin
     return Finding(
         subject=subject_of(measurement),
         severity=Severity.WARN,
-        message=f"{listed([' and '.join(part) for part in parts], 4)} take turns: {percent(ratio)} of the rows that "
-        "follow one another in a series share no field.",
+        message=f"{listed([' and '.join(part) for part in parts], 4)} take turns{under(part)}: "
+        f"{percent(ratio)} of the rows that follow one another in a series share no field.",
         fix=case.fix(fields=listed(sorted({c for part in parts for c in part}))),
         observed=ratio,
         limit=limit,

@@ -68,6 +68,10 @@ _INFLUXDB3 = "https://docs.influxdata.com/influxdb3"
             "Write the families as one table each with what varies as tags: {proposals}. Then delete the old ones, "
             "{first:q} and so on: influxdb3 delete table."
         ),
+        "timestream": (
+            "Write the families to one table each with what varies as dimensions: {proposals}. Delete the old tables, "
+            "{first} and so on, when their records are no longer needed: aws timestream-write delete-table."
+        ),
         "sql": (
             "Keep each family in one table with what varies as columns: {proposals}. Start with one of them, "
             "CREATE TABLE {target:q} AS SELECT {values}* FROM {first:q}; add the others by INSERT INTO ... SELECT, "

@@ -34,6 +34,13 @@ from tsaudit.timeline import Point
             "Give the database a lifetime: influxdb3 update database --database {database} --retention-period 365d. "
             "What has to live longer goes to a database of its own."
         ),
+        "timestream": (
+            "Give each table a lifetime: aws timestream-write update-table --database-name {database} --table-name "
+            "{policy} "
+            "--retention-properties MemoryStoreRetentionPeriodInHours=24,MagneticStoreRetentionPeriodInDays=365. "
+            "Data that "
+            "has to live longer goes to a table of its own. What is older is deleted and does not come back."
+        ),
         "influxdb2": (
             "Give bucket {database} a lifetime (older data goes with its shards, at once), with its id from `influx "
             "bucket list`: influx bucket update --id ID --retention 52w --shard-group-duration 7d. What has to live "
@@ -42,7 +49,7 @@ from tsaudit.timeline import Point
     },
 )
 def unbounded_retention(case: Case) -> Iterator[Finding]:
-    """Databases whose default retention policy keeps all data forever.
+    """Databases whose default retention policy keeps all data forever; on Timestream tables that do.
 
     Information by itself; a warning when the database's series grow. Measurements that differ much in how fast they are
     written, or that nobody writes any more, are named: they may need lifetimes of their own.
@@ -67,17 +74,30 @@ def unbounded_retention(case: Case) -> Iterator[Finding]:
     - Downsampling and retention: https://docs.influxdata.com/influxdb/v1/guides/downsample_and_retain/
     """
     for database in case.profile.databases:
-        policies = [r for r in database.retention or () if r.default]
         inside = [m for m in case.measurements if m.database == database.name]
-        if inside and policies and policies[0].duration_s == FOREVER:
-            yield _finding(case, database, policies[0], inside)
+        policies = _judged(database, inside)
+        forever = [policy for policy in policies if policy.duration_s == FOREVER]
+        if inside and forever:
+            yield _finding(case, database, forever, inside)
 
 
-def _finding(case: Case, database: Database, policy: Retention, inside: Sequence[Measurement]) -> Finding:
+def _judged(database: Database, inside: Sequence[Measurement]) -> list[Retention]:
+    """The default policy; where there is none, as on Timestream, those of the tables that are looked at."""
+    default = [policy for policy in database.retention or () if policy.default]
+    names = {m.name for m in inside}
+    return default[:1] or [policy for policy in database.retention or () if policy.policy in names]
+
+
+def _finding(case: Case, database: Database, forever: Sequence[Retention], inside: Sequence[Measurement]) -> Finding:
     subject = Subject(database.name)
     growth = _growth(case, database)
-    kind = "Bucket" if case.profile.engine == "influxdb2" else "Policy"
-    message = f"{kind} {policy.policy} keeps everything forever"
+    policy, names = forever[0], listed([one.policy for one in forever], 5)
+    if policy.default:
+        message = f"{'Bucket' if case.profile.engine == 'influxdb2' else 'Policy'} {names} keeps everything forever"
+    else:
+        message = (
+            f"{'Tables' if len(forever) > 1 else 'Table'} {names} keep{'s' * (len(forever) == 1)} everything forever"
+        )
     if growth:
         message += f", while series grew from {number(growth[0].value)} on {growth[0].day} to {number(growth[1].value)}"
     return Finding(
@@ -88,7 +108,11 @@ def _finding(case: Case, database: Database, policy: Retention, inside: Sequence
         observed=database.series.value if database.series else None,
         unit="series" if database.series else "",
         baseline=growth[0].value if growth else None,
-        evidence=(Evidence("measurements", number(len(inside))), *_rates(case, inside), *_idle(inside)),
+        evidence=(
+            Evidence("measurements", number(len(inside))),
+            *(_rates(case, inside) if policy.default else ()),
+            *_idle(inside),
+        ),
         since=growth[0].day if growth else None,
         facts=("retention", "database_series", "row_count"),
         source=database.series.source if database.series else None,

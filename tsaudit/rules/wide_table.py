@@ -48,6 +48,12 @@ _INFLUXDB3 = "https://docs.influxdata.com/influxdb3"
             "such as {part:q}. Read what has to be kept, e.g. SELECT {key}, {some} FROM {table:q}, write it there, and "
             "delete {table}: a column cannot be dropped."
         ),
+        "timestream": (
+            "Split {table} by what is written and read together, each part with the same dimensions, by writing to "
+            "tables "
+            "such as {part}. Read what has to be kept, e.g. SELECT {key}, {some} FROM {table:q}, and write it there: a "
+            "column goes when its records have expired."
+        ),
         "any": (
             "Split {table} by what is written and read together, each part with the time and the same tags: "
             "CREATE TABLE {part:q} AS SELECT {key}, {some} FROM {table:q}; then "

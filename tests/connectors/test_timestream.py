@@ -1,0 +1,449 @@
+"""Timestream: pages, counters, rights, throttling and cancelling, with boto3 itself against the stand-in."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any
+
+import boto3
+import pyarrow as pa
+import pytest
+from botocore.exceptions import ClientError
+
+from tests.builders import NOW
+from tests.collect.conftest import collected
+from tests.databases import Dataset, Row, Table, times, write
+from tests.timestream_double import STRANGER, Timestream, shipped_policy
+from tsaudit.aws import typed_values
+from tsaudit.collect import probe
+from tsaudit.config import Target
+from tsaudit.connector import ConnectorError, FactError
+from tsaudit.connectors import open_connection
+from tsaudit.profile import FOREVER, Profile, Reason
+
+pytestmark = pytest.mark.usefixtures("aws_credentials")
+
+WINDOW = {"start": NOW - timedelta(days=30), "end": NOW, "time": "time", "time_kind": "timestamp"}
+CPU = {**WINDOW, "database": "shop", "measurement": "cpu", "tags": ["host"], "fields": ["usage"]}
+
+
+@contextlib.contextmanager
+def running(**settings: Any) -> Iterator[Timestream]:
+    server = Timestream(**settings)
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+@pytest.fixture
+def server() -> Iterator[Timestream]:
+    with running() as started:
+        yield started
+
+
+def _cpu(hosts: int = 3, rows: int = 10, name: str = "cpu", **settings: Any) -> Table:
+    written = [
+        Row(t, {"host": f"h{h:05}"}, {"usage": h + i / 7}) for i, t in enumerate(times(rows)) for h in range(hosts)
+    ]
+    return Table(name, ("host",), {"usage": "float"}, written, **settings)
+
+
+def _target(server: Timestream, *tables: Table, **settings: Any) -> Target:
+    dataset = Dataset(tables or (_cpu(),), database="shop", retention=timedelta(days=400))
+    return write(dataset, "timestream", server, **settings)
+
+
+def _rows(profile: Profile) -> dict[str, int | None]:
+    return {m.name: m.rows and m.rows.value for m in profile.measurements}
+
+
+# --- The services ------------------------------------------------------------------------------------------------
+
+
+def test_endpoints_are_discovered(server: Timestream, monkeypatch: pytest.MonkeyPatch) -> None:
+    _target(server)
+    for service in ("QUERY", "WRITE"):
+        monkeypatch.setenv(f"AWS_ENDPOINT_URL_TIMESTREAM_{service}", server.address)
+    target = Target(name="t", engine="timestream", url="timestream://eu-central-1")
+    assert _rows(collected(target)) == {"cpu": 30}
+    assert server.operations[0] == "DescribeEndpoints"
+    server.operations.clear()
+    collected(_target(server))
+    assert "DescribeEndpoints" not in server.operations
+
+
+def test_lists_of_more_than_twenty_come_in_pages(server: Timestream) -> None:
+    profile = collected(_target(server, *(_cpu(1, 2, f"t{i:02}") for i in range(45))))
+    assert profile.gaps == ()
+    assert len(profile.measurements) == 45
+    costs = {c.fact: c.statements for c in profile.costs}
+    # One listing of the tables serves three facts; each table is described apart.
+    assert (costs["measurements"], costs["retention"], costs["options"], costs["columns"]) == (3, 0, 0, 45)
+    assert server.operations.count("ListTables") == 3
+
+
+def test_only_tables_that_are_audited_are_described(server: Timestream) -> None:
+    tables = [_cpu(1, 2, name) for name in ("cpu", "cpu_old", "mem")]
+    collected(_target(server, *tables, include=("cpu*",), budget={"max_measurements": 1}))
+    assert [s for s in server.statements if s.startswith("DESCRIBE")] == ['DESCRIBE "shop"."cpu"']
+
+
+def test_three_scans_a_table_at_most(server: Timestream) -> None:
+    collected(_target(server))
+    assert len([s for s in server.statements if s.startswith("SELECT")]) == 3
+
+
+@pytest.mark.parametrize("empty_pages", [0, 1, 3])
+def test_answers_come_in_pages_that_may_be_empty(empty_pages: int) -> None:
+    with running(empty_pages=empty_pages) as server:
+        target = _target(server, _cpu(2_500, 1))
+        with open_connection(target) as connection:
+            rows = connection.query("series_listing", 10, **CPU, limit=10_000)
+            pages = [batch for batch in rows if batch.num_columns]
+        assert [page.num_rows for page in pages] == [1000, 1000, 500]
+        assert len(set(pa.Table.from_batches(pages).column("host").to_pylist())) == 2_500
+        assert server.cancelled == []
+
+
+def test_bytes_are_those_of_the_last_page() -> None:
+    with running(empty_pages=2) as server:
+        target = _target(server)
+        with open_connection(target) as connection:
+            rows = connection.query("measure_name_counts", 10, **CPU)
+            so_far = [rows.bytes_scanned for _ in rows]
+        assert so_far == sorted(so_far)
+        assert so_far[0] < so_far[-1]
+        # Host, measure name, time and value of 30 rows; ten megabytes are charged for at least.
+        assert rows.bytes_scanned is not None
+        assert rows.bytes_scanned > 30 * 16
+        assert rows.bytes_metered == 10_000_000
+
+
+def test_budget_of_bytes_ends_the_audit_with_gaps(server: Timestream) -> None:
+    tables = [_cpu(name=name) for name in ("a", "b", "c")]
+    # Two statements about each table's schema are charged for, too.
+    profile = collected(_target(server, *tables, budget={"max_bytes_scanned": 75_000_000}))
+    assert {g.reason for g in profile.gaps} == {Reason.OVER_BUDGET}
+    assert all("raise budget.max_bytes_scanned" in g.detail for g in profile.gaps)
+    assert _rows(profile) == {"a": 30, "b": None, "c": None}
+    assert sum(c.bytes_metered or 0 for c in profile.costs) <= 80_000_000
+    assert len(server.cancelled) == 1
+
+
+def test_query_is_cancelled_when_its_time_is_up(server: Timestream) -> None:
+    target = _target(server)
+    server.delay_s = 60.0
+    with open_connection(target) as connection:
+        rows = connection.query("measure_name_counts", 0.5, **CPU)
+        with pytest.raises(FactError) as raised:
+            list(rows)
+    assert (raised.value.reason, raised.value.detail) == (Reason.TIMED_OUT, "cancelled after 0.5 s")
+    assert len(server.cancelled) == 1
+
+
+def test_query_is_cancelled_when_it_is_given_up(server: Timestream) -> None:
+    with open_connection(_target(server, _cpu(2_500, 1))) as connection:
+        rows = connection.query("series_listing", 10, **CPU, limit=10_000)
+        next(iter(rows))
+        rows.close()
+    assert len(server.cancelled) == 1
+
+
+def test_call_without_an_answer_ends_with_the_statement(server: Timestream) -> None:
+    target = _target(server)
+    server.delay_s, server.patience_s = 60.0, 4.0
+    with open_connection(target) as connection, pytest.raises(FactError) as raised:
+        list(connection.query("measure_name_counts", 0.5, **CPU))
+    assert raised.value.reason is Reason.TIMED_OUT
+    assert "no id by which to cancel" in raised.value.detail
+
+
+def test_throttling_is_waited_out_and_then_is_a_gap(server: Timestream) -> None:
+    target = _target(server)
+    with open_connection(target) as connection:
+        server.throttled = 2
+        assert [b.num_rows for b in connection.query("measurements", 10, database="shop")] == [1]
+        server.throttled = 1_000
+        with pytest.raises(FactError) as raised:
+            list(connection.query("measurements", 0.5, database="shop"))
+    assert raised.value.reason is Reason.OVER_BUDGET
+    assert "Request rate limit exceeded" in raised.value.detail
+
+
+def test_token_of_another_query_is_refused(server: Timestream) -> None:
+    _target(server)
+    client = boto3.client("timestream-query", "eu-central-1", endpoint_url=server.address)
+    first = client.query(QueryString='SELECT host FROM "shop"."cpu"')
+    with pytest.raises(ClientError, match="Invalid pagination token"):
+        client.query(QueryString='SELECT usage FROM "shop"."cpu"', NextToken=first["NextToken"])
+    client.cancel_query(QueryId=first["QueryId"])
+    with pytest.raises(ClientError, match="ConflictException"):
+        client.query(QueryString='SELECT host FROM "shop"."cpu"', NextToken=first["NextToken"])
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ('DELETE FROM "shop"."cpu"', "only queries are run"),
+        ('SELECT "Host" FROM "shop"."cpu"', "Column 'Host' does not exist"),
+        ('SELECT host FROM "shop"."nothing"', "does not exist"),
+        ('SELECT host FROM "nowhere"."cpu"', "Requested database 'nowhere' not found"),
+        ('SELECT host FROM "shop"."cpu" TABLESAMPLE BERNOULLI (10)', "not registered"),
+        ('SELECT count(*) FILTER (WHERE usage > 1) FROM "shop"."cpu"', "not registered"),
+        ('SELECT md5(host) FROM "shop"."cpu"', "not registered"),
+        ("SELECT FROM WHERE", "syntax is invalid"),
+    ],
+)
+def test_what_the_service_does_not_document_is_refused(server: Timestream, statement: str, said: str) -> None:
+    _target(server)
+    client = boto3.client("timestream-query", "eu-central-1", endpoint_url=server.address)
+    with pytest.raises(ClientError, match=said):
+        client.query(QueryString=statement)
+
+
+# --- Tables ------------------------------------------------------------------------------------------------------
+
+
+def test_table_that_nothing_was_written_to(server: Timestream) -> None:
+    profile = collected(_target(server, _cpu(), Table("empty", ("host",), {"usage": "float"})))
+    assert profile.gaps == ()
+    assert _rows(profile) == {"cpu": 30, "empty": 0}
+    (empty,) = [m for m in profile.measurements if m.name == "empty"]
+    assert (empty.series and empty.series.value, empty.tags, empty.fields) == (0, (), ())
+    assert empty.measure_names is not None
+    assert empty.measure_names.count.value == 0
+    with open_connection(_target(server)) as connection, pytest.raises(FactError, match="does not exist"):
+        list(connection.query("series_listing", 5, **CPU | {"measurement": "empty"}, limit=1))
+
+
+def test_what_the_service_tells_of_a_table(server: Timestream) -> None:
+    told = {
+        "RetentionProperties": {"MemoryStoreRetentionPeriodInHours": 24, "MagneticStoreRetentionPeriodInDays": 400},
+        "MagneticStoreWriteProperties": {
+            "EnableMagneticStoreWrites": True,
+            "MagneticStoreRejectedDataLocation": {"S3Configuration": {"EncryptionOption": "SSE_KMS", "KmsKeyId": "k2"}},
+        },
+        "Schema": {"CompositePartitionKey": [{"Type": "DIMENSION", "Name": "host", "EnforcementInRecord": "REQUIRED"}]},
+    }
+    dataset = Dataset([_cpu(timestream=told), _cpu(name="mem")], database="shop", timestream={"KmsKeyId": "k1"})
+    profile = collected(write(dataset, "timestream", server))
+    cpu, mem = profile.measurements
+    assert cpu.options == {
+        "CompositePartitionKey": "host",
+        "EnableMagneticStoreWrites": "true",
+        "EnforcementInRecord": "REQUIRED",
+        "KmsKeyId": "k1",
+        "MagneticStoreRejectedDataLocation.EncryptionOption": "SSE_KMS",
+        "MagneticStoreRejectedDataLocation.KmsKeyId": "k2",
+        "MagneticStoreRetentionPeriodInDays": "400",
+        "MemoryStoreRetentionPeriodInHours": "24",
+    }
+    assert mem.options is not None
+    assert "CompositePartitionKey" not in mem.options
+    (shop,) = profile.databases
+    durations = {r.policy: r.duration_s for r in shop.retention or ()}
+    assert durations == {"cpu": 400 * 86_400, "mem": FOREVER}
+
+
+def test_single_values_and_several_share_a_table(server: Timestream) -> None:
+    rows = []
+    for t in times(20):
+        rows.append(Row(t, {"host": "a"}, {"measure_value::double": 1.5}, "load"))
+        rows.append(Row(t, {"host": "a"}, {"measure_value::bigint": 3}, "users"))
+        rows.append(Row(t, {"host": "a", "disk": "sda"}, {"read": 1.0, "written": 2.0}, "disk"))
+    fields = {"measure_value::double": "float", "measure_value::bigint": "integer", "read": "float", "written": "float"}
+    (m,) = collected(_target(server, Table("host", ("host", "disk"), fields, rows))).measurements
+    assert m.measure_names is not None
+    assert m.measure_names.count.value == 3
+    names = {n.name: (n.data_type, n.dimensions, n.rows, dict(n.filled)) for n in m.measure_names.names}
+    assert names == {
+        "load": ("double", ("host",), 20, {"host": 20, "measure_value::double": 20}),
+        "users": ("bigint", ("host",), 20, {"host": 20, "measure_value::bigint": 20}),
+        "disk": ("multi", ("disk", "host"), 20, {"host": 20, "disk": 20, "read": 20, "written": 20}),
+    }
+    # By measure name nothing is missing.
+    assert {f.key: f.null_ratio and f.null_ratio.value for f in m.fields} == dict.fromkeys(fields, 0.0)
+    shared = m.measure_names.shared
+    assert shared is not None
+    assert (shared.names, shared.rows, shared.instants) == (("load", "users"), 40, 20)
+    # host + a, the name, time and value of each: 5 + 4 + 8 + 8 and 5 + 5 + 8 + 8.
+    assert shared.bytes_now == 20 * (25 + 26)
+    assert shared.bytes_merged == 20 * (5 + 8 + 4 + (4 + 8) + (5 + 8))
+
+
+def test_listing_is_left_out_where_it_would_be_the_table(server: Timestream) -> None:
+    rows = [
+        Row(NOW - timedelta(milliseconds=100 * i + 1), {"host": f"h{i % 5}", "request_id": f"{i:032x}"}, {"ms": 1.0})
+        for i in range(60_000)
+    ]
+    table = Table("requests", ("host", "request_id"), {"ms": "float"}, rows)
+    profile = collected(_target(server, table, budget={"max_rows": 1_000}))
+    (gap,) = profile.gaps
+    assert (gap.fact, gap.reason) == ("series_listing", Reason.OVER_BUDGET)
+    assert gap.detail == "tag request_id has a value of its own in most of 60,000 rows: a listing would return them all"
+    assert not any("DISTINCT" in statement for statement in server.statements)
+    (m,) = profile.measurements
+    values = {t.key: t.values.value for t in m.tags if t.values}
+    assert values["host"] == 5
+    assert values["request_id"] == pytest.approx(60_000, rel=0.1)
+    assert all(len(value) == 32 for value in m.tags[1].sample)
+    # The newest rows are read from the newest part of the window only.
+    (statement,) = [s for s in server.statements if "ORDER BY" in s]
+    since = datetime.fromisoformat(statement.split("TIMESTAMP '")[1][:26])
+    assert timedelta(seconds=100) <= NOW.replace(tzinfo=None) - since <= timedelta(seconds=400)
+    assert m.row_patterns is not None
+    assert m.row_patterns.rows == 1_000
+    assert "the newest 1,000 rows from 2026-03-31 05:56" in m.row_patterns.source.scope
+
+
+# --- Rights ------------------------------------------------------------------------------------------------------
+
+
+def test_shipped_policy_suffices_and_writes_nothing(server: Timestream) -> None:
+    assert collected(_target(server)).gaps == ()
+    actions = {a for part in shipped_policy()["Statement"] for a in part["Action"]}
+    assert all(a.removeprefix("timestream:").startswith(("List", "Describe", "Select", "CancelQuery")) for a in actions)
+
+
+@pytest.mark.parametrize("action", ["ListDatabases", "ListTables", "DescribeTable", "ListMeasures", "Select"])
+def test_right_that_is_missing_is_named_in_the_gap(action: str) -> None:
+    policy = {"Statement": [{"Action": [a for p in shipped_policy()["Statement"] for a in p["Action"]]}]}
+    policy["Statement"][0]["Action"].remove(f"timestream:{action}")
+    with running(policy=policy) as server:
+        target = _target(server)
+        profile = collected(target.model_copy(update={"databases": ()}))
+        assert profile.gaps
+        assert {g.reason for g in profile.gaps} == {Reason.DENIED}
+        assert all(f"timestream:{action}" in g.detail and "grants.md" in g.detail for g in profile.gaps)
+        if action == "ListDatabases":
+            assert collected(target).gaps == ()
+        if action == "Select":
+            assert profile.measurements[0].measure_names is not None
+        with open_connection(target) as connection:
+            assert all(f"timestream:{action}" in g.detail for g in probe(target, connection, NOW))
+
+
+def test_identity_without_rights(server: Timestream, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = _target(server)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", STRANGER)
+    profile = collected(target)
+    assert profile.measurements == ()
+    assert {g.reason for g in profile.gaps} == {Reason.DENIED}
+
+
+# --- Connecting --------------------------------------------------------------------------------------------------
+
+
+def test_credentials_that_aws_does_not_know(server: Timestream, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIANOBODY")
+    with pytest.raises(ConnectorError, match="AWS does not accept the credentials: The security token"):
+        open_connection(_target(server)).__enter__()
+
+
+def test_no_credentials(server: Timestream, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    with pytest.raises(ConnectorError, match="no AWS credentials: set AWS_PROFILE"):
+        open_connection(_target(server)).__enter__()
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"url": "https://eu-central-1"}, "not of the form timestream://eu-central-1"),
+        ({"url": "timestream://eu-central-1?org=x"}, "not of the form"),
+        ({"url": "timestream://eu-central-1/shop"}, "not of the form"),
+        ({"url": "timestream://eu-central-1?endpoint=http://127.0.0.1:1"}, "eu-central-1 does not answer"),
+        ({"url": "timestream://nowhere%20?endpoint=x"}, "nowhere"),
+        ({"password": "secret"}, "give no `password`"),
+        ({"username": "nobody"}, "`username` names a profile of the AWS configuration"),
+    ],
+)
+def test_settings_that_lead_nowhere(changes: dict[str, Any], said: str) -> None:
+    settings: dict[str, Any] = {"name": "t", "engine": "timestream", "url": "timestream://eu-central-1"}
+    with pytest.raises(ConnectorError, match=said):
+        open_connection(Target(**settings | changes)).__enter__()
+
+
+def test_server_that_is_gone(server: Timestream) -> None:
+    target = _target(server)
+    with open_connection(target) as connection:
+        server.stop()
+        with pytest.raises(FactError) as raised:
+            list(connection.query("measurements", 2, database="shop"))
+    assert raised.value.reason is Reason.UNREACHABLE
+
+
+# --- Typed values ------------------------------------------------------------------------------------------------
+
+
+def _scalar(text: str | None) -> dict[str, Any]:
+    return {"NullValue": True} if text is None else {"ScalarValue": text}
+
+
+@pytest.mark.parametrize(
+    ("described", "data", "read"),
+    [
+        ({"ScalarType": "VARCHAR"}, [_scalar("é"), _scalar(None)], ["é", None]),
+        ({"ScalarType": "BIGINT"}, [_scalar("-9223372036854775808")], [-(2**63)]),
+        ({"ScalarType": "INTEGER"}, [_scalar("7")], [7]),
+        (
+            {"ScalarType": "DOUBLE"},
+            [_scalar("1.0E10"), _scalar("NaN"), _scalar("-Infinity")],
+            [1e10, None, -float("inf")],
+        ),
+        ({"ScalarType": "BOOLEAN"}, [_scalar("false"), _scalar("true")], [False, True]),
+        (
+            {"ScalarType": "TIMESTAMP"},
+            [_scalar("2026-03-31 05:59:00.123456789"), _scalar(None)],
+            [datetime(2026, 3, 31, 5, 59, 0, 123456), None],  # noqa: DTZ001 -- without a zone, as the service has it
+        ),
+        ({"ScalarType": "UNKNOWN"}, [_scalar(None)], [None]),
+        ({"ScalarType": "INTERVAL_DAY_TO_SECOND"}, [_scalar("1 00:00:00.000000000")], ["1 00:00:00.000000000"]),
+        (
+            {"ArrayColumnInfo": {"Type": {"ScalarType": "BIGINT"}}},
+            [{"ArrayValue": [_scalar("1"), _scalar(None)]}, {"NullValue": True}],
+            [[1, None], None],
+        ),
+        (
+            {"RowColumnInfo": [{"Name": "a", "Type": {"ScalarType": "VARCHAR"}}, {"Type": {"ScalarType": "DOUBLE"}}]},
+            [{"RowValue": {"Data": [_scalar("x"), _scalar("2.5")]}}],
+            [{"a": "x", "1": 2.5}],
+        ),
+        (
+            {"TimeSeriesMeasureValueColumnInfo": {"Type": {"ScalarType": "DOUBLE"}}},
+            [{"TimeSeriesValue": [{"Time": "2026-03-31 05:59:00.000000000", "Value": _scalar("1.5")}]}],
+            [[{"time": datetime(2026, 3, 31, 5, 59), "value": 1.5}]],  # noqa: DTZ001 -- as above
+        ),
+    ],
+)
+def test_typed_values(described: dict[str, Any], data: list[dict[str, Any]], read: list[Any]) -> None:
+    answer = {"ColumnInfo": [{"Type": described}], "Rows": [{"Data": [datum]} for datum in data]}
+    values = typed_values.batch(answer).column(0).to_pylist()
+    assert [None if v != v else v for v in values] == read
+    assert typed_values.batch(answer).schema.names == ["0"]
+
+
+def test_page_that_is_none() -> None:
+    with pytest.raises(ValueError, match="as many values as there are columns"):
+        typed_values.batch({"ColumnInfo": [], "Rows": [{"Data": [_scalar("x")]}]})
+
+
+def test_dimensions_that_are_told_as_json(server: Timestream, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = _target(server)
+    as_told = typed_values.batch
+
+    def as_json(answer: Any) -> pa.RecordBatch:
+        batch = as_told(answer)
+        if batch.num_columns != 3 or not pa.types.is_list(batch.schema.types[2]):
+            return batch
+        texts = pa.array([json.dumps(value) for value in batch.column(2).to_pylist()])
+        return batch.set_column(2, "dimensions", texts)
+
+    monkeypatch.setattr(typed_values, "batch", as_json)
+    (cpu,) = collected(target).measurements
+    assert cpu.measure_names is not None
+    assert [n.dimensions for n in cpu.measure_names.names] == [("host",)]

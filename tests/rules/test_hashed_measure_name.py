@@ -1,0 +1,45 @@
+"""NAM006: measure names that are hashes."""
+
+from __future__ import annotations
+
+from tests.builders import a_count, a_measurement, a_profile, a_tag
+from tests.devops import devops
+from tests.rules.cases import Case, judge
+from tsaudit.finding import Outcome, Subject
+from tsaudit.profile import MeasureName, MeasureNames, Profile
+from tsaudit.rules.hashed_measure_name import hashed_measure_name as rule
+
+CASES = (
+    Case(breaks=devops("hashed"), keeps=devops("multi"), subject=Subject("", "devops")),
+    Case(breaks=devops("hashed", hosts=9), keeps=devops("single", hosts=3), subject=Subject("", "devops")),
+)
+SEED = ("6445", "6399", "640", "2093", "7051")
+"""Those of AWS's example."""
+
+
+def _profile(*names: str, **changes: object) -> Profile:
+    found = MeasureNames(a_count(len(names)), tuple(MeasureName(name, "multi", ()) for name in names))
+    return a_profile(a_measurement(measure_names=found, **changes), engine="timestream")
+
+
+def test_finding_when_just_enough_are_numbers() -> None:
+    assert judge(rule, _profile(*SEED)).outcome is Outcome.PASS
+    assert judge(rule, _profile(*SEED), {"min_names": 5}).outcome is Outcome.FAIL
+    numbers = [str(i) for i in range(9)]
+    assert judge(rule, _profile(*numbers, "events")).outcome is Outcome.FAIL
+    assert judge(rule, _profile(*numbers, "events", "metrics")).outcome is Outcome.PASS
+
+
+def test_silence_when_the_numbers_are_no_buckets() -> None:
+    assert judge(rule, _profile(*(str(8192 + i) for i in range(20)))).outcome is Outcome.PASS
+    assert judge(rule, _profile(*(str(-i) for i in range(20)))).outcome is Outcome.FAIL
+    assert judge(rule, a_profile(engine="timestream")).outcome is Outcome.PASS
+
+
+def test_key_when_it_is_proposed() -> None:
+    tags = (a_tag("host", 900), a_tag("region", 3))
+    numbers = [str(i) for i in range(20)]
+    (finding,) = judge(rule, _profile(*numbers, tags=tags)).findings
+    assert "Name host, EnforcementInRecord REQUIRED" in finding.fix
+    (finding,) = judge(rule, _profile(*numbers, tags=tags, options={"CompositePartitionKey": "region"})).findings
+    assert "Name region," in finding.fix

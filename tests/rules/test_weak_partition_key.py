@@ -1,0 +1,90 @@
+"""STO015: customer-defined partition keys."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.builders import a_count, a_measurement, a_profile, a_ratio, a_tag
+from tests.devops import devops, partitioned_by
+from tests.rules.cases import Case, judge
+from tsaudit.finding import Finding, Outcome, Severity, Subject
+from tsaudit.profile import MeasureName, MeasureNames, Profile
+from tsaudit.rules.weak_partition_key import weak_partition_key as rule
+
+FEW = {"weak-partition-key.min_values": 10}
+
+CASES = (
+    Case(
+        breaks=devops(timestream=partitioned_by("region")),
+        keeps=devops(timestream=partitioned_by("instance_name")),
+        subject=Subject("", "devops"),
+        guilty="region",
+        limits=FEW,
+    ),
+    Case(
+        breaks=devops(timestream=partitioned_by("process_name", "OPTIONAL")),
+        keeps=devops(timestream=partitioned_by("instance_name")),
+        subject=Subject("", "devops"),
+        guilty="process_name",
+        limits={"weak-partition-key.min_values": 3},
+    ),
+    Case(
+        breaks=devops("one_name"),
+        keeps=devops("multi"),
+        subject=Subject("", "devops"),
+        severity=Severity.INFO,
+        limits=FEW | {"weak-partition-key.min_rows": 100},
+    ),
+)
+
+
+def _profile(key: str | None = "host", enforcement: str = "REQUIRED", rows: int = 10, **changes: Any) -> Profile:
+    options = {"CompositePartitionKey": key, "EnforcementInRecord": enforcement} if key else {}
+    host = a_tag("host", **{"values": 200} | changes)
+    names = MeasureNames(a_count(1), (MeasureName("metrics", "multi", ("host",), rows),))
+    measurement = a_measurement(
+        tags=(host, a_tag("device", 500)), options=options, rows=a_count(rows), measure_names=names
+    )
+    return a_profile(measurement, engine="timestream")
+
+
+def _finding(profile: Profile, **limits: float) -> Finding:
+    (finding,) = judge(rule, profile, limits).findings
+    return finding
+
+
+def test_silence_when_the_key_is_enforced_and_selective() -> None:
+    assert judge(rule, _profile()).outcome is Outcome.PASS
+    assert judge(rule, _profile(values=100)).outcome is Outcome.PASS
+
+
+def test_warning_when_the_key_has_few_values() -> None:
+    finding = _finding(_profile(values=99))
+    assert finding.message == "The partition key host has 99 values only, device 500."
+    assert finding.severity is Severity.WARN
+    assert judge(rule, _profile(values=99), {"min_values": 99}).outcome is Outcome.PASS
+
+
+def test_severity_when_the_key_is_optional() -> None:
+    finding = _finding(_profile(enforcement="OPTIONAL"))
+    assert (finding.severity, finding.message) == (
+        Severity.INFO,
+        "The partition key host is not enforced: all records have it so far.",
+    )
+    finding = _finding(_profile(enforcement="OPTIONAL", absent=a_ratio(0.25)))
+    assert (finding.severity, finding.message) == (
+        Severity.WARN,
+        "The partition key host is not enforced: 25 % of the series lack it.",
+    )
+
+
+def test_information_when_a_large_table_has_none() -> None:
+    assert judge(rule, _profile(None, rows=999_999)).outcome is Outcome.PASS
+    assert _finding(_profile(None, rows=1_000_000)).severity is Severity.INFO
+    assert judge(rule, _profile(None, rows=1_000_000), {"min_values": 501}).outcome is Outcome.PASS
+
+
+def test_silence_when_the_key_was_not_measured() -> None:
+    assert judge(rule, _profile("gone")).outcome is Outcome.PASS
+    bare = a_measurement(tags=(), options={})
+    assert judge(rule, a_profile(bare, engine="timestream")).outcome is Outcome.PASS

@@ -1,0 +1,1 @@
+"""What Amazon's services answer, and how they are asked."""

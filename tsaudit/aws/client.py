@@ -1,0 +1,139 @@
+"""Calls to Timestream's two services through boto3: credentials, endpoints, throttling, and what errors mean."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from dataclasses import dataclass
+from typing import Any, Final
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    ConnectTimeoutError,
+    EndpointConnectionError,
+    HTTPClientError,
+    NoCredentialsError,
+    NoRegionError,
+    ProfileNotFound,
+    ProxyConnectionError,
+    ReadTimeoutError,
+)
+
+from tsaudit.connector import ConnectorError, FactError
+from tsaudit.profile import Reason
+
+_FIRST_WAIT_S: Final = 0.2
+_THROTTLED: Final = frozenset({"ThrottlingException", "Throttling", "TooManyRequestsException"})
+_UNKNOWN_CALLER: Final = frozenset(
+    {
+        "UnrecognizedClientException",
+        "InvalidClientTokenId",
+        "InvalidSignatureException",
+        "ExpiredTokenException",
+        "MissingAuthenticationTokenException",
+    }
+)
+_GRANT: Final = "see sql/timestream/grants.md"
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Where the services are, and as whom they are asked."""
+
+    region: str
+    profile: str | None
+    """Of the AWS configuration; None leaves it to boto3, which looks into the environment first."""
+    query_endpoint: str | None
+    """None: discovered, as the services ask for."""
+    write_endpoint: str | None
+    connect_timeout_s: float
+
+
+class Client:
+    """Both services. Safe for use by several threads."""
+
+    def __init__(self, account: Account) -> None:
+        self._account = account
+        self._made: dict[tuple[str, int], Any] = {}
+        self._lock = threading.Lock()
+        try:
+            self._session = boto3.session.Session(profile_name=account.profile, region_name=account.region)
+        except ProfileNotFound as error:
+            raise ConnectorError(f"{error}; `username` names a profile of the AWS configuration") from error
+
+    def greet(self) -> None:
+        """See whether the service answers at all, be it with a refusal. ConnectorError."""
+        try:
+            self._of("timestream-write", self._account.connect_timeout_s).list_databases(MaxResults=1)
+        except ClientError as error:
+            if _code(error) in _UNKNOWN_CALLER:
+                raise ConnectorError(f"AWS does not accept the credentials: {_words(error)}") from error
+        except NoCredentialsError as error:
+            raise ConnectorError(
+                "no AWS credentials: set AWS_PROFILE or the AWS_ keys, or give a profile's name as `username`"
+            ) from error
+        except (BotoCoreError, NoRegionError) as error:
+            raise ConnectorError(f"Timestream in {self._account.region} does not answer: {_words(error)}") from error
+
+    def call(self, service: str, operation: str, deadline: float, **parameters: Any) -> dict[str, Any]:
+        """The answer to one call, tried again while the service throttles and the time lasts. FactError."""
+        wait = _FIRST_WAIT_S
+        while True:
+            left = max(deadline - time.monotonic(), 0.001)
+            try:
+                answer: dict[str, Any] = self._of(service, left)._make_api_call(operation, parameters)
+                return answer
+            except ClientError as error:
+                if _code(error) not in _THROTTLED or time.monotonic() + wait >= deadline:
+                    raise _refused(error) from error
+            except BotoCoreError as error:
+                raise _failed(error, left) from error
+            time.sleep(wait)
+            wait *= 2
+
+    def _of(self, service: str, timeout_s: float) -> Any:
+        """The service's client whose calls wait for at most that long, in whole seconds."""
+        key = service, max(1, math.ceil(timeout_s))
+        with self._lock:
+            if key not in self._made:
+                endpoint = self._account.query_endpoint if service == "timestream-query" else None
+                endpoint = endpoint or (self._account.write_endpoint if service == "timestream-write" else None)
+                config = Config(
+                    connect_timeout=self._account.connect_timeout_s,
+                    read_timeout=key[1],
+                    # Tried again here, where the statement's time is known.
+                    retries={"total_max_attempts": 1},
+                )
+                self._made[key] = self._session.client(service, endpoint_url=endpoint, config=config)
+            return self._made[key]
+
+
+def _code(error: ClientError) -> str:
+    return str(error.response.get("Error", {}).get("Code", ""))
+
+
+def _refused(error: ClientError) -> FactError:
+    code = _code(error)
+    if code == "AccessDeniedException" or code in _UNKNOWN_CALLER:
+        return FactError(Reason.DENIED, f"{_words(error)}; {_GRANT}")
+    if code in _THROTTLED or "MaxQueryTCU" in str(error):
+        return FactError(Reason.OVER_BUDGET, f"the service throttles: {_words(error)}")
+    return FactError(Reason.FAILED, _words(error))
+
+
+def _failed(error: BotoCoreError, timeout_s: float) -> FactError:
+    if isinstance(error, ReadTimeoutError):
+        return FactError(Reason.TIMED_OUT, f"no answer within {timeout_s:g} s, and no id by which to cancel the query")
+    if isinstance(error, HTTPClientError | EndpointConnectionError | ConnectTimeoutError | ProxyConnectionError):
+        return FactError(Reason.UNREACHABLE, _words(error))
+    return FactError(Reason.FAILED, _words(error))
+
+
+def _words(error: Exception) -> str:
+    """The service's own words in one line."""
+    text = error.response.get("Error", {}).get("Message") if isinstance(error, ClientError) else str(error)
+    return " ".join(str(text or error).split())[:300]

@@ -1,0 +1,235 @@
+"""Timestream: what its measure names tell of a table, from the catalogue, one scan, and the newest rows."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from tsaudit.collect.asking import Asker
+from tsaudit.collect.columns import read_sample, roles_without_rows
+from tsaudit.collect.draft import Draft
+from tsaudit.collect.listing import list_tag_sets, scope
+from tsaudit.collect.rows import describe_fields, epoch_us, instant, row_figures, sample_source, series_of_read
+from tsaudit.profile import (
+    MAX_MEASURE_NAMES,
+    Count,
+    How,
+    MeasureName,
+    MeasureNames,
+    Ratio,
+    Reason,
+    Role,
+    SharedInstants,
+    Source,
+    Tag,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+
+    from tsaudit.collect.value_memory import Comparison
+
+_OWN_VALUE_RATIO: Final = 0.5
+"""Values of a tag to rows from which on most rows have one of their own, so that a listing would be the table."""
+_LISTED_ALL_THE_SAME: Final = 50_000
+"""Rows up to which even that is a small answer."""
+_DESCRIBED: Final = 32
+"""Measure names of which rows are looked at apart, those with most rows."""
+_MARGIN: Final = 2.0
+"""How many times as many rows the part of the window that is read should hold as are wanted: rates vary."""
+
+
+def listed_names(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[MeasureName]]:
+    """The measure names of each table by the catalogue."""
+    found: dict[str, list[MeasureName]] = {}
+    for row in rows:
+        name = MeasureName(row["measure_name"], row["data_type"], tuple(row["dimensions"]))
+        found.setdefault(row["measurement"], []).append(name)
+    return found
+
+
+def name_in_catalogue(asker: Asker, draft: Draft, names: Sequence[MeasureName]) -> None:
+    """Fill in the measure names as far as the catalogue knows them."""
+    draft.listed_names = tuple(names)
+    count = Count(len(names), asker.source("measure_names"))
+    draft.measure_names = MeasureNames(count, tuple(sorted(names, key=lambda m: m.name)[:MAX_MEASURE_NAMES]))
+
+
+def describe_table(asker: Asker, draft: Draft, asked: frozenset[str], comparison: Comparison | None) -> None:
+    """At most three scans: counts by measure name, the tag sets where they are worth it, the newest rows."""
+    roles_without_rows(asker, draft)
+    distinct = _count(asker, draft) if "measure_name_counts" in asked else {}
+    if "series_listing" in asked:
+        if own := _tag_with_own_values(draft, distinct):
+            rows = draft.rows.value if draft.rows else 0
+            detail = f"tag {own} has a value of its own in most of {rows:,} rows: a listing would return them all"
+            asker.gap("series_listing", Reason.OVER_BUDGET, detail, draft.database, draft.name)
+        else:
+            list_tag_sets(asker, draft, then=comparison.compare if comparison else None)
+    if "row_sample" in asked:
+        _read_newest(asker, draft)
+    _estimate_values(asker, draft, distinct)
+
+
+def _count(asker: Asker, draft: Draft) -> dict[str, list[int]]:
+    """Fill in all that one scan counts; about how many values each tag has under each measure name."""
+    fact = "measure_name_counts"
+    found: list[dict[str, Any]] = []
+
+    def consume(batch: pa.RecordBatch) -> None:
+        found.extend(batch.to_pylist())
+
+    if not draft.note(fact, asker.ask(fact, consume, **draft.about)):
+        return {}
+    source = asker.source(fact, scope=scope(asker, draft, fact))
+    rows = sum(row["rows"] for row in found)
+    draft.rows = Count(rows, source)
+    kind = draft.time.kind if draft.time else None
+    draft.first_time = instant(min((row["first_time"] for row in found), default=None), kind)
+    draft.last_time = instant(max((row["last_time"] for row in found), default=None), kind)
+    counted = {row["measure_name"]: _counted(draft, row) for row in found}
+    known = {name.name: name for name in draft.listed_names}
+    names = [
+        dataclasses.replace(known.get(name, MeasureName(name, "", ())), rows=rows_of_name, filled=filled)
+        for name, (rows_of_name, filled) in counted.items()
+    ]
+    # Written once, and not within the window.
+    names += [dataclasses.replace(name, rows=0) for key, name in known.items() if key not in counted]
+    names.sort(key=lambda m: (-(m.rows or 0), m.name))
+    count = draft.measure_names.count if draft.measure_names else Count(len(names), source)
+    draft.measure_names = MeasureNames(count, tuple(names[:MAX_MEASURE_NAMES]))
+    if rows:
+        draft.fields = tuple(
+            dataclasses.replace(field, null_ratio=Ratio(_null_ratio(field.key, names, rows), source))
+            for field in draft.fields
+        )
+    return {tag.key: [row[f"distinct_{i}"] for row in found] for i, tag in enumerate(draft.tags, start=1) if found}
+
+
+def _counted(draft: Draft, row: Mapping[str, Any]) -> tuple[int, dict[str, int]]:
+    keys = [*(t.key for t in draft.tags), *(f.key for f in draft.fields)]
+    counts = {key: row[f"count_{i}"] for i, key in enumerate(keys, start=1)}
+    return row["rows"], {key: count for key, count in counts.items() if count}
+
+
+def _null_ratio(field: str, names: Sequence[MeasureName], rows: int) -> float:
+    """Share of the rows that lack the field, of the measure names that have it: others lack it by design."""
+    having = [name for name in names if field in name.filled]
+    possible = sum(name.rows or 0 for name in having) or rows
+    return 1 - sum(name.filled[field] for name in having) / possible
+
+
+def _tag_with_own_values(draft: Draft, distinct: Mapping[str, Sequence[int]]) -> str:
+    """The tag that hardly any two rows share a value of, in a table too large to list; empty without one."""
+    rows = draft.rows.value if draft.rows else 0
+    if rows <= _LISTED_ALL_THE_SAME:
+        return ""
+    return next((key for key, values in distinct.items() if sum(values) > _OWN_VALUE_RATIO * rows), "")
+
+
+def _read_newest(asker: Asker, draft: Draft) -> None:
+    """Read the newest rows, from no longer a time than they are likely to take: what is read is paid for."""
+    most = asker.target.budget.max_rows
+    first, last = draft.first_time, draft.last_time
+    if draft.rows and draft.rows.value > most and first and last:
+        wanted = (last - first) * (_MARGIN * most / draft.rows.value)
+        draft.sampled_since = max(asker.window.start, last - max(wanted, timedelta(seconds=1)))
+    counted = {field.key for field in draft.fields if field.null_ratio is not None}
+    read_sample(asker, draft, most)
+    describe_fields(asker, draft)
+    # Of the rows of all measure names together a share of nulls says nothing: most lack a field by design.
+    draft.fields = tuple(
+        field if field.key in counted else dataclasses.replace(field, null_ratio=None) for field in draft.fields
+    )
+    if draft.sample is not None and draft.sample.num_rows and draft.measure_names is not None:
+        draft.measure_names = _with_rows(draft, draft.measure_names, sample_source(asker, draft))
+
+
+def _with_rows(draft: Draft, found: MeasureNames, source: Source) -> MeasureNames:
+    """The measure names with what the rows read tell of each, and of all together."""
+    import pyarrow.compute as pc
+
+    assert draft.sample is not None
+    of_rows = draft.sample.column("measure_name")
+    series = series_of_read(draft)
+    described = []
+    for name in found.names[:_DESCRIBED]:
+        rows = pc.equal(of_rows, name.name).to_numpy()
+        if rows.any():
+            patterns, rhythms = row_figures(draft, series, source, rows)
+            name = dataclasses.replace(name, row_patterns=patterns, rhythms=rhythms)
+        described.append(name)
+    names = (*described, *found.names[_DESCRIBED:])
+    return dataclasses.replace(found, names=names, shared=_shared_instants(draft, source))
+
+
+def _shared_instants(draft: Draft, source: Source) -> SharedInstants | None:
+    """Which measure names of one value come together, among the rows read."""
+    import numpy as np
+    import pyarrow.compute as pc
+
+    from tsaudit.analysis import instants
+    from tsaudit.collect.figures import as_codes
+
+    assert draft.sample is not None
+    assert draft.time is not None
+    single = {name.name for name in draft.listed_names if name.data_type and not name.is_multi}
+    named = draft.sample.column("measure_name")
+    rows = np.isin(named.to_numpy(zero_copy_only=False), list(single))
+    if not rows.any():
+        return None
+    tags = {tag.key: _bytes_of(draft.read(Role.TAG, tag.key), len(tag.key.encode())) for tag in draft.tags}
+    values = [_bytes_of(draft.read(Role.FIELD, field.key), 0) for field in draft.fields]
+    times = epoch_us(draft.sample.column(draft.time.name), draft.time.kind)
+    _, moment = np.unique(times.to_numpy(), return_inverse=True)
+    instant_of = series_of_read(draft, by_measure_name=False) * (int(moment.max()) + 1) + moment
+    codes = as_codes(named).to_numpy()
+    zeros = np.zeros(draft.sample.num_rows, np.int64)
+    found = instants.merged(
+        instant_of[rows],
+        codes[rows],
+        sum(tags.values(), zeros)[rows],
+        pc.binary_length(named).to_numpy().astype(np.int64)[rows],
+        sum(values, zeros)[rows],
+    )
+    of_code = dict(zip(codes.tolist(), named.to_pylist(), strict=True))
+    together = tuple(sorted(of_code[code] for code in found.names.tolist()))
+    return SharedInstants(together, found.rows, found.instants, found.bytes_now, found.bytes_merged, source)
+
+
+def _bytes_of(column: pa.ChunkedArray, with_each: int) -> np.ndarray:
+    """Bytes of each value and `with_each` more; 0 for null. Numbers and times take eight."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    present = column.is_valid().to_numpy()
+    if pa.types.is_string(column.type):
+        lengths = pc.binary_length(column.fill_null("")).to_numpy().astype(np.int64)
+    else:
+        lengths = np.full(len(column), 1 if pa.types.is_boolean(column.type) else 8, np.int64)
+    taken: np.ndarray = np.where(present, lengths + with_each, 0)
+    return taken
+
+
+def _estimate_values(asker: Asker, draft: Draft, distinct: Mapping[str, Sequence[int]]) -> None:
+    """Fill in the values of tags that were not listed: about as many as the scan counted, and some that were read."""
+    if draft.tag_sets is not None or not distinct:
+        return
+    from tsaudit.collect.figures import some_values
+
+    fact = "measure_name_counts"
+    source = asker.source(fact, How.ESTIMATE, scope(asker, draft, fact))
+    rows = draft.rows.value if draft.rows else 0
+
+    def described(tag: Tag) -> Tag:
+        values = distinct[tag.key]
+        # Values that are used once are others under each measure name; those of things that last are the same.
+        once = sum(values) > _OWN_VALUE_RATIO * rows
+        sample = some_values(draft.sample.column(tag.key)) if draft.sample is not None else ()
+        return dataclasses.replace(tag, values=Count(sum(values) if once else max(values), source), sample=sample)
+
+    draft.tags = tuple(described(tag) for tag in draft.tags)

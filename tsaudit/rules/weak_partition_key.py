@@ -1,0 +1,161 @@
+"""STO015."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tsaudit.finding import Evidence, Finding, Limit, Severity
+from tsaudit.phrases import count, many, number, percent
+from tsaudit.profile import Measurement, Tag
+from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.statements import partitioned
+
+_KEY = "CompositePartitionKey"
+_ENFORCED = "EnforcementInRecord"
+
+
+@rule(
+    code="STO015",
+    title="The partition key is missing, weak or not enforced",
+    severity=Severity.WARN,
+    guidelines=("G7",),
+    requires={"options", "tag_values"},
+    uses={"measure_names", "measure_name_counts"},
+    thresholds=(
+        Threshold(
+            "min_values",
+            100,
+            "values",
+            "house judgement: AWS asks for a key of high cardinality and gives no number; with fewer each part is "
+            "large",
+        ),
+        Threshold("min_rows", 1_000_000, "rows", "house judgement: below it a query reads little with any key"),
+        Threshold("max_name_share", 0.9, "share of the rows", "house judgement: then the measure name divides nothing"),
+    ),
+    fixes={
+        "any": (
+            "{what} A table gets its key when it is made, and only its enforcement can be changed: {partitioned}. Take "
+            "the dimension that most queries filter by."
+        ),
+    },
+)
+def weak_partition_key(case: Case) -> Iterator[Finding]:
+    """Tables whose partition key does not help: there is none, it has few values, or records may come without it.
+
+    A key with fewer than `min_values` values is a warning, and so is one that some records lack. That records could
+    lack it, and all have it, is information; so is a table of `min_rows` rows and more without a key, in which one
+    measure name has nearly all rows and a dimension has many values.
+
+    ## Why it matters
+
+    The service finds rows by partition. With the measure name alone as the key, a query for one host reads the rows of
+    all hosts under that name, and is charged for them. A key with few values leaves large partitions, and records
+    without it end up in one.
+
+    ## Example
+
+    A table partitioned by `region`, of which there are three, while every dashboard asks for one `instance_name`.
+
+    ## Fix
+
+    Partition by a dimension with many values that queries name, enforced. It is chosen when the table is made.
+
+    ## References
+
+    - Customer-defined partition keys: https://docs.aws.amazon.com/timestream/latest/developerguide/customer-defined-partition-keys.html
+    - Dimensions of low cardinality: https://docs.aws.amazon.com/timestream/latest/developerguide/customer-defined-partition-keys-low-cardinality-dimensions.html
+    """
+    for measurement in case.measurements:
+        if measurement.options is not None and (found := _weakness(case, measurement, measurement.options.get(_KEY))):
+            yield _finding(case, measurement, found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Weakness:
+    """What is wrong with the key of a table."""
+
+    severity: Severity
+    message: str
+    what: str
+    """To be done, as a sentence."""
+    tag: str
+    """The dimension that the key should be."""
+    observed: float
+    limit: Limit
+
+
+def _weakness(case: Case, measurement: Measurement, key: str | None) -> _Weakness | None:
+    best = max(measurement.tags, key=_values, default=None)
+    if key is None:
+        return None if best is None else _missing(case, measurement, best)
+    tag, limit = measurement.tag(key), case.limit("min_values", measurement)
+    if tag is None or tag.values is None:
+        return None
+    if tag.values.value < limit.value and best is not None and _values(best) > tag.values.value:
+        return _Weakness(
+            Severity.WARN,
+            f"The partition key {key} has {many(tag.values.value, 'value')} only, {best.key} {number(_values(best))}.",
+            "Move to a table that is partitioned by another dimension.",
+            best.key,
+            tag.values.value,
+            limit,
+        )
+    if (measurement.options or {}).get(_ENFORCED) == "REQUIRED":
+        return None
+    absent = tag.absent.value if tag.absent else 0.0
+    text = f"{percent(absent)} of the series lack it" if absent else "all records have it so far"
+    return _Weakness(
+        Severity.WARN if absent else Severity.INFO,
+        f"The partition key {key} is not enforced: {text}.",
+        f"Have every writer send {key}, then enforce it: aws timestream-write update-table.",
+        key,
+        absent,
+        limit,
+    )
+
+
+def _values(tag: Tag) -> int:
+    return tag.values.value if tag.values else 0
+
+
+def _missing(case: Case, measurement: Measurement, best: Tag) -> _Weakness | None:
+    rows, names = measurement.rows, measurement.measure_names
+    limit = case.limit("min_values", measurement)
+    if rows is None or rows.value < case.limit("min_rows", measurement).value or _values(best) < limit.value:
+        return None
+    largest = (names.names[0].rows or 0) / rows.value if names and names.names else 0.0
+    if largest <= case.limit("max_name_share", measurement).value:
+        return None
+    return _Weakness(
+        Severity.INFO,
+        f"It has no partition key but the measure name, and {percent(largest)} of its {many(rows.value, 'row')} are "
+        f"under "
+        f"one: a query for one {best.key} reads those of all {number(_values(best))}.",
+        "If queries ask for single values of a dimension, move to a table that is partitioned by it.",
+        best.key,
+        _values(best),
+        limit,
+    )
+
+
+def _finding(case: Case, measurement: Measurement, found: _Weakness) -> Finding:
+    options = measurement.options or {}
+    key = options.get(_KEY)
+    tags = sorted(measurement.tags, key=lambda t: (-_values(t), t.key))[:5]
+    return Finding(
+        subject=subject_of(measurement),
+        severity=found.severity,
+        message=found.message,
+        fix=case.fix(what=found.what, partitioned=partitioned(measurement, found.tag)),
+        observed=found.observed,
+        limit=found.limit,
+        unit=found.limit.unit,
+        guilty=key,
+        evidence=(
+            Evidence("partition key", f"{key}, {options.get(_ENFORCED, '').lower()}" if key else "the measure name"),
+            *(Evidence(f"values of {t.key}", count(t.values)) for t in tags if t.values),
+        ),
+        facts=("options", "tag_values", "measure_name_counts"),
+        source=next((t.values.source for t in tags if t.values), None),
+    )
