@@ -174,6 +174,16 @@ def test_collect_when_there_is_no_database(tsaudit: Tsaudit, folder: Path) -> No
     assert not (folder / "plant.db").exists()
 
 
+@pytest.mark.parametrize("gone", ["plant", "shop"])
+def test_collect_when_one_of_several_has_no_database(tsaudit: Tsaudit, folder: Path, gone: str) -> None:
+    (folder / "out").mkdir()
+    (folder / f"{gone}.db").unlink()
+    done = tsaudit("collect", *ON, "-o", "out")
+    assert done.exit_code == Exit.NOT_AUDITED
+    assert done.stderr.count("error: ") == 1
+    assert {p.stem for p in (folder / "out").iterdir()} == {"plant", "shop"} - {gone}
+
+
 def test_report_when_written_again(tsaudit: Tsaudit, folder: Path) -> None:
     tsaudit("audit", "shop", *ON)
     page = folder / ".tsaudit" / "reports" / "shop" / f"{DAY}.html"

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from tsaudit.cli import options
+from tsaudit.cli.errors import Exit, say
 
 
 @click.command()
@@ -20,7 +21,7 @@ from tsaudit.cli import options
     type=click.Path(path_type=Path),
     help="A file, or an existing folder that gets <target>.json; default: stdout.",
 )
-def collect(targets: tuple[str, ...], config: str | None, day: date | None, output: Path | None) -> None:
+def collect(targets: tuple[str, ...], config: str | None, day: date | None, output: Path | None) -> int:
     """Measure targets and write their profiles as JSON.
 
     Nothing is judged, kept or sent. `tsaudit audit --profile FILE` judges a profile, any number of times.
@@ -31,14 +32,22 @@ def collect(targets: tuple[str, ...], config: str | None, day: date | None, outp
 
     from tsaudit.audit import required_facts
     from tsaudit.collect import collect as measure
+    from tsaudit.connector import ConnectorError
     from tsaudit.connectors import open_connection
     from tsaudit.jsonfile import to_json
     from tsaudit.run import as_of
 
-    logical = day or options.today()
+    logical, code = day or options.today(), Exit.OK
     for target in chosen:
-        with open_connection(target) as connection:
-            profile = measure(target, connection, day=logical, wanted=required_facts(target.engine), now=as_of(logical))
+        wanted = required_facts(target.engine)
+        try:
+            with open_connection(target) as connection:
+                profile = measure(target, connection, day=logical, wanted=wanted, now=as_of(logical))
+        except ConnectorError as error:
+            # The others are measured all the same.
+            say(str(error))
+            code = Exit.NOT_AUDITED
+            continue
         document = to_json(profile, indent=2) + b"\n"
         if output is None:
             click.echo(document, nl=False)
@@ -49,3 +58,4 @@ def collect(targets: tuple[str, ...], config: str | None, day: date | None, outp
         except OSError as error:
             raise click.FileError(str(file), error.strerror) from error
         click.echo(f"{target.name}: {file}", err=True)
+    return code
