@@ -9,10 +9,14 @@ from typing import Final
 
 from tsaudit.facts import STRUCTURE
 from tsaudit.finding import Subject
-from tsaudit.profile import Measurement, Profile, Role
+from tsaudit.profile import How, Measurement, Profile, Role
 
 _ROLES: Final = STRUCTURE | {"row_sample"}
 """In SQL engines the role of a column may come from the values read."""
+
+
+_EXPECTED: Final = 10
+"""Documents with the field that a sample should hold, so that none in it is no chance: by Poisson 1 in 20,000."""
 
 
 class Kind(enum.StrEnum):
@@ -79,11 +83,13 @@ def _columns(before: Profile, after: Profile, old: Measurement, new: Measurement
     at = new.database, new.name
     if _unseen(before, STRUCTURE, *at) or _unseen(after, STRUCTURE, *at):
         return
+    if (old.documents is None) != (new.documents is None):
+        return  # once others of its family were read in its place, or it was empty
     roles_known = not (_unseen(before, _ROLES, *at) or _unseen(after, _ROLES, *at))
     was, now = _by_name(old, roles_known), _by_name(new, roles_known)
     for key in sorted(was.keys() | now.keys()):
         kind = _kind(was.get(key), now.get(key))
-        if kind is not None:
+        if kind is not None and not _by_chance(kind, key, old, new):
             yield Difference(kind, Subject(*at, key), was.get(key), now.get(key))
 
 
@@ -93,6 +99,22 @@ def _kind(was: Column | None, now: Column | None) -> Kind | None:
     if was.role is not now.role and now.role_known:
         return Kind.ROLE
     return Kind.TYPE if was.types != now.types else None
+
+
+def _by_chance(kind: Kind, key: str, old: Measurement, new: Measurement) -> bool:
+    """Whether the difference may be one between two samples of the same documents."""
+    shown, other = (old, new) if kind is Kind.GONE else (new, old)
+    if not any(m.documents and m.documents.source.how is How.SAMPLED for m in (old, new)):
+        return False
+    field = next((f for f in shown.fields if f.key == key), None)
+    if field is None or other.documents is None:
+        return False
+    if kind is Kind.TYPE:
+        before = next((set(f.types) for f in old.fields if f.key == key), set())
+        # A rare type is in one sample and not in the other; conflicting-types has it as soon as it is in one.
+        return before <= set(field.types) or before >= set(field.types)
+    present = 1 - (field.null_ratio.value if field.null_ratio else 0.0)
+    return present * other.documents.read < _EXPECTED
 
 
 def _by_name(measurement: Measurement, roles_known: bool) -> dict[str, Column]:

@@ -9,7 +9,7 @@ from datetime import date
 from typing import Final
 
 from tsaudit.finding import Subject
-from tsaudit.profile import Count, How, Profile, Ratio
+from tsaudit.profile import Count, DatabaseStorage, How, Profile, Ratio
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +102,8 @@ def figures(profile: Profile) -> Iterator[Figure]:
         subject = Subject(database.name)
         if database.series is not None:
             yield row("series", subject, database.series)
+        if database.storage is not None:
+            yield from _stored(subject, database.storage)
         if database.series_with_fields is not None:
             yield row("series_with_fields", subject, database.series_with_fields)
         if profile.all_listed(database.name):
@@ -126,6 +128,16 @@ def figures(profile: Profile) -> Iterator[Figure]:
             column = Subject(measurement.database, measurement.name, item.key)
             if item.null_ratio is not None:
                 yield row("null_ratio", column, item.null_ratio)
+
+
+def _stored(subject: Subject, storage: DatabaseStorage) -> Iterator[Figure]:
+    """What the database takes, and what is used of the disk it is on."""
+    kept = {
+        "data_bytes": storage.data_bytes,
+        "index_bytes": storage.index_bytes,
+        "disk_used_bytes": storage.disk_used_bytes,
+    }
+    yield from (Figure(name, subject, float(n), How.EXACT) for name, n in kept.items() if n is not None)
 
 
 def _how_summed(profile: Profile) -> tuple[How, float | None]:

@@ -26,6 +26,7 @@ def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("TSAUDIT_CONFIG", raising=False)
     monkeypatch.setattr(module, "_LOCAL_INFLUXDB", "http://127.0.0.1:1")
     monkeypatch.setattr(module, "_LOCAL_GREPTIMEDB", "http://127.0.0.1:1")
+    monkeypatch.setattr(module, "_LOCAL_MONGODB", "http://127.0.0.1:1")
     return tmp_path
 
 
@@ -119,6 +120,31 @@ def test_init_when_a_greptimedb_runs_here(monkeypatch: pytest.MonkeyPatch) -> No
     assert target.url.get_secret_value() == "mysql+pymysql://127.0.0.1:4002"
     monkeypatch.setattr(Status, "body", b'{"version": "of something else"}')
     assert "nothing to audit was found here" in init("--force").stdout
+    server.shutdown()
+    server.server_close()
+
+
+class Native(BaseHTTPRequestHandler):
+    """What a MongoDB answers to whoever takes it for a web server (src/mongo/transport/asio)."""
+
+    def do_GET(self) -> None:
+        self.wfile.write(
+            b"HTTP/1.0 200 OK\r\nConnection: close\r\nContent-Type: text/plain\r\nContent-Length: 85\r\n\r\n"
+            b"It looks like you are trying to access MongoDB over HTTP on the native driver port.\r\n"
+        )
+
+    def log_message(self, *_: object) -> None:
+        """Stay quiet."""
+
+
+def test_init_when_a_mongodb_runs_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    server = HTTPServer(("127.0.0.1", 0), Native)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    monkeypatch.setattr(module, "_LOCAL_MONGODB", f"http://127.0.0.1:{server.server_port}")
+    assert init().exit_code == Exit.OK
+    (target,) = written().targets
+    assert (target.name, target.engine) == ("mongodb", "mongodb")
+    assert target.url.get_secret_value() == "mongodb://127.0.0.1:27017"
     server.shutdown()
     server.server_close()
 

@@ -25,7 +25,7 @@ class Case:
     breaks: Dataset
     keeps: Dataset
     subject: Subject
-    """Of a finding on the database that breaks it; the database's own name is filled in."""
+    """Of a finding on the database that breaks it; a name of the database that is not given is filled in."""
     severity: Severity = Severity.WARN
     guilty: str | None = None
     engines: frozenset[str] = frozenset()

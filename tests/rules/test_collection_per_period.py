@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from datetime import timedelta
 
 from tests import visits
@@ -29,11 +30,10 @@ def a_collection(
     measured = data is not None
     primary = Index("_id_", "btree", ("_id",), unique=True, constraint=True, partial=False, size_bytes=2000, scans=0)
     other = Index("user_id_1", "btree", (field,), unique=True, constraint=True, partial=False, size_bytes=1200, scans=9)
-    return a_measurement(
+    found = a_measurement(
         name,
         tags=(),
         time_column=None,
-        series=None,
         rows=None if documents is None else a_count(documents),
         fields=(a_field("_id", types=("objectId",)), a_field(field, types=("int",), value_bytes=4.0))
         if measured
@@ -43,6 +43,7 @@ def a_collection(
         documents=Documents(100, 35.0, 35, a_source()) if measured else None,
         options={"type": "collection"},
     )
+    return dataclasses.replace(found, series=None)
 
 
 def days(count: int, form: str = "visits_%Y_%m_%d") -> list[str]:

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from tests.builders import DAY, a_field, a_measurement, a_profile, a_tag
+from tests.builders import DAY, a_field, a_measurement, a_profile, a_source, a_tag
 from tests.rules.cases import Case, dataset, hosts, judge, table
 from tsaudit.dialect import DOCUMENT_ENGINES
 from tsaudit.finding import Finding, Outcome, RuleResult, Severity, Subject
-from tsaudit.profile import Database, Gap, Measurement, Profile, Reason, Selection
+from tsaudit.profile import Database, Documents, Gap, How, Measurement, Profile, Reason, Selection
 from tsaudit.rules.schema_drift import schema_drift as rule
 from tsaudit.timeline import Timeline
 
@@ -155,3 +155,30 @@ def test_silence_when_the_configuration_leaves_it_out(selection: Selection) -> N
     chosen = dataclasses.replace(everything, measurements=kept, databases=names, selection=selection)
     assert _judged(everything, chosen).findings == ()
     assert _judged(chosen, everything).findings == ()
+
+
+def _sampled(null_ratio: float, types: tuple[str, ...] = ("int",), how: How = How.SAMPLED) -> Measurement:
+    """Documents of which a thousand were read. `null_ratio` 1: the field is not there."""
+    fields = (a_field("_id", types=("objectId",)),)
+    if null_ratio < 1:
+        fields += (a_field("note", types=types, null_ratio=null_ratio),)
+    return dataclasses.replace(a_measurement(), fields=fields, documents=Documents(1000, 50.0, 80, a_source(how)))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "found"),
+    [
+        (_sampled(0.995), _sampled(1.0), 0),
+        (_sampled(0.95), _sampled(1.0), 1),
+        (_sampled(0.995, how=How.EXACT), _sampled(1.0, how=How.EXACT), 1),
+        (_sampled(1.0), _sampled(0.995), 0),
+        (_sampled(1.0), _sampled(0.5), 1),
+        (_sampled(0.0), _sampled(0.0, ("int", "string")), 0),
+        (_sampled(0.0), _sampled(0.0, ("string",)), 1),
+        # One day it was read, the other day another collection of its family was.
+        (_sampled(0.5), dataclasses.replace(_sampled(1.0), fields=(), documents=None), 0),
+    ],
+)
+def test_difference_between_samples_is_no_drift(before: Measurement, after: Measurement, found: int) -> None:
+    result = _judged(a_profile(before, engine="mongodb"), a_profile(after, engine="mongodb"))
+    assert len(result.findings) == found, [f.message for f in result.findings]

@@ -19,6 +19,7 @@ from tsaudit.terminal import printable
 _BY_TOKEN: Final = frozenset({"influxdb2", "influxdb3"})
 _LOCAL_INFLUXDB: Final = "http://127.0.0.1:8086"
 _LOCAL_GREPTIMEDB: Final = "http://127.0.0.1:4000"
+_LOCAL_MONGODB: Final = "http://127.0.0.1:27017"
 """Its own interface; audits go through that of MySQL, two ports on."""
 _MAGIC: Final = {"sqlite": (0, b"SQLite format 3\0"), "duckdb": (8, b"DUCK")}
 """Engine to (position, bytes) by which its files are known, whatever they are called."""
@@ -47,8 +48,8 @@ class Found:
 def init(engine: str | None, url: str | None, name: str | None, config: str | None, force: bool) -> None:
     """Write a commented tsaudit.yaml.
 
-    Without options it looks for DuckDB and SQLite files in this folder and for an InfluxDB or a GreptimeDB on this
-    machine; where it finds none, it writes examples to fill in.
+    Without options it looks for DuckDB and SQLite files in this folder and for an InfluxDB, a GreptimeDB or a MongoDB
+    on this machine; where it finds none, it writes examples to fill in.
     """
     if bool(engine) != bool(url):
         raise click.UsageError("`--engine` and `--url` go together")
@@ -57,9 +58,7 @@ def init(engine: str | None, url: str | None, name: str | None, config: str | No
     file = Path(config or os.environ.get("TSAUDIT_CONFIG") or "tsaudit.yaml")
     if file.exists() and not force:
         raise click.UsageError(f"{printable(str(file))} is already there; `--force` overwrites it")
-    found = (
-        [_given(engine, url, name)] if engine and url else _unique([*_files(file.parent), *_influxdb(), *_greptimedb()])
-    )
+    found = [_given(engine, url, name)] if engine and url else _unique(_here(file.parent))
     try:
         file.write_text(_text(found), encoding="utf-8")
     except OSError as error:
@@ -120,7 +119,7 @@ def _name(text: str) -> str:
 
 
 def _here(folder: Path) -> list[Found]:
-    return [*_files(folder), *_influxdb(), *_greptimedb()]
+    return [*_files(folder), *_influxdb(), *_greptimedb(), *_mongodb()]
 
 
 def _files(folder: Path) -> Iterator[Found]:
@@ -156,6 +155,13 @@ def _greptimedb() -> Iterator[Found]:
     _, body = _answer(f"{_LOCAL_GREPTIMEDB}/status") or ({}, "")
     if '"rustc_version"' in body and '"version"' in body:
         yield Found("greptimedb", "greptimedb", "mysql+pymysql://127.0.0.1:4002")
+
+
+def _mongodb() -> Iterator[Found]:
+    """A MongoDB on this machine, by what it says to a browser: that this is not HTTP."""
+    _, body = _answer(f"{_LOCAL_MONGODB}/") or ({}, "")
+    if "MongoDB over HTTP" in body:
+        yield Found("mongodb", "mongodb", "mongodb://127.0.0.1:27017")
 
 
 def _answer(url: str) -> tuple[Mapping[str, str], str] | None:

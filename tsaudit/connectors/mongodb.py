@@ -174,7 +174,7 @@ class _Asking:
         if getattr(error, "timeout", False):
             return FactError(Reason.TIMED_OUT, f"no answer within {self._timeout_s:g} s")
         if isinstance(error, errors.ConnectionFailure):
-            return FactError(Reason.UNREACHABLE, f"the server is gone ({_words(error)})")
+            return FactError(Reason.UNREACHABLE, f"the connection broke off ({_words(error)})")
         if not isinstance(error, errors.OperationFailure):
             return FactError(Reason.FAILED, _words(error))
         if error.code in _SAYS_NO:

@@ -15,7 +15,7 @@ from tsaudit.schema_diff import Column, Difference, Kind, differences
     code="DRF001",
     title="The schema changed since the last audit",
     severity=Severity.WARN,
-    guidelines=("F3",),
+    guidelines=("F3", "H4"),
     requires={"databases", "measurements", "tag_keys", "field_types"},
     fixes={
         "influxql": (

@@ -1,0 +1,54 @@
+"""DOC005: arrays without a bound."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from tests.builders import a_field, a_profile
+from tests.databases import Collection, Dataset
+from tests.rules.cases import Case, judge
+from tests.rules.test_collection_per_period import a_collection
+from tsaudit.finding import Finding, Outcome, Severity, Subject
+from tsaudit.profile import Items
+from tsaudit.rules.unbounded_array import unbounded_array as rule
+
+CASES = (
+    Case(
+        breaks=Dataset(collections=[Collection("sensors", [{"readings": [i / 2] * (300 + i)} for i in range(20)])]),
+        keeps=Dataset(collections=[Collection("sensors", [{"readings": [i / 2] * (i % 9)} for i in range(20)])]),
+        subject=Subject("", "sensors", "readings"),
+        guilty="readings",
+    ),
+)
+
+
+def _found(mean: float, most: int, largest: int = 5000) -> tuple[Finding, ...]:
+    users = a_collection("sensors")
+    assert users.documents is not None
+    array = a_field("at.readings", types=("array",), items=Items(mean, most))
+    measurement = dataclasses.replace(
+        users,
+        fields=(a_field("_id", types=("objectId",)), array, a_field("other", types=("array",), items=Items(1.0, 9))),
+        documents=dataclasses.replace(users.documents, max_bytes=largest),
+    )
+    return judge(rule, a_profile(measurement, engine="mongodb")).findings
+
+
+def test_message_and_fix() -> None:
+    (finding,) = _found(250, 900)
+    assert finding.severity is Severity.WARN
+    assert finding.message == ("at.readings holds 250 items on average and up to 900; the largest document has 5 kB.")
+    assert '{ $unwind: "$at.readings" }' in finding.fix
+    assert '{ $out: "sensors_readings" }' in finding.fix
+
+
+def test_severity_follows_from_average_longest_and_size() -> None:
+    assert [f.severity for f in _found(249, 250)] == [Severity.INFO]
+    assert _found(200, 249) == ()
+    assert [f.severity for f in _found(300, 900, 9_999_999)] == [Severity.WARN]
+    (finding,) = _found(300, 900, 10_000_000)
+    assert (finding.severity, finding.unit) == (Severity.CRITICAL, "bytes")
+
+
+def test_silence_without_arrays() -> None:
+    assert judge(rule, a_profile(a_collection("users"), engine="mongodb")).outcome is Outcome.PASS

@@ -1,0 +1,135 @@
+"""DOC004."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from tsaudit.collection_families import families_by_member
+from tsaudit.column_types import told_apart
+from tsaudit.dialect import DOCUMENT_ID
+from tsaudit.finding import Evidence, Finding, Severity
+from tsaudit.phrases import listed, many, number, percent
+from tsaudit.profile import Field, Measurement
+from tsaudit.rule import Case, Threshold, rule, subject_of
+
+_SHOWN: Final = 12
+"""Fields in the proposed validator: enough to see how it goes on."""
+
+
+@rule(
+    code="DOC004",
+    title="Documents vary, and no validator says how they may",
+    severity=Severity.WARN,
+    guidelines=("H4",),
+    requires={"documents", "options"},
+    thresholds=(
+        Threshold("min_documents", 100, "documents read", "house judgement: fewer say nothing about the habit"),
+        Threshold(
+            "rare_share",
+            0.01,
+            "share of documents",
+            "house judgement: a field that so few lack, or have, is an accident",
+        ),
+    ),
+    fixes={
+        "mongodb": (
+            "Decide what the documents have to look like and let the server hold them to it: first only warned of in "
+            'its log, then, once the log is silent, with validationAction "error". By what is there today:\n'
+            "db.runCommand({{ collMod: {collection:q}, validationLevel: {level:q}, validationAction: {action:q}, "
+            "validator: {validator} }})"
+        ),
+    },
+)
+def undeclared_document_schema(case: Case) -> Iterator[Finding]:
+    """Collections without a validator whose documents differ in the types of a field, or in which fields they have.
+
+    A field of several types is a warning. Where fields are only missing from some documents, it is information:
+    many a field is optional. Kinds of numbers count as one type. Time series collections take no validator.
+
+    ## Why it matters
+
+    A store without a schema only moves it into every program that reads: each has to know that `price` may be a text,
+    and that a tenth of the documents lack `currency`. What nobody wrote down, everybody guesses.
+
+    ## Example
+
+    `price` is a number in 990 documents and the text `"n/a"` in 10. A query for `price: { $gt: 5 }` leaves the ten out,
+    a sort puts them last, an average ignores them; no error is raised.
+
+    ## Fix
+
+    A `$jsonSchema` validator, as a warning first. It is checked when documents are written, not when they are read.
+
+    ## References
+
+    - Schema validation: https://www.mongodb.com/docs/manual/core/schema-validation/
+    - How documents that are there already are handled: https://www.mongodb.com/docs/manual/core/schema-validation/specify-validation-level/
+    """
+    families = families_by_member(case.profile)
+    told: set[tuple[str, str]] = set()
+    for measurement in reversed(case.measurements):
+        family = families.get((measurement.database, measurement.name))
+        if family and (family.database, family.template) in told:
+            continue
+        if finding := _judge(case, measurement):
+            # The newest of a family says it for all.
+            told |= {(family.database, family.template)} if family else set()
+            yield finding
+
+
+def _judge(case: Case, measurement: Measurement) -> Finding | None:
+    options, documents = measurement.options, measurement.documents
+    if options is None or documents is None or options.get("type") == "timeseries" or "validator" in options:
+        return None
+    if documents.read < case.limit("min_documents", measurement).value:
+        return None
+    rare = case.limit("rare_share", measurement).value
+    mixed = [f for f in measurement.fields if len(told_apart(case.profile.engine, f.types)) > 1]
+    partial = [f for f in measurement.fields if f.null_ratio and rare <= f.null_ratio.value <= 1 - rare]
+    if not mixed and not partial:
+        return None
+    return _finding(case, measurement, mixed, partial)
+
+
+def _finding(case: Case, measurement: Measurement, mixed: Sequence[Field], partial: Sequence[Field]) -> Finding:
+    assert measurement.documents is not None
+    varying = {f.key for f in (*mixed, *partial)}
+    parts = [f"{f.key} is {listed(told_apart(case.profile.engine, f.types))}" for f in mixed]
+    parts += [f"{f.key} is there in {percent(_presence(f))}" for f in partial if f not in mixed]
+    return Finding(
+        subject=subject_of(measurement),
+        severity=Severity.WARN if mixed else Severity.INFO,
+        message=(
+            f"No validator, and {number(len(varying))} of {many(len(measurement.fields), 'field')} vary: "
+            f"{listed(parts, 4)}."
+        ),
+        fix=case.fix(collection=measurement.name, level="moderate", action="warn", validator=_validator(measurement)),
+        observed=float(len(varying)),
+        unit="fields",
+        guilty=mixed[0].key if mixed else partial[0].key,
+        evidence=(
+            *(Evidence(f.key, f"{listed(f.types)}, in {percent(_presence(f))} of the documents") for f in mixed[:20]),
+            *(Evidence(f.key, f"in {percent(_presence(f))} of the documents") for f in partial[:20] if f not in mixed),
+            Evidence("documents read", number(measurement.documents.read)),
+        ),
+        facts=("documents", "options"),
+        source=measurement.documents.source,
+    )
+
+
+def _presence(field: Field) -> float:
+    return 1 - (field.null_ratio.value if field.null_ratio else 0.0)
+
+
+def _validator(measurement: Measurement) -> str:
+    """A `$jsonSchema` of the fields at the top, by what was read; one line of JavaScript."""
+    top = [f for f in measurement.fields if "." not in f.key and f.key != DOCUMENT_ID][:_SHOWN]
+    schema: dict[str, Any] = {
+        "required": [f.key for f in top if f.null_ratio is not None and f.null_ratio.value == 0],
+        "properties": {f.key: {"bsonType": list(f.types)} for f in top if f.types},
+    }
+    if not schema["required"]:
+        del schema["required"]  # an empty list is refused
+    return json.dumps({"$jsonSchema": schema}, ensure_ascii=False)
