@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Final
+from dataclasses import replace
+from typing import Final, cast
 
 import tsaudit
 from tsaudit.columns_file import Column, Schema, Semantic
@@ -31,6 +32,18 @@ def exportable(profile: Profile) -> tuple[Schema, list[str]]:
         else:
             schema[measurement.database, measurement.name] = tuple(_columns(measurement))
     return schema, refused
+
+
+def enforced(profile: Profile) -> tuple[Schema, Profile]:
+    """What the server itself declares, and the profile without the databases for which it declares nothing."""
+    by_measurement: dict[tuple[str, str], list[Column]] = {}
+    for database in profile.databases:
+        for one in database.declared or ():
+            column = Column(one.column, cast("Semantic", one.type), one.data_type)
+            by_measurement.setdefault((database.name, one.measurement), []).append(column)
+    explicit = {database.name for database in profile.databases if database.declared is not None}
+    of_explicit = tuple(m for m in profile.measurements if m.database in explicit)
+    return {key: tuple(columns) for key, columns in by_measurement.items()}, replace(profile, measurements=of_explicit)
 
 
 def compare(declared: Schema, profile: Profile) -> AuditResult:

@@ -82,6 +82,14 @@ _ALL: Final = (
         "retention policies; duration_s 0 means forever",
     ),
     Fact(
+        "declared_schema",
+        Scope.DATABASE,
+        Step.METADATA,
+        ("measurement", "column", "type", "data_type"),
+        "columns that the server itself enforces, where it does; type is timestamp, tag or field, data_type a field's; "
+        "a row without a measurement says that it enforces a schema, whether a measurement is declared or not",
+    ),
+    Fact(
         "database_series",
         Scope.DATABASE,
         Step.INDEX,

@@ -616,6 +616,18 @@ class DatabaseStorage:
 
 
 @dataclass(frozen=True, slots=True)
+class DeclaredColumn:
+    """A column that the server itself lets a measurement have."""
+
+    measurement: str
+    column: str
+    type: str
+    """`timestamp`, `tag` or `field`."""
+    data_type: str | None
+    """Of a field."""
+
+
+@dataclass(frozen=True, slots=True)
 class Database:
     """A database, bucket or schema within the target."""
 
@@ -628,6 +640,9 @@ class Database:
     """Distinct pairs of a tag set and a field, where the product counts those (InfluxDB Cloud); never compared with
     `series`, and kept under a name of its own in the history."""
     storage: DatabaseStorage | None = None
+    declared: tuple[DeclaredColumn, ...] | None = None
+    """All that may be written, by measurement and column, where the server enforces a schema (an explicit bucket of
+    InfluxDB Cloud). None: it enforces none, or it was not asked."""
 
 
 class Reason(enum.StrEnum):

@@ -38,6 +38,8 @@ PARAMETERS = {
     "viewless": False,
     "timescaledb": HOSTILE,
     "org": HOSTILE,
+    "org_id": HOSTILE,
+    "bucket_id": HOSTILE,
     "dbrp": {"database": HOSTILE, "policy": HOSTILE, "default": False},
 }
 FLUX_THAT_READS = {"from", "range", "filter", "keys", "keep", "distinct", "group", "first", "limit", "cardinality"}

@@ -19,6 +19,7 @@ from tsaudit.profile import (
     Count,
     Database,
     DatabaseStorage,
+    DeclaredColumn,
     Field,
     How,
     Measurement,
@@ -74,7 +75,8 @@ def outline(
     retention = _retention(asker, name) if "retention" in asked else None
     series, with_fields = _database_series(asker, name) if "database_series" in asked else (None, None)
     storage = _storage(asker, name) if "database_storage" in asked else None
-    database = Database(name, series, retention, with_fields, storage)
+    declared = _declared(asker, name) if "declared_schema" in asked else None
+    database = Database(name, series, retention, with_fields, storage, declared)
     if found is None or described is None:
         gap = asker.gaps[before]
         asker.gap_in_all(asked, gap.reason, gap.detail, name)
@@ -167,6 +169,15 @@ def _retention(asker: Asker, database: str) -> tuple[Retention, ...] | None:
         Retention(row["policy"], row["duration_s"] or FOREVER, row["partition_s"] or None, row["default"])
         for row in sorted(rows, key=lambda row: str(row["policy"]))
     )
+
+
+def _declared(asker: Asker, database: str) -> tuple[DeclaredColumn, ...] | None:
+    rows = rows_of(asker, "declared_schema", database)
+    if not rows:
+        return None
+    columns = [row for row in rows if row["measurement"] is not None]
+    found = (DeclaredColumn(r["measurement"], r["column"], r["type"], r["data_type"]) for r in columns)
+    return tuple(sorted(found, key=lambda one: (one.measurement, one.column)))
 
 
 def _database_series(asker: Asker, database: str) -> tuple[Count | None, Count | None]:

@@ -27,6 +27,7 @@ _GAUGES_S: Final = 10.0
 """How often the server brings its metrics up to date."""
 _GAUGE: Final = re.compile(rb'storage_bucket_series_num\{bucket="([0-9a-f]+)"\} ([0-9.e+]+)')
 _NOT_COLUMNS: Final = frozenset({"_start", "_stop", "_field", "_measurement", "_time", "_value"})
+_COLUMN_KINDS: Final = frozenset({None, "timestamp", "tag", "field"})
 _TYPES: Final = {"double": "float", "long": "integer", "unsignedLong": "unsigned"}
 """Flux's names of types to InfluxQL's, where they differ."""
 
@@ -124,6 +125,7 @@ class InfluxConnection:
         own: dict[str, Callable[[_Ask], Iterator[pa.RecordBatch]]] = {
             "databases": self._databases,
             "retention": self._retention,
+            "declared_schema": self._declared_schema,
             "database_series": self._database_series,
             "measurements": self._measurements,
         }
@@ -153,6 +155,23 @@ class InfluxConnection:
                 "partition_s": pa.array([rule.get("shardGroupDurationSeconds")], pa.int64()),
                 "default": [True],
             }
+        )
+
+    def _declared_schema(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
+        bucket = self._look_up(ask)
+        declared: list[tuple[str | None, ...]] = []
+        if bucket.get("schemaType") == "explicit":
+            about = dict(ask.about) | {"bucket_id": bucket["id"], "org_id": bucket["orgID"]}
+            request = json.loads(queries.render(_ENGINE, ask.fact, **about))
+            ask.rows.statement = _shown(request)
+            declared.append((None, None, None, None))
+            for one in self._client.rest(request, ask)["measurementSchemas"]:
+                declared += [(one["name"], c["name"], c["type"], c.get("dataType")) for c in one["columns"]]
+        if unknown := {kind for _, _, kind, _ in declared} - _COLUMN_KINDS:
+            raise FactError(Reason.FAILED, f"the server declares a column as {unknown.pop()}, which is not known here")
+        names = ("measurement", "column", "type", "data_type")
+        yield pa.record_batch(
+            {name: pa.array([row[i] for row in declared], pa.string()) for i, name in enumerate(names)}
         )
 
     def _database_series(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
