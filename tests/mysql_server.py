@@ -123,6 +123,8 @@ class _Conversation(socketserver.BaseRequestHandler):
 
     def handle(self) -> None:
         self._sequence = 0
+        # Small packets one after the other would each wait for an acknowledgement.
+        self.request.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         with contextlib.suppress(OSError, EOFError):
             session = self._greet()
             while session is not None and self._command(session):

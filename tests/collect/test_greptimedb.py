@@ -52,3 +52,13 @@ def test_whatever_it_is_called_comes_back_as_it_was_written(
     }
     with open_connection(target) as connection:
         assert probe(target, connection, NOW) == ()
+
+
+def test_long_values_of_tags_are_told_apart_to_their_end(greptimedb: GreptimeDB) -> None:
+    rows = [Row(at, {"t": "x" * 5_000 + str(i)}, {"note": "y" * 5_000}) for i, at in enumerate(times(3))]
+    (found,) = collected(
+        write(Dataset([Table("t", ("t",), {"note": "string"}, rows)]), "greptimedb", greptimedb)
+    ).measurements
+    assert found.series is not None
+    assert found.series.value == 3
+    assert "left(" in found.statements["row_sample"]

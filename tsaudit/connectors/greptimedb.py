@@ -246,7 +246,8 @@ def _row_sample(asked: Asked, parameters: Mapping[str, Any]) -> Iterator[pa.Reco
     texts = [name for name in names if types.get(name) == "string"]
     instants = [name for name in names if types.get(name, "").startswith("timestamp")]
     statement = _statement("row_sample", **{**parameters, "texts": texts, "instants": instants})
-    yield from asked.stream(statement, names, [typed.arrow_type(types.get(name, "string")) for name in names])
+    kinds = [typed.arrow_type(types.get(name, "string")) for name in names]
+    yield from asked.stream(statement, names, kinds, parameters["longest"])
 
 
 _OF_MEASUREMENT: Final[Mapping[str, Callable[[Asked, Mapping[str, Any]], Iterator[pa.RecordBatch]]]] = {

@@ -17,8 +17,6 @@ from tsaudit.profile import Reason
 if TYPE_CHECKING:
     from tsaudit.greptime.wire import Wire
 
-_LONGEST: Final = 1000
-"""Characters kept of a text that the server cannot cut off itself, such as a document."""
 _GRANT: Final = "a user that may read is enough, see sql/greptimedb/grants.md"
 
 
@@ -42,13 +40,15 @@ class Asked:
         self._rows = rows
         self._deadline = deadline
 
-    def stream(self, statement: str, names: Sequence[str], kinds: Sequence[pa.DataType]) -> Iterator[pa.RecordBatch]:
-        """The answer as it arrives, with these names and types."""
+    def stream(
+        self, statement: str, names: Sequence[str], kinds: Sequence[pa.DataType], longest: int | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """The answer as it arrives, with these names and types. `longest`: characters kept of a text."""
         self._rows.statement = statement
         try:
             for block in self._way.run(statement, self._deadline):
                 columns = list(zip(*block.rows, strict=True)) or [()] * len(names)
-                arrays = [typed.array(values, kind, _LONGEST) for values, kind in zip(columns, kinds, strict=True)]
+                arrays = [typed.array(values, kind, longest) for values, kind in zip(columns, kinds, strict=True)]
                 yield pa.RecordBatch.from_arrays(arrays, names=list(names))
         except FactError as error:
             raise _with_grant(error) from error

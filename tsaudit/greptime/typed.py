@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 _UNITS: Final = {"0": "s", "3": "ms", "6": "us", "9": "ns"}
 _TYPES: Final = {
@@ -40,12 +41,15 @@ def rounded_up(time: datetime, data_type: str) -> datetime:
 
 def array(values: Sequence[Any], kind: pa.DataType, longest: int | None = None) -> pa.Array:
     """The values as that type; as text if one of them does not fit. `longest`: characters kept of a text."""
-    if not pa.types.is_string(kind):
-        try:
-            return pa.array([None if v is None else bool(v) for v in values] if kind == pa.bool_() else values, kind)
-        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
-            pass
-    return pa.array([None if v is None else _text(v)[:longest] for v in values], pa.string())
+    try:
+        if kind == pa.bool_():
+            return pa.array([None if v is None else bool(v) for v in values], kind)
+        found = pa.array(values, kind)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+        found = pa.array([None if v is None else _text(v) for v in values], pa.string())
+    return (
+        found if longest is None or not pa.types.is_string(found.type) else pc.utf8_slice_codeunits(found, 0, longest)
+    )
 
 
 def _text(value: Any) -> str:
