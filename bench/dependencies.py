@@ -3,9 +3,9 @@
 To hold at ten million series, or it fails: from codes at least ten times as fast as the better of the two, in under
 1.5 GB; what each tag contributes in under ten times one search; and ten times the series take at most twelve times the
 work of a processor, which is linear but for memory that is farther away. From texts, numbering them included, eight
-times as fast as DuckDB on texts: held to at one million. `--texts N` tries another number and holds it to the same; ten
-million take minutes and 6 GB, and miss it: 5.0 times as fast was seen on a quiet machine, with a sixth of the work of
-processors. A form of DuckDB that numbers texts first is faster; it is printed, and nothing is promised.
+times as fast as DuckDB on texts, in under 4.5 GB with the file that is mapped into memory; DuckDB takes 5 to 6 GB,
+and minutes on a busy machine. `--texts N` tries another number and holds it to the same. A form of DuckDB that numbers
+texts first is faster; it is printed, and nothing is promised.
 
 Each form runs in a process of its own, in turns, so that a busy machine slows all alike; ratios are taken within each
 round, and their medians count. tsaudit searches in one thread and counts in two; polars and DuckDB take as many as
@@ -31,11 +31,12 @@ sys.path.insert(0, str(ROOT))
 from bench.dependency_forms.process import Cost, Form  # noqa: E402
 
 SIZES = (100_000, 1_000_000, 10_000_000)
-TEXTS = 1_000_000
+TEXTS = 10_000_000
 ROUNDS = 7
 FASTER = 10.0
 FASTER_ON_TEXTS = 8.0
 MOST_MB = 1500
+MOST_MB_ON_TEXTS = 4500
 CONTRIBUTIONS = 10.0
 LINEAR = 12.0
 
@@ -104,8 +105,11 @@ def report_texts(costs: Costs) -> list[str]:
     numbered = seconds(costs["duckdb_enums"]) / statistics.mean((second, third))
     print(f"  {numbered:.1f} times as fast as DuckDB that numbers all but the id first")
     faster = seconds(costs["duckdb_texts"]) / statistics.mean((first, second))
-    claim = f"times as fast as DuckDB on texts (at least {FASTER_ON_TEXTS:g})"
-    return gate(claim, faster, faster >= FASTER_ON_TEXTS)
+    peak = max(cost.peak_mb for cost in costs["search_texts"])
+    return [
+        *gate(f"times as fast as DuckDB on texts (at least {FASTER_ON_TEXTS:g})", faster, faster >= FASTER_ON_TEXTS),
+        *gate(f"MB at most (under {MOST_MB_ON_TEXTS:,})", peak, peak < MOST_MB_ON_TEXTS),
+    ]
 
 
 def measured(rows: int) -> tuple[float, list[str]]:
@@ -144,7 +148,7 @@ def main() -> int:
     for (few, many), (short, long) in zip(pairwise(sizes), pairwise(took), strict=True):
         claim = f"times the work for {many / few:g} times the series (at most {LINEAR:g})"
         missed += gate(claim, long / short, long / short <= LINEAR)
-    print(f"{given.texts:,} series of 16 tags, as texts (the goal is named for {SIZES[-1]:,}: see --texts)")
+    print(f"{given.texts:,} series of 16 tags, as texts")
     with made("texts", given.texts) as file:
         missed += report_texts(on_texts(file))
     return int(bool(missed))
