@@ -80,6 +80,15 @@ _ALL: Final = (
         Step.METADATA,
         ("policy", "duration_s", "partition_s", "default"),
         "retention policies; duration_s 0 means forever",
+        derived_from=("table_retention",),
+    ),
+    Fact(
+        "table_retention",
+        Scope.DATABASE,
+        Step.METADATA,
+        ("measurement", "policy", "duration_s", "partition_s"),
+        "how long each table keeps its rows, where that is not set for the database; duration_s 0 means forever, None "
+        "that it is not known; policy empty where there is no such thing, and rows stay until somebody deletes them",
     ),
     Fact(
         "declared_schema",

@@ -247,10 +247,9 @@ GUIDELINES: Final = (
     _guideline(
         "F1",
         "One retention per database: data with another lifetime is apart",
-        "I2 I3 TS",
+        "I2 I3 TS GR postgresql",
         {
             "SQL": "rows stay until they are deleted; the engine has no retention to set",
-            "GR": "retention is set for each table",
             "MG": "expiry is set for each collection",
         },
     ),

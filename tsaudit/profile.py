@@ -535,6 +535,18 @@ class Buckets:
 
 
 @dataclass(frozen=True, slots=True)
+class Retention:
+    """How long a database, or a table, keeps its rows."""
+
+    policy: str
+    """Its name; empty where the engine has no such thing, so that rows stay until somebody deletes them."""
+    duration_s: int | Forever
+    partition_s: int | None
+    """Length of a shard group, chunk or partition."""
+    default: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Measurement:
     """A measurement, table or collection."""
 
@@ -565,6 +577,8 @@ class Measurement:
     """By name. None: not measured, or the engine's users make none."""
     partitioning: Partitioning | None = None
     """None: it has no partitions, or the fact `partitions` was not measured."""
+    retention: Retention | None = None
+    """Where the engine keeps it for each table. None: it does not, or it is not known."""
     activity: Activity | None = None
     documents: Documents | None = None
     """None for tables with columns, and where none was read."""
@@ -590,17 +604,6 @@ class Measurement:
 
     def tag(self, key: str) -> Tag | None:
         return next((t for t in self.tags if t.key == key), None)
-
-
-@dataclass(frozen=True, slots=True)
-class Retention:
-    """How long a database keeps its rows."""
-
-    policy: str
-    duration_s: int | Forever
-    partition_s: int | None
-    """Length of a shard group, chunk or partition."""
-    default: bool
 
 
 @dataclass(frozen=True, slots=True)

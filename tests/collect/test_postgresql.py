@@ -15,7 +15,7 @@ from tests.builders import NOW
 from tests.collect.conftest import collected
 from tests.servers import PASSWORD, Postgresql
 from tsaudit.config import Target
-from tsaudit.profile import Index, Measurement, Profile, Reason
+from tsaudit.profile import FOREVER, Index, Measurement, Profile, Reason
 
 Made = Callable[..., Target]
 _numbers = itertools.count()
@@ -318,3 +318,16 @@ def test_cost_is_what_the_server_counted(made: Made, postgresql: Postgresql) -> 
     assert kinds <= {"DECLARE", "FETCH", "CLOSE", "BEGIN", "ROLLBACK", "SELECT", "SHOW"}
     selected = {query for query, *_ in counted if query.upper().startswith("SELECT")}
     assert all(re.match(r"(?i)SELECT (pg_catalog|current_schema|typname|n\.nspname)", q) for q in selected), selected
+
+
+@pytest.mark.parametrize(("deleted", "policy"), [(0, ""), (9, ""), (10, None)])
+def test_lifetime_when_rows_are_deleted(made: Made, deleted: int, policy: str | None) -> None:
+    target = made(
+        "CREATE TABLE t (ts TIMESTAMPTZ, v REAL) PARTITION BY RANGE (ts)",
+        "CREATE TABLE t_1 PARTITION OF t FOR VALUES FROM ('2026-01-01') TO ('2027-01-01')",
+        "INSERT INTO t SELECT TIMESTAMPTZ '2026-03-01' + i * INTERVAL '1 hour', i FROM generate_series(1, 100) AS i",
+        f"DELETE FROM t WHERE v <= {deleted}",
+        "SELECT pg_stat_force_next_flush()",
+    )
+    kept = _table(collected(target), "t").retention
+    assert (kept and (kept.policy, kept.duration_s)) == (None if policy is None else (policy, FOREVER))

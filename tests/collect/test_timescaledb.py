@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tests.collect.conftest import collected
 from tests.timescaledb import Timescaledb
-from tsaudit.profile import Measurement, Partition, Profile, Storage
+from tsaudit.profile import FOREVER, Measurement, Partition, Profile, Retention, Storage
 from tsaudit.rules.missing_index import missing_index
 from tsaudit.rules.needless_index import needless_index
 
@@ -96,6 +96,16 @@ def test_indexes_when_those_of_the_chunks_are_added_up(timescaledb: Timescaledb)
     assert by_site.scans == 0
     assert (found["epochs_at_idx"].scans or 0) >= 3
     assert (long_name.size_bytes, long_name.scans) == (None, None), "names that were cut off are not matched"
+
+
+def test_lifetimes_when_only_some_have_a_policy(timescaledb: Timescaledb) -> None:
+    tables = _tables(collected(timescaledb.target, wanted=CATALOGUE))
+    assert {name: m.retention for name, m in tables.items()} == {
+        "conditions": Retention("drop_after", 3650 * 86_400, 86_400, default=True),
+        "epochs": Retention("drop_after", FOREVER, None, default=True),
+        "plain": Retention("", FOREVER, None, default=True),
+        "spread": Retention("drop_after", FOREVER, 86_400, default=True),
+    }
 
 
 def test_nothing_is_waited_for_when_a_chunk_is_locked(timescaledb: Timescaledb) -> None:

@@ -22,7 +22,7 @@ from tsaudit.config import Target
 from tsaudit.connector import ConnectorError, FactError
 from tsaudit.connectors import open_connection
 from tsaudit.jsonfile import to_json
-from tsaudit.profile import Gap, Index, Measurement, Profile, Reason
+from tsaudit.profile import Gap, Index, Measurement, Profile, Reason, Retention
 
 WINDOW = {"start": NOW - timedelta(days=30), "end": NOW, "time": "ts", "time_kind": "timestamp"}
 VERSIONS = ("0.17.2", "1.0.2", "1.1.4", "1.2.0")
@@ -127,6 +127,7 @@ def test_what_the_catalogue_tells(version: str) -> None:
         _index("SKIPPING_INDEX_region", "skipping", "region"),
         _index("TIME INDEX", "time", "ts"),
     )
+    assert http.retention == Retention("ttl", 30 * 86_400, None, default=True)
     assert http.partitioning is not None
     assert (http.partitioning.key, http.partitioning.count) == (("host",), 2)
     assert {(p.name, p.bounds, p.rows) for p in http.partitioning.partitions} == {

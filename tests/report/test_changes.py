@@ -136,3 +136,14 @@ def test_retention_when_shortened_is_a_change() -> None:
         SchemaChange("changed", "retention", Subject("main"), "auto: kept forever, default → kept 30 d, default")
     ]
     assert list(schema_changes(kept(FOREVER), kept(FOREVER))) == []
+
+
+def test_retention_of_a_table_when_it_is_lengthened_is_a_change() -> None:
+    def kept(seconds: int | str) -> Profile:
+        return a_profile(a_measurement(retention=Retention("ttl", seconds, None, True)))  # type: ignore[arg-type]
+
+    assert list(schema_changes(kept(86_400), kept(FOREVER))) == [
+        SchemaChange("changed", "retention", Subject("main", "cpu"), "1 d → forever")
+    ]
+    assert list(schema_changes(kept(86_400), kept(86_400))) == []
+    assert list(schema_changes(a_profile(a_measurement()), kept(86_400))) == []

@@ -2,18 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
+from typing import Any
 
-from tests.builders import a_count, a_measurement, a_profile
+from tests.builders import DAY, a_count, a_measurement, a_profile
+from tests.databases import Greptime
 from tests.rules.cases import Case, dataset, history_of, hosts, judge, table
 from tsaudit.dialect import INFLUXQL_ENGINES
 from tsaudit.finding import Outcome, Severity, Subject
-from tsaudit.profile import FOREVER, Database, Forever, Profile, Retention
+from tsaudit.profile import FOREVER, Database, Forever, Partitioning, Profile, Retention, Storage
+from tsaudit.rule import subject_of
 from tsaudit.rules.unbounded_retention import unbounded_retention as rule
+from tsaudit.timeline import Point, Timeline
 
 GROWING = tuple(1.1 ** (i - 40) for i in range(40))
 FLAT = (1.0,) * 40
 LONG = timedelta(days=3650)
+
+TABLES = frozenset({"postgresql", "greptimedb"})
+"""Where each table has a lifetime, or none can be set."""
+
+
+def bytes_of(profile: Profile, factors: Sequence[float], today: float = 1e9) -> Timeline:
+    """Days on which every table held `factors` of what it holds today, or of `today`."""
+    points: dict[tuple[str, Subject], tuple[Point, ...]] = {}
+    for m in profile.measurements:
+        held = m.storage.data_bytes if m.storage and m.storage.data_bytes else today
+        days = [DAY - timedelta(days=len(factors) - i) for i in range(len(factors))]
+        points["data_bytes", subject_of(m)] = tuple(Point(d, held * f) for d, f in zip(days, factors, strict=True))
+    return Timeline(points=points)
+
 
 CASES = (
     Case(
@@ -30,6 +49,23 @@ CASES = (
         keeps=dataset(table("raw", hosts(3)), retention=LONG),
         subject=Subject(""),
         severity=Severity.INFO,
+        engines=rule.engines - TABLES,
+    ),
+    Case(
+        breaks=dataset(table("raw", hosts(3))),
+        keeps=dataset(table("raw", hosts(3))),
+        subject=Subject("", "raw"),
+        engines=frozenset({"postgresql"}),
+        history=lambda profile: bytes_of(profile, GROWING),
+        quiet_history=lambda profile: bytes_of(profile, FLAT),
+        limits={"unbounded-retention.min_bytes": 1},
+    ),
+    Case(
+        breaks=dataset(table("raw", hosts(3))),
+        keeps=dataset(table("raw", hosts(3), greptime=Greptime(options={"ttl": "365days"}))),
+        subject=Subject("", "raw"),
+        severity=Severity.INFO,
+        engines=frozenset({"greptimedb"}),
     ),
 )
 
@@ -77,3 +113,39 @@ def test_evidence_when_rates_differ_and_measurements_are_idle() -> None:
     }
     (finding,) = judge(rule, _profile(rows=(1_000_000, 1001))).findings
     assert len(finding.evidence) == 1
+
+
+def _table(policy: str, kept: int | Forever = FOREVER, held: int | None = 1_000_000_000, **changes: Any) -> Profile:
+    settings = {"retention": Retention(policy, kept, None, default=True), "storage": Storage(held, None)} | changes
+    return a_profile(a_measurement("raw", **settings), engine="postgresql")
+
+
+def test_table_without_a_policy_when_it_could_have_one() -> None:
+    profile = _table("drop_after")
+    (finding,) = judge(rule, profile, timeline=bytes_of(profile, FLAT)).findings
+    assert (finding.severity, finding.message) == (Severity.INFO, "Rows are kept forever.")
+    assert "SELECT add_retention_policy('\"main\".\"raw\"', INTERVAL '1 year');" in finding.fix
+    (finding,) = judge(rule, profile, timeline=bytes_of(profile, GROWING)).findings
+    assert finding.severity is Severity.WARN
+    assert "while data grew from" in finding.message
+    assert "to 1 GB." in finding.message
+    assert judge(rule, _table("drop_after", 86_400)).outcome is Outcome.PASS
+
+
+def test_table_of_an_engine_without_policies_when_it_grows() -> None:
+    profile = _table("")
+    assert judge(rule, profile, timeline=bytes_of(profile, FLAT)).outcome is Outcome.PASS
+    (finding,) = judge(rule, profile, timeline=bytes_of(profile, GROWING)).findings
+    assert finding.severity is Severity.WARN
+    assert 'DELETE FROM "main"."raw" WHERE "time" < now()' in finding.fix
+    parts = _table("", partitioning=Partitioning(("time",), 3, ()))
+    (finding,) = judge(rule, parts, timeline=bytes_of(parts, GROWING)).findings
+    assert 'ALTER TABLE "main"."raw" DETACH PARTITION' in finding.fix
+
+
+def test_silence_when_the_table_is_small_or_its_bytes_are_not_known() -> None:
+    for held in (999_999_999, None):
+        profile = _table("", held=held)
+        assert judge(rule, profile, timeline=bytes_of(profile, GROWING)).outcome is Outcome.PASS
+    profile = _table("", retention=None)
+    assert judge(rule, profile, timeline=bytes_of(profile, GROWING)).outcome is Outcome.PASS

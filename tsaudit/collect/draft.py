@@ -20,6 +20,7 @@ from tsaudit.profile import (
     MeasureNames,
     Partitioning,
     PointSample,
+    Retention,
     Rhythms,
     Role,
     RowPatterns,
@@ -63,6 +64,7 @@ class Draft:
     options: Mapping[str, str] | None = None
     indexes: tuple[Index, ...] | None = None
     partitioning: Partitioning | None = None
+    retention: Retention | None = None
     rhythms: Rhythms | None = None
     point_sample: PointSample | None = None
     activity: Activity | None = None
@@ -131,6 +133,7 @@ class Draft:
             options=self.options,
             indexes=self.indexes,
             partitioning=self.partitioning,
+            retention=self.retention,
             rhythms=self.rhythms,
             point_sample=self.point_sample,
             activity=self.activity,

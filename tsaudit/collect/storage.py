@@ -9,11 +9,19 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from tsaudit.collect.draft import Draft
-from tsaudit.profile import MAX_PARTITIONS, Activity, Index, Partition, Partitioning, Storage
+from tsaudit.profile import FOREVER, MAX_PARTITIONS, Activity, Index, Partition, Partitioning, Retention, Storage
 
 Row = Mapping[str, Any]
 
-STORAGE_FACTS: Final[tuple[str, ...]] = ("storage", "options", "indexes", "index_use", "partitions", "activity")
+STORAGE_FACTS: Final[tuple[str, ...]] = (
+    "storage",
+    "options",
+    "indexes",
+    "index_use",
+    "partitions",
+    "activity",
+    "table_retention",
+)
 """In the order in which they are asked for: some need what another one told."""
 
 
@@ -88,6 +96,12 @@ def _activity(draft: Draft, rows: list[Row]) -> None:
         draft.activity = Activity(row["reads"], row["writes"], _aware(row["counted_since"]))
 
 
+def _retention(draft: Draft, rows: list[Row]) -> None:
+    for row in rows:
+        if (seconds := row["duration_s"]) is not None:
+            draft.retention = Retention(row["policy"], seconds or FOREVER, row["partition_s"], default=True)
+
+
 _FILL_IN: Final[Mapping[str, Callable[[Draft, list[Row]], None]]] = {
     "storage": _storage,
     "options": _options,
@@ -95,4 +109,5 @@ _FILL_IN: Final[Mapping[str, Callable[[Draft, list[Row]], None]]] = {
     "index_use": _index_use,
     "activity": _activity,
     "partitions": _partitions,
+    "table_retention": _retention,
 }

@@ -19,7 +19,19 @@ from tsaudit.greptime.catalogue import METRIC_OF_ROW, Row, Table
 from tsaudit.greptime.create_table import CreateTable
 
 _ENGINE: Final = "greptimedb"
-_NUMBERS: Final = frozenset({"key_position", "position", "rows", "bytes", "data_bytes", "index_bytes", "size_bytes"})
+_NUMBERS: Final = frozenset(
+    {
+        "key_position",
+        "position",
+        "rows",
+        "bytes",
+        "data_bytes",
+        "index_bytes",
+        "size_bytes",
+        "duration_s",
+        "partition_s",
+    }
+)
 _FLAGS: Final = frozenset({"is_unique", "is_constraint", "is_partial"})
 
 
@@ -118,6 +130,12 @@ def _options(asked: Asked, database: str) -> Iterator[Row]:
             yield from catalogue.option_rows(table, defined, formats.get(table.id, ()))
 
 
+def _table_retention(asked: Asked, database: str) -> Iterator[Row]:
+    for name in _tables(asked)(database):
+        if (defined := _defined(asked, database, name)) is not None:
+            yield catalogue.retention_row(name, defined)
+
+
 def _indexes(asked: Asked, database: str) -> Iterator[Row]:
     known = _tables(asked)(database)
     rows = [row for row in _key_rows(asked) if row["table_schema"] == database and row["table_name"] in known]
@@ -143,6 +161,7 @@ _OF_DATABASE: Final[Mapping[str, Callable[[Asked, str], Iterable[Row]]]] = {
     "options": _options,
     "indexes": _indexes,
     "partitions": _partitions,
+    "table_retention": _table_retention,
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -155,6 +156,42 @@ def option_rows(table: Table, defined: CreateTable, formats: Sequence[str]) -> I
         options["sst_format"] = max(formats)
     for option, value in options.items():
         yield {"measurement": table.name, "option": option, "value": value}
+
+
+_UNITS: Final = {
+    **dict.fromkeys(("year", "years", "y"), 31_557_600.0),
+    **dict.fromkeys(("month", "months", "M"), 2_630_016.0),
+    **dict.fromkeys(("week", "weeks", "w"), 604_800.0),
+    **dict.fromkeys(("day", "days", "d"), 86_400.0),
+    **dict.fromkeys(("hour", "hours", "hr", "hrs", "h"), 3_600.0),
+    **dict.fromkeys(("minute", "minutes", "min", "mins", "m"), 60.0),
+    **dict.fromkeys(("second", "seconds", "sec", "secs", "s"), 1.0),
+    **dict.fromkeys(("millis", "msec", "ms"), 1e-3),
+    **dict.fromkeys(("usec", "us"), 1e-6),
+    **dict.fromkeys(("nanos", "nsec", "ns"), 1e-9),
+}
+"""Of the lengths of time in options: https://docs.rs/humantime/latest/humantime/fn.parse_duration.html"""
+
+
+def retention_row(name: str, defined: CreateTable) -> Row:
+    """The fact `table_retention`."""
+    duration = lifetime_s(defined.options.get("ttl", "forever"))
+    return {"measurement": name, "policy": "ttl", "duration_s": duration, "partition_s": None}
+
+
+def lifetime_s(ttl: str) -> int | None:
+    """Seconds, such as 604,800 for `7days`; 0 for ever; None for what is no length of time.
+
+    `instant` is the shortest there is, as 0 is taken: such rows are never kept.
+    """
+    if ttl in ("", "forever"):
+        return 0
+    if ttl == "instant":
+        return 1
+    parts = re.findall(r"(\d+)\s*([A-Za-z]+)", ttl)
+    if not parts or re.sub(r"\d+\s*[A-Za-z]+|\s", "", ttl) or any(unit not in _UNITS for _, unit in parts):
+        return None
+    return max(1, round(sum(int(number) * _UNITS[unit] for number, unit in parts)))
 
 
 def region_totals(table: Table, regions: Iterable[Row]) -> tuple[int | None, int | None, int | None]:

@@ -120,6 +120,12 @@ def _retention(before: Profile, now: Profile) -> Iterator[SchemaChange]:
         was, is_now = old[database, policy], new[database, policy]
         if (was.duration_s, was.partition_s, was.default) != (is_now.duration_s, is_now.partition_s, is_now.default):
             yield SchemaChange("changed", "retention", Subject(database), f"{policy}: {_keeps(was)} → {_keeps(is_now)}")
+    tables = {Subject(m.database, m.name): m.retention for m in before.measurements if m.retention}
+    for m in now.measurements:
+        earlier = tables.get(Subject(m.database, m.name))
+        if earlier and m.retention and earlier.duration_s != m.retention.duration_s:
+            text = f"{words.duration(earlier.duration_s)} → {words.duration(m.retention.duration_s)}"
+            yield SchemaChange("changed", "retention", Subject(m.database, m.name), text)
 
 
 def _policies(profile: Profile) -> Mapping[tuple[str, str], Retention]:

@@ -104,7 +104,7 @@ def overview(profile: Profile, timeline: Timeline, items: Sequence[Item]) -> Ove
             series_change=m.series.value - points[-1].value if m.series and points else None,
             row_share=m.rows.value / total if total and m.rows else None,
             worst_null=_worst_null(m),
-            retention=retention.get(m.database, ""),
+            retention=words.duration(m.retention.duration_s) if m.retention else retention.get(m.database, ""),
         )
 
     def order(m: Measurement) -> tuple[object, ...]:

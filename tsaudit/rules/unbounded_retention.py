@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from tsaudit.dialect import quote_text
 from tsaudit.finding import Evidence, Finding, Severity, Subject
-from tsaudit.phrases import listed, number, percent
+from tsaudit.phrases import listed, number, percent, size
 from tsaudit.profile import FOREVER, Database, Measurement, Retention
-from tsaudit.rule import Case, Threshold, rule
+from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.timeline import Point
 
 
@@ -17,9 +18,10 @@ from tsaudit.timeline import Point
     severity=Severity.WARN,
     guidelines=("F1",),
     requires={"retention"},
-    uses={"database_series", "row_count"},
+    uses={"database_series", "row_count", "storage", "table_retention"},
     thresholds=(
         Threshold("min_series", 1_000, "series", "house judgement: below it no engine notices"),
+        Threshold("min_bytes", 1_000_000_000, "bytes", "house judgement: a smaller table is no burden for years"),
         Threshold(
             "max_rate_ratio", 1_000, "times the rows of another measurement", "house judgement: another kind of data"
         ),
@@ -46,13 +48,24 @@ from tsaudit.timeline import Point
             "bucket list`: influx bucket update --id ID --retention 52w --shard-group-duration 7d. What has to live "
             "longer goes to a bucket of its own: influx bucket create --name long --retention 0"
         ),
+        "postgresql": (
+            "Agree on how long the rows of {table} are needed; what is dropped cannot be brought back.\n{statement}"
+        ),
+        "greptimedb": (
+            "Agree on how long the rows of {table} are needed; what is older is then deleted and cannot be brought "
+            "back.\nALTER TABLE {table:q} SET 'ttl' = '365d';"
+        ),
     },
 )
 def unbounded_retention(case: Case) -> Iterator[Finding]:
-    """Databases whose default retention policy keeps all data forever; on Timestream tables that do.
+    """Databases, or tables, that keep all data forever.
 
-    Information by itself; a warning when the database's series grow. Measurements that differ much in how fast they are
-    written, or that nobody writes any more, are named: they may need lifetimes of their own.
+    Of a database, the default policy counts, on Timestream those of its tables. It is information by itself, and a
+    warning when the database's series grow. Measurements that differ much in how fast they are written, or that nobody
+    writes any more, are named: they may need lifetimes of their own. Of TimescaleDB's hypertables and GreptimeDB's
+    tables, each one without a lifetime is information, and a warning when it holds more than `min_bytes` and its bytes
+    grow. So are tables of PostgreSQL that grow and from which next to nothing was deleted; without growth nothing is
+    said of them, as PostgreSQL has no lifetime to set.
 
     ## Why it matters
 
@@ -71,6 +84,8 @@ def unbounded_retention(case: Case) -> Iterator[Finding]:
     ## References
 
     - Retention policies: https://docs.influxdata.com/influxdb/v1/query_language/manage-database/#retention-policy-management
+    - Data retention, TimescaleDB: https://docs.timescale.com/use-timescale/latest/data-retention/
+    - TTL, GreptimeDB: https://docs.greptime.com/reference/sql/create/#table-options
     - Downsampling and retention: https://docs.influxdata.com/influxdb/v1/guides/downsample_and_retain/
     """
     for database in case.profile.databases:
@@ -79,6 +94,10 @@ def unbounded_retention(case: Case) -> Iterator[Finding]:
         forever = [policy for policy in policies if policy.duration_s == FOREVER]
         if inside and forever:
             yield _finding(case, database, forever, inside)
+    for measurement in case.measurements:
+        kept = measurement.retention
+        if kept is not None and kept.duration_s == FOREVER:
+            yield from _of_table(case, measurement, kept)
 
 
 def _judged(database: Database, inside: Sequence[Measurement]) -> list[Retention]:
@@ -119,14 +138,57 @@ def _finding(case: Case, database: Database, forever: Sequence[Retention], insid
     )
 
 
-def _growth(case: Case, database: Database) -> tuple[Point, Point] | None:
-    """Where the growth of the series began, and where it is; None when they do not grow."""
-    from tsaudit.analysis import growth
+def _of_table(case: Case, measurement: Measurement, kept: Retention) -> Iterator[Finding]:
+    held = measurement.storage.data_bytes if measurement.storage else None
+    big = held is not None and held >= case.limit("min_bytes", measurement).value
+    growth = _grown(case, "data_bytes", subject_of(measurement), float(held)) if held is not None and big else None
+    if growth is None and not kept.policy:
+        return
+    message = "Rows are kept forever"
+    if growth:
+        message += f", while data grew from {size(growth[0].value)} on {growth[0].day} to {size(growth[1].value)}"
+    yield Finding(
+        subject=subject_of(measurement),
+        severity=Severity.WARN if growth else Severity.INFO,
+        message=f"{message}.",
+        fix=case.fix(table=measurement.name, statement=_statement(case, measurement, kept)),
+        observed=held,
+        unit="bytes" if held is not None else "",
+        baseline=growth[0].value if growth else None,
+        evidence=(Evidence("lifetime", f"{kept.policy} is not set" if kept.policy else "none can be set"),)
+        + ((Evidence("data", size(held)),) if held is not None else ()),
+        since=growth[0].day if growth else None,
+        facts=("table_retention", "storage"),
+    )
 
+
+def _statement(case: Case, measurement: Measurement, kept: Retention) -> str:
+    """What limits the table's lifetime on PostgreSQL."""
+    table = f"{case.quoted([measurement.database])}.{case.quoted([measurement.name])}"
+    if kept.policy:
+        name = quote_text(case.profile.engine, table)
+        return f"SELECT add_retention_policy({name}, INTERVAL '1 year');"
+    if measurement.partitioning is not None:
+        return f"Each partition that is too old:\nALTER TABLE {table} DETACH PARTITION ...; DROP TABLE ...;"
+    time = case.quoted([measurement.time_column or "time"])
+    return (
+        "Divide the table by time (PARTITION BY RANGE), so that old rows go with their partition, at once; until then, "
+        f"in pieces:\nDELETE FROM {table} WHERE {time} < now() - INTERVAL '1 year';"
+    )
+
+
+def _growth(case: Case, database: Database) -> tuple[Point, Point] | None:
     if database.series is None or database.series.value < case.limit("min_series").value:
         return None
-    now = Point(case.profile.day, database.series.value)
-    points = (*case.usual("series", Subject(database.name)), now)
+    return _grown(case, "series", Subject(database.name), database.series.value)
+
+
+def _grown(case: Case, figure: str, subject: Subject, value: float) -> tuple[Point, Point] | None:
+    """Where the growth of the figure began, and where it is; None when it does not grow."""
+    from tsaudit.analysis import growth
+
+    now = Point(case.profile.day, value)
+    points = (*case.usual(figure, subject), now)
     judged = growth.judge([p.day for p in points], [p.value for p in points])
     if judged.kind != "growth":
         return None
