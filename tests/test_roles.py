@@ -58,6 +58,24 @@ def test_numbers_under_a_name_that_merely_ends_like_an_id_are_a_field(name: str)
     assert _role(Column(name, "VARCHAR"), Values(100, 5.0, 1.0)) is Role.FIELD
 
 
+@pytest.mark.parametrize(
+    ("name", "kind", "values", "role"),
+    [
+        ("sensor_id", "integer", Values(100, 0.0, 1.0, 50), Role.TAG),
+        ("sensor_id", "BIGINT", Values(100, 0.0, 1.0, 51), Role.FIELD),
+        ("id", "integer", Values(100, 0.0, 1.0, 100), Role.FIELD),
+        ("sensor_id", "integer", Values(19, 0.0, 1.0, 1), Role.FIELD),
+        ("sensor_id", "integer", None, Role.FIELD),
+        ("sensor_id", "DOUBLE", Values(100, 0.0, 1.0, 5), Role.FIELD),
+        ("temperature", "integer", Values(100, 0.0, 1.0, 5), Role.FIELD),
+    ],
+)
+def test_whole_numbers_are_a_tag_where_they_are_named_like_an_id_and_come_again(
+    name: str, kind: str, values: Values | None, role: Role
+) -> None:
+    assert _role(Column(name, kind), values) is role
+
+
 def test_boolean_digits_are_no_numbers() -> None:
     assert _role(Column("on", "BOOLEAN"), Values(100, 1.0, 1.0)) is Role.TAG
 

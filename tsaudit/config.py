@@ -113,6 +113,9 @@ class Budget(Model):
     """Of collections made for each period, how many of a family are measured one by one; they stand for the rest."""
     max_rows: int = Field(10_000, ge=100)
     """Rows one row sample may return."""
+    max_scan_rows: int = Field(1_000_000, ge=0)
+    """Rows one statement may read of a table where the engine's statistics can stand in for the rest (PostgreSQL);
+    0 for no limit."""
     max_bytes_scanned: int | None = Field(None, ge=1)
     """Bytes all statements of an audit may scan, or be charged for where that is more, as the engine itself counts them
     (Timestream); empty for no limit."""

@@ -114,6 +114,25 @@ _ALL: Final = (
         "number whether rows were written adds a column `state`, a text that is another one then, None when not known",
     ),
     Fact(
+        "column_statistics",
+        Scope.DATABASE,
+        Step.INDEX,
+        (
+            "measurement",
+            "column",
+            "distinct",
+            "at_least",
+            "null_ratio",
+            "common_values",
+            "sampled_rows",
+            "analysed_at",
+            "changed_ratio",
+        ),
+        "what the engine's own statistics say of each column of the measurements named: distinct values (at_least "
+        "where of a part of the rows only), share of nulls, common values as a JSON list; from how many rows at most, "
+        "when, and how many rows were written since, as a share; None for what is not known",
+    ),
+    Fact(
         "storage",
         Scope.DATABASE,
         Step.METADATA,
@@ -184,6 +203,14 @@ _ALL: Final = (
         ("measurement", "measure_name", "data_type", "dimensions"),
         "measure names of each table (Timestream): the type of their values, `multi` where a record has several, and "
         "the tags that they were written with",
+    ),
+    Fact(
+        "scan_estimate",
+        Scope.MEASUREMENT,
+        Step.METADATA,
+        ("rows", "rows_read", "rows_all", "ordered"),
+        "by the planner's estimate, rows within the window, read to find these, and in the table; ordered where an "
+        "index hands the newest over first",
     ),
     Fact(
         "series_listing",

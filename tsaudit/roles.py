@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
+from tsaudit.column_types import is_integer
 from tsaudit.config import Columns
 from tsaudit.profile import Measurement, Role
 
@@ -19,6 +20,10 @@ LONG_TEXT: Final = 64
 """Texts longer than this on average are prose, not names."""
 NUMBERS_SHARE: Final = 0.95
 """From this share of number-like values on a text column holds numbers."""
+
+MIN_VALUES: Final = 20
+MIN_TIMES: Final = 2.0
+"""Numbers under the name of an id name a source where at least so many were seen, and each so often on average."""
 
 UNJUDGED: Final = "without values to judge by"
 """Ends the reason of a column whose role is a guess."""
@@ -80,6 +85,8 @@ class Values:
     """Of the values as text, in characters."""
     number_share: float
     """Share of the values that read as numbers."""
+    distinct: int | None = None
+    """Distinct ones among them; None where that does not matter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,8 +156,9 @@ def assign(
     """The role of every column, in the order of the table.
 
     In this order: the configuration, what the engine says, the table's key, what the column was in the profile before
-    (as long as its type is the same), its type, its values. `values` holds what a sample says of text columns; one that
-    is missing there counts as a tag.
+    (as long as its type is the same), its type, its values. `values` holds what a sample says of columns of text, where
+    one that is missing counts as a tag, and of whole numbers, which count as fields unless it bears out that they name
+    a source.
     """
     name = time.name if time else None
     key = _key_members(columns, name)
@@ -229,6 +237,8 @@ def _roles_before(previous: Measurement | None) -> dict[tuple[str, str], tuple[R
 
 def _by_type_and_values(column: Column, values: Values | None) -> tuple[Role, str]:
     kind = column.data_type.lower() or "untyped"
+    if is_integer(column.data_type) and _ID_NAME.search(column.name) and (times := _times(values)) >= MIN_TIMES:
+        return Role.TAG, f"whole numbers under the name of an id, each {times:.0f} times on average"
     if not is_text(column.data_type):
         return Role.FIELD, f"a {kind} column"
     if values is None or values.count == 0:
@@ -240,6 +250,13 @@ def _by_type_and_values(column: Column, values: Values | None) -> tuple[Role, st
     if values.number_share >= NUMBERS_SHARE and not _ID_NAME.search(column.name):
         return Role.FIELD, f"numbers kept as text ({values.number_share:.0%} of the values read)"
     return Role.TAG, f"a {kind} column with short values"
+
+
+def _times(values: Values | None) -> float:
+    """How often each value comes on average; 0 when too few were seen."""
+    if values is None or not values.distinct or values.count < MIN_VALUES:
+        return 0.0
+    return values.count / values.distinct
 
 
 def _native(column: Column) -> TimeKind | None:

@@ -1,9 +1,10 @@
 -- fact: row_sample
 -- columns: those of the table, long texts cut off
--- cost: with an index that begins with the time, `limit` rows; else reads the rows within the window
+-- cost: reads the rows within the window; of a big table the newest by an index, or pages chosen at random
 -- grant: SELECT on the table
 -- versions: 12 and later
 -- link: https://www.postgresql.org/docs/current/sql-select.html
+{% set pages = excerpt is defined and excerpt and not excerpt.newest %}
 SELECT
 {% for column in columns %}
   {% if column in texts %}
@@ -13,8 +14,11 @@ SELECT
   {% endif %}
 {% endfor %}
 FROM {{ database | name }}.{{ measurement | name }}
+{% if pages %}
+TABLESAMPLE SYSTEM ({{ excerpt.percent }}) REPEATABLE (1)
+{% endif %}
 {% include "_window.sql" %}
-{% if time %}
+{% if time and not pages %}
 ORDER BY {{ time | name }} DESC
 {% endif %}
 LIMIT {{ limit }}

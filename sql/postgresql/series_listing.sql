@@ -1,6 +1,6 @@
 -- fact: series_listing
 -- columns: one per tag, as text, null where the tag is absent
--- cost: reads the rows within the window
+-- cost: reads the rows within the window; of a big table the newest by an index, or pages chosen at random
 -- grant: SELECT on the table
 -- versions: 12 and later
 -- link: https://www.postgresql.org/docs/current/sql-select.html
@@ -11,7 +11,21 @@ SELECT
 FROM (
   SELECT DISTINCT {% for tag in tags %}{{ tag | name }}{{ ", " if not loop.last }}{% endfor %}
 
+  {% if excerpt is defined and excerpt and excerpt.newest %}
+  FROM (
+    SELECT {% for tag in tags %}{{ tag | name }}{{ ", " if not loop.last }}{% endfor %}
+
+    FROM {{ database | name }}.{{ measurement | name }}
+    {% include "_window.sql" %}
+    ORDER BY {{ time | name }} DESC
+    LIMIT {{ excerpt.rows }}
+  ) AS newest
+  {% else %}
   FROM {{ database | name }}.{{ measurement | name }}
+  {% if excerpt is defined and excerpt %}
+  TABLESAMPLE SYSTEM ({{ excerpt.percent }}) REPEATABLE (1)
+  {% endif %}
   {% include "_window.sql" %}
+  {% endif %}
 ) AS listed
 LIMIT {{ limit }}

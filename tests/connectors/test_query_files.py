@@ -37,6 +37,8 @@ PARAMETERS = {
     "random": True,
     "viewless": False,
     "timescaledb": HOSTILE,
+    "measurements": [HOSTILE, "m"],
+    "part": "newest",
     "org": HOSTILE,
     "org_id": HOSTILE,
     "bucket_id": HOSTILE,
@@ -83,7 +85,7 @@ def test_statement_only_reads(path: Path, kind: str) -> None:
     if language == "flux":
         assert set(re.findall(r"(\w+)\(", bare)) <= FLUX_THAT_READS
         return
-    assert re.match(r"(SELECT|WITH|SHOW|DESCRIBE)\b", bare)
+    assert re.match(r"(EXPLAIN \(FORMAT JSON\)\s+)?(SELECT|WITH|SHOW|DESCRIBE)\b", bare)
     bare = bare.removeprefix("SHOW CREATE TABLE")
     assert ";" not in bare
     assert "--" not in bare

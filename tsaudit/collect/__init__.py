@@ -115,6 +115,9 @@ def _asked(wanted: frozenset[str], files: frozenset[str]) -> frozenset[str]:
     if asked & {"series_listing", "row_sample"}:
         # It tells whether a listing is worth it, and how long a time the newest rows take.
         asked |= files & {"measure_name_counts"}
+    if asked & {"series_listing", "null_counts", "row_sample"}:
+        # By these it is decided how much of a big table is read.
+        asked |= files & {"column_statistics", "scan_estimate"}
     if "columns" not in files and asked & {"row_sample", "row_count"}:
         # InfluxDB: rows are read of listed series, and out of retention policies.
         asked |= files & {"series_listing", "retention"}
@@ -153,6 +156,9 @@ def _contained(asker: Asker, fact: str, step: Step) -> Step:
     def run(draft: Draft) -> None:
         if not draft.roles_known:
             asker.gap(fact, Reason.FAILED, "what its columns are for is not known", draft.database, draft.name)
+            return
+        if draft.unreadable:
+            asker.gap(fact, draft.unreadable.reason, draft.unreadable.detail, draft.database, draft.name)
             return
         try:
             step(draft)

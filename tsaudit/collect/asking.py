@@ -140,6 +140,11 @@ class Asker:
         keys = [(fact, database, name) for fact in facts for name in (measurement, None)]
         return next((self._reasons[key] for key in keys if key in self._reasons), Reason.FAILED)
 
+    def gap_in(self, fact: str, database: str, measurement: str) -> Gap | None:
+        """The last gap that was left in the fact about the measurement."""
+        found = (gap for gap in reversed(self.gaps) if (gap.database, gap.measurement) == (database, measurement))
+        return next((gap for gap in found if gap.fact == fact), None)
+
     def gap_in_all(self, facts: Iterable[str], reason: Reason, detail: str, database: str | None = None) -> None:
         """Note the same for all the facts that are about a database or its measurements."""
         for fact in sorted(facts):

@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from tsaudit.collect import excerpts
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.measure_names import listed_names, name_in_catalogue
@@ -87,8 +88,10 @@ def outline(
         detail = f"{left_out} of {left_out + len(chosen)} measurements not looked at; raise budget.max_measurements"
         asker.gap("measurements", Reason.OVER_BUDGET, detail, name)
         asker.gap_in_all(asked - {"measurements"}, Reason.OVER_BUDGET, detail, name)
-    states = _states(asker, name, chosen) if "row_estimate" in asked else {}
+    estimates = _estimates(asker, name, chosen) if "row_estimate" in asked else {}
     settings = [sorted(asked), str(asker.target.window)]
+    if "column_statistics" in asked:
+        settings.append(str(asker.target.budget.max_scan_rows))
     drafts = []
     for measurement in chosen:
         draft = described.get(measurement, Draft(name, measurement))
@@ -96,8 +99,9 @@ def outline(
             draft.time = TimeColumn("time", TimeKind.NANOSECONDS)
         draft.policies = tuple(r.policy for r in retention or ())
         draft.previous = previous.get((name, measurement))
+        draft.estimated_rows = estimates.get(measurement, {}).get("rows")
         chosen_columns = asker.target.columns.get(measurement)
-        state = series.value if series else with_fields.value if with_fields else states.get(measurement)
+        state = series.value if series else with_fields.value if with_fields else _state(estimates.get(measurement))
         draft.fingerprint = _fingerprint(draft, state, [*settings, repr(chosen_columns)])
         if "columns" in asked and not draft.columns:
             # That is measured, and there is nothing more to ask.
@@ -109,10 +113,12 @@ def outline(
         for draft in drafts:
             name_in_catalogue(asker, draft, names.get(draft.name, ()))
     if asker.target.engine in DOCUMENT_ENGINES:
-        _as_documents(asker, drafts, states, asked)
+        _as_documents(asker, drafts, asked)
     singly = [draft.name for draft in drafts if not draft.stood_for]
     answers = {f: rows_of(asker, f, name, measurements=singly) for f in STORAGE_FACTS if f in asked}
     describe_storage(drafts, answers)
+    if "column_statistics" in asked:
+        _look_up_statistics(asker, drafts)
     return database, drafts
 
 
@@ -189,10 +195,24 @@ def _database_series(asker: Asker, database: str) -> tuple[Count | None, Count |
     return (None, count) if rows[0]["counts_fields"] else (count, None)
 
 
-def _states(asker: Asker, database: str, chosen: list[str]) -> dict[str, int | str | None]:
-    """Measurement to what is another one as soon as rows were written to it."""
+def _estimates(asker: Asker, database: str, chosen: list[str]) -> dict[str, Row]:
     rows = rows_of(asker, "row_estimate", database, measurements=chosen) or ()
-    return {row["measurement"]: row.get("state", row["rows"]) for row in rows}
+    return {row["measurement"]: row for row in rows}
+
+
+def _state(estimate: Row | None) -> int | str | None:
+    """What is another one as soon as rows were written; None when nothing tells."""
+    return None if estimate is None else estimate.get("state", estimate["rows"])
+
+
+def _look_up_statistics(asker: Asker, drafts: list[Draft]) -> None:
+    """What the engine knows of the columns of tables that may be too big to be read."""
+    most = asker.target.budget.max_scan_rows
+    big = [draft for draft in drafts if draft.estimated_rows is None or draft.estimated_rows > most]
+    if big and most:
+        names = [draft.name for draft in big]
+        found = rows_of(asker, "column_statistics", big[0].database, measurements=names)
+        excerpts.look_up(big, found or ())
 
 
 def _storage(asker: Asker, database: str) -> DatabaseStorage | None:
@@ -200,9 +220,7 @@ def _storage(asker: Asker, database: str) -> DatabaseStorage | None:
     return DatabaseStorage(**rows[0]) if rows else None
 
 
-def _as_documents(
-    asker: Asker, drafts: list[Draft], states: Mapping[str, int | str | None], asked: frozenset[str]
-) -> None:
+def _as_documents(asker: Asker, drafts: list[Draft], asked: frozenset[str]) -> None:
     """Fill in how many documents there are, and see which collections are asked about one by one.
 
     Of collections that are made for each period, a few of each family stand for the others: asking about thousands
@@ -212,8 +230,10 @@ def _as_documents(
 
     for draft in drafts:
         draft.fingerprint = ""  # an update leaves the number of documents as it is
-        if isinstance(rows := states.get(draft.name), int):
-            draft.rows = Count(rows, asker.source("row_estimate", How.ESTIMATE, "all documents, by the metadata"))
+        if draft.estimated_rows is not None:
+            draft.rows = Count(
+                draft.estimated_rows, asker.source("row_estimate", How.ESTIMATE, "all documents, by the metadata")
+            )
     most = asker.target.budget.max_family
     for family in period_families([draft.name for draft in drafts]):
         stand = {family.members[i].name for i in spread(len(family.members), most)}

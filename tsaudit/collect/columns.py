@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from tsaudit import roles
+from tsaudit import column_types, roles
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.draft import Draft
+from tsaudit.collect.excerpts import measure_extent
 from tsaudit.profile import Field, Reason, Role, Tag
 
 if TYPE_CHECKING:
@@ -33,12 +34,14 @@ def assign_roles(asker: Asker, draft: Draft, sample_wanted: bool) -> None:
     candidates = roles.time_candidates(draft.columns, chosen, typed=typed)
     values = _peek(asker, draft, [c.name for c in candidates]) if candidates else {}
     draft.time = roles.time_column(draft.columns, values, chosen, typed=typed)
-    most = asker.target.budget.max_rows
-    read_sample(asker, draft, most if sample_wanted else min(most, _ROLE_ROWS))
+    measure_extent(asker, draft)
+    if not draft.unreadable:
+        most = asker.target.budget.max_rows
+        read_sample(asker, draft, most if sample_wanted else min(most, _ROLE_ROWS))
     _assign(asker, draft, _values(draft))
     guessed = [t.key for t in draft.tags if t.role_reason.endswith(roles.UNJUDGED)]
     if guessed and "row_sample" not in draft.statements:
-        reason = asker.why(("row_sample",), draft.database, draft.name)
+        reason = draft.unreadable.reason if draft.unreadable else asker.why(("row_sample",), draft.database, draft.name)
         detail = f"without rows to judge by, {', '.join(guessed)} may be tags or fields"
         asker.gap("columns", reason, detail, draft.database, draft.name)
 
@@ -96,19 +99,23 @@ def read_sample(asker: Asker, draft: Draft, limit: int) -> None:
     batches: list[pa.RecordBatch] = []
     names = [c.name for c in draft.columns]
     since: dict[str, Any] = {"start": draft.sampled_since} if draft.sampled_since else {}
-    statement = asker.ask("row_sample", batches.append, **sampled(draft, names), limit=limit, **since)
+    part = draft.excerpt.of(limit) if draft.excerpt else None
+    about = sampled(draft, names) | since
+    statement = asker.ask("row_sample", batches.append, **about, limit=limit, excerpt=part)
     if draft.note("row_sample", statement) and batches:
         draft.sample = pa.Table.from_batches(batches)
 
 
 def _values(draft: Draft) -> dict[str, roles.Values]:
-    """What the sample says of the text columns."""
+    """What the sample says of the columns of text and of whole numbers."""
     import pyarrow.compute as pc
 
     found: dict[str, roles.Values] = {}
     if draft.sample is None:
         return found
     for column in draft.columns:
+        if column_types.is_integer(column.data_type):
+            found[column.name] = _repetition(draft, column.name)
         if not roles.is_text(column.data_type):
             continue
         values = as_text(draft.sample.column(column.name)).drop_null()
@@ -120,6 +127,19 @@ def _values(draft: Draft) -> dict[str, roles.Values]:
         else:
             found[column.name] = roles.Values(0, 0.0, 0.0)
     return found
+
+
+def _repetition(draft: Draft, name: str) -> roles.Values:
+    """How often the numbers of a column come again: in the whole table by its statistics, else in the sample."""
+    import pyarrow.compute as pc
+
+    assert draft.sample is not None
+    known = (draft.statistics or {}).get(name)
+    if draft.excerpt and known and known.distinct and not known.at_least:
+        count = round(draft.excerpt.rows_all * (1 - (known.null_ratio or 0.0)))
+        return roles.Values(count, 0.0, 1.0, known.distinct)
+    values = draft.sample.column(name).drop_null()
+    return roles.Values(len(values), 0.0, 1.0, pc.count_distinct(values).as_py())
 
 
 def as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:

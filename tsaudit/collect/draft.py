@@ -14,6 +14,7 @@ from tsaudit.profile import (
     Count,
     Documents,
     Field,
+    Gap,
     Index,
     Measurement,
     MeasureName,
@@ -33,6 +34,8 @@ from tsaudit.roles import Column, TimeColumn
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from tsaudit.collect.excerpts import ColumnStatistics, Excerpt
 
 
 @dataclass(slots=True)
@@ -81,6 +84,14 @@ class Draft:
     """The same measurement in the profile before."""
     reused: bool = False
     """Its expensive facts were taken over from the profile before."""
+    estimated_rows: int | None = None
+    """By the engine's counters or statistics; None where it has none."""
+    statistics: Mapping[str, ColumnStatistics] | None = None
+    """Column to what the engine's statistics say of it; None where the table may be read whole without asking."""
+    excerpt: Excerpt | None = None
+    """Which of its rows may be read; None: all within the window."""
+    unreadable: Gap | None = None
+    """Why it cannot be told what reading its rows would cost, so that none are."""
     statements: dict[str, str] = field(default_factory=dict)
     some_series: list[dict[str, str | None]] = field(default_factory=list)
     """A few of its tag sets, chosen evenly from the listing."""

@@ -8,9 +8,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.analysis.cardinality import TagColumn, TagSetCounter
+from tsaudit.collect import excerpts
 from tsaudit.collect.asking import Asker, TooMuchError
+from tsaudit.collect.columns import as_text
 from tsaudit.collect.draft import Draft
-from tsaudit.profile import SAMPLE_SIZE, Count, How, Ratio, Source, Tag
+from tsaudit.profile import SAMPLE_SIZE, Count, How, Ratio, Reason, Role, Source, Tag
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,12 +30,17 @@ def list_tag_sets(
 ) -> None:
     """Fill in series, tag values and tag sets, and remember a few of the tag sets.
 
-    `also` is given each batch of tag sets as it comes; `then` the whole listing, unless it was broken off.
+    `also` is given each batch of tag sets as it comes; `then` the whole listing, unless it was broken off. Of a table
+    too big to be read, a part is listed, and that only if there may be many series.
     """
     fact = "series_listing"
     if not draft.tags:
         # Without tags all rows are of one source: nothing to list.
         draft.series = Count(1, asker.source(fact, scope="has no tags"))
+        return
+    if draft.excerpt and (bound := excerpts.series_bound(asker, draft)):
+        draft.series = bound
+        draft.tags = tuple(_by_statistics(asker, draft, tag) for tag in draft.tags)
         return
     most = asker.target.budget.max_listed
     counter = TagSetCounter([t.key for t in draft.tags], SAMPLE_SIZE, asker.target.budget.max_series)
@@ -50,10 +57,17 @@ def list_tag_sets(
         if read > most:
             raise TooMuchError(f"the listing was broken off after {most:,} tag sets; raise budget.max_listed")
 
-    statement = asker.ask(fact, consume, **draft.about, limit=most + 1)
+    rows = min(excerpts.LISTED_ROWS, asker.target.budget.max_scan_rows)
+    part = draft.excerpt.of(rows) if draft.excerpt else None
+    statement = asker.ask(fact, consume, **draft.about, limit=most + 1, excerpt=part)
     draft.some_series = kept.series()
     if draft.note(fact, statement):
         source = asker.source(fact, scope=scope(asker, draft, fact), database=draft.database, measurement=draft.name)
+        if draft.excerpt:
+            words = f"at least; by {draft.excerpt.words(rows)} {interval(asker, draft, fact)}"
+            source = replace(source, how=How.SAMPLED, scope=words)
+            detail = f"listed were {draft.excerpt.words(rows)}; {excerpts.too_many(asker, draft)}"
+            asker.gap(fact, Reason.OVER_BUDGET, detail, draft.database, draft.name)
         of_series = source if counter.sampled is None else _of_sample(source, counter.sampled)
         draft.series = Count(counter.series.value, of_series, counter.series.standard_error)
         draft.tag_sets = counter.tag_sets(of_series)
@@ -62,6 +76,12 @@ def list_tag_sets(
         draft.listing_window = asker.window_of(fact, draft.database, draft.name)
         if then:
             then(draft, counter)
+
+
+def _by_statistics(asker: Asker, draft: Draft, tag: Tag) -> Tag:
+    read = set() if draft.sample is None else set(as_text(draft.read(Role.TAG, tag.key)).drop_null().to_pylist())
+    values = sorted(read.union(excerpts.common_values(draft, tag.key)))
+    return replace(tag, values=excerpts.distinct_values(asker, draft, tag.key), sample=tuple(values[:SAMPLE_SIZE]))
 
 
 def scope(asker: Asker, draft: Draft, fact: str) -> str:

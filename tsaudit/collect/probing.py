@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.columns import roles_without_rows, sampled
 from tsaudit.collect.draft import Draft
+from tsaudit.collect.excerpts import measure_extent
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -15,13 +16,17 @@ if TYPE_CHECKING:
 def try_facts(asker: Asker, draft: Draft, asked: frozenset[str]) -> None:
     """Ask for one row of each fact; what fails leaves its gap."""
     roles_without_rows(asker, draft)
+    measure_extent(asker, draft)
     series: list[dict[str, Any]] = []
 
     def keep_one(batch: pa.RecordBatch) -> None:
         series[:] = batch.slice(0, 1).to_pylist()
 
+    if draft.unreadable:
+        return
+    part = draft.excerpt.of(1) if draft.excerpt else None
     if "series_listing" in asked and draft.tags:
-        asker.ask("series_listing", keep_one, **draft.about, limit=1, first_only=True)
+        asker.ask("series_listing", keep_one, **draft.about, limit=1, first_only=True, excerpt=part)
     for fact in sorted(asked & {"documents", "buckets"}):
         # Only time series have buckets.
         if fact == "documents" or (draft.options or {}).get("type") == "timeseries":
@@ -29,8 +34,9 @@ def try_facts(asker: Asker, draft: Draft, asked: frozenset[str]) -> None:
     if draft.tags and not series and not draft.columns:
         return  # the gap of the listing stands for what needs it: rows of all series at once are too dear for a probe
     names = [c.name for c in draft.columns]
-    for fact in sorted(asked & {"row_sample", "row_count", "null_counts", "measure_name_counts"}):
-        asker.ask(fact, _ignore, **sampled(draft, names), series=series, limit=1, first_only=True)
+    facts = {"row_sample"} if part else {"row_sample", "row_count", "null_counts", "measure_name_counts"}
+    for fact in sorted(asked & facts):
+        asker.ask(fact, _ignore, **sampled(draft, names), series=series, limit=1, first_only=True, excerpt=part)
 
 
 def _ignore(batch: pa.RecordBatch) -> None:

@@ -7,6 +7,7 @@ import math
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
+from tsaudit.collect import excerpts
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.listing import interval, scope
@@ -28,8 +29,14 @@ _PER_SECOND: Final = {
 
 
 def count_nulls(asker: Asker, draft: Draft) -> None:
-    """Fill in rows, first and last time and each field's share of nulls, by one scan of the window."""
+    """Fill in rows, first and last time and each field's share of nulls, by one scan of the window.
+
+    Of a table too big for that, by the engine's statistics; without these a gap is left.
+    """
     fact = "null_counts"
+    if draft.excerpt:
+        _by_statistics(asker, draft, fact)
+        return
     found: list[Any] = []
 
     def consume(batch: pa.RecordBatch) -> None:
@@ -47,6 +54,24 @@ def count_nulls(asker: Asker, draft: Draft) -> None:
             dataclasses.replace(field, null_ratio=Ratio((rows - count) / rows, source))
             for field, count in zip(draft.fields, counts, strict=True)
         )
+
+
+def _by_statistics(asker: Asker, draft: Draft, fact: str) -> None:
+    import pyarrow.compute as pc
+
+    assert draft.excerpt is not None
+    draft.rows = excerpts.rows_by_planner(asker, draft)
+    if draft.excerpt.newest and draft.sample is not None and draft.sample.num_rows and draft.time:
+        newest = pc.max(draft.sample.column(draft.time.name)).as_py()
+        draft.last_time = instant(newest, draft.time.kind)
+    ratios = {field.key: excerpts.null_ratio(asker, draft, field.key) for field in draft.fields}
+    draft.fields = tuple(dataclasses.replace(field, null_ratio=ratios[field.key]) for field in draft.fields)
+    unknown = [key for key, ratio in ratios.items() if ratio is None]
+    if draft.rows is None and draft.time:
+        unknown.insert(0, draft.time.name)
+    if unknown:
+        detail = f"no statistics of {', '.join(unknown[:3])}: run ANALYZE; {excerpts.too_many(asker, draft)}"
+        asker.gap(fact, Reason.OVER_BUDGET, detail, draft.database, draft.name)
 
 
 def describe_fields(asker: Asker, draft: Draft) -> None:
@@ -165,6 +190,8 @@ def sample_source(asker: Asker, draft: Draft) -> Source:
     if draft.time is None:
         window = "whatever their time: the table has no time column"
     rows = draft.sample.num_rows
+    if draft.excerpt:
+        return asker.source("row_sample", How.SAMPLED, f"{draft.excerpt.words(rows)} {window}")
     if _complete(asker, draft) and not draft.sampled_series:
         return asker.source("row_sample", How.EXACT, f"all {rows:,} rows {window}")
     which = f"the newest {rows:,} rows" if draft.time else f"{rows:,} rows"

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
+import json
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final, cast
 
@@ -17,6 +20,7 @@ from psycopg.types.string import TextLoader
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from tsaudit import queries
+from tsaudit.analysis.query_plan import scan_estimate
 from tsaudit.connector import ConnectorError, FactError, Rows
 from tsaudit.facts import FACTS, Scope
 from tsaudit.profile import Reason
@@ -40,6 +44,8 @@ _SETTINGS: Final = {
     "cursor_tuple_fraction": "1",
     "max_parallel_workers_per_gather": "0",
     "jit": "off",
+    # Where an index has the newest rows first, they are read from there, not sorted out of all of them.
+    "enable_sort": "off",
 }
 _TIMESCALEDB: Final = """
 SELECT n.nspname, (SELECT e.extversion FROM pg_catalog.pg_extension AS e WHERE e.extname = 'timescaledb')
@@ -53,6 +59,9 @@ _FLOATS: Final = frozenset({700, 701})
 _BOOLEAN: Final = 16
 _ZONED: Final = 1184
 """Object ids of PostgreSQL's types, which never change: https://www.postgresql.org/docs/current/datatype-oid.html"""
+
+
+_Reader = Callable[["psycopg.Connection[Any]"], Iterator[pa.RecordBatch]]
 
 
 @contextmanager
@@ -91,9 +100,15 @@ class PostgresqlConnection:
 
     def query(self, fact: str, timeout_s: float, **parameters: Any) -> Rows:
         """Run `sql/postgresql/<fact>.sql`; see `connector.Connection`."""
-        statement = queries.render(_ENGINE, fact, timescaledb=self._timescaledb, **parameters)
-        as_text = FACTS[fact].scope is Scope.MEASUREMENT
-        return Rows(statement, self._stream(statement, as_text, timeout_s))
+        render = functools.partial(queries.render, _ENGINE, fact, timescaledb=self._timescaledb, **parameters)
+        if fact == "scan_estimate":
+            plans = [render(part=part) for part in ("inside", "every", *(["newest"] if parameters["time"] else []))]
+            rows = Rows("\n".join(plans), self._stream(functools.partial(_read_plans, statements=plans), timeout_s))
+            rows.statements = len(plans)
+            return rows
+        statement, as_text = render(), FACTS[fact].scope is Scope.MEASUREMENT
+        read = functools.partial(_read_rows, statement=statement, as_text=as_text)
+        return Rows(statement, self._stream(read, timeout_s))
 
     def reconnect(self) -> PostgresqlConnection:
         """A further connection to the same database."""
@@ -127,7 +142,7 @@ class PostgresqlConnection:
             raise ConnectorError(_cannot_connect(self._engine.url, error)) from None
         return (found[0], found[1] or "") if found else ("", "")
 
-    def _stream(self, statement: str, as_text: bool, timeout_s: float) -> Iterator[pa.RecordBatch]:
+    def _stream(self, read: _Reader, timeout_s: float) -> Iterator[pa.RecordBatch]:
         if self._raw.closed:
             self._open()  # ConnectorError when the server is gone
         raw = self._raw
@@ -138,14 +153,10 @@ class PostgresqlConnection:
         timer.start()
         try:
             raw.execute(_settings(timeout_s))
-            with raw.cursor("tsaudit") as cursor:
-                cursor.execute(statement.encode())
-                first = True
-                while (rows := cursor.fetchmany(_BATCH_ROWS)) or first:
-                    first = False
-                    if time.monotonic() >= deadline:  # it passed while nothing ran that could be cancelled
-                        raise FactError(Reason.TIMED_OUT, f"cancelled after {timeout_s:g} s")
-                    yield _batch(rows, cursor.description or (), as_text)
+            for batch in read(raw):
+                if time.monotonic() >= deadline:  # it passed while nothing ran that could be cancelled
+                    raise FactError(Reason.TIMED_OUT, f"cancelled after {timeout_s:g} s")
+                yield batch
         except psycopg.Error as error:
             raise _failed(error, raw, timeout_s, time.monotonic() >= deadline) from error
         finally:
@@ -181,6 +192,23 @@ def _cancel(raw: psycopg.Connection[Any]) -> None:
         raw.cancel_safe(timeout=5)
     except psycopg.Error:
         raw.close()  # whoever waits for the answer is told, and the server sees that nobody reads it
+
+
+def _read_rows(raw: psycopg.Connection[Any], statement: str, as_text: bool) -> Iterator[pa.RecordBatch]:
+    with raw.cursor("tsaudit") as cursor:
+        cursor.execute(statement.encode())
+        first = True
+        while (rows := cursor.fetchmany(_BATCH_ROWS)) or first:
+            first = False
+            yield _batch(rows, cursor.description or (), as_text)
+
+
+def _read_plans(raw: psycopg.Connection[Any], statements: list[str]) -> Iterator[pa.RecordBatch]:
+    # No cursor can be declared for a plan.
+    answers = [json.loads(raw.execute(statement.encode()).fetchall()[0][0]) for statement in statements]
+    inside, every, *newest = (plan["Plan"] for (plan,) in answers)
+    found = scan_estimate(inside, every, newest[0] if newest else None)
+    yield pa.RecordBatch.from_pylist([dataclasses.asdict(found)])
 
 
 def _batch(rows: list[tuple[str | None, ...]], description: Any, as_text: bool) -> pa.RecordBatch:

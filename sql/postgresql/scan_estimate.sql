@@ -1,0 +1,15 @@
+-- fact: scan_estimate
+-- columns: rows, rows_read, rows_all, ordered
+-- cost: three questions to the planner, about the rows inside the window, every row, and the newest; none is read
+-- grant: SELECT on the table
+-- versions: 12 and later
+-- link: https://www.postgresql.org/docs/current/sql-explain.html
+EXPLAIN (FORMAT JSON)
+SELECT * FROM {{ database | name }}.{{ measurement | name }}
+{% if part != "every" %}
+{% include "_window.sql" %}
+{% endif %}
+{% if part == "newest" %}
+ORDER BY {{ time | name }} DESC
+LIMIT {{ limit }}
+{% endif %}

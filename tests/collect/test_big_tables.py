@@ -1,0 +1,288 @@
+"""Tables too big to be read whole: PostgreSQL's statistics and bounded parts stand in, and every figure says so."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from tests.collect.conftest import collected
+from tests.servers import Postgresql
+from tsaudit.audit import audit
+from tsaudit.collect import probe
+from tsaudit.config import Target
+from tsaudit.connectors import open_connection
+from tsaudit.finding import Outcome
+from tsaudit.profile import How, Measurement, Profile, Reason
+
+ROWS = 2_000_000
+FEW = {"max_scan_rows": 20_000, "max_rows": 1_000}
+_numbers = itertools.count()
+
+
+def _made(server: Postgresql, *statements: str, **settings: Any) -> Target:
+    schema = f"big_{next(_numbers)}"
+    with server.connect() as connection:
+        for statement in (
+            f"CREATE SCHEMA {schema}",
+            f"SET search_path = {schema}",
+            *statements,
+            f"GRANT USAGE ON SCHEMA {schema} TO tsaudit",
+            f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO tsaudit",
+        ):
+            if "ANALYZE" in statement:
+                # What this session wrote and has not reported yet would be counted on top of what ANALYZE finds.
+                connection.execute("SELECT pg_stat_force_next_flush()")
+            connection.execute(statement.encode())
+    about = {"name": "t", "engine": "postgresql", "url": server.audit_url, "databases": (schema,)}
+    return Target(**about | settings)
+
+
+def _fill(rows: int, more: str = "") -> str:
+    """Rows a second apart, the newest a second before NOW; 50 hosts, 20 sensors."""
+    return (
+        f"SELECT '2026-03-31 06:00+00'::TIMESTAMPTZ - i * '1 s'::INTERVAL AS ts, 'h' || i % 50 AS host, "
+        f"i % 20 AS sensor_id, i / 7.0::FLOAT AS v, CASE WHEN i % 4 = 0 THEN i::FLOAT END AS w{more} "
+        f"FROM generate_series(1, {rows}) AS i"
+    )
+
+
+@pytest.fixture(scope="module")
+def big(postgresql: Postgresql) -> Target:
+    """Two million requests, each with an id of its own, and an index on the time."""
+    target = _made(
+        postgresql,
+        f"CREATE TABLE requests AS {_fill(ROWS, ', md5(i::TEXT)::UUID AS request_id')}",
+        "CREATE INDEX ON requests (ts)",
+    )
+    postgresql.execute(f"VACUUM ANALYZE {target.databases[0]}.requests")
+    return target
+
+
+def _counters(server: Postgresql, target: Target) -> tuple[int, int]:
+    """Rows read so far by scans of whole tables, and by way of an index."""
+    server.execute("SELECT pg_stat_force_next_flush()")
+    (row,) = server.rows(
+        "SELECT sum(seq_tup_read)::BIGINT, sum(coalesce(idx_tup_fetch, 0))::BIGINT FROM pg_stat_user_tables "
+        f"WHERE schemaname = '{target.databases[0]}'"
+    )
+    return row[0], row[1]
+
+
+def _only(profile: Profile) -> Measurement:
+    (measurement,) = profile.measurements
+    return measurement
+
+
+def test_no_full_scan_of_two_million_rows(postgresql: Postgresql, big: Target) -> None:
+    before = _counters(postgresql, big)
+    profile = collected(big)
+    whole, by_index = _counters(postgresql, big)
+    assert whole == before[0], "no sequential scan"
+    assert by_index - before[1] <= 10_000 + 100_000
+    (gap,) = profile.gaps
+    assert (gap.fact, gap.reason) == ("series_listing", Reason.OVER_BUDGET)
+    assert gap.detail == (
+        "listed were the newest 100,000 rows; of about 2,000,000 rows no more than 1,000,000 may be read; "
+        "raise budget.max_scan_rows"
+    )
+
+
+def test_no_plan_reads_the_whole_table(postgresql: Postgresql, big: Target) -> None:
+    statements = _only(collected(big)).statements
+    assert set(statements) == {"row_sample", "scan_estimate", "series_listing"}
+    with postgresql.connect() as connection:
+        connection.execute("SET enable_sort = off")
+        connection.execute("SET max_parallel_workers_per_gather = 0")
+        for fact in ("row_sample", "series_listing"):
+            ((plan,),) = connection.execute(f"EXPLAIN (FORMAT JSON) {statements[fact]}".encode()).fetchall()
+            assert "Seq Scan" not in json.dumps(plan), fact
+            assert "Index Scan" in json.dumps(plan), fact
+
+
+def test_figures_of_a_big_table_say_how_they_were_had(big: Target) -> None:
+    m = _only(collected(big))
+    assert m.rows is not None
+    assert (m.rows.source.how, m.rows.source.scope) == (How.ESTIMATE, "by the planner's estimate")
+    assert m.rows.value == pytest.approx(ROWS, rel=0.05)
+    assert m.last_time == datetime(2026, 3, 31, 5, 59, 59, tzinfo=UTC)
+    assert m.series is not None
+    assert (m.series.value, m.series.source.how) == (100_000, How.SAMPLED)
+    assert m.series.source.scope.startswith("at least; by the newest 100,000 rows from 2026-03-01")
+    assert {t.key: t.values.value for t in m.tags if t.values} == {"host": 50, "request_id": 100_000, "sensor_id": 20}
+    assert m.tags[-1].role_reason == "whole numbers under the name of an id, each 100000 times on average"
+    w = next(f for f in m.fields if f.key == "w")
+    assert w.null_ratio is not None
+    assert w.null_ratio.standard_error is not None
+    assert abs(w.null_ratio.value - 0.75) < 4 * w.null_ratio.standard_error < 0.02
+    assert (w.null_ratio.source.how, w.null_ratio.source.query) == (
+        How.ESTIMATE,
+        "postgresql/column_statistics.sql",
+    )
+    assert w.null_ratio.source.scope.startswith("all rows, by the engine's statistics of ")
+    assert w.distinct is not None
+    assert (w.distinct.source.how, w.distinct.source.scope[:22]) == (How.SAMPLED, "the newest 10,000 rows")
+
+
+def test_rules_find_the_ids_and_call_nothing_green_that_was_not_listed(big: Target) -> None:
+    result = audit(collected(big))
+    found = {(r.code, f.subject.column) for r, f in result.findings()}
+    assert ("TAG002", "request_id") in found
+    outcomes = {r.code: r.outcome for r in result.results}
+    assert outcomes["CAR001"] is Outcome.OPEN
+
+
+def test_probe_does_not_read_it_either(postgresql: Postgresql, big: Target) -> None:
+    before = _counters(postgresql, big)
+    with open_connection(big) as connection:
+        assert probe(big, connection) == ()
+    assert _counters(postgresql, big)[0] == before[0]
+
+
+def test_all_rows_are_read_when_asked_for(postgresql: Postgresql) -> None:
+    budget = FEW | {"max_scan_rows": 0}
+    target = _made(postgresql, f"CREATE TABLE t AS {_fill(60_000)}", "ANALYZE t", budget=budget)
+    profile = collected(target)
+    assert profile.gaps == ()
+    m = _only(profile)
+    assert m.rows is not None
+    assert (m.rows.value, m.rows.source.how) == (60_000, How.EXACT)
+    assert m.series is not None
+    assert (m.series.value, m.series.source.how) == (100, How.EXACT)
+    assert "column_statistics" not in {c.fact for c in profile.costs}
+
+
+def test_window_of_a_big_table_is_small(postgresql: Postgresql) -> None:
+    """An index finds the few rows within the window: they are counted one by one."""
+    old = (
+        "INSERT INTO t SELECT '2020-01-01'::TIMESTAMPTZ + i * '1 s'::INTERVAL, 'x', 1, 1, 1 "
+        "FROM generate_series(1, 60000) AS i"
+    )
+    target = _made(
+        postgresql, f"CREATE TABLE t AS {_fill(5_000)}", old, "CREATE INDEX ON t (ts)", "VACUUM ANALYZE t", budget=FEW
+    )
+    profile = collected(target)
+    assert profile.gaps == ()
+    m = _only(profile)
+    assert m.rows is not None
+    assert (m.rows.value, m.rows.source.how) == (5_000, How.EXACT)
+
+
+def test_partitions_outside_the_window_are_not_read(postgresql: Postgresql) -> None:
+    columns = "ts TIMESTAMPTZ, host TEXT, sensor_id INT, v FLOAT, w FLOAT"
+    target = _made(
+        postgresql,
+        f"CREATE TABLE t ({columns}) PARTITION BY RANGE (ts)",
+        "CREATE TABLE old PARTITION OF t FOR VALUES FROM (MINVALUE) TO ('2026-03-30')",
+        "CREATE TABLE new PARTITION OF t FOR VALUES FROM ('2026-03-30') TO (MAXVALUE)",
+        f"INSERT INTO t {_fill(120_000)}",
+        budget=FEW | {"max_scan_rows": 110_000},
+        window="24h",
+    )
+    (schema,) = target.databases
+    postgresql.execute(f"ANALYZE {schema}.old; ANALYZE {schema}.new")
+    before = _counters(postgresql, target)
+    m = _only(collected(target))
+    assert m.rows is not None
+    assert (m.rows.value, m.rows.source.how) == (86_400, How.EXACT)
+    # Without an index all of the new partition is read for each of three facts, and nothing of the old one.
+    assert _counters(postgresql, target)[0] - before[0] == 3 * 108_000
+
+
+def test_partitions_alone_were_analysed(postgresql: Postgresql) -> None:
+    columns = "ts TIMESTAMPTZ, host TEXT, sensor_id INT, v FLOAT, w FLOAT"
+    target = _made(
+        postgresql,
+        f"CREATE TABLE t ({columns}) PARTITION BY RANGE (ts)",
+        "CREATE TABLE old PARTITION OF t FOR VALUES FROM (MINVALUE) TO ('2026-03-31')",
+        "CREATE TABLE new PARTITION OF t FOR VALUES FROM ('2026-03-31') TO (MAXVALUE)",
+        f"INSERT INTO t {_fill(60_000)}",
+        "CREATE INDEX ON t (ts)",
+        budget=FEW,
+    )
+    (schema,) = target.databases
+    postgresql.execute(f"ANALYZE {schema}.old; ANALYZE {schema}.new")
+    parts = _only(collected(target))
+    # Their hosts may differ or not: how many there are in all is not known, so that they are listed.
+    assert parts.series is not None
+    assert (parts.series.value, parts.series.source.how) == (100, How.SAMPLED)
+    w = next(f for f in parts.fields if f.key == "w")
+    assert w.null_ratio is not None
+    assert w.null_ratio.value == pytest.approx(0.75, abs=0.02)
+    postgresql.execute(f"ANALYZE {schema}.t")
+    whole = _only(collected(target))
+    assert whole.series is not None
+    assert (whole.series.value, whole.series.source.query) == (1000, "postgresql/column_statistics.sql")
+
+
+def test_few_series_are_not_listed(postgresql: Postgresql) -> None:
+    target = _made(
+        postgresql, f"CREATE TABLE t AS {_fill(60_000)}", "CREATE INDEX ON t (ts)", "VACUUM ANALYZE t", budget=FEW
+    )
+    profile = collected(target)
+    assert profile.gaps == ()
+    assert "series_listing" not in {c.fact for c in profile.costs}
+    m = _only(profile)
+    assert m.series is not None
+    assert (m.series.value, m.series.source.how) == (1000, How.ESTIMATE)
+    assert m.series.source.scope.startswith("at most, the product of all tags' values; all rows, by the engine's")
+    host = m.tags[0]
+    assert host.values is not None
+    assert (host.values.value, len(host.sample)) == (50, 50)
+    # What was listed before is listed again, so that another way to count is not taken for growth.
+    asked = target.model_copy(update={"budget": target.budget.model_copy(update={"max_scan_rows": 0})})
+    again = collected(target, previous=collected(asked))
+    assert _only(again).series is not None
+    assert "series_listing" in {c.fact for c in again.costs}
+
+
+def test_no_index_hands_over_the_newest_rows(postgresql: Postgresql) -> None:
+    target = _made(postgresql, f"CREATE TABLE t AS {_fill(60_000, ', i AS code_id')}", "ANALYZE t", budget=FEW)
+    before = _counters(postgresql, target)
+    m = _only(collected(target))
+    read = _counters(postgresql, target)[0] - before[0]
+    assert read < 25_000, "pages that make up about 1,000 rows, and 20,000 for the listing"
+    assert "TABLESAMPLE SYSTEM (1.666667) REPEATABLE (1)" in m.statements["row_sample"]
+    v = next(f for f in m.fields if f.key == "v")
+    assert v.distinct is not None
+    assert "rows on pages chosen at random from 2026-03-01" in v.distinct.source.scope
+    assert 300 < v.distinct.value <= 1000
+
+
+def test_table_was_never_analysed(postgresql: Postgresql) -> None:
+    target = _made(postgresql, f"CREATE TABLE t AS {_fill(60_000)}", budget=FEW)
+    profile = collected(target)
+    gaps = {g.fact: g for g in profile.gaps}
+    assert set(gaps) == {"null_counts", "series_listing"}
+    assert gaps["null_counts"].detail.startswith("no statistics of ts, v, w: run ANALYZE; of about 60,000 rows no more")
+    m = _only(profile)
+    assert m.rows is None
+    assert {f.null_ratio.source.how for f in m.fields if f.null_ratio} == {How.SAMPLED}
+
+
+def test_statistics_older_than_the_data_say_so(postgresql: Postgresql) -> None:
+    target = _made(postgresql, f"CREATE TABLE t AS {_fill(50_000)}", "CREATE INDEX ON t (ts)", budget=FEW)
+    (schema,) = target.databases
+    postgresql.execute(f"VACUUM ANALYZE {schema}.t")
+    postgresql.execute(f"INSERT INTO {schema}.t SELECT ts, 'new' || v, sensor_id, v, w FROM {schema}.t LIMIT 25000")
+    m = _only(collected(target))
+    w = next(f for f in m.fields if f.key == "w")
+    assert w.null_ratio is not None
+    assert w.null_ratio.source.scope.endswith(", which are old: rows written since are 33% of the table")
+    # By the statistics there are 50 hosts; nothing is concluded from that.
+    assert m.series is not None
+    assert m.series.source.how is How.SAMPLED
+    assert m.series.value > 1000
+
+
+def test_nothing_is_read_when_the_planner_gives_no_answer(postgresql: Postgresql) -> None:
+    target = _made(postgresql, f"CREATE TABLE t AS {_fill(60_000)}", "ANALYZE t", budget=FEW)
+    (schema,) = target.databases
+    postgresql.execute(f"REVOKE SELECT ON {schema}.t FROM tsaudit")
+    profile = collected(target)
+    assert {g.reason for g in profile.gaps} == {Reason.DENIED}
+    assert {"series_listing", "null_counts", "row_sample", "scan_estimate"} <= {g.fact for g in profile.gaps}
+    assert "row_sample" not in {c.fact for c in profile.costs}

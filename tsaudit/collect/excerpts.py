@@ -1,0 +1,190 @@
+"""Tables too big to be read: which rows are read instead, and what the engine's statistics say of all of them.
+
+A table is read whole, within the window, as long as the planner promises no more than `budget.max_scan_rows` rows. Of a
+bigger one only the newest rows are read, if an index hands them over, else pages chosen at random; the rest comes from
+the statistics that the engine keeps, and says so.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from tsaudit.profile import Count, How, Ratio, Source
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from tsaudit.collect.asking import Asker
+    from tsaudit.collect.draft import Draft
+
+LISTED_ROWS: Final = 100_000
+"""Rows of a big table out of which its tag sets are listed: what tells them apart fits into the server's memory."""
+HARMLESS_SERIES: Final = 1_000
+"""Up to so many series a big table is not listed: it costs more than it tells."""
+_STALE_SHARE: Final = 0.1
+"""From this share of rows written since on, autovacuum would have analysed the table again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """The rows of a big table that may be read."""
+
+    newest: bool
+    """The newest ones, by an index; else those on pages chosen at random, the same each time."""
+    rows: int
+    """Within the window, by the planner's estimate."""
+    rows_all: int
+
+    def of(self, rows: int) -> dict[str, Any]:
+        """The parameters for reading about so many rows."""
+        share = rows / self.rows_all if self.rows_all else 1.0
+        return {"newest": self.newest, "rows": rows, "percent": f"{min(100.0, max(100 * share, 1e-4)):.6f}"}
+
+    def words(self, rows: int) -> str:
+        """Which rows were read."""
+        return f"the newest {rows:,} rows" if self.newest else f"{rows:,} rows on pages chosen at random"
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnStatistics:
+    """What the engine's statistics say of a column."""
+
+    distinct: int | None
+    at_least: bool
+    """`distinct` is of a part of the rows only."""
+    null_ratio: float | None
+    common_values: tuple[str, ...]
+    sampled_rows: int
+    """From how many rows they were made, unless the table has fewer."""
+    analysed_at: datetime | None
+    """When; None for never, or when the engine has forgotten."""
+    changed_ratio: float | None
+    """Rows written since, as a share of all; None when not counted."""
+
+
+def look_up(drafts: Iterable[Draft], rows: Sequence[Mapping[str, Any]]) -> None:
+    """Give the drafts their columns' statistics, so far as there are any."""
+    found: dict[str, dict[str, ColumnStatistics]] = {}
+    for row in rows:
+        found.setdefault(row["measurement"], {})[row["column"]] = _statistics(row)
+    for draft in drafts:
+        draft.statistics = found.get(draft.name, {})
+
+
+def measure_extent(asker: Asker, draft: Draft) -> None:
+    """Decide whether the rows within the window may be read; if not, `draft.excerpt` says which may.
+
+    Without an answer nothing is read: `draft.unreadable` says why.
+    """
+    most = asker.target.budget.max_scan_rows
+    if draft.statistics is None or not most:
+        return
+    fact, found = "scan_estimate", []
+
+    def consume(batch: pa.RecordBatch) -> None:
+        found.extend(batch.to_pylist())
+
+    if not draft.note(fact, asker.ask(fact, consume, **draft.about, limit=asker.target.budget.max_rows)):
+        draft.unreadable = asker.gap_in(fact, draft.database, draft.name)
+        return
+    (extent,) = found
+    # Of a table that was never analysed the planner knows no more than the size; the engine may have counted the rows.
+    rows_all = max(extent["rows_all"], draft.estimated_rows or 0)
+    read = extent["rows_read"] * rows_all / extent["rows_all"] if extent["rows_all"] else rows_all
+    if read > most:
+        draft.excerpt = Excerpt(draft.time is not None and extent["ordered"], extent["rows"], rows_all)
+
+
+def rows_by_planner(asker: Asker, draft: Draft) -> Count | None:
+    """The rows within the window; None where the planner has no statistics of the time to go by."""
+    assert draft.excerpt is not None
+    if draft.time and null_ratio(asker, draft, draft.time.name) is None:
+        return None
+    return Count(draft.excerpt.rows, asker.source("scan_estimate", How.ESTIMATE, "by the planner's estimate"))
+
+
+def null_ratio(asker: Asker, draft: Draft, column: str) -> Ratio | None:
+    """The share of nulls among all rows of the table, by statistics; None without."""
+    known = (draft.statistics or {}).get(column)
+    if known is None or known.null_ratio is None:
+        return None
+    p = known.null_ratio
+    return Ratio(p, _source(asker, known), math.sqrt(p * (1 - p) / max(known.sampled_rows, 1)))
+
+
+def distinct_values(asker: Asker, draft: Draft, column: str) -> Count | None:
+    """The distinct values among all rows of the table, by statistics; None without."""
+    known = (draft.statistics or {}).get(column)
+    if known is None or known.distinct is None:
+        return None
+    return Count(known.distinct, _source(asker, known, "at least" if known.at_least else ""))
+
+
+def series_bound(asker: Asker, draft: Draft) -> Count | None:
+    """The most series there can be, where that is so few that nothing is gained by listing them; else None.
+
+    A table that was listed the day before is listed again: figures had in two ways would look like growth.
+    """
+    before = draft.previous.series if draft.previous else None
+    if before and before.source.query == asker.source("series_listing").query:
+        return None
+    known = [(draft.statistics or {}).get(tag.key) for tag in draft.tags]
+    product = 1
+    for column in known:
+        if column is None or column.distinct is None or column.at_least or _is_stale(asker, column):
+            return None
+        product *= column.distinct + (1 if column.null_ratio else 0)
+    if product > HARMLESS_SERIES or known[0] is None:
+        return None
+    return Count(product, _source(asker, known[0], "at most, the product of all tags' values"))
+
+
+def common_values(draft: Draft, column: str) -> tuple[str, ...]:
+    """The most common values of a column, by statistics."""
+    known = (draft.statistics or {}).get(column)
+    return known.common_values if known else ()
+
+
+def too_many(asker: Asker, draft: Draft) -> str:
+    """Why the table is not read whole, and what would help."""
+    assert draft.excerpt is not None
+    most = asker.target.budget.max_scan_rows
+    return f"of about {draft.excerpt.rows_all:,} rows no more than {most:,} may be read; raise budget.max_scan_rows"
+
+
+def _source(asker: Asker, known: ColumnStatistics, how_many: str = "") -> Source:
+    """Names the age of the statistics, and what has been written since."""
+    as_of = known.analysed_at or asker.now
+    age = f"of {as_of:%Y-%m-%d %H:%M} UTC" if known.analysed_at else "of unknown age"
+    words = f"{how_many}; " if how_many else ""
+    words += f"all rows, by the engine's statistics {age}"
+    if _is_stale(asker, known):
+        written = known.changed_ratio or 0.0
+        words += f", which are old: rows written since are {written:.0%} of the table"
+    return Source(asker.source("column_statistics").query, How.ESTIMATE, as_of, words)
+
+
+def _is_stale(asker: Asker, known: ColumnStatistics) -> bool:
+    """Whether much was written since they were made; without a count of that, whether they are old."""
+    if known.changed_ratio is not None:
+        return known.changed_ratio >= _STALE_SHARE
+    return known.analysed_at is None or asker.now - known.analysed_at > asker.target.max_age
+
+
+def _statistics(row: Mapping[str, Any]) -> ColumnStatistics:
+    common = json.loads(row["common_values"]) if row["common_values"] else []
+    analysed = row["analysed_at"]
+    return ColumnStatistics(
+        distinct=row["distinct"],
+        at_least=bool(row["at_least"]),
+        null_ratio=row["null_ratio"],
+        common_values=tuple(value for value in common if value is not None),
+        sampled_rows=row["sampled_rows"],
+        analysed_at=analysed if analysed is None or analysed.tzinfo else analysed.replace(tzinfo=UTC),
+        changed_ratio=row["changed_ratio"],
+    )
