@@ -23,8 +23,9 @@ import datafusion
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tests.databases import Dataset, Row, Table, Value
+from tests.databases import Dataset, Table
 from tests.greptimedb_catalogue import CATALOG, INTERNAL, Column, Region, Stored, Version, definition, views
+from tests.greptimedb_tables import PER_SECOND, declared
 from tests.mysql_server import Answer, MysqlError, MysqlServer, ResultColumn, Session
 from tests.mysql_server import Row as Cells
 
@@ -47,9 +48,6 @@ _BOUND: Final = re.compile(r"\.(\S+) (>=|<) Timestamp(\w+)\((-?\d+), None\)")
 _COUNTS_ONLY: Final = re.compile(r"Aggregate: groupBy=\[\[\]\], aggr=\[\[(count\([^()]*(\([^()]*\))?\)(, )?)+\]\]")
 _FOLDED: Final = re.compile(r"\bcount\((?!\*|1\)|DISTINCT)[^()]+\)", re.IGNORECASE)
 _PER_SECOND: Final = {"Second": 1, "Millisecond": 10**3, "Microsecond": 10**6, "Nanosecond": 10**9}
-_UNITS: Final = {0: "s", 3: "ms", 6: "us", 9: "ns"}
-_PER_UNIT: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
-_TYPES: Final = {"float": pa.float64(), "integer": pa.int64(), "boolean": pa.bool_(), "time": pa.timestamp("ms")}
 _MYSQL_TYPES: Final = {
     pa.bool_(): (1, False),
     pa.int8(): (1, False),
@@ -224,32 +222,16 @@ class GreptimeDB:
         return 1024 + next(_numbers)
 
     def _keep(self, database: str, table: Table, id_: int) -> None:
-        settings = table.greptime
-        columns, written = _written(table)
-        key = sorted(table.tags, key=lambda tag: table.key.index(tag) if table.key and tag in table.key else 99)
-        options = dict(settings.options)
-        if settings.physical:
-            options["on_physical_table"] = settings.physical
-        stored = Stored(
-            database,
-            table.name,
-            id_,
-            "metric" if settings.physical else "mito",
-            columns,
-            tuple(key),
-            options,
-            {column: kinds.split() for column, kinds in settings.indexes.items()},
-            settings.partition_by,
-        )
-        if not settings.physical:
-            stored = dataclasses.replace(stored, regions=self._regions(stored, written, settings.partitions))
+        stored, written = declared(database, table, id_)
+        if not table.greptime.physical:
+            stored = dataclasses.replace(stored, regions=self._regions(stored, written, table.greptime.partitions))
         self._add(stored, written)
 
     def _keep_physical(self, database: str, name: str, members: Sequence[tuple[Table, int]]) -> None:
         """One table for the rows of all its logical tables: their labels, and by which table and series they are."""
         parts = []
         for table, id_ in members:
-            _, written = _written(table)
+            _, written = declared(database, table, id_)
             (value,) = table.fields
             labels = {tag: written.column(tag) for tag in table.tags}
             series = [_hash(id_, *values) for values in _tuples(list(labels.values()), len(written))]
@@ -283,7 +265,7 @@ class GreptimeDB:
 
     def _spans(self, rows: pa.Table, time_column: str) -> frozenset[int]:
         column = rows.column(time_column)
-        span = round(self.file_span.total_seconds()) * _PER_UNIT[column.type.unit]
+        span = round(self.file_span.total_seconds()) * PER_SECOND[column.type.unit]
         return frozenset(value // span for value in column.cast(pa.int64()).to_pylist())
 
     def _add(self, table: Stored, written: pa.Table) -> None:
@@ -321,50 +303,7 @@ def _table(rows: pa.Table, name: str) -> datafusion.Table:
     return datafusion.Table(datafusion.SessionContext().from_arrow(rows, name=name))
 
 
-# --- Rows as they are written and kept ---------------------------------------------------------------------------
-
-
-def _written(table: Table) -> tuple[list[Column], pa.Table]:
-    """The columns, and all rows in the order in which they were written."""
-    columns = [Column(table.time, pa.timestamp(_UNITS[table.greptime.time_digits]), "TIMESTAMP")]
-    tag_types = table.greptime.tag_types
-    columns += [Column(tag, _TYPES.get(tag_types.get(tag, ""), pa.string()), "TAG") for tag in table.tags]
-    columns += [Column(key, _field_type(table, key), "FIELD") for key in table.fields]
-    arrays = [pa.array([_kept(_value(table, row, c), c.type) for row in table.rows], c.type) for c in columns]
-    return columns, pa.table(arrays, names=[c.name for c in columns])
-
-
-def _field_type(table: Table, key: str) -> pa.DataType:
-    kind = table.fields[key]
-    if kind == "any":
-        # A column made by a write has the type of the first value.
-        first = next((v for row in table.rows if (v := row.fields.get(key)) is not None), None)
-        kind = {bool: "boolean", int: "integer", float: "float", datetime: "time"}.get(type(first), "string")
-    return _TYPES.get(kind, pa.string())
-
-
-def _value(table: Table, row: Row, column: Column) -> Value:
-    if column.semantic == "TIMESTAMP":
-        return row.time
-    return row.tags.get(column.name) if column.semantic == "TAG" else row.fields.get(column.name)
-
-
-def _kept(value: Value, kind: pa.DataType) -> Any:
-    if value is None:
-        return None
-    if pa.types.is_timestamp(kind):
-        return _epoch(value, kind.unit) if isinstance(value, datetime) else int(value)
-    if pa.types.is_string(kind):
-        return value.isoformat() if isinstance(value, datetime) else str(value)
-    if pa.types.is_floating(kind):
-        return float(value)  # type: ignore[arg-type]
-    # A value of another type than the column's is refused.
-    return value if isinstance(value, int) else None
-
-
-def _epoch(at: datetime, unit: str) -> int:
-    microseconds = (at - datetime.fromtimestamp(0, UTC)) // timedelta(microseconds=1)
-    return microseconds * _PER_UNIT[unit] // 1_000_000
+# --- Rows as they are kept ---------------------------------------------------------------------------------------
 
 
 def _tuples(columns: Sequence[pa.ChunkedArray], count: int) -> list[tuple[Any, ...]]:
@@ -449,7 +388,7 @@ def _described(column: pa.Field) -> ResultColumn:
 
 def _printed(column: pa.Array, zone: ZoneInfo) -> Iterator[bytes | None]:
     if pa.types.is_timestamp(column.type):
-        per_second = _PER_UNIT[column.type.unit]
+        per_second = PER_SECOND[column.type.unit]
         return (None if v is None else _instant(v, per_second, zone) for v in column.cast(pa.int64()).to_pylist())
     return (None if v is None else _plain(v) for v in column.to_pylist())
 

@@ -23,6 +23,7 @@ import urllib3
 
 from tests.databases import influxql
 from tests.greptimedb_double import GreptimeDB
+from tests.greptimedb_tables import REAL, RealGreptimeDB
 from tests.influxdb3_double import InfluxDB3
 from tests.mongodb_double import MongoDB
 from tests.timestream_double import AUDITOR, Timestream
@@ -266,9 +267,9 @@ def _unprivileged(folder: Path) -> dict[str, Any]:
 
 
 @pytest.fixture
-def greptimedb() -> Iterator[GreptimeDB]:
-    """A stand-in for a GreptimeDB, for one test alone: its metadata views tell of all databases."""
-    server = GreptimeDB()
+def greptimedb() -> Iterator[GreptimeDB | RealGreptimeDB]:
+    """A stand-in for a GreptimeDB, for one test alone, as its metadata views tell of all databases; or a real one."""
+    server = RealGreptimeDB(REAL) if REAL else GreptimeDB()
     yield server
     server.stop()
 
