@@ -37,11 +37,13 @@ def devops(
     hosts: int = 12,
     instants: int = 20,
     request_id: Literal["dimension", "measure"] | None = None,
-    timestream: Mapping[str, Any] | None = None,
-    **settings: Any,
+    table: Mapping[str, Any] | None = None,
+    account: Mapping[str, Any] | None = None,
 ) -> Dataset:
-    """One table `devops`. `multi`: a record of all metrics and one of all events; `single`: a record per value;
-    `one_name`: as `multi`, with one measure name for both; `hashed`: with a number made from the host as the name.
+    """One table `devops` in `shop`, and what Timestream's API tells of both.
+
+    `multi`: a record of all metrics and one of all events; `single`: a record per value; `one_name`: as `multi`, with
+    one measure name for both; `hashed`: with a number made from the host as the measure name.
     """
     noise = random.Random(11)
     rows: list[Row] = []
@@ -68,8 +70,8 @@ def devops(
         tags_used = (*tags_used, "request_id")
     elif request_id == "measure" and mode != "single":
         fields["request_id"] = "string"
-    table = Table("devops", tags_used, fields, rows, key=("time", *tags_used), timestream=timestream or {})
-    return Dataset([table], **{"retention": timedelta(days=365)} | settings)
+    devops = Table("devops", tags_used, fields, rows, key=("time", *tags_used), timestream=table or {})
+    return Dataset([devops], retention=timedelta(days=365), database="shop", timestream=account or {})
 
 
 def partitioned_by(dimension: str, enforcement: str = "REQUIRED") -> dict[str, Any]:

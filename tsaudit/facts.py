@@ -49,6 +49,15 @@ class Fact:
 
 _ALL: Final = (
     Fact("databases", Scope.TARGET, Step.METADATA, ("database",), "databases, buckets or schemas to audit"),
+    Fact(
+        "scheduled_queries",
+        Scope.TARGET,
+        Step.METADATA,
+        ("query", "statement", "enabled", "bytes_scanned", "spatial_coverage"),
+        "queries that the service runs by itself (Timestream), with the bytes that the last run read and the share "
+        "of a "
+        "table's partitions, 0 to 1; both None where it does not tell",
+    ),
     Fact("measurements", Scope.DATABASE, Step.METADATA, ("measurement",), "measurements, tables or collections"),
     Fact(
         "columns",

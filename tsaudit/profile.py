@@ -648,6 +648,18 @@ class Database:
     InfluxDB Cloud). None: it enforces none, or it was not asked."""
 
 
+@dataclass(frozen=True, slots=True)
+class StoredQuery:
+    """A query that the database runs by itself."""
+
+    name: str
+    statement: str
+    bytes_scanned: int | None
+    """By its last run; None: not told."""
+    spatial_coverage: float | None
+    """The largest share of a table's partitions that its last run read, 0 to 1; None: not told."""
+
+
 class Reason(enum.StrEnum):
     """Why something was not measured."""
 
@@ -752,6 +764,8 @@ class Profile:
     reused: int = 0
     """Measurements whose expensive facts were taken over from the snapshot before."""
     selection: Selection = field(default_factory=Selection)
+    stored_queries: tuple[StoredQuery, ...] | None = None
+    """Those that are enabled, by name. None: not measured, or the engine keeps none."""
     schema_version: int = SCHEMA_VERSION
 
     def gaps_for(self, fact: str, measurement: Measurement | None = None) -> Iterator[Gap]:

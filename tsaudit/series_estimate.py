@@ -21,7 +21,12 @@ MAX_SERIES: Final = Threshold(
         "influxdb1": (
             1_000_000,
             "https://docs.influxdata.com/influxdb/v1/administration/config/#max-series-per-database--1000000",
-        )
+        ),
+        # LiveAnalytics has none. AWS advises to move to InfluxDB 2 with fewer series keys, else to InfluxDB 3.
+        "timestream": (
+            10_000_000,
+            "https://docs.aws.amazon.com/timestream/latest/developerguide/AmazonTimestreamForLiveAnalytics-availability-change.html",
+        ),
     },
 )
 """Of high-series-cardinality. Other rules forecast the day on which that rule's limit is reached."""

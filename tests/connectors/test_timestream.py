@@ -22,7 +22,7 @@ from tsaudit.collect import probe
 from tsaudit.config import Target
 from tsaudit.connector import ConnectorError, FactError
 from tsaudit.connectors import open_connection
-from tsaudit.profile import FOREVER, Profile, Reason
+from tsaudit.profile import FOREVER, How, Profile, Reason
 
 pytestmark = pytest.mark.usefixtures("aws_credentials")
 
@@ -290,6 +290,8 @@ def test_listing_is_left_out_where_it_would_be_the_table(server: Timestream) -> 
     values = {t.key: t.values.value for t in m.tags if t.values}
     assert values["host"] == 5
     assert values["request_id"] == pytest.approx(60_000, rel=0.1)
+    assert m.series is not None
+    assert (m.series.value, m.series.source.how) == (values["request_id"], How.ESTIMATE)
     assert all(len(value) == 32 for value in m.tags[1].sample)
     # The newest rows are read from the newest part of the window only.
     (statement,) = [s for s in server.statements if "ORDER BY" in s]

@@ -31,7 +31,7 @@ def _warned(profile: Profile) -> dict[str, Finding]:
 
 
 def test_silence_when_metrics_and_events_are_records_of_several_values(timestream: Timestream) -> None:
-    profile = _collected(timestream, "multi", hosts=120, timestream=partitioned_by("instance_name"))
+    profile = _collected(timestream, "multi", hosts=120, table=partitioned_by("instance_name"))
     assert _warned(profile) == {}
     (table,) = profile.measurements
     assert table.measure_names is not None
@@ -43,8 +43,8 @@ def test_silence_when_metrics_and_events_are_records_of_several_values(timestrea
 
 def test_request_id_when_it_is_a_measure_or_a_dimension(timestream: Timestream) -> None:
     key = partitioned_by("instance_name")
-    assert _warned(_collected(timestream, hosts=120, request_id="measure", timestream=key)) == {}
-    found = _warned(_collected(timestream, hosts=120, request_id="dimension", timestream=key))
+    assert _warned(_collected(timestream, hosts=120, request_id="measure", table=key)) == {}
+    found = _warned(_collected(timestream, hosts=120, request_id="dimension", table=key))
     assert found["TAG002"].subject.column == "request_id"
     assert "Write request_id as a measure" in found["TAG002"].fix
 

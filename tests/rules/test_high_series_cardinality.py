@@ -10,7 +10,7 @@ from tests.builders import a_count, a_field, a_measurement, a_profile, a_source,
 from tests.rules.cases import Case, dataset, hosts, judge, table
 from tsaudit.audit import audit
 from tsaudit.finding import Outcome, Severity, Subject
-from tsaudit.profile import Contribution, Database, Gap, How, Reason, TagSets
+from tsaudit.profile import Contribution, Database, Gap, How, MeasureNames, Reason, TagSets
 from tsaudit.rule import LimitPolicy
 from tsaudit.rules.high_series_cardinality import high_series_cardinality as rule
 
@@ -63,6 +63,19 @@ def test_critical_when_over_the_limit_of_the_engine() -> None:
     assert finding.severity is Severity.CRITICAL
     assert finding.limit is not None
     assert finding.limit.origin == "engine influxdb1"
+
+
+def test_information_when_the_limit_is_that_of_another_engine() -> None:
+    names = MeasureNames(a_count(24), ())
+    cpu = a_measurement(series=12_000_000, measure_names=names)
+    (finding,) = judge(rule, a_profile(cpu, engine="timestream")).findings
+    assert finding.severity is Severity.INFO
+    assert finding.message.startswith(
+        "12,000,000 series, 120 % of the limit of 10,000,000 that InfluxDB 2 has, should the table move there"
+    )
+    assert finding.evidence[-1].value == "24"
+    (finding,) = judge(rule, a_profile(cpu, engine="timestream"), LIMIT).findings
+    assert finding.severity is Severity.CRITICAL
 
 
 def test_limit_of_a_measurement_when_a_pattern_matches() -> None:

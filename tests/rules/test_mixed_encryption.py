@@ -20,8 +20,8 @@ OWN = {"KmsKeyId": "arn:aws:kms:eu-central-1:123456789012:key/metrics"}
 
 CASES = (
     Case(
-        breaks=devops(timestream=_rejecting(EncryptionOption="SSE_KMS", KmsKeyId="payments")),
-        keeps=devops(timestream=_rejecting(EncryptionOption="SSE_KMS", KmsKeyId="aws")),
+        breaks=devops(table=_rejecting(EncryptionOption="SSE_KMS", KmsKeyId="payments")),
+        keeps=devops(table=_rejecting(EncryptionOption="SSE_KMS", KmsKeyId="aws")),
         subject=Subject("", "devops"),
     ),
 )

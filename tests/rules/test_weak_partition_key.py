@@ -15,15 +15,15 @@ FEW = {"weak-partition-key.min_values": 10}
 
 CASES = (
     Case(
-        breaks=devops(timestream=partitioned_by("region")),
-        keeps=devops(timestream=partitioned_by("instance_name")),
+        breaks=devops(table=partitioned_by("region")),
+        keeps=devops(table=partitioned_by("instance_name")),
         subject=Subject("", "devops"),
         guilty="region",
         limits=FEW,
     ),
     Case(
-        breaks=devops(timestream=partitioned_by("process_name", "OPTIONAL")),
-        keeps=devops(timestream=partitioned_by("instance_name")),
+        breaks=devops(table=partitioned_by("process_name", "OPTIONAL")),
+        keeps=devops(table=partitioned_by("instance_name")),
         subject=Subject("", "devops"),
         guilty="process_name",
         limits={"weak-partition-key.min_values": 3},

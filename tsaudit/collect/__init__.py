@@ -62,6 +62,7 @@ def collect(
         database, found = catalogue.outline(asker, name, listed, asked, before)
         databases.append(database)
         drafts += found
+    stored = catalogue.stored_queries(asker) if databases and "scheduled_queries" in asked else None
     incomplete = {(gap.database, gap.measurement) for gap in previous.gaps} if previous else set()
     for draft in drafts:
         if (draft.database, draft.name) not in incomplete:
@@ -85,6 +86,7 @@ def collect(
         statements=dict(sorted(asker.statements.items())),
         reused=sum(draft.reused for draft in drafts),
         selection=Selection(target.databases, target.include, target.exclude),
+        stored_queries=stored,
     )
 
 

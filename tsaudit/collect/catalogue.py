@@ -27,6 +27,7 @@ from tsaudit.profile import (
     Reason,
     Retention,
     Role,
+    StoredQuery,
     Tag,
 )
 from tsaudit.roles import Column, TimeColumn, TimeKind
@@ -60,6 +61,19 @@ def databases(asker: Asker, asked: frozenset[str]) -> dict[str, bool]:
         asker.gap("databases", reason, detail)
         asker.gap_in_all(asked, reason, detail)
     return dict.fromkeys(sorted(names), True)
+
+
+def stored_queries(asker: Asker) -> tuple[StoredQuery, ...] | None:
+    """The enabled queries that the service runs by itself; None when a gap was left."""
+    rows = rows_of(asker, "scheduled_queries")
+    if rows is None:
+        return None
+    found = [
+        StoredQuery(row["query"], row["statement"], row["bytes_scanned"], row["spatial_coverage"])
+        for row in rows
+        if row["enabled"]
+    ]
+    return tuple(sorted(found, key=lambda query: query.name))
 
 
 def outline(

@@ -62,8 +62,9 @@ def describe_table(asker: Asker, draft: Draft, asked: frozenset[str], comparison
     """At most three scans: counts by measure name, the tag sets where they are worth it, the newest rows."""
     roles_without_rows(asker, draft)
     distinct = _count(asker, draft) if "measure_name_counts" in asked else {}
+    own = _tag_with_own_values(draft, distinct)
     if "series_listing" in asked:
-        if own := _tag_with_own_values(draft, distinct):
+        if own:
             rows = draft.rows.value if draft.rows else 0
             detail = f"tag {own} has a value of its own in most of {rows:,} rows: a listing would return them all"
             asker.gap("series_listing", Reason.OVER_BUDGET, detail, draft.database, draft.name)
@@ -71,7 +72,7 @@ def describe_table(asker: Asker, draft: Draft, asked: frozenset[str], comparison
             list_tag_sets(asker, draft, then=comparison.compare if comparison else None)
     if "row_sample" in asked:
         _read_newest(asker, draft)
-    _estimate_values(asker, draft, distinct)
+    _estimate_values(asker, draft, distinct, own)
 
 
 def _count(asker: Asker, draft: Draft) -> dict[str, list[int]]:
@@ -215,8 +216,11 @@ def _bytes_of(column: pa.ChunkedArray, with_each: int) -> np.ndarray:
     return taken
 
 
-def _estimate_values(asker: Asker, draft: Draft, distinct: Mapping[str, Sequence[int]]) -> None:
-    """Fill in the values of tags that were not listed: about as many as the scan counted, and some that were read."""
+def _estimate_values(asker: Asker, draft: Draft, distinct: Mapping[str, Sequence[int]], own: str) -> None:
+    """Fill in the values of tags that were not listed: about as many as the scan counted, and some that were read.
+
+    `own`: the tag for which they were not listed, whose values then tell of the series; empty when there is none.
+    """
     if draft.tag_sets is not None or not distinct:
         return
     from tsaudit.collect.figures import some_values
@@ -233,3 +237,7 @@ def _estimate_values(asker: Asker, draft: Draft, distinct: Mapping[str, Sequence
         return dataclasses.replace(tag, values=Count(sum(values) if once else max(values), source), sample=sample)
 
     draft.tags = tuple(described(tag) for tag in draft.tags)
+    if own:
+        at_least = max((tag.values.value for tag in draft.tags if tag.values), default=0)
+        bound = dataclasses.replace(source, scope=f"at least, by the values of {own}; {source.scope}")
+        draft.series = Count(at_least, bound)

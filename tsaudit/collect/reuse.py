@@ -30,6 +30,7 @@ def take_over(draft: Draft, now: datetime, max_age: timedelta) -> None:
     draft.tags, draft.fields = before.tags, before.fields
     draft.series, draft.rows, draft.tag_sets = before.series, before.rows, before.tag_sets
     draft.arrivals, draft.row_patterns = before.arrivals, before.row_patterns
+    draft.measure_names = before.measure_names
     draft.rhythms, draft.point_sample = before.rhythms, before.point_sample
     draft.first_time, draft.last_time = before.first_time, before.last_time
     draft.statements = dict(before.statements)

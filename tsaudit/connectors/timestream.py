@@ -25,6 +25,17 @@ _ROLES: Final = {"DIMENSION": "tag", "TIMESTAMP": "time", "MEASURE_VALUE": "fiel
 """Attribute of a column to its role. The column of the measure name has a notion of its own."""
 _FOREVER_DAYS: Final = 73_000
 _CANCEL_S: Final = 5.0
+_MOST_QUERIES: Final = 200
+"""Each is described by a call of its own, and five calls a second are allowed."""
+_SCHEDULED: Final = pa.schema(
+    [
+        ("query", pa.string()),
+        ("statement", pa.string()),
+        ("enabled", pa.bool_()),
+        ("bytes_scanned", pa.int64()),
+        ("spatial_coverage", pa.float64()),
+    ]
+)
 _AT_WORK: Final = pa.record_batch([], names=[])
 
 
@@ -77,6 +88,7 @@ class TimestreamConnection:
             "options": self._options,
             "columns": self._columns,
             "measure_names": self._measure_names,
+            "scheduled_queries": self._scheduled_queries,
         }
         rows = Rows("", iter(()))
         deadline = time.monotonic() + timeout_s
@@ -137,6 +149,18 @@ class TimestreamConnection:
         columns = list(zip(*found, strict=True)) or [(), (), ()]
         names = ("measurement", "option", "value")
         yield pa.record_batch([pa.array(column, pa.string()) for column in columns], names=list(names))
+
+    def _scheduled_queries(
+        self, rows: Rows, deadline: float, parameters: Mapping[str, Any]
+    ) -> Iterator[pa.RecordBatch]:
+        listed = self._pages("scheduled_queries", "ScheduledQueries", rows, deadline, parameters)
+        enabled = [query for query in listed if query["State"] == "ENABLED"]
+        if len(enabled) > _MOST_QUERIES:
+            rows.scope = f"the first {_MOST_QUERIES} of {len(enabled)} that are enabled"
+        for query in enabled[:_MOST_QUERIES]:
+            rows.statements += 1
+            answer = self._client.call(_QUERY, "DescribeScheduledQuery", deadline, ScheduledQueryArn=query["Arn"])
+            yield pa.RecordBatch.from_pylist([_last_run(answer["ScheduledQuery"])], _SCHEDULED)
 
     def _pages(
         self, fact: str, word: str, rows: Rows, deadline: float, parameters: Mapping[str, Any]
@@ -215,6 +239,18 @@ class TimestreamConnection:
     def _cancel(self, query: str) -> None:
         with contextlib.suppress(FactError):
             self._client.call(_QUERY, "CancelQuery", time.monotonic() + _CANCEL_S, QueryId=query)
+
+
+def _last_run(query: Mapping[str, Any]) -> dict[str, Any]:
+    run = query.get("LastRunSummary", {})
+    coverage = run.get("QueryInsightsResponse", {}).get("QuerySpatialCoverage", {}).get("Max", {})
+    return {
+        "query": query["Name"],
+        "statement": query["QueryString"],
+        "enabled": True,
+        "bytes_scanned": run.get("ExecutionStats", {}).get("CumulativeBytesScanned"),
+        "spatial_coverage": coverage.get("Value"),
+    }
 
 
 def _set_options(table: Mapping[str, Any], key: str | None) -> Iterator[tuple[str, str]]:

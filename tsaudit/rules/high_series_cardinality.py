@@ -20,6 +20,9 @@ from tsaudit.series_estimate import (
 )
 from tsaudit.statements import copy_without_tags
 
+_ELSEWHERE = "engine timestream"
+"""Origin of the limit of another engine, to which users of this one may have to move."""
+
 
 @rule(
     code="CAR001",
@@ -75,8 +78,12 @@ def high_series_cardinality(case: Case) -> Iterator[Finding]:
     coarser values, or not at all. Where the series are many because the sources are many, raise the limit knowingly:
     `limits: {high-series-cardinality.max_series: 2000000}`.
 
+    On Timestream for LiveAnalytics, which has no such limit, the number is that of InfluxDB 2, to which AWS advises to
+    move; a finding is information there, unless you set a limit of your own.
+
     ## References
 
+    - Moving from LiveAnalytics: https://docs.aws.amazon.com/timestream/latest/developerguide/AmazonTimestreamForLiveAnalytics-availability-change.html
     - InfluxDB 1.x, `max-series-per-database`: https://docs.influxdata.com/influxdb/v1/administration/config/
     - InfluxDB Cloud, limits of an account: https://docs.influxdata.com/influxdb/cloud/account-management/limits/
     - Resolve high cardinality: https://docs.influxdata.com/influxdb/v2/write-data/best-practices/resolve-high-cardinality/
@@ -146,7 +153,7 @@ def _judge(case: Case, scope: _Scope) -> Finding | None:
     exceeded = series - scope.margin > limit.value
     return Finding(
         subject=scope.subject,
-        severity=Severity.CRITICAL if exceeded and limit.origin != "default" else Severity.WARN,
+        severity=_severity(limit, exceeded),
         message=f"{_message(case, scope, series, limit)}{blame}.",
         fix=_fix(case, largest, guilty.tag if guilty else None),
         observed=series,
@@ -157,21 +164,36 @@ def _judge(case: Case, scope: _Scope) -> Finding | None:
         evidence=tuple(
             Evidence(f"series in {scope.inside[i].name}", f"{number(size)} ({percent(size / series)})")
             for size, i in sizes[:5]
-        ),
+        )
+        + tuple(_measure_names(largest)),
         facts=("series_listing", "database_series"),
         source=largest.series.source if largest and largest.series else None,
     )
 
 
+def _severity(limit: Limit, exceeded: bool) -> Severity:
+    if limit.origin == _ELSEWHERE:
+        return Severity.INFO
+    return Severity.CRITICAL if exceeded and limit.origin != "default" else Severity.WARN
+
+
+def _measure_names(measurement: Measurement | None) -> Iterator[Evidence]:
+    """Where the measure names become values of a tag, each of them multiplies the series that it has."""
+    if measurement is not None and measurement.measure_names is not None:
+        names = number(measurement.measure_names.count.value)
+        yield Evidence(f"measure names of {measurement.name}, in InfluxDB values of one more tag", names)
+
+
 def _message(case: Case, scope: _Scope, series: int, limit: Limit) -> str:
     share = f"{percent(series / limit.value)} of" if limit.value else "above"
     unit = "series (tag sets x fields)" if counts_fields(case) else "series"
+    whose = " that InfluxDB 2 has, should the table move there" if limit.origin == _ELSEWHERE else ""
     if not scope.error:
-        return f"{number(series)} {unit}, {share} the limit of {number(limit.value)}"
+        return f"{number(series)} {unit}, {share} the limit of {number(limit.value)}{whose}"
     open_ = abs(series - limit.value) <= scope.margin
     side = ", so near it that it may be exceeded or not" if open_ else ""
     estimated = f"About {number(series)} {unit} (estimated, ± {number(round(scope.margin))})"
-    return f"{estimated}, {share} the limit of {number(limit.value)}{side}"
+    return f"{estimated}, {share} the limit of {number(limit.value)}{whose}{side}"
 
 
 def _fix(case: Case, measurement: Measurement | None, tag: str | None) -> str:
