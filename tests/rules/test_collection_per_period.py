@@ -12,6 +12,7 @@ from tests.rules.cases import Case, judge
 from tsaudit.finding import Outcome, Severity, Subject
 from tsaudit.profile import Documents, Index, Measurement, Storage
 from tsaudit.rules.collection_per_period import collection_per_period as rule
+from tsaudit.timeline import Point, Timeline
 
 FALSE_FRIENDS = [Collection(name, [{"total": 9.5}]) for name in ("order_201210", "order_201305", "sku_20121003")]
 CASES = (
@@ -95,6 +96,23 @@ def test_critical_when_all_files_come_to_the_limit() -> None:
     assert finding.severity is Severity.CRITICAL
     assert finding.limit is not None
     assert finding.limit.name == "collection-per-period.max_files"
+
+
+def test_critical_when_their_number_comes_to_the_limit_soon() -> None:
+    profile = a_profile(*map(a_collection, days(100)), engine="mongodb")
+    growing = tuple(Point(DAY - timedelta(days=28 - i), 72.0 + i) for i in range(28))
+    timeline = Timeline(points={("measurements", Subject()): growing})
+    # A hundred collections with two indexes each: 300 files, three more a day.
+    (finding,) = judge(rule, profile, {"max_files": 360}, timeline).findings
+    assert finding.severity is Severity.CRITICAL
+    assert finding.forecast is not None
+    assert finding.forecast.days is not None
+    assert 15 <= finding.forecast.days <= 25
+    assert "; at this rate the server has 360 files in " in finding.message
+    (later,) = judge(rule, profile, {"max_files": 600}, timeline).findings
+    assert (later.severity, "at this rate" in later.message) == (Severity.WARN, False)
+    steady = Timeline(points={("measurements", Subject()): tuple(Point(p.day, 100.0) for p in growing)})
+    assert judge(rule, profile, {"max_files": 301}, steady).findings[0].severity is Severity.WARN
 
 
 def test_families_of_one_thing_are_told_together() -> None:

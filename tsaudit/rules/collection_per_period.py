@@ -7,9 +7,10 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from tsaudit.collection_families import CollectionFamily, collection_families
-from tsaudit.finding import Evidence, Finding, Severity, Subject
+from tsaudit.finding import Evidence, Finding, Forecast, Severity, Subject
 from tsaudit.phrases import listed, many, number, size
 from tsaudit.rule import Case, Threshold, rule
+from tsaudit.timeline import Point
 
 _COUNT_BYTES: Final = 110
 """What a document of a counts collection takes, with its index entry: period, number, first and last id."""
@@ -20,7 +21,7 @@ _PER_YEAR: Final = {"hour": 8766, "day": 365, "week": 52, "month": 12, "quarter"
     code="DOC001",
     title="Each period has a collection of its own",
     severity=Severity.WARN,
-    guidelines=("H1",),
+    guidelines=("H1", "A4"),
     requires={"documents", "row_estimate", "storage"},
     uses={"indexes"},
     thresholds=(
@@ -32,6 +33,7 @@ _PER_YEAR: Final = {"hour": 8766, "day": 365, "week": 52, "month": 12, "quarter"
             "MongoDB's own advice for a replica set: "
             "https://www.mongodb.com/developer/products/mongodb/schema-design-anti-pattern-massive-number-collections/",
         ),
+        Threshold("critical_days", 30, "days until that", "house judgement: the time a change of the writers needs"),
     ),
     fixes={
         "mongodb": (
@@ -49,7 +51,8 @@ def collection_per_period(case: Case) -> Iterator[Finding]:
 
     Names count only when several differ in nothing but the period, and fill most of the time from the first to the
     last; `order_201210` alone is no period. Families of the same thing by day, week and month are told together. The
-    finding is critical when all collections and indexes of the server come to more than `max_files`.
+    finding is critical when all collections and indexes of the server come to `max_files`, or will within
+    `critical_days` by the daily history of their number.
 
     ## Why it matters
 
@@ -72,22 +75,52 @@ def collection_per_period(case: Case) -> Iterator[Finding]:
     - Time series collections: https://www.mongodb.com/docs/manual/core/timeseries-collections/
     """
     families = collection_families(case.profile)
-    files = sum(1 + len(m.indexes or ()) for m in case.measurements)
+    if not families:
+        return
+    files = _files(case, families)
+    forecast = _forecast(case, files)
     for family in families:
         beside = [f for f in families if (f.database, f.stem) == (family.database, family.stem) and f is not family]
-        yield _finding(case, family, beside, files)
+        yield _finding(case, family, beside, files, forecast)
 
 
-def _finding(case: Case, family: CollectionFamily, beside: Sequence[CollectionFamily], files: int) -> Finding:
+def _files(case: Case, families: Sequence[CollectionFamily]) -> int:
+    """Collections and indexes of the server; of a family, all members have as many indexes as those looked at."""
+    usual = {(f.database, member.name): _indexes(f) for f in families for member in f.members}
+    return sum(
+        1 + (usual.get((m.database, m.name), 1) if m.indexes is None else len(m.indexes)) for m in case.measurements
+    )
+
+
+def _forecast(case: Case, files: int) -> Forecast | None:
+    """When the files reach their limit, by the history of the number of collections; None where they do not grow."""
+    from tsaudit.analysis import growth
+
+    count = len(case.measurements)
+    points = (*case.timeline.of("measurements", Subject()), Point(case.profile.day, float(count)))
+    days, values = [p.day for p in points], [p.value * files / count for p in points]
+    if len(points) < 2 or growth.judge(days, values).kind != "growth":
+        return None
+    return growth.forecast(days, values, case.limit("max_files").value)
+
+
+def _finding(
+    case: Case, family: CollectionFamily, beside: Sequence[CollectionFamily], files: int, forecast: Forecast | None
+) -> Finding:
     count = len(family.members)
     severity = Severity.WARN if count >= case.limit("min_collections").value else Severity.INFO
-    limit = case.limit("max_files") if files >= case.limit("max_files").value else case.limit("min_collections")
+    days = forecast.days if forecast else None
+    soon = days is not None and days <= case.limit("critical_days").value
+    crowded = files >= case.limit("max_files").value or soon
+    limit = case.limit("max_files" if crowded else "min_collections")
+    most = number(case.limit("max_files").value)
+    reached = f"; at this rate the server has {most} files in {many(round(days or 0), 'day')}" if soon else ""
     return Finding(
         subject=Subject(family.database, family.template),
-        severity=Severity.CRITICAL if limit.name.endswith("max_files") else severity,
+        severity=Severity.CRITICAL if crowded else severity,
         message=(
             f"{many(count, 'collection')} named {family.template} hold {many(family.documents, 'document')} in "
-            f"{size(family.data_bytes)}, and {size(family.index_bytes)} of indexes."
+            f"{size(family.data_bytes)}, and {size(family.index_bytes)} of indexes{reached}."
         ),
         fix=case.fix(one=family.stem or "all_periods", keep_s=round(timedelta(days=400).total_seconds())),
         observed=float(count),
@@ -100,9 +133,11 @@ def _finding(case: Case, family: CollectionFamily, beside: Sequence[CollectionFa
             ),
             Evidence("bytes of documents and indexes", f"{size(family.data_bytes + family.index_bytes)}, {family.how}"),
             Evidence("a collection of counts instead would free", size(_freed(case, family))),
+            Evidence("collections and indexes of the server", number(files)),
             Evidence("new files a year", number(_PER_YEAR[family.unit] * (1 + _indexes(family)))),
             *_same_thing(beside),
         ),
+        forecast=forecast,
         facts=("documents", "row_estimate", "storage", "indexes"),
     )
 

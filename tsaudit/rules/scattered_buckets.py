@@ -80,7 +80,7 @@ def _finding(case: Case, measurement: Measurement, buckets: Buckets, rows: float
         subject=subject_of(measurement, finest.key if finest else ""),
         severity=Severity.CRITICAL if few and own else Severity.WARN,
         message=(
-            f"Half of its {many(buckets.count, 'bucket')} hold {number(rows)} measurements or fewer; "
+            f"Half of its {many(buckets.count, 'bucket')} hold {many(rows, 'measurement')} or fewer; "
             f"{number(buckets.sources)} different sources in {many(buckets.read, 'bucket')}."
         ),
         fix=case.fix(meta=meta, field=key, collection=measurement.name, granularity="hours"),
