@@ -27,6 +27,12 @@ CASES = (
         ),
         subject=Subject("", "Cpu.{host}.{region}.usage_user"),
     ),
+    Case(
+        breaks=dataset(*(table(f"visits_2026_{m:02}", [{}], {"value": "float"}, _value) for m in (1, 2, 3))),
+        keeps=dataset(table("visits", [{}], {"value": "float"}, _value)),
+        subject=Subject("", "visits_{date}"),
+        engines=frozenset({"influxdb1", "influxdb3", "greptimedb", "timestream"}),
+    ),
 )
 
 

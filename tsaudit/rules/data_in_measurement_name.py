@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     code="NAM002",
     title="Names of measurements hold data",
     severity=Severity.WARN,
-    guidelines=("B2",),
+    guidelines=("B2", "H1"),
     requires={"measurements", "field_types"},
     thresholds=(Threshold("min_names", 1, "names", "house judgement: raise it to leave small families alone"),),
     fixes={
@@ -38,6 +38,11 @@ if TYPE_CHECKING:
             "queries ask by. Drop the collections that are no longer written once they are copied: "
             "db.getCollection({first:q}).aggregate([{{ $merge: {into:q} }}])"
         ),
+        "greptimedb": (
+            "Write {after} instead of {before}: what varies as columns of one table, in its primary key if queries "
+            "filter by it. Copy what has to be kept (INSERT INTO {into:q} SELECT ... FROM {first:q}), then DROP TABLE "
+            "{first:q} and the others."
+        ),
         "timestream": (
             "Write {after} instead of {before}: what varies as dimensions of one table.{template} Delete the tables "
             "that are no longer written, {first} and the others, once they are not needed."
@@ -48,7 +53,8 @@ def data_in_measurement_name(case: Case) -> Iterator[Finding]:
     """Measurements whose names differ only in data: hosts, regions, ids, dates, numbers.
 
     Proposes the measurement, tags and field to write instead. A single name is reported only when its parts leave no
-    doubt.
+    doubt. Periods of time in names are told here too, except of collections of documents, for which
+    collection-per-period says more.
 
     ## Why it matters
 
