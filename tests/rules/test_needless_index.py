@@ -11,7 +11,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from tests.builders import NOW, a_measurement, a_profile
+from tests.builders import NOW, a_count, a_measurement, a_profile, a_tag
 from tests.databases import Greptime, write
 from tests.rules.cases import Case, dataset, hosts, judge, table
 from tsaudit.finding import Outcome, Severity, Subject
@@ -68,6 +68,14 @@ CASES = (
         subject=Subject("", "cpu"),
         engines=ORDERED | DUCKDB,
         limits={"needless-index.max_indexes": 3},
+    ),
+    Case(  # one region: two hosts are enough to be told apart
+        breaks=_cpu(("region",)),
+        keeps=_cpu(("host",)),
+        subject=Subject("", "cpu"),
+        severity=Severity.INFO,
+        engines=ORDERED | DUCKDB,
+        limits={"needless-index.min_values": 2, "needless-index.min_rows": 1},
     ),
     Case(
         breaks=_greptime(host="inverted", region="inverted"),
@@ -206,6 +214,29 @@ def test_too_many_when_each_has_its_use() -> None:
     )
 
 
+def test_few_values_when_the_table_is_large() -> None:
+    def message(values: int, rows: int = 100_000, engine: str = "sqlite", **changes: Any) -> str:
+        kind = "art" if engine == "duckdb" else "btree"
+        tags = (a_tag("region", values=values),)
+        profile = _profile(
+            an_index("i", "region", **{"kind": kind} | changes), engine=engine, tags=tags, rows=a_count(rows)
+        )
+        findings = judge(rule, profile).findings
+        assert all(f.severity is Severity.INFO for f in findings)
+        return findings[0].message if findings else ""
+
+    assert message(9) == (
+        "Index i on (region) is needless: region has only 9 values, so that a search for one reads much of the table."
+    )
+    assert not message(10)
+    assert not message(9, rows=99_999)
+    assert not message(9, unique=True)
+    assert not message(9, partial=True)
+    assert not message(9, kind="brin")
+    assert message(999, engine="duckdb")
+    assert not message(1_000, engine="duckdb")
+
+
 def test_duckdb_when_no_query_uses_the_index() -> None:
     assert "several columns" in _message(an_index("i", "host", "region", kind="art"), engine="duckdb")
     assert "finds a span of time by" in _message(an_index("i", "time", kind="art"), engine="duckdb")
@@ -217,35 +248,27 @@ def test_duckdb_when_no_query_uses_the_index() -> None:
 
 
 def test_greptimedb_when_rows_are_in_that_order_anyway() -> None:
-    from tsaudit.rules.needless_index import _drop, _served_otherwise
-
-    key = an_index("PRIMARY", "host", "region", kind="primary", unique=True, constraint=True)
-    inverted = {c: an_index(f"INVERTED_INDEX_{c}", c, kind="inverted") for c in ("host", "region", "time")}
-    measurement = a_measurement(indexes=(key, *inverted.values()))
-    why = {column: _served_otherwise("greptimedb", measurement, index) for column, index in inverted.items()}
-    assert why["region"] == ""
-    assert "first of the key" in why["host"]
-    assert "kept by time anyway" in why["time"]
-    case = _case("greptimedb")
-    assert _drop(case, measurement, inverted["time"]) == (
-        'ALTER TABLE "cpu" MODIFY COLUMN "time" UNSET INVERTED INDEX;'
-    )
-
-
-def _case(engine: str) -> Any:
-    from tsaudit.rule import Case as RuleCase
-    from tsaudit.rule import LimitPolicy
-
-    return RuleCase(rule, a_profile(engine=engine), Timeline(), LimitPolicy())
+    key = an_index("PRIMARY", "host", "region", kind="primary", constraint=True)
+    inverted = [an_index(f"INVERTED_INDEX_{c}", c, kind="inverted") for c in ("host", "region", "time")]
+    (finding,) = judge(rule, _profile(key, *inverted, engine="greptimedb")).findings
+    assert {e.label: e.value for e in finding.evidence} == {
+        "indexes": "4",
+        "INVERTED_INDEX_host": "(host): rows are sorted by this column, as the first of the key",
+        "INVERTED_INDEX_time": "(time): rows are kept by time anyway",
+    }
+    assert finding.fix.split("\n")[1:] == [
+        'ALTER TABLE "cpu" MODIFY COLUMN "host" UNSET INVERTED INDEX;',
+        'ALTER TABLE "cpu" MODIFY COLUMN "time" UNSET INVERTED INDEX;',
+    ]
 
 
 def test_postgresql_when_the_index_can_be_dropped_beside_the_writers() -> None:
-    from tsaudit.rules.needless_index import _drop
-
-    index, case = an_index('or"der', "host"), _case("postgresql")
-    assert _drop(case, a_measurement(), index) == 'DROP INDEX CONCURRENTLY "main"."or""der";'
-    partitioned = a_measurement(partitioning=Partitioning(("time",), 0, ()))
-    assert _drop(case, partitioned, index) == 'DROP INDEX "main"."or""der";'
+    same = [an_index('or"der', "host"), an_index("a", "host")]
+    (finding,) = judge(rule, _profile(*same, engine="postgresql")).findings
+    assert finding.fix.endswith('\nDROP INDEX CONCURRENTLY "main"."or""der";')
+    cut = Partitioning(("time",), 0, ())
+    (finding,) = judge(rule, _profile(*same, engine="postgresql", partitioning=cut)).findings
+    assert finding.fix.endswith('\nDROP INDEX "main"."or""der";')
 
 
 @pytest.mark.parametrize("engine", ["duckdb", "sqlite"])

@@ -163,3 +163,20 @@ def test_all_in_one_finding_when_several_are_wrong() -> None:
 def test_silence_when_there_are_no_partitions() -> None:
     assert judge(rule, a_profile(a_measurement(), engine="postgresql")).outcome is Outcome.PASS
     assert not _message(count=0)
+
+
+def test_partitions_by_a_field_when_the_table_deduplicates() -> None:
+    def message(options: dict[str, str] | None, *key: str) -> str:
+        cut = Partitioning(key, 2, (a_partition("a", GB), a_partition("b", GB)))
+        measurement = a_measurement(partitioning=cut, options=options)
+        found = judge(rule, a_profile(measurement, engine="greptimedb")).findings
+        return found[0].message if found else ""
+
+    assert message({}, "usage") == (
+        "Partitions are by usage, outside the primary key: two rows with one key and time may both stay."
+    )
+    assert message({}, "host", "usage", "idle").startswith("Partitions are by usage and idle, outside")
+    assert not message({}, "host")
+    assert not message({"append_mode": "true"}, "usage")
+    assert not message(None, "usage")
+    assert message({"append_mode": "false"}, "time").startswith("Partitions are by time (time)")

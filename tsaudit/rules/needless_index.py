@@ -13,6 +13,8 @@ from tsaudit.rule import Case, Threshold, rule, subject_of
 
 _ORDERED: Final = frozenset({"btree"})
 """Kinds that keep rows in the order of their columns, so that the leading ones serve alone."""
+_SEARCHED: Final = frozenset({"btree", "hash", "art"})
+"""Kinds that find single rows, each by a search of its own."""
 _ON_DEMAND: Final = frozenset({"inverted", "skipping", "fulltext"})
 """GreptimeDB's kinds besides the key and the time index."""
 
@@ -21,8 +23,9 @@ _ON_DEMAND: Final = frozenset({"inverted", "skipping", "fulltext"})
     code="STO001",
     title="Indexes that nothing needs",
     severity=Severity.WARN,
-    guidelines=("E8",),
+    guidelines=("A9", "E8"),
     requires={"indexes"},
+    uses={"tag_values", "null_counts"},
     thresholds=(
         Threshold(
             "max_indexes",
@@ -31,9 +34,26 @@ _ON_DEMAND: Final = frozenset({"inverted", "skipping", "fulltext"})
             "house judgement: each row is written to all of them, and readings are looked up by source and time",
         ),
         Threshold("min_days", 30, "days", "house judgement: a monthly report has run by then"),
+        Threshold(
+            "min_values",
+            10,
+            "distinct values",
+            "house judgement: who has to read a tenth of the rows reads the table",
+            {
+                "duckdb": (
+                    1_000,
+                    "an index serves what selects less than 0.1 %: https://duckdb.org/docs/stable/sql/indexes",
+                )
+            },
+        ),
+        Threshold("min_rows", 100_000, "rows", "house judgement: in a small table values may still be to come"),
         Threshold("min_bytes", 1_000_000, "bytes", "house judgement: a smaller one costs next to nothing"),
     ),
     fixes={
+        "greptimedb": (
+            "Unset them one at a time, and watch the slow queries after each: what is set again covers only the files "
+            "that are written from then on.\n{statements}"
+        ),
         "postgresql": (
             "Drop them one at a time, and watch the slow queries after each: what was dropped is made again only by "
             "CREATE INDEX CONCURRENTLY, which reads the whole table. Standbys count their own scans: look there before "
@@ -51,9 +71,12 @@ def needless_index(case: Case) -> Iterator[Finding]:
     These are: one with the columns of another, or with those that another of an ordered kind (a B-tree) leads with;
     one that was not used once in `min_days`, where the engine counts; an index on the time where the engine keeps rows
     by time anyway (DuckDB, GreptimeDB); on DuckDB one on several columns, which no query uses; on GreptimeDB one on the
-    column that leads the key. What a primary key or a unique constraint needs is left alone. It is information where
-    the index is smaller than `min_bytes`, where it is not known since when its uses are counted, and where the audit
-    before did not see it. Tables with more than `max_indexes` are reported even if each index has its use.
+    column that leads the key. What a primary key or a unique constraint needs is left alone.
+
+    It is information where the index is smaller than `min_bytes`, where it is not known since when its uses are
+    counted, and where the audit before did not see it. So is an index on a tag with fewer than `min_values` values in a
+    table of `min_rows`, as it may be there for the rare ones. Tables with more than `max_indexes` are reported even if
+    each index has its use.
 
     ## Why it matters
 
@@ -99,6 +122,8 @@ def _judge(case: Case, measurement: Measurement, index: Index) -> _Needless | No
     small = index.size_bytes is not None and index.size_bytes < case.limit("min_bytes", measurement).value
     if why:
         return _Needless(index, why, Severity.INFO if small else Severity.WARN)
+    if few := _few_values(case, measurement, index):
+        return _Needless(index, few, Severity.INFO)
     if index.unique or index.scans != 0:
         return None
     if index.counted_since is None:
@@ -108,6 +133,17 @@ def _judge(case: Case, measurement: Measurement, index: Index) -> _Needless | No
     sure = not small and _seen_before(case, measurement, index)
     why = f"not used once since {index.counted_since.date()}, or since it was made"
     return _Needless(index, why, Severity.WARN if sure else Severity.INFO)
+
+
+def _few_values(case: Case, measurement: Measurement, index: Index) -> str:
+    """That a search by one value finds too many rows to go by the index; empty where it does not, or is not known."""
+    tag = measurement.tag(index.columns[0] or "") if len(index.columns) == 1 else None
+    rows, least = measurement.rows, case.limit("min_values", measurement).value
+    if tag is None or tag.values is None or index.unique or index.partial or index.kind not in _SEARCHED:
+        return ""
+    if tag.values.value >= least or rows is None or rows.value < case.limit("min_rows", measurement).value:
+        return ""
+    return f"{tag.key} has only {many(tag.values.value, 'value')}, so that a search for one reads much of the table"
 
 
 def _seen_before(case: Case, measurement: Measurement, index: Index) -> bool:
@@ -169,7 +205,7 @@ def _finding(case: Case, measurement: Measurement, indexes: Sequence[Index], nee
             Evidence("indexes", number(len(indexes))),
             *(Evidence(n.index.name, f"({_columns(n.index)}): {n.why}{_bytes(n.index)}") for n in needless),
         ),
-        facts=("indexes",),
+        facts=("indexes", "tag_values"),
     )
 
 

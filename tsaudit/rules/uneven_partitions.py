@@ -18,6 +18,7 @@ from tsaudit.rule import Case, Threshold, rule, subject_of
     severity=Severity.WARN,
     guidelines=("E12",),
     requires={"partitions"},
+    uses={"options"},
     thresholds=(
         Threshold("max_skew", 4, "times the median of the others", "house judgement: one part does most of the work"),
         Threshold("min_bytes", 100_000_000, "bytes", "house judgement: smaller partitions are even enough"),
@@ -48,7 +49,8 @@ def uneven_partitions(case: Case) -> Iterator[Finding]:
     not known, if it is not small. Partitions by time are left out, as the newest one is filling and seasons differ; so
     are lists of values, which are as uneven as the values. A default partition is reported when a table divided by time
     has any row in it, else when it holds more than `max_default_ratio` of the rows. Rows and bytes are those of the
-    engine's own statistics. On GreptimeDB, which divides storage by time itself, partitions by time are reported.
+    engine's own statistics. On GreptimeDB, which divides storage by time itself, partitions by time are reported, and
+    partitions by a column outside the primary key of a table that deduplicates.
 
     ## Why it matters
 
@@ -93,6 +95,8 @@ def _troubles(case: Case, measurement: Measurement, cut: Partitioning) -> Iterat
         step = "Divide by a column that queries filter by, or not at all: storage is divided by time already."
         yield _Trouble(f"partitions are by time ({listed(cut.key)})", step, cut.count, "partitions")
     yield from _default(case, measurement, cut, by_time)
+    if case.profile.engine == "greptimedb" and not by_time:
+        yield from _undivided_key(measurement, cut)
     if not by_time:
         yield from _skew(case, measurement, cut)
     empty, limit = _empty(cut), case.limit("max_empty", measurement)
@@ -104,6 +108,18 @@ def _troubles(case: Case, measurement: Measurement, cut: Partitioning) -> Iterat
         step = "Let each partition span more: a longer period, or fewer remainders of the hash."
         words = f"{many(cut.count, 'partition')}, where {number(most.value)} should do"
         yield _Trouble(words, step, cut.count, "partitions")
+
+
+def _undivided_key(measurement: Measurement, cut: Partitioning) -> Iterator[_Trouble]:
+    """Rows are deduplicated within their partition only, which the server does not tell."""
+    options, outside = measurement.options, [key for key in cut.key if measurement.tag(key) is None]
+    if options is None or options.get("append_mode") == "true" or not outside:
+        return
+    step = "Divide by columns of the primary key, or make the table append-only if no row is ever written again."
+    words = (
+        f"partitions are by {listed(outside)}, outside the primary key: two rows with one key and time may both stay"
+    )
+    yield _Trouble(words, step, cut.count, "partitions")
 
 
 def _by_time(measurement: Measurement, cut: Partitioning) -> bool:
@@ -182,7 +198,7 @@ def _finding(case: Case, measurement: Measurement, cut: Partitioning, troubles: 
             Evidence("partitions", f"{number(cut.count)}, by {listed(cut.key)}"),
             *([Evidence("largest", _described(largest))] if largest else []),
         ),
-        facts=("partitions",),
+        facts=("partitions", "options"),
     )
 
 
