@@ -82,6 +82,16 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
+class File:
+    """Rows of one span of time, as written; times in nanoseconds since 1970."""
+
+    rows: int
+    first_ns: int | None
+    last_ns: int | None
+    """None for a time beyond what 64 bits of nanoseconds hold."""
+
+
+@dataclass(frozen=True, slots=True)
 class Region:
     """Where the rows of one partition are kept."""
 
@@ -91,7 +101,7 @@ class Region:
     """As written: versions of a row that a later one replaced are counted too."""
     data_bytes: int
     index_bytes: int
-    files: int
+    files: Sequence[File]
     series_estimate: int
     """Times that the time does not increase from row to row, in the order of the key: what the product guesses by."""
 
@@ -432,7 +442,8 @@ def _region_statistics(version: Version, tables: Sequence[Stored]) -> Iterator[V
     written = (0,) * (1 if version.number >= (1, 0) else 0) + (0, 0) * (version.number >= (1, 2))
     for t in tables:
         for number, region in enumerate(t.regions):
-            sizes = (region.data_bytes + region.index_bytes, 0, 0, region.data_bytes, region.files, region.index_bytes)
+            data, index = region.data_bytes, region.index_bytes
+            sizes = (data + index, 0, 0, data, len(region.files), index)
             role = "Leader(Downgrading)" if number else "Leader"
             yield region.id, t.id, number, region.rows, *written, *sizes, t.engine, role
             # A read replica tells of the same rows once more.
@@ -485,9 +496,9 @@ def _ssts_manifest(version: Version, tables: Sequence[Stored]) -> Iterator[Value
     keys = (None, None) if version.number >= (1, 1) else ()
     for t in tables:
         for number, region in enumerate(t.regions):
-            for file in range(region.files):
+            for file, within in enumerate(region.files):
                 folder = f"data/{CATALOG}/{t.database}/{t.id}/"
-                size, rows = region.data_bytes // region.files, region.rows // region.files
+                size = region.data_bytes // len(region.files)
                 estimate = region.series_estimate
                 yield (
                     *(folder, region.id, t.id, number, 0, number, f"{t.id:08x}-{file:04x}", 0, 1),
@@ -496,11 +507,11 @@ def _ssts_manifest(version: Version, tables: Sequence[Stored]) -> Iterator[Value
                         size,
                         None,
                         None,
-                        rows,
+                        within.rows,
                         1,
                         estimate,
-                        None,
-                        None,
+                        within.first_ns,
+                        within.last_ns,
                         file,
                         region.id,
                         0,

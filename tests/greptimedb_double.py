@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tests.databases import Dataset, Table
-from tests.greptimedb_catalogue import CATALOG, INTERNAL, Column, Region, Stored, Version, definition, views
+from tests.greptimedb_catalogue import CATALOG, INTERNAL, Column, File, Region, Stored, Version, definition, views
 from tests.greptimedb_tables import PER_SECOND, declared
 from tests.mysql_server import Answer, MysqlError, MysqlServer, ResultColumn, Session
 from tests.mysql_server import Row as Cells
@@ -257,11 +257,22 @@ class GreptimeDB:
                 context = datafusion.SessionContext(_configuration())
                 context.register_record_batches("written", [written.to_batches()])
                 part = context.sql(f"SELECT * FROM written WHERE {bound}").to_arrow_table()
-            files = len(self._spans(part, table.time))
+            files = self._files(part, table.time)
             index = part.nbytes // 10 if table.indexes else 0
             id_ = table.id << 32 | number
             found.append(Region(id_, bound, len(part), part.nbytes, index, files, _series_estimate(table, part)))
         return found
+
+    def _files(self, rows: pa.Table, time_column: str) -> list[File]:
+        column = rows.column(time_column)
+        factor = 10**9 // PER_SECOND[column.type.unit]
+        found: dict[int, list[int]] = {}
+        for value in column.cast(pa.int64()).to_pylist():
+            nanoseconds = value * factor
+            found.setdefault(nanoseconds // (round(self.file_span.total_seconds()) * 10**9), []).append(nanoseconds)
+        return [
+            File(len(times), _in_64_bits(min(times)), _in_64_bits(max(times))) for _, times in sorted(found.items())
+        ]
 
     def _spans(self, rows: pa.Table, time_column: str) -> frozenset[int]:
         column = rows.column(time_column)
@@ -304,6 +315,10 @@ def _table(rows: pa.Table, name: str) -> datafusion.Table:
 
 
 # --- Rows as they are kept ---------------------------------------------------------------------------------------
+
+
+def _in_64_bits(number: int) -> int | None:
+    return number if -(1 << 63) <= number < 1 << 63 else None
 
 
 def _tuples(columns: Sequence[pa.ChunkedArray], count: int) -> list[tuple[Any, ...]]:

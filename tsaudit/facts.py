@@ -222,6 +222,14 @@ _ALL: Final = (
         "index hands the newest over first",
     ),
     Fact(
+        "stored_rows",
+        Scope.DATABASE,
+        Step.METADATA,
+        ("measurement", "rows", "first_time"),
+        "rows in the files that lie within the window as a whole, each version of a row counted, and their first time; "
+        "a measurement without such a file has no row",
+    ),
+    Fact(
         "series_listing",
         Scope.MEASUREMENT,
         Step.LISTING,
@@ -321,6 +329,22 @@ _ALL: Final = (
         Step.SCAN,
         (),
         "how the value of each tag changes over time, for sources named by the other tags",
+        derived_from=("row_sample",),
+    ),
+    Fact(
+        "repeats",
+        Scope.MEASUREMENT,
+        Step.SCAN,
+        (),
+        "how many of the rows read have the tags and the time of another, or are the same in all columns",
+        derived_from=("row_sample",),
+    ),
+    Fact(
+        "time_lags",
+        Scope.MEASUREMENT,
+        Step.SCAN,
+        (),
+        "how far fields that hold times lie before the time of their rows",
         derived_from=("row_sample",),
     ),
     Fact(

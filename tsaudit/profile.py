@@ -201,6 +201,19 @@ class Items:
 
 
 @dataclass(frozen=True, slots=True)
+class TimeLag:
+    """How far a field that holds times lies before the time of its row, in the rows read that have both."""
+
+    rows: int
+    before_ratio: float
+    """Share of these rows in which the field is earlier."""
+    median_s: float
+    """Of all these rows; negative where the field is mostly later."""
+    spread_s: float
+    """Between the 10 % with the least lag and the 10 % with the most."""
+
+
+@dataclass(frozen=True, slots=True)
 class Field:
     """A column that holds what was measured."""
 
@@ -221,6 +234,8 @@ class Field:
     """Mean bytes of a value where there is one; None where the engine does not tell."""
     items: Items | None = None
     """None for fields that never hold an array."""
+    lag: TimeLag | None = None
+    """None where it holds no times, or no rows with times were read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -522,6 +537,19 @@ class Documents:
 
 
 @dataclass(frozen=True, slots=True)
+class Repeats:
+    """Rows read that repeat another of them. Of a table that keeps one row per source and time there are none."""
+
+    rows: int
+    """All rows read that have a time."""
+    repeated: int
+    """Rows with the tags and the time of one before them."""
+    identical: int
+    """Of these, the rows that are the same in all other columns, too."""
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
 class Buckets:
     """The buckets of a time-series collection, each of which holds rows of one source."""
 
@@ -544,6 +572,15 @@ class Retention:
     partition_s: int | None
     """Length of a shard group, chunk or partition."""
     default: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRows:
+    """Rows in the files that lie within the window as a whole; of a row that was written again, each version."""
+
+    rows: int
+    first_time: datetime
+    """Of the oldest of these rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -583,6 +620,12 @@ class Measurement:
     documents: Documents | None = None
     """None for tables with columns, and where none was read."""
     buckets: Buckets | None = None
+    repeats: Repeats | None = None
+    """None where no rows with times were read."""
+    stored: StoredRows | None = None
+    """None: the engine does not tell, or no file lies within the window."""
+    time_type: str | None = None
+    """The engine's own name; None where the catalogue does not tell, as in InfluxDB, where it is always the same."""
     first_time: datetime | None = None
     last_time: datetime | None = None
     """Oldest and newest row among those read; None where there were none or nothing was read."""

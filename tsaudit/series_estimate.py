@@ -7,6 +7,7 @@ from typing import Final
 
 from tsaudit.analysis.contributions import share_of
 from tsaudit.finding import Evidence, Limit
+from tsaudit.greptime_tables import DESIGN_0_17, ENGINE, has_former_format, is_metric
 from tsaudit.phrases import number, percent
 from tsaudit.profile import Contribution, Measurement, TagSets
 from tsaudit.rule import Case, Threshold, resolve_limit
@@ -27,9 +28,20 @@ MAX_SERIES: Final = Threshold(
             10_000_000,
             "https://docs.aws.amazon.com/timestream/latest/developerguide/AmazonTimestreamForLiveAnalytics-availability-change.html",
         ),
+        "greptimedb primary_key": (100_000, DESIGN_0_17),
+        "greptimedb flat": (
+            100_000,
+            (
+                "house judgement: what the vendor named for files in the former format; for this one it names no "
+                "number, and says that many values of the key cost memory and time to insert"
+            ),
+        ),
     },
 )
-"""Of high-series-cardinality. Other rules forecast the day on which that rule's limit is reached."""
+"""Of high-series-cardinality. Other rules forecast the day on which that rule's limit is reached.
+
+GreptimeDB's are those of a table, by the format of its files; databases and targets have the default.
+"""
 
 
 COUNT_FIELDS: Final = Threshold(
@@ -66,7 +78,15 @@ def counts_fields(case: Case) -> bool:
 def series_limit(case: Case, measurement: Measurement | None = None) -> Limit:
     """The limit of high-series-cardinality on the measurement, or on databases and targets."""
     name = measurement.name if measurement else None
-    return resolve_limit("high-series-cardinality", MAX_SERIES, case.profile.engine, case.policy, name)
+    edition = _format(case, measurement) if measurement else case.profile.edition
+    return resolve_limit("high-series-cardinality", MAX_SERIES, case.profile.engine, case.policy, name, edition)
+
+
+def _format(case: Case, measurement: Measurement) -> str:
+    """The format of a GreptimeDB table's files; empty where its number of series is bounded by nothing in it."""
+    if case.profile.engine != ENGINE or is_metric(measurement):
+        return case.profile.edition
+    return "primary_key" if has_former_format(case.profile, measurement) else "flat"
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from tsaudit.dialect import DOCUMENT_ENGINES, INFLUXQL_ENGINES, ONLY_QUERIES, quote_flux
+from tsaudit.greptime_tables import rebuilt, without_key_columns
 from tsaudit.profile import Measurement
 from tsaudit.rule import Case
 
 
 def copy_without_tags(case: Case, measurement: Measurement, dropped: Collection[str]) -> str:
-    """Copies a day of the measurement, the dropped tags as fields: what is not grouped by becomes one."""
+    """Copies a day of the measurement, the dropped tags as fields: what is not grouped by becomes one.
+
+    On GreptimeDB a new table with a shorter key, and the copy of all rows into it.
+    """
+    if case.profile.engine == "greptimedb":
+        return without_key_columns(case, measurement, dropped)
     if case.profile.engine == "influxdb2":
         return _wide_copy(measurement, [t.key for t in measurement.tags if t.key not in dropped])
     keep = case.quoted(t.key for t in measurement.tags if t.key not in dropped)
@@ -27,6 +33,9 @@ def rename(case: Case, measurement: Measurement, name: str, new: str) -> str:
         if not is_column:
             return f"db.getCollection({table}).renameCollection({target})"
         return f"db.getCollection({table}).updateMany({{}}, {{ $rename: {{ {case.quoted([name])}: {target} }} }})"
+    if case.profile.engine == "greptimedb":
+        # No statement renames a column there.
+        return rebuilt(case, measurement, names={name: new}) if is_column else f"ALTER TABLE {table} RENAME {target};"
     if case.profile.engine == "influxdb2":
         return _renamed(measurement, name if is_column else "", new)
     if case.profile.engine in ONLY_QUERIES:

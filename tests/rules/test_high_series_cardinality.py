@@ -8,6 +8,7 @@ import pytest
 
 from tests.builders import a_count, a_field, a_measurement, a_profile, a_source, a_tag
 from tests.rules.cases import Case, dataset, hosts, judge, table
+from tests.rules.greptime import a_table, findings
 from tsaudit.audit import audit
 from tsaudit.finding import Outcome, Severity, Subject
 from tsaudit.profile import Contribution, Database, Gap, How, MeasureNames, Reason, TagSets
@@ -157,3 +158,29 @@ def test_estimate_when_its_error_reaches_the_limit_is_no_pass(
     findings = judge(rule, profile, LIMIT).findings
     assert [f.severity for f in findings] == ([severity] if severity else [])
     assert all(said in f.message for f in findings)
+
+
+@pytest.mark.parametrize(
+    ("options", "version", "severity"),
+    [
+        ({"sst_format": "primary_key"}, "1.1.4", Severity.CRITICAL),
+        ({}, "0.17.2", Severity.CRITICAL),
+        ({"sst_format": "flat"}, "1.1.4", Severity.WARN),
+        ({}, "1.0.2", Severity.WARN),
+    ],
+)
+def test_limit_of_a_table_by_the_format_of_its_files(options: dict[str, str], version: str, severity: Severity) -> None:
+    (finding,) = findings(rule, a_table(options=options, series=100_001), version)
+    assert finding.severity is severity
+    assert finding.limit is not None
+    assert finding.limit.value == 100_000
+    assert not findings(rule, a_table(options=options, series=79_999), version)
+    (finding,) = findings(rule, a_table(options=options, series=60_000), version, max_series=50_000)
+    assert finding.severity is Severity.CRITICAL
+
+
+def test_no_limit_of_a_table_when_it_is_of_the_metric_engine() -> None:
+    metric = a_table(options={"engine": "metric", "sst_format": "primary_key"}, series=500_000)
+    assert not findings(rule, metric)
+    (finding,) = findings(rule, dataclasses.replace(metric, series=a_count(1_000_001)))
+    assert finding.severity is Severity.WARN

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from tests.builders import a_count, a_measurement, a_profile, a_tag
 from tests.rules.cases import Case, dataset, judge, table
+from tests.rules.greptime import a_table, findings
 from tsaudit.finding import Outcome, Subject
 from tsaudit.profile import Measurement, ValuesKind, ValuesOverTime
 from tsaudit.rules.identifier_tag import identifier_tag as rule
@@ -110,3 +111,10 @@ def test_ids_by_their_look_are_a_guess_until_the_listings_tell() -> None:
         (finding,) = judge(rule, a_profile(_watched(UUIDS[:64], known))).findings
         assert finding.message == f"Tag order_id has 1,001 values shaped like ids (uuid){says}"
     assert judge(rule, a_profile(_watched(UUIDS[:64], _over_time("bounded")))).outcome is Outcome.PASS
+
+
+def test_skipping_index_when_it_is_greptimedb() -> None:
+    tags = (a_tag("app", 3), a_tag("trace_id", 2000, UUIDS[:64]))
+    (finding,) = findings(rule, a_table(tags=tags, key=("app", "trace_id")))
+    assert 'PRIMARY KEY ("app")' in finding.fix
+    assert finding.fix.endswith('ALTER TABLE "logs" MODIFY COLUMN "trace_id" SET SKIPPING INDEX;')

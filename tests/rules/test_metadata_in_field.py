@@ -6,6 +6,7 @@ from typing import Any
 
 from tests.builders import a_count, a_field, a_measurement, a_profile, a_ratio
 from tests.rules.cases import Case, dataset, judge, table
+from tests.rules.greptime import a_table, a_text, findings
 from tsaudit.finding import Finding, Outcome, Severity, Subject
 from tsaudit.profile import Field, Profile
 from tsaudit.rules.metadata_in_field import metadata_in_field as rule
@@ -124,3 +125,11 @@ def test_silence_when_rows_are_few() -> None:
 
 def test_silence_when_text_holds_numbers() -> None:
     assert judge(rule, _profile(_text("reading", 2, sample=("1.5", "2.5")))).outcome is Outcome.PASS
+
+
+def test_information_when_a_table_keeps_all_rows_anyway() -> None:
+    fields = (a_text("hostname", ("web-1", "web-2", "web-3")),)
+    for options, severity in (({"append_mode": "true"}, Severity.INFO), ({}, Severity.WARN)):
+        (finding,) = findings(rule, a_table(fields=fields, options=options))
+        assert finding.severity is severity
+        assert 'MODIFY COLUMN "hostname" SET INVERTED INDEX;' in finding.fix

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.builders import a_measurement, a_profile, a_source, a_tag
 from tests.rules.cases import Case, dataset, judge, table
+from tests.rules.greptime import a_table, findings
 from tsaudit.finding import Outcome, Subject
 from tsaudit.profile import Profile, TagSets
 from tsaudit.rules.too_many_tags import too_many_tags as rule
@@ -18,6 +19,13 @@ CASES = (
         breaks=dataset(table("pods", _tag_sets(16))),
         keeps=dataset(table("pods", _tag_sets(15))),
         subject=Subject("", "pods"),
+        engines=rule.engines - {"greptimedb"},
+    ),
+    Case(
+        breaks=dataset(table("pods", _tag_sets(6))),
+        keeps=dataset(table("pods", _tag_sets(5))),
+        subject=Subject("", "pods"),
+        engines=frozenset({"greptimedb"}),
     ),
 )
 
@@ -38,3 +46,19 @@ def test_all_tags_when_the_tag_sets_are_not_known() -> None:
     profile = a_profile(a_measurement(tags=tuple(a_tag(f"t{i}") for i in range(16))))
     (finding,) = judge(rule, profile).findings
     assert finding.message == "16 tags, more than 15."
+
+
+def test_five_columns_of_the_key_when_it_is_greptimedb() -> None:
+    tags = tuple(a_tag(f"t{i}") for i in range(6))
+    assert not findings(rule, a_table(tags=tags[:5]))
+    (finding,) = findings(rule, a_table(tags=tags))
+    assert finding.message == "6 tags, more than 5."
+    assert not findings(rule, a_table(tags=tags, options={"engine": "metric"}))
+
+
+def test_copy_has_the_shorter_key_when_it_is_greptimedb() -> None:
+    tags = tuple(a_tag(f"t{i}") for i in range(6))
+    sets = TagSets(10, 10, 10, (), ("t0", "t1"), (), (), a_source())
+    (finding,) = findings(rule, a_table(tags=tags, key=tuple(f"t{i}" for i in range(6)), tag_sets=sets))
+    assert finding.fix.startswith("Keep in the key what queries filter by first and most, in that order")
+    assert 'PRIMARY KEY ("t0", "t1")' in finding.fix

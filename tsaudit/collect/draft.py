@@ -21,11 +21,13 @@ from tsaudit.profile import (
     MeasureNames,
     Partitioning,
     PointSample,
+    Repeats,
     Retention,
     Rhythms,
     Role,
     RowPatterns,
     Storage,
+    StoredRows,
     Tag,
     TagSets,
     Window,
@@ -68,6 +70,8 @@ class Draft:
     indexes: tuple[Index, ...] | None = None
     partitioning: Partitioning | None = None
     retention: Retention | None = None
+    repeats: Repeats | None = None
+    stored: StoredRows | None = None
     rhythms: Rhythms | None = None
     point_sample: PointSample | None = None
     activity: Activity | None = None
@@ -145,6 +149,9 @@ class Draft:
             indexes=self.indexes,
             partitioning=self.partitioning,
             retention=self.retention,
+            repeats=self.repeats,
+            stored=self.stored,
+            time_type=next((c.data_type for c in self.columns if self.time and c.name == self.time.name), None),
             rhythms=self.rhythms,
             point_sample=self.point_sample,
             activity=self.activity,

@@ -32,6 +32,7 @@ def take_over(draft: Draft, now: datetime, max_age: timedelta) -> None:
     draft.arrivals, draft.row_patterns = before.arrivals, before.row_patterns
     draft.measure_names = before.measure_names
     draft.rhythms, draft.point_sample = before.rhythms, before.point_sample
+    draft.repeats = before.repeats
     draft.first_time, draft.last_time = before.first_time, before.last_time
     draft.statements = dict(before.statements)
     # Only its name goes into the profile, and nothing is asked of the table any more.

@@ -79,6 +79,7 @@ def describe_fields(asker: Asker, draft: Draft) -> None:
     if draft.sample is None or not draft.sample.num_rows:
         return
     from tsaudit.collect import figures, points
+    from tsaudit.collect.row_times import repeats, time_lag
     from tsaudit.collect.tag_changes import tag_changes
 
     source = sample_source(asker, draft)
@@ -100,6 +101,9 @@ def describe_fields(asker: Asker, draft: Draft) -> None:
         )
         changes = tag_changes(tags, times, source)
         draft.tags = tuple(dataclasses.replace(tag, changes=changes[tag.key]) for tag in draft.tags)
+        fields = {field.key: draft.read(Role.FIELD, field.key) for field in draft.fields}
+        draft.repeats = repeats(tags, fields, times, source)
+        draft.fields = tuple(dataclasses.replace(f, lag=time_lag(fields[f.key], times)) for f in draft.fields)
 
 
 def row_figures(

@@ -1,4 +1,4 @@
-"""How the engine keeps each measurement: bytes, options, indexes, partitions, all from its catalogue."""
+"""How the engine keeps each measurement: bytes, options, indexes, partitions, files, all from its catalogue."""
 
 from __future__ import annotations
 
@@ -9,7 +9,17 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from tsaudit.collect.draft import Draft
-from tsaudit.profile import FOREVER, MAX_PARTITIONS, Activity, Index, Partition, Partitioning, Retention, Storage
+from tsaudit.profile import (
+    FOREVER,
+    MAX_PARTITIONS,
+    Activity,
+    Index,
+    Partition,
+    Partitioning,
+    Retention,
+    Storage,
+    StoredRows,
+)
 
 Row = Mapping[str, Any]
 
@@ -21,6 +31,7 @@ STORAGE_FACTS: Final[tuple[str, ...]] = (
     "partitions",
     "activity",
     "table_retention",
+    "stored_rows",
 )
 """In the order in which they are asked for: some need what another one told."""
 
@@ -102,6 +113,13 @@ def _retention(draft: Draft, rows: list[Row]) -> None:
             draft.retention = Retention(row["policy"], seconds or FOREVER, row["partition_s"], default=True)
 
 
+def _stored(draft: Draft, rows: list[Row]) -> None:
+    for row in rows:
+        first = _aware(row["first_time"])
+        assert first is not None
+        draft.stored = StoredRows(row["rows"], first)
+
+
 _FILL_IN: Final[Mapping[str, Callable[[Draft, list[Row]], None]]] = {
     "storage": _storage,
     "options": _options,
@@ -110,4 +128,5 @@ _FILL_IN: Final[Mapping[str, Callable[[Draft, list[Row]], None]]] = {
     "activity": _activity,
     "partitions": _partitions,
     "table_retention": _retention,
+    "stored_rows": _stored,
 }

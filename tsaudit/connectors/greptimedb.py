@@ -17,6 +17,7 @@ from tsaudit.greptime import catalogue, create_table, typed, wire
 from tsaudit.greptime.asked import Asked, Known
 from tsaudit.greptime.catalogue import METRIC_OF_ROW, Row, Table
 from tsaudit.greptime.create_table import CreateTable
+from tsaudit.profile import Reason
 
 _ENGINE: Final = "greptimedb"
 _NUMBERS: Final = frozenset(
@@ -66,6 +67,8 @@ class GreptimeConnection:
             return rows.reading(asked.stream(queries.render(_ENGINE, fact), FACTS[fact].columns, [pa.string()]))
         if parameters.get("measurement") is None:
             rows.statements = 0  # each is counted when it is sent: most answers are known from another fact
+            if fact == "stored_rows":
+                return rows.reading(_stored_rows(asked, parameters))
             return rows.reading(_whole(fact, asked, parameters["database"]))
 
         def send(within: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
@@ -151,6 +154,23 @@ def _partitions(asked: Asked, database: str) -> Iterator[Row]:
     for name, table in _tables(asked)(database).items():
         if name in found and (defined := _defined(asked, database, name)) is not None:
             yield from catalogue.partition_rows(table, defined, found[name], regions)
+
+
+def _stored_rows(asked: Asked, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
+    """Of the window, which is the same for all databases."""
+    if "ssts_manifest" not in _views(asked):
+        raise FactError(Reason.UNSUPPORTED, "the server does not tell of its files; GreptimeDB 1.0 and later do")
+    window = {"start": parameters["start"], "end": parameters["end"]}
+    in_files = {row["table_id"]: row for row in asked.once(_statement("stored_rows", **window))}
+    tables = [t for t in _tables(asked)(parameters["database"]).values() if t.id in in_files]
+    yield pa.RecordBatch.from_arrays(
+        [
+            pa.array([t.name for t in tables], pa.string()),
+            pa.array([int(in_files[t.id]["row_count"]) for t in tables], pa.int64()),
+            pa.array([in_files[t.id]["first_ns"] // 1000 for t in tables], pa.timestamp("us", "UTC")),
+        ],
+        names=list(FACTS["stored_rows"].columns),
+    )
 
 
 _OF_DATABASE: Final[Mapping[str, Callable[[Asked, str], Iterable[Row]]]] = {

@@ -56,6 +56,7 @@ from tsaudit.statements import copy_without_tags
             "Write {tag} as a field of {measurement}: its value is then stored with each point, and {sources} stay one "
             "series each. Convert what is stored day by day: {copy}"
         ),
+        "greptimedb": "Store {tag} as a field; then {sources} keep their series.\n{copy}",
         "timestream": (
             "Write {tag} as a measure, in one multi-measure record with the others, not as a dimension; then "
             "{sources} keep their series whatever it changes to."

@@ -32,6 +32,10 @@ _VAGUE = frozenset({"id", "model", "name", "type", "kind", "version", "serial", 
             "Write one {role} per attribute: {example} instead of {key}={value}. "
             "Telegraf splits it on the way in with processors.regex or processors.strings."
         ),
+        "greptimedb": (
+            "Write each attribute into a column of its own: {statements} Rows are not changed in place: what is stored "
+            "keeps {key}, and a copy with INSERT INTO ... SELECT split_part(...) takes it apart."
+        ),
         "influxdb3": (
             "Write one {role} per attribute: {example} instead of {key}={value}. "
             "Telegraf splits it on the way in with processors.regex or processors.strings."
@@ -134,8 +138,8 @@ def _proposed(key: str, part: Part) -> str:
 def _statements(case: Case, measurement: Measurement, key: str, composite: Composite, names: list[str]) -> str:
     table, column = case.quoted([measurement.name]), case.quoted([key])
     adding = [f"ALTER TABLE {table} ADD COLUMN {case.quoted([name])} VARCHAR;" for name in names]
-    if case.profile.engine == "sqlite":
-        return " ".join(adding)  # it has no function that splits a text
+    if case.profile.engine in ("sqlite", "greptimedb"):
+        return " ".join(adding)  # the one has no function that splits a text, the other no UPDATE
     separator = quote_text(case.profile.engine, composite.separator)
     values = []
     for position, (name, part) in enumerate(zip(names, composite.parts, strict=True), 1):

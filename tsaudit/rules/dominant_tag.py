@@ -41,6 +41,10 @@ from tsaudit.statements import copy_without_tags
             "with "
             "the others. If they do, bound its values: see what buckets leave."
         ),
+        "greptimedb": (
+            "If queries do not filter by {tag}, make it a field:\n{copy}\nIf they do, bound its values: see what "
+            "buckets leave."
+        ),
         "sql": (
             "If queries do not filter by {tag}, take it out of the key and the indexes of {measurement}, and tell "
             "tsaudit that it is a field: columns: {{{measurement}: {{fields: [{tag}]}}}}. If they do, bound its "

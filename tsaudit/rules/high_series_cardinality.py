@@ -16,6 +16,7 @@ from tsaudit.series_estimate import (
     MAX_SERIES,
     counts_fields,
     series_error,
+    series_limit,
     series_of,
 )
 from tsaudit.statements import copy_without_tags
@@ -28,15 +29,19 @@ _ELSEWHERE = "engine timestream"
     code="CAR001",
     title="Too many series for the limit",
     severity=Severity.CRITICAL,
-    guidelines=("A1",),
+    guidelines=("A1", "E1"),
     requires={"series_listing"},
-    uses={"database_series"},
+    uses={"database_series", "options"},
     thresholds=(
         MAX_SERIES,
         COUNT_FIELDS,
         Threshold("warn_ratio", 0.8, "share of the limit", "house judgement: leaves time to act before writes fail"),
     ),
     fixes={
+        "greptimedb": (
+            "Take {tag} out of the key of {measurement}: as a field it can have a skipping index, which finds single "
+            "values as well. Rows of a table that is not append-only are then merged by the shorter key.\n{copy}"
+        ),
         "influxql": (
             "Take tag {tag} out of {measurement}: write it as a field. What is stored can be converted day by day "
             "(points that then share tags and time overwrite each other): {copy}. When all is copied and checked: "
@@ -65,7 +70,9 @@ def high_series_cardinality(case: Case) -> Iterator[Finding]:
     A time-series engine keeps an index entry for every series, whether it is written to or not. Beyond the limit new
     series are refused (InfluxDB 1.x answers writes with an error, accounts of InfluxDB Cloud are throttled); well
     before it memory grows, start-up slows down and queries that touch all series time out. Over a limit that the
-    engine, a plan or the configuration sets the finding is critical; over our own default it is a warning.
+    engine, a plan or the configuration sets the finding is critical; over our own default it is a warning. GreptimeDB's
+    vendor names 100 thousand values of the key as the most for files in the format of the versions before 1.0, which is
+    such a limit for each table; for the present format it names none, and the same number is a warning.
 
     ## Example
 
@@ -138,7 +145,7 @@ def _already_said(wider: Finding, found: Sequence[Finding]) -> bool:
 
 
 def _judge(case: Case, scope: _Scope) -> Finding | None:
-    limit = case.limit("max_series", scope.inside[0] if scope.subject.measurement else None)
+    limit = series_limit(case, scope.inside[0] if scope.subject.measurement else None)
     series = scope.series
     # An estimate is as good as over a limit that the true number may well exceed: it was not seen to be under it.
     if not series or series + scope.margin < limit.value * case.limit("warn_ratio").value:
@@ -174,7 +181,9 @@ def _judge(case: Case, scope: _Scope) -> Finding | None:
 def _severity(limit: Limit, exceeded: bool) -> Severity:
     if limit.origin == _ELSEWHERE:
         return Severity.INFO
-    return Severity.CRITICAL if exceeded and limit.origin != "default" else Severity.WARN
+    # Set by the engine, a plan or the configuration, and not by us.
+    is_set = not limit.source.startswith("house judgement")
+    return Severity.CRITICAL if exceeded and is_set else Severity.WARN
 
 
 def _measure_names(measurement: Measurement | None) -> Iterator[Evidence]:

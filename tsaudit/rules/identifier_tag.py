@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tsaudit.analysis.contributions import share_of_tag
 from tsaudit.finding import Evidence, Finding, Limit, Severity
+from tsaudit.greptime_tables import set_index
 from tsaudit.phrases import count, many, number, percent
 from tsaudit.profile import Measurement, Tag
 from tsaudit.rule import Case, Threshold, rule, subject_of
@@ -16,7 +17,7 @@ from tsaudit.statements import copy_without_tags
     code="TAG002",
     title="A tag holds ids without bound",
     severity=Severity.WARN,
-    guidelines=("A6", "G5"),
+    guidelines=("A6", "E4", "G5"),
     requires={"tag_values"},
     uses={"row_count", "null_counts"},
     thresholds=(
@@ -44,6 +45,10 @@ from tsaudit.statements import copy_without_tags
         ),
     ),
     fixes={
+        "greptimedb": (
+            "Make {tag} a field; single ids are then found by a skipping index. Only where rows have to be "
+            "deduplicated or sorted by it does it belong in the key.\n{copy}\nThen: {skipping}"
+        ),
         "influxql": (
             "Write {tag} as a field; keep as tags what has few values. Convert what is stored day by day (points that "
             "then share tags and time overwrite each other): {copy}"
@@ -145,6 +150,7 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, reason: str, observ
             measurement=measurement.name,
             copy=copy_without_tags(case, measurement, {tag.key}),
             index=f"{measurement.name}_{tag.key}",
+            skipping=set_index(case, measurement, tag.key, "skipping"),
         ),
         observed=observed,
         limit=limit,

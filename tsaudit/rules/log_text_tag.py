@@ -37,6 +37,10 @@ _MIXED = "texts with times or UUIDs in them"
         Threshold("min_embedded_ratio", 0.5, "share of the values read", "house judgement: more than an exception"),
     ),
     fixes={
+        "greptimedb": (
+            "Keep {tag} as a field, with a full-text index where words are searched in it, and in the key what can be "
+            "counted (level, component). ALTER TABLE {measurement:q} ADD COLUMN level STRING;\n{copy}"
+        ),
         "influxql": (
             "Write {tag} as a string field and keep what can be counted (level, code, component) as tags: "
             '{measurement},level=error {tag}="...". Convert what is stored day by day: {copy}'

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from tsaudit.analysis.contributions import share_of_tag
 from tsaudit.finding import Evidence, Finding, Severity
+from tsaudit.greptime_tables import primary_key, rebuilt
 from tsaudit.phrases import count, many, number, percent
 from tsaudit.profile import Measurement, Tag, TagChanges
 from tsaudit.rule import Case, Threshold, rule, subject_of
@@ -55,6 +56,7 @@ _NAMES_A_THING = re.compile(
             "Write {tag} as a field: {measurement} {tag}=... Convert what is stored day by day (points that then share "
             "tags and time overwrite each other): {copy}. What is copied is text: write numbers under a new name."
         ),
+        "greptimedb": "Keep {tag} as a field of type {type}, outside the key:\n{rebuilt}",
         "timestream": (
             "Write {tag} as a measure of type {type}, in one multi-measure record with the others, not as a dimension."
         ),
@@ -165,6 +167,12 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, reading: _Reading) 
             copy=copy_without_tags(case, measurement, {tag.key}),
             new=f"{measurement.name}_new",
             keep_columns=case.quoted(c for c in measurement.columns if c != tag.key),
+            rebuilt=rebuilt(
+                case,
+                measurement,
+                key=[c for c in primary_key(measurement) if c != tag.key],
+                types={tag.key: "BIGINT" if reading.kind == "integer" else "DOUBLE"},
+            ),
             type="BIGINT" if reading.kind == "integer" else "DOUBLE",
         ),
         observed=tag.values.value,

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from tsaudit.column_types import is_integer, is_text
 from tsaudit.finding import Evidence, Finding, Severity
+from tsaudit.greptime_tables import is_append_only, set_index
 from tsaudit.phrases import count, many, number, percent
 from tsaudit.profile import Field, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
@@ -28,7 +29,7 @@ _SOURCE_KINDS = frozenset({"uuid", "ulid", "id", "mac", "ip", "hostname", "conta
     severity=Severity.WARN,
     guidelines=("C1",),
     requires={"field_types", "field_values"},
-    uses={"row_count", "null_counts"},
+    uses={"row_count", "null_counts", "options"},
     thresholds=(
         Threshold(
             "max_values", 100, "distinct values", "house judgement: beyond it a tag would cost more than it gives"
@@ -45,6 +46,10 @@ _SOURCE_KINDS = frozenset({"uuid", "ulid", "id", "mac", "ip", "hostname", "conta
         "timestream": (
             "Write {field} as a dimension of {measurement}. Stored records can only be written anew: query "
             "SELECT * FROM {measurement:q} and write them back with the dimension. {effect}"
+        ),
+        "greptimedb": (
+            "Where queries filter by {field}, an inverted index does: {inverted} Where they all do, and rows are to be "
+            "sorted or deduplicated by it, make it part of the key by copying the table. {effect}"
         ),
         "sql": (
             "Make {field} part of what identifies a row: CREATE INDEX {index:q} ON {measurement:q} ({field:q}, "
@@ -133,7 +138,8 @@ def _finding(case: Case, measurement: Measurement, field: Field) -> Finding:
         evidence.append(Evidence("series in which it never changes", percent(constant.value)))
     return Finding(
         subject=subject_of(measurement, field.key),
-        severity=Severity.WARN if warned else Severity.INFO,
+        # A table that keeps all rows anyway can index any column, and its vendor starts from no key at all.
+        severity=Severity.WARN if warned and not is_append_only(measurement) else Severity.INFO,
         message=f"Field {field.key} has {values}, {habit}: it "
         + ("says where a row comes from." if warned else "may be metadata."),
         fix=case.fix(
@@ -141,6 +147,7 @@ def _finding(case: Case, measurement: Measurement, field: Field) -> Finding:
             measurement=measurement.name,
             index=f"{measurement.name}_{field.key}",
             time=measurement.time_column or "time",
+            inverted=set_index(case, measurement, field.key, "inverted"),
             effect=effect,
         ),
         observed=field.distinct.value,

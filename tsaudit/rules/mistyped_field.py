@@ -47,6 +47,9 @@ _AS_WRITTEN = {"integer": "42i", "float": "42.5", "boolean": "true", "time": "17
             "and "
             "a record that brings another one is rejected. Until then queries have to cast: {field}={written}."
         ),
+        "greptimedb": (
+            "ALTER TABLE {measurement:q} MODIFY COLUMN {field:q} {type}; What cannot be read as that becomes null."
+        ),
         "duckdb": "ALTER TABLE {measurement:q} ALTER COLUMN {field:q} TYPE {type};",
         "sqlite": (
             "ALTER TABLE {measurement:q} ADD COLUMN {new:q} {type};\nUPDATE {measurement:q} SET {new:q} = "

@@ -45,6 +45,10 @@ if TYPE_CHECKING:
             "Write each kind under a measure name of its own{renaming}: queries that name it then read no other. "
             "Stored records keep the name they have.\n{split}"
         ),
+        "greptimedb": (
+            "Write what means the same under one name{renaming}; where the kinds have little in common, give each a "
+            "table of its own, made by CREATE TABLE and filled by INSERT INTO ... SELECT."
+        ),
         "sql": (
             "Write what means the same under one name{renaming}; where the kinds have little in common, give each a "
             "table of its own:\n{split}"

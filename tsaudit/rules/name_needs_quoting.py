@@ -39,6 +39,10 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
             "Write under plain names ({plain}). Until then quote them in every query: SELECT {quoted} FROM "
             "{measurement:q}. Stored records keep their names until they expire."
         ),
+        "greptimedb": (
+            "Write under plain names ({plain}). A table is renamed by ALTER TABLE ... RENAME, a column only by copying "
+            "the table. Until then quote them in every query: SELECT {quoted} FROM {measurement:q};"
+        ),
         "sql": "Rename them:\n{renames}\nUntil then quote them in every query: SELECT {quoted} FROM {measurement:q};",
     },
 )

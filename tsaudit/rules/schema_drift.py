@@ -36,6 +36,10 @@ from tsaudit.schema_diff import Column, Difference, Kind, differences
             "If {what} was not meant, stop the writer that {did}: a record may bring any new dimension or measure. "
             "What is no longer written is there until its records expire; see what is there: DESCRIBE {measurement:q}"
         ),
+        "greptimedb": (
+            "If {what} was not meant, stop the writer that {did}: tables and columns are made by what is written "
+            "unless the writer is told otherwise. See what is there: SHOW CREATE TABLE {measurement:q};"
+        ),
         "sql": (
             "If {what} was not meant, find the migration or writer that {did}, and compare with the declared schema: "
             "DESCRIBE {measurement:q}; (SQLite: PRAGMA table_info({measurement:q});)"

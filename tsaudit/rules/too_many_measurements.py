@@ -72,6 +72,10 @@ _INFLUXDB3 = "https://docs.influxdata.com/influxdb3"
             "Write the families to one table each with what varies as dimensions: {proposals}. Delete the old tables, "
             "{first} and so on, when their records are no longer needed: aws timestream-write delete-table."
         ),
+        "greptimedb": (
+            "Keep each family in one table with what varies as columns: {proposals}. Make {target:q} by CREATE TABLE, "
+            "fill it by INSERT INTO {target:q} SELECT {values}* FROM {first:q}; and so on, then drop the old ones."
+        ),
         "sql": (
             "Keep each family in one table with what varies as columns: {proposals}. Start with one of them, "
             "CREATE TABLE {target:q} AS SELECT {values}* FROM {first:q}; add the others by INSERT INTO ... SELECT, "

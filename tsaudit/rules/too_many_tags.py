@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tsaudit.finding import Evidence, Finding, Severity
+from tsaudit.greptime_tables import DESIGN, is_metric
 from tsaudit.phrases import listed, number
 from tsaudit.profile import Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
@@ -16,18 +17,23 @@ from tsaudit.statements import copy_without_tags
     code="LAY002",
     title="A measurement has too many tags",
     severity=Severity.WARN,
-    guidelines=("D2",),
+    guidelines=("D2", "E3"),
     requires={"tag_keys"},
-    uses={"series_listing", "tag_values"},
+    uses={"series_listing", "tag_values", "options", "indexes"},
     thresholds=(
         Threshold(
             "max_tags",
             15,
             "tags",
             "house judgement: twice what common collectors such as Telegraf's write",
+            {"greptimedb": (5, DESIGN)},
         ),
     ),
     fixes={
+        "greptimedb": (
+            "Keep in the key what queries filter by first and most, in that order, and what rows are deduplicated by: "
+            "{keep} tell all series apart. The others serve as fields as well: {drop}.\n{copy}"
+        ),
         "influxql": (
             "Write the tags that no query filters by as fields, first those that add nothing: {drop}. "
             "Stored data, day by day: {copy}"
@@ -45,7 +51,8 @@ from tsaudit.statements import copy_without_tags
 def too_many_tags(case: Case) -> Iterator[Finding]:
     """Measurements with more than `max_tags` tags.
 
-    In SQL engines tags are the columns that identify the source of a row.
+    In SQL engines tags are the columns that identify the source of a row; in GreptimeDB those of the primary key, of
+    which its vendor advises five at most. Tables of its metric engine are left out: there all labels are the key.
 
     ## Why it matters
 
@@ -64,10 +71,11 @@ def too_many_tags(case: Case) -> Iterator[Finding]:
 
     - Too many tags: https://docs.influxdata.com/influxdb3/cloud-serverless/write-data/best-practices/schema-design/#avoid-too-many-tags
     - Tags against fields: https://docs.influxdata.com/influxdb/v1/concepts/schema_and_data_layout/
+    - The primary key of GreptimeDB: https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
     """
     for measurement in case.measurements:
         limit, tags = case.limit("max_tags", measurement), [t.key for t in measurement.tags]
-        if len(tags) <= limit.value:
+        if len(tags) <= limit.value or is_metric(measurement):
             continue
         keep = _enough(measurement)
         drop = [key for key in tags if key not in keep]

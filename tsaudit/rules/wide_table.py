@@ -54,6 +54,11 @@ _INFLUXDB3 = "https://docs.influxdata.com/influxdb3"
             "such as {part}. Read what has to be kept, e.g. SELECT {key}, {some} FROM {table:q}, and write it there: a "
             "column goes when its records have expired."
         ),
+        "greptimedb": (
+            "Split {table} by what is written and read together, each part with the time and the same key: make "
+            "{part:q} by CREATE TABLE, fill it by INSERT INTO {part:q} SELECT {key}, {some} FROM {table:q}; then "
+            "ALTER TABLE {table:q} DROP COLUMN for each of the moved columns."
+        ),
         "any": (
             "Split {table} by what is written and read together, each part with the time and the same tags: "
             "CREATE TABLE {part:q} AS SELECT {key}, {some} FROM {table:q}; then "

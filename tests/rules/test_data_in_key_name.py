@@ -1,0 +1,67 @@
+"""NAM005: data in the names of tags and fields."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.builders import a_field, a_measurement, a_profile, a_tag
+from tests.databases import Dataset, Row, Table, times
+from tests.rules.cases import Case, dataset, judge
+from tsaudit.finding import Finding, Severity, Subject
+from tsaudit.rules.data_in_key_name import data_in_key_name as rule
+
+SERVERS = ("server-01", "server-02", "server-03")
+
+
+def _in_columns() -> Dataset:
+    fields = {f"usage_{name}": "float" for name in SERVERS}
+    rows = [Row(t, {"zone": "a"}, dict.fromkeys(fields, i / 7)) for i, t in enumerate(times(5))]
+    return dataset(Table("cpu", ("zone",), fields, rows, key=("time", "zone")))
+
+
+def _in_rows() -> Dataset:
+    rows = [Row(t, {"zone": "a", "host": name}, {"usage": i / 7}) for i, t in enumerate(times(5)) for name in SERVERS]
+    return dataset(Table("cpu", ("zone", "host"), {"usage": "float"}, rows, key=("time", "zone", "host")))
+
+
+CASES = (Case(_in_columns(), _in_rows(), Subject("", "cpu", "usage_{host}")),)
+
+
+def _findings(*names: str, role: str = "field", engine: str = "duckdb", **limits: float) -> tuple[Finding, ...]:
+    columns = (
+        {"fields": tuple(map(a_field, names))} if role == "field" else {"tags": tuple(a_tag(name) for name in names)}
+    )
+    return judge(rule, a_profile(a_measurement("cpu", **columns), engine=engine), limits).findings
+
+
+def test_finding_when_read() -> None:
+    (finding,) = _findings("usage_server-01", "usage_server-02", "idle", engine="influxdb1")
+    assert finding.message == "2 fields named usage_{host} should be one field usage with tag host."
+    assert finding.severity is Severity.WARN
+    assert "cpu,host=server-01 usage=..." in finding.fix
+    assert finding.evidence[0].value == "2: usage_server-01 and usage_server-02"
+
+
+def test_tags_and_fields_when_each_is_looked_at_alone() -> None:
+    assert _findings("load_us-east", "load_eu-west", role="tag")[0].message.startswith("2 tags named load_{region}")
+    mixed = a_measurement("cpu", tags=(a_tag("load_us-east"),), fields=(a_field("load_eu-west"),))
+    assert not judge(rule, a_profile(mixed)).findings
+
+
+def test_dates_when_the_row_has_its_time() -> None:
+    (finding,) = _findings("sales_2023", "sales_2024")
+    assert finding.message.endswith("should be one field sales with the time of the row, which has it.")
+
+
+@pytest.mark.parametrize(("count", "severity"), [(9, Severity.INFO), (10, Severity.WARN)])
+def test_numbers_when_they_are_few_or_many(count: int, severity: Severity) -> None:
+    (finding,) = _findings(*(f"cell{i}" for i in range(count)))
+    assert finding.severity is severity
+    assert not _findings(*(f"cell{i}" for i in range(count)), min_names=11)
+
+
+@pytest.mark.parametrize(
+    "names", [("p50", "p95", "p99"), ("load1", "load5", "load15"), ("cpu", "memory"), ("x1", "x2")]
+)
+def test_silence_when_numbers_belong_to_the_words(names: tuple[str, ...]) -> None:
+    assert not _findings(*names)

@@ -1,0 +1,65 @@
+"""STO005: keys of append-only tables."""
+
+from __future__ import annotations
+
+from tests.builders import a_count, a_tag
+from tests.databases import Dataset, Greptime, Row, Table, times
+from tests.rules.cases import Case, dataset
+from tests.rules.greptime import IDS, LINES, a_table, findings
+from tsaudit.finding import Subject
+from tsaudit.profile import Measurement
+from tsaudit.rules.needless_primary_key import needless_primary_key as rule
+
+
+def _logs(tag: str, values: tuple[str, ...]) -> Dataset:
+    rows = [Row(t, {tag: values[i % len(values)]}, {"message": LINES[i]}) for i, t in enumerate(times(200))]
+    append_only = Greptime(options={"append_mode": "true"})
+    return dataset(Table("logs", (tag,), {"message": "string"}, rows, key=("time", tag), greptime=append_only))
+
+
+LIMITS = {"needless-primary-key.min_rows": 100}
+CASES = (
+    Case(
+        breaks=_logs("request_id", IDS[:200]),
+        keeps=_logs("application", ("shop", "search", "billing")),
+        subject=Subject("", "logs"),
+        guilty="request_id",
+        limits=LIMITS,
+    ),
+    Case(
+        breaks=_logs("application", ("shop",)),
+        keeps=_logs("application", ("shop", "search")),
+        subject=Subject("", "logs"),
+        guilty="application",
+        limits=LIMITS,
+    ),
+)
+
+
+def _table(series: int, rows: int = 100_000, values: int = 5, append: str = "true") -> Measurement:
+    tags = (a_tag("host", values),)
+    return a_table(options={"append_mode": append}, series=series, rows=a_count(rows), tags=tags)
+
+
+def test_finding_when_rows_per_key_are_just_too_few() -> None:
+    assert not findings(rule, _table(10_000))
+    (finding,) = findings(rule, _table(10_001))
+    assert finding.message == (
+        "The key (host) of an append-only table is of no use: 10,001 values of the key for 100,000 rows, none of which "
+        "is ever merged."
+    )
+    assert not findings(rule, _table(10_001), min_rows_per_key=9)
+
+
+def test_copy_has_no_key_when_it_is_left_out() -> None:
+    (finding,) = findings(rule, _table(1, values=1))
+    assert "PRIMARY KEY" not in finding.fix.split("CREATE TABLE")[1]
+    assert "WITH ('append_mode'='true')" in finding.fix
+
+
+def test_silence_when_rows_are_few_or_are_merged_by_the_key() -> None:
+    assert findings(rule, _table(1000, rows=1000))
+    assert not findings(rule, _table(999, rows=999))
+    assert not findings(rule, _table(50_000, append="false"))
+    metric = a_table(options={"append_mode": "true", "engine": "metric"}, series=900_000)
+    assert not findings(rule, metric)

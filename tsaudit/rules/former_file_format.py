@@ -1,0 +1,68 @@
+"""STO014."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tsaudit.finding import Evidence, Finding, Severity
+from tsaudit.greptime_tables import option, set_option, version
+from tsaudit.phrases import count
+from tsaudit.profile import Measurement
+from tsaudit.rule import Case, rule, subject_of
+
+
+@rule(
+    code="STO014",
+    title="Files are still written in the former format",
+    severity=Severity.INFO,
+    guidelines=("E1",),
+    requires={"options"},
+    uses={"series_listing"},
+    fixes={
+        "any": (
+            "{statement} It can be switched back. Files of both formats are read alike; old ones are rewritten when "
+            "they are compacted."
+        )
+    },
+)
+def former_file_format(case: Case) -> Iterator[Finding]:
+    """Tables of GreptimeDB 1.0 or later that write files in the format `primary_key` of the versions before.
+
+    Which format a table without the option has, 1.0 does not tell, and later versions do.
+
+    ## Why it matters
+
+    The former format keeps something in memory for each value of the key, and is slow to write where there are more
+    than some 100 thousand. The present one, `flat`, has no such bound.
+
+    ## Example
+
+    A table made by version 0.17 and taken over by 1.1.
+
+    ## Fix
+
+    Switch the table over to `flat`; new files are written in it at once.
+
+    ## References
+
+    - SST format: https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/#sst-format
+    - SST formats compared: https://greptime.com/blogs/2025-12-22-flat-format
+    """
+    if version(case.profile) < (1, 0):
+        return
+    for measurement in case.measurements:
+        # A logical table of the metric engine has no files of its own; that is changed on the physical one.
+        if option(measurement, "sst_format") == "primary_key" and not option(measurement, "on_physical_table"):
+            yield _finding(case, measurement)
+
+
+def _finding(case: Case, measurement: Measurement) -> Finding:
+    known = count(measurement.series) if measurement.series else "not measured"
+    return Finding(
+        subject=subject_of(measurement),
+        severity=Severity.INFO,
+        message="The table writes its files in the format primary_key of versions before 1.0.",
+        fix=case.fix(statement=set_option(case, measurement, "sst_format", "flat")),
+        evidence=(Evidence("sst_format", "primary_key"), Evidence("values of the key", known)),
+        facts=("options", "series_listing"),
+    )

@@ -1,0 +1,99 @@
+"""STO005."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tsaudit.finding import Evidence, Finding, Severity
+from tsaudit.greptime_tables import is_append_only, is_metric, primary_key, rebuilt
+from tsaudit.phrases import listed, many, number
+from tsaudit.profile import Measurement
+from tsaudit.rule import Case, Threshold, rule, subject_of
+
+
+@rule(
+    code="STO005",
+    title="A primary key that is of no use",
+    severity=Severity.WARN,
+    guidelines=("E2",),
+    requires={"options", "tag_values", "series_listing"},
+    uses={"null_counts", "indexes"},
+    thresholds=(
+        Threshold("min_rows", 1_000, "rows", "house judgement: what a small table costs is not worth a copy"),
+        Threshold(
+            "min_rows_per_key",
+            10,
+            "rows per value of the key",
+            "house judgement: with fewer, rows of one value fill no block that could be read alone",
+        ),
+    ),
+    fixes={
+        "any": (
+            "Rows sorted by time alone are the vendor's baseline for such a table. No ALTER TABLE takes a column out "
+            "of the key, so copy it:\n{rebuilt}"
+        )
+    },
+)
+def needless_primary_key(case: Case) -> Iterator[Finding]:
+    """Append-only tables with a primary key that neither deduplicates nor orders rows in a way that helps a query.
+
+    An append-only table keeps every row, so its key only sorts them. It does not even do that usefully where all its
+    columns have one value, or where there are less than `min_rows_per_key` rows for a value of the key. Which columns
+    queries filter by is not known to the audit: a key by which they do may stay.
+
+    ## Why it matters
+
+    The key is sorted by before the time. Rows of one hour then lie all over the files, memory is held for each value of
+    the key, and inserts take longer: for logs that are searched by time all of this is loss.
+
+    ## Example
+
+    `http_logs` with `PRIMARY KEY (request_id)` and `append_mode = 'true'`: each row has a key of its own, and none is
+    ever merged with another.
+
+    ## Fix
+
+    Leave the key out. For a column with many values that queries filter by, a skipping index does.
+
+    ## References
+
+    - The primary key is optional: https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
+    """
+    for measurement in case.measurements:
+        if not measurement.tags or not is_append_only(measurement) or is_metric(measurement):
+            continue
+        rows, series = measurement.rows, measurement.series
+        if rows is None or series is None or rows.value < case.limit("min_rows", measurement).value:
+            continue
+        per_key = rows.value / max(series.value, 1)
+        if all(t.values is not None and t.values.value <= 1 for t in measurement.tags):
+            yield _finding(
+                case, measurement, per_key, "all its rows have the same value of the key, which sorts nothing"
+            )
+        elif per_key < case.limit("min_rows_per_key", measurement).value:
+            why = (
+                f"{many(series.value, 'value')} of the key for {many(rows.value, 'row')}, none of which is ever merged"
+            )
+            yield _finding(case, measurement, per_key, why)
+
+
+def _finding(case: Case, measurement: Measurement, per_key: float, why: str) -> Finding:
+    key = primary_key(measurement)
+    counts = [f"{t.key}: {number(t.values.value)}" for t in measurement.tags if t.values is not None]
+    assert measurement.series is not None
+    return Finding(
+        subject=subject_of(measurement),
+        severity=Severity.WARN,
+        message=f"The key ({', '.join(key)}) of an append-only table is of no use: {why}.",
+        fix=case.fix(rebuilt=rebuilt(case, measurement, key=())),
+        observed=per_key,
+        limit=case.limit("min_rows_per_key", measurement),
+        unit="rows per value of the key",
+        guilty=key[0],
+        evidence=(
+            Evidence("columns of the key, with their distinct values", listed(counts, 20)),
+            Evidence("rows per value of the key", number(per_key)),
+        ),
+        facts=("options", "tag_values", "series_listing", "null_counts"),
+        source=measurement.series.source,
+    )
