@@ -200,7 +200,7 @@ class GreptimeDB:
             )
             for x in lines
         )
-        scanned = [self._scans[key][0] for key in re.findall(r"TableScan: (\w+)", plan) if key in self._scans]
+        scanned = [table for table, _ in self._scanned(plan)]
         filtered = any(line.startswith("Filter:") or "_filters=" in line for line in lines)
         return counts and not filtered and bool(scanned) and all(table.is_append_only for table in scanned)
 
@@ -209,12 +209,14 @@ class GreptimeDB:
         bounds: dict[str, int] = {">=": -(1 << 62), "<": 1 << 62}
         for _, sign, unit, value in _BOUND.findall(plan):
             bounds[sign] = int(value) // (_PER_SECOND[unit] * round(self.file_span.total_seconds()))
-        for key, (_, files) in self._scans.items():
-            if re.search(rf"TableScan: {key}\b", plan):
-                read = sum(bounds[">="] <= number <= bounds["<"] for number in files)
-                if read > self.file_limit:
-                    text = f"Too many files to read concurrently: {read}, max allowed: {self.file_limit}"
-                    raise MysqlError(1637, f"(RateLimited): {text}")
+        for _, files in self._scanned(plan):
+            read = sum(bounds[">="] <= number <= bounds["<"] for number in files)
+            if read > self.file_limit:
+                text = f"Too many files to read concurrently: {read}, max allowed: {self.file_limit}"
+                raise MysqlError(1637, f"(RateLimited): {text}")
+
+    def _scanned(self, plan: str) -> list[tuple[Stored, frozenset[int]]]:
+        return [self._scans[key] for key in re.findall(r"TableScan: (\w+)", plan) if key in self._scans]
 
     # --- Writing -------------------------------------------------------------------------------------------------
 

@@ -109,16 +109,16 @@ def _columns(asked: Asked, database: str) -> Iterator[Row]:
 
 
 def _row_estimate(asked: Asked, database: str) -> Iterator[Row]:
-    regions = asked.once(_shared("_regions"))
+    regions = _regions(asked)
     for table in _tables(asked)(database).values():
-        rows, _, _ = catalogue.region_totals(table, regions)
+        rows, _, _ = catalogue.region_totals(regions(table))
         yield {"measurement": table.name, "rows": rows}
 
 
 def _storage(asked: Asked, database: str) -> Iterator[Row]:
-    regions = asked.once(_shared("_regions"))
+    regions = _regions(asked)
     for table in _tables(asked)(database).values():
-        _, data, index = catalogue.region_totals(table, regions)
+        _, data, index = catalogue.region_totals(regions(table))
         yield {"measurement": table.name, "data_bytes": data, "index_bytes": index}
 
 
@@ -150,10 +150,10 @@ def _partitions(asked: Asked, database: str) -> Iterator[Row]:
     for row in asked.once(_statement("partitions")):
         if row["table_schema"] == database:
             found.setdefault(row["table_name"], []).append(row)
-    regions = asked.once(_shared("_regions"))
+    regions = _regions(asked)
     for name, table in _tables(asked)(database).items():
         if name in found and (defined := _defined(asked, database, name)) is not None:
-            yield from catalogue.partition_rows(table, defined, found[name], regions)
+            yield from catalogue.partition_rows(table, defined, found[name], regions(table))
 
 
 def _stored_rows(asked: Asked, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
@@ -200,6 +200,12 @@ def _tables(asked: Asked) -> Callable[[str], Mapping[str, Table]]:
         asked.known.tables = catalogue.tables(listed, asked.once(_statement("columns")))
     found = asked.known.tables
     return lambda database: found.get(database, {})
+
+
+def _regions(asked: Asked) -> Callable[[Table], Sequence[Row]]:
+    """Table to its regions."""
+    found = catalogue.by_table(asked.once(_shared("_regions")))
+    return lambda table: found.get(table.id, ())
 
 
 def _views(asked: Asked) -> frozenset[str]:

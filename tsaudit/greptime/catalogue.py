@@ -194,20 +194,28 @@ def lifetime_s(ttl: str) -> int | None:
     return max(1, round(sum(int(number) * _UNITS[unit] for number, unit in parts)))
 
 
-def region_totals(table: Table, regions: Iterable[Row]) -> tuple[int | None, int | None, int | None]:
+def by_table(regions: Iterable[Row]) -> dict[int, list[Row]]:
+    """Number of each table to its regions."""
+    found: dict[int, list[Row]] = {}
+    for row in regions:
+        found.setdefault(row["table_id"], []).append(row)
+    return found
+
+
+def region_totals(regions: Sequence[Row]) -> tuple[int | None, int | None, int | None]:
     """Rows, bytes of data and bytes of indexes. None where nothing is known; rows also where they are said to be 0."""
-    own = [row for row in regions if row["table_id"] == table.id]
     rows, data, index = (
-        sum(row[name] or 0 for row in own) if own else None for name in ("region_rows", "sst_size", "index_size")
+        sum(row[name] or 0 for row in regions) if regions else None
+        for name in ("region_rows", "sst_size", "index_size")
     )
     return rows or None, data, index
 
 
 def partition_rows(
-    table: Table, defined: CreateTable, partitions: Sequence[Row], regions: Iterable[Row]
+    table: Table, defined: CreateTable, partitions: Sequence[Row], regions: Sequence[Row]
 ) -> Iterator[Row]:
     """The fact `partitions`. No row for a table that names columns to partition by and no bounds: it is whole."""
-    within = {row["region_id"]: row for row in regions if row["table_id"] == table.id}
+    within = {row["region_id"]: row for row in regions}
     counted = any(row["region_rows"] for row in within.values())
     for row in partitions:
         bounds = row["partition_description"]
