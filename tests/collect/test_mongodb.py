@@ -180,7 +180,7 @@ def test_few_of_a_family_stand_for_the_rest() -> None:
     assert read == {"users", names[0], sorted(names)[14], names[-1]}
     assert {m.name for m in profile.measurements if m.storage} == read
     assert all(m.rows and m.rows.value == 1 for m in profile.measurements)
-    assert {g.fact for g in profile.gaps} == {"buckets", "documents", "index_use", "indexes", "storage"}
+    assert {g.fact for g in profile.gaps} == {"documents", "index_use", "indexes", "storage"}
     assert {g.reason for g in profile.gaps} == {Reason.OVER_BUDGET}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from datetime import timedelta
 
-from tests.databases import Dataset, Row, Table, times
+from tests.databases import Collection, Dataset, Row, Table, times
 
 _REGIONS = ("eu-central", "us-east", "us-west")
 _HOSTS = [(f"web-{i:02}", _REGIONS[i % 3]) for i in range(24)]
@@ -69,4 +69,22 @@ def _requests() -> Table:
     )
 
 
-HEALTHY = Dataset([_cpu(), _air(), _requests()], retention=timedelta(days=90_00))
+def _documents() -> list[Collection]:
+    """What only a document store keeps: own ids, a validator, a time series, and counts of what is over."""
+    series = {"timeField": "at", "metaField": "source", "granularity": "minutes"}
+    readings = [
+        {"at": at, "source": {"sensor": sensor}, "celsius": 20 + i / 7}
+        for i, at in enumerate(times(60, timedelta(minutes=10)))
+        for sensor in _SENSORS
+    ]
+    orders = [{"_id": i, "total": i / 4, "items": [{"sku": k} for k in range(i % 5)]} for i in range(150)]
+    return [
+        Collection("users", [{"_id": i, "name": f"n{i}", "city": f"c{i % 9}"} for i in range(150)]),
+        Collection("orders", orders, options={"validator": {"$jsonSchema": {"required": ["total", "items"]}}}),
+        Collection("readings", readings, options={"timeseries": series}),
+        Collection("visits_counts", [{"_id": f"visits_2026_{m:02}", "n": 100 * m} for m in range(1, 4)]),
+        Collection("visits_2026_03", [{"_id": i} for i in range(150)]),
+    ]
+
+
+HEALTHY = Dataset([_cpu(), _air(), _requests()], collections=_documents(), retention=timedelta(days=90_00))

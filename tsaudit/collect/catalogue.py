@@ -6,9 +6,9 @@ import fnmatch
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from tsaudit.collect import excerpts
+from tsaudit.collect import excerpts, families
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.measure_names import listed_names, name_in_catalogue
@@ -22,7 +22,6 @@ from tsaudit.profile import (
     DatabaseStorage,
     DeclaredColumn,
     Field,
-    How,
     Measurement,
     Reason,
     Retention,
@@ -38,9 +37,6 @@ if TYPE_CHECKING:
     from tsaudit.config import Target
 
 Row = dict[str, Any]
-
-_SINGLY: Final = frozenset({"storage", "indexes", "index_use", "documents", "buckets"})
-"""Facts for which a document store is asked about one collection after the other."""
 
 
 def databases(asker: Asker, asked: frozenset[str]) -> dict[str, bool]:
@@ -127,10 +123,11 @@ def outline(
         for draft in drafts:
             name_in_catalogue(asker, draft, names.get(draft.name, ()))
     if asker.target.engine in DOCUMENT_ENGINES:
-        _as_documents(asker, drafts, asked)
+        families.choose(asker, drafts)
     singly = [draft.name for draft in drafts if not draft.stood_for]
     answers = {f: rows_of(asker, f, name, measurements=singly) for f in STORAGE_FACTS if f in asked}
     describe_storage(drafts, answers)
+    families.note_left_out(asker, drafts, asked)
     if "column_statistics" in asked:
         _look_up_statistics(asker, drafts)
     return database, drafts
@@ -232,36 +229,6 @@ def _look_up_statistics(asker: Asker, drafts: list[Draft]) -> None:
 def _storage(asker: Asker, database: str) -> DatabaseStorage | None:
     rows = rows_of(asker, "database_storage", database)
     return DatabaseStorage(**rows[0]) if rows else None
-
-
-def _as_documents(asker: Asker, drafts: list[Draft], asked: frozenset[str]) -> None:
-    """Fill in how many documents there are, and see which collections are asked about one by one.
-
-    Of collections that are made for each period, a few of each family stand for the others: asking about thousands
-    makes the server open their files.
-    """
-    from tsaudit.analysis.periods import period_families, spread
-
-    for draft in drafts:
-        draft.fingerprint = ""  # an update leaves the number of documents as it is
-        if draft.estimated_rows is not None:
-            draft.rows = Count(
-                draft.estimated_rows, asker.source("row_estimate", How.ESTIMATE, "all documents, by the metadata")
-            )
-    most = asker.target.budget.max_family
-    for family in period_families([draft.name for draft in drafts]):
-        stand = {family.members[i].name for i in spread(len(family.members), most)}
-        others = {p.name for p in family.members} - stand
-        for draft in drafts:
-            draft.stood_for = draft.stood_for or draft.name in others
-    others_left = sum(draft.stood_for for draft in drafts)
-    if others_left:
-        detail = (
-            f"{others_left:,} of {len(drafts):,} collections belong to families of which {most} members each were "
-            "measured; raise budget.max_family"
-        )
-        for fact in sorted(asked & _SINGLY):
-            asker.gap(fact, Reason.OVER_BUDGET, detail, drafts[0].database)
 
 
 def _fingerprint(draft: Draft, state: int | str | None, settings: list[Any]) -> str:
