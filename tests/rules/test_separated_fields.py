@@ -12,7 +12,7 @@ from tests.builders import NOW, a_field, a_measurement, a_profile, a_source, a_t
 from tests.databases import Row, Table, times
 from tests.rules.cases import Case, dataset, judge
 from tsaudit.finding import Finding, Outcome, Severity, Subject
-from tsaudit.profile import Measurement, PointSample, SampledPoint
+from tsaudit.profile import Gap, Measurement, PointSample, Reason, SampledPoint
 from tsaudit.rules.separated_fields import separated_fields as rule
 
 PATIENTS = ("ann", "bob", "cem")
@@ -119,6 +119,17 @@ def test_fields_at_the_limit_and_just_over_it() -> None:
     both = _measurement("a"), _measurement("b", ["x", "y", "z"])
     assert _found(*both) == ()
     assert len(_found(*both, max_fields=3)) == 1
+
+
+def test_a_group_goes_by_no_other_name_because_its_first_member_was_not_read() -> None:
+    unread, others = _measurement("a", point_sample=None), (_measurement("b"), _measurement("c"))
+    gap = Gap("row_sample", Reason.TIMED_OUT, "took too long", "main", "a")
+    assert judge(rule, a_profile(unread, *others, engine="influxdb1", gaps=(gap,))).outcome is Outcome.OPEN
+    # It has no rows: nothing that could be in the group.
+    assert len(_found(unread, *others)) == 1
+    unread = _measurement("d", point_sample=None)
+    gap = Gap("row_sample", Reason.TIMED_OUT, "took too long", "main", "d")
+    assert len(judge(rule, a_profile(*others, unread, engine="influxdb1", gaps=(gap,))).findings) == 1
 
 
 def test_silence_across_databases_and_where_rows_were_not_read() -> None:

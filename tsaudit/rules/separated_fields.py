@@ -81,8 +81,16 @@ def separated_fields(case: Case) -> Iterator[Finding]:
             min_share=case.limit("min_share").value,
             min_instants=case.limit("min_instants").value,
         )
+        unread = [name for name, m in few.items() if m.point_sample is None and _failed(case, m)]
         for group in found:
-            yield _finding(case, group, [few[name] for name in group.members])
+            # A group is known by its first member: where that may not have been read, it is not said to be another.
+            if not any(name < group.members[0] for name in unread):
+                yield _finding(case, group, [few[name] for name in group.members])
+
+
+def _failed(case: Case, measurement: Measurement) -> bool:
+    """Whether its rows could not be read, and are not just missing."""
+    return any(gap.covers(measurement.database, measurement.name) for gap in case.profile.gaps)
 
 
 def _of_few_fields(case: Case, database: str) -> dict[str, Measurement]:
