@@ -47,6 +47,11 @@ def is_metric(measurement: Measurement) -> bool:
     return option(measurement, "engine") == "metric"
 
 
+def has_given_columns(measurement: Measurement) -> bool:
+    """Whether the server made its columns out of a protocol's names: a table of traces or of the metric engine."""
+    return is_metric(measurement) or bool(option(measurement, "table_data_model"))
+
+
 def deduplicates(measurement: Measurement) -> bool:
     """Whether it is known to keep one row per key and time."""
     return measurement.options is not None and not is_append_only(measurement) and not is_metric(measurement)

@@ -11,7 +11,9 @@ from tsaudit.phrases import count, number
 from tsaudit.profile import Field, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
 
-_CODE_NAME = re.compile(r"(^|_)(id|code|serial|zip|postcode|phone|version|no|nr|number|key|uuid)$|Id$", re.IGNORECASE)
+_CODE_NAME = re.compile(
+    r"(^|_)(id|code|status|serial|zip|postcode|phone|version|no|nr|number|key|uuid)$|Id$", re.IGNORECASE
+)
 _SQL_TYPES = {"integer": "BIGINT", "float": "DOUBLE", "boolean": "BOOLEAN", "time": "TIMESTAMP"}
 _TYPES_OF_ENGINE = {
     "sqlite": {"integer": "INTEGER", "float": "REAL", "boolean": "INTEGER", "time": "TEXT"},

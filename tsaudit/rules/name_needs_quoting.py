@@ -9,6 +9,7 @@ from importlib import resources
 
 from tsaudit.dialect import INFLUXQL_ENGINES
 from tsaudit.finding import Evidence, Finding, Severity, Subject
+from tsaudit.greptime_tables import has_given_columns
 from tsaudit.phrases import listed, number
 from tsaudit.profile import Measurement
 from tsaudit.rule import Case, rule, subject_of
@@ -25,6 +26,7 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
     severity=Severity.WARN,
     guidelines=("B5",),
     requires={"measurements", "tag_keys", "field_types"},
+    uses={"options"},
     fixes={
         "influxql": (
             "Write under plain names ({plain}). Until then quote them in every query: SELECT {quoted} FROM "
@@ -51,7 +53,7 @@ def name_needs_quoting(case: Case) -> Iterator[Finding]:
 
     These are its reserved words, and names with anything but ASCII letters, digits and underscores. Words that the
     engine accepts as names, such as `time` and `value`, are not meant. All such names of a measurement are one
-    finding.
+    finding. Tables whose columns GreptimeDB makes out of the names of a protocol, for traces and metrics, are left out.
 
     ## Why it matters
 
@@ -82,6 +84,8 @@ def name_needs_quoting(case: Case) -> Iterator[Finding]:
         if case.profile.engine in INFLUXQL_ENGINES and (reason := _reason(database.name, reserved)):
             yield _finding(case, Subject(database.name), {database.name: reason}, None)
     for measurement in case.measurements:
+        if has_given_columns(measurement):
+            continue
         names = [n for n in (measurement.name, *measurement.columns) if not n.startswith(_GIVEN)]
         bad = {name: reason for name in names if (reason := _reason(name, reserved))}
         if bad:
