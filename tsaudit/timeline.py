@@ -118,6 +118,8 @@ def figures(profile: Profile) -> Iterator[Figure]:
         if measurement.storage is not None:
             kept = {"data_bytes": measurement.storage.data_bytes, "index_bytes": measurement.storage.index_bytes}
             yield from (Figure(name, subject, float(n), How.EXACT) for name, n in kept.items() if n is not None)
+        if measurement.measure_names is not None:
+            yield row("measure_names", subject, measurement.measure_names.count)
         yield Figure("tags", subject, float(len(measurement.tags)), How.EXACT)
         yield Figure("fields", subject, float(len(measurement.fields)), How.EXACT)
         for tag in measurement.tags:

@@ -22,7 +22,8 @@ from tsaudit.collect import probe
 from tsaudit.config import Target
 from tsaudit.connector import ConnectorError, FactError
 from tsaudit.connectors import open_connection
-from tsaudit.profile import FOREVER, How, Profile, Reason
+from tsaudit.jsonfile import from_json, to_json
+from tsaudit.profile import FOREVER, How, Profile, Reason, StoredQuery
 
 pytestmark = pytest.mark.usefixtures("aws_credentials")
 
@@ -449,3 +450,48 @@ def test_dimensions_that_are_told_as_json(server: Timestream, monkeypatch: pytes
     (cpu,) = collected(target).measurements
     assert cpu.measure_names is not None
     assert [n.dimensions for n in cpu.measure_names.names] == [("host",)]
+
+
+# --- Scheduled queries -------------------------------------------------------------------------------------------
+
+
+def _scheduled(number: int, state: str = "ENABLED", **run: Any) -> dict[str, Any]:
+    name = f"q{number:03}"
+    arn = f"arn:aws:timestream:eu-central-1:123456789012:scheduled-query/{name}"
+    return {"Arn": arn, "Name": name, "State": state, "QueryString": "SELECT 1", "LastRunSummary": run}
+
+
+def test_scheduled_queries_are_read_and_not_run(server: Timestream) -> None:
+    run = {
+        "ExecutionStats": {"CumulativeBytesScanned": 5_000},
+        "QueryInsightsResponse": {"QuerySpatialCoverage": {"Max": {"Value": 0.25, "TableArn": "x"}}},
+    }
+    target = _target(server)
+    server.scheduled_queries = [_scheduled(1, **run), _scheduled(2, "DISABLED"), _scheduled(3)]
+    profile = collected(target)
+    assert profile.gaps == ()
+    assert profile.stored_queries == (
+        StoredQuery("q001", "SELECT 1", 5_000, 0.25),
+        StoredQuery("q003", "SELECT 1", None, None),
+    )
+    assert "ExecuteScheduledQuery" not in server.operations
+    assert from_json(Profile, to_json(profile)) == profile
+
+
+def test_scheduled_queries_when_there_are_very_many(server: Timestream) -> None:
+    target = _target(server)
+    server.scheduled_queries = [_scheduled(i) for i in range(205)]
+    profile = collected(target)
+    assert len(profile.stored_queries or ()) == 200
+    (gap,) = profile.gaps
+    assert (gap.fact, gap.reason) == ("scheduled_queries", Reason.OVER_BUDGET)
+    assert gap.detail == "5 of 205 scheduled queries not looked at: each takes a call"
+
+
+def test_scheduled_queries_when_they_may_not_be_read() -> None:
+    policy = {"Statement": [{"Action": [a for p in shipped_policy()["Statement"] for a in p["Action"]]}]}
+    policy["Statement"][0]["Action"].remove("timestream:ListScheduledQueries")
+    with running(policy=policy) as server:
+        profile = collected(_target(server))
+    assert profile.stored_queries is None
+    assert [(g.fact, g.reason) for g in profile.gaps] == [("scheduled_queries", Reason.DENIED)]

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from tests.builders import a_count, a_field, a_finding, a_measurement, a_profile, a_result, a_rule_result, a_tag
 from tests.report import sample
 from tsaudit.finding import Evidence, Finding, Outcome, Severity, Subject, fingerprint
-from tsaudit.profile import Count, Gap, How, Profile, Reason
+from tsaudit.profile import Count, Gap, How, MeasureName, MeasureNames, Profile, Reason
 from tsaudit.report import html, index
 from tsaudit.timeline import Timeline
 
@@ -147,8 +147,14 @@ def page_about(database: str, measurement: str, column: str) -> str:
         samples=(),
     )
     tag, field = a_tag(column), a_field(column, (measurement,), 0.5)
+    names = MeasureNames(a_count(1), (MeasureName(column, measurement, (column,), 10),))
     table = a_measurement(
-        measurement, database=database, tags=(tag,), fields=(field,), statements={"row_count": f"SELECT {column}"}
+        measurement,
+        database=database,
+        tags=(tag,),
+        fields=(field,),
+        statements={"row_count": f"SELECT {column}"},
+        measure_names=names,
     )
     gap = Gap("row_count", Reason.FAILED, column, database, measurement)
     profile = a_profile(table, gaps=(gap,))
@@ -280,6 +286,34 @@ def limit_of(origin: str) -> str:
 )
 def test_limit_says_who_set_it(origin: str, words: str) -> None:
     assert f"<small>{words}</small>" in limit_of(origin)
+
+
+def measure_names(*names: MeasureName, count: int = 0, rows: int | None = 100) -> str:
+    """The part of the page about a table's measure names."""
+    found = MeasureNames(a_count(count or len(names)), names)
+    table = a_measurement(measure_names=found, rows=None if rows is None else a_count(rows))
+    result = a_result(a_rule_result(a_finding()))
+    options: dict[str, Any] = {"incidents": (), "full_values": False, "run_url": None, "previous": None}
+    page = html.page(html.tell(result, a_profile(table, engine="timestream"), Timeline(), **options))
+    (part,) = re.findall(r"<caption><b>Measure names\..*?</table>", page, re.DOTALL)
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", part))
+
+
+def test_measure_names_show_where_the_rows_are() -> None:
+    text = measure_names(
+        MeasureName("metrics", "multi", ("host", "os"), 90), MeasureName("idle", "double", (), 0), count=24
+    )
+    assert "Measure names. 24" in text
+    assert "metrics multi 2 90 90 %" in text
+    assert "idle double 0 0 0 %" in text
+    many = measure_names(*(MeasureName(f"n{i}", "multi", (), 1) for i in range(30)))
+    assert "the others are left out here" in many
+    assert ("n19" in many, "n20" in many) == (True, False)
+
+
+def test_measure_names_when_rows_were_not_counted() -> None:
+    text = measure_names(MeasureName("metrics", "multi", ("host",)), rows=None)
+    assert "metrics multi 1 \N{EN DASH} \N{EN DASH}" in text
 
 
 def test_huge_values_do_not_make_a_huge_page() -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
-from tests.builders import a_count, a_measurement, a_profile
+from tests.builders import DAY, a_count, a_measurement, a_profile
 from tests.devops import devops
 from tests.rules.cases import Case, judge
 from tsaudit.finding import Outcome, Severity, Subject
 from tsaudit.profile import MeasureName, MeasureNames, Profile
 from tsaudit.rules.too_many_measure_names import too_many_measure_names as rule
+from tsaudit.timeline import Point, Timeline
 
 CASES = (
     Case(
@@ -47,6 +50,22 @@ def test_distribution_when_rows_were_counted() -> None:
     }
     (finding,) = judge(rule, _profile(5000, (None, None))).findings
     assert [e.label for e in finding.evidence] == ["such as"]
+
+
+def test_warning_when_the_limit_is_reached_soon() -> None:
+    def after_growth(per_day: int) -> Timeline:
+        points = tuple(Point(DAY - timedelta(days=n), 3500.0 - per_day * n) for n in range(30, 0, -1))
+        return Timeline(points={("measure_names", Subject("main", "cpu")): points})
+
+    assert judge(rule, _profile(3500), timeline=after_growth(0)).outcome is Outcome.PASS
+    assert judge(rule, _profile(3500), timeline=after_growth(5)).outcome is Outcome.PASS
+    (finding,) = judge(rule, _profile(3500), timeline=after_growth(100)).findings
+    assert finding.severity is Severity.WARN
+    assert finding.forecast is not None
+    assert finding.forecast.days is not None
+    # 4,692 more at a hundred a day, if growth is not faster than in a straight line.
+    assert 10 <= finding.forecast.days <= 48
+    assert "at this rate the last is taken in" in finding.message
 
 
 def test_silence_when_overridden_or_without_names() -> None:

@@ -64,11 +64,12 @@ def stored_queries(asker: Asker) -> tuple[StoredQuery, ...] | None:
     rows = rows_of(asker, "scheduled_queries")
     if rows is None:
         return None
-    found = [
-        StoredQuery(row["query"], row["statement"], row["bytes_scanned"], row["spatial_coverage"])
-        for row in rows
-        if row["enabled"]
-    ]
+    enabled = [row for row in rows if row["enabled"]]
+    read = [row for row in enabled if row["statement"] is not None]
+    if len(read) < len(enabled):
+        detail = f"{len(enabled) - len(read)} of {len(enabled)} scheduled queries not looked at: each takes a call"
+        asker.gap("scheduled_queries", Reason.OVER_BUDGET, detail)
+    found = [StoredQuery(row["query"], row["statement"], row["bytes_scanned"], row["spatial_coverage"]) for row in read]
     return tuple(sorted(found, key=lambda query: query.name))
 
 

@@ -155,8 +155,8 @@ class TimestreamConnection:
     ) -> Iterator[pa.RecordBatch]:
         listed = self._pages("scheduled_queries", "ScheduledQueries", rows, deadline, parameters)
         enabled = [query for query in listed if query["State"] == "ENABLED"]
-        if len(enabled) > _MOST_QUERIES:
-            rows.scope = f"the first {_MOST_QUERIES} of {len(enabled)} that are enabled"
+        left_out = [{"query": query["Name"], "enabled": True} for query in enabled[_MOST_QUERIES:]]
+        yield pa.RecordBatch.from_pylist(left_out, _SCHEDULED)
         for query in enabled[:_MOST_QUERIES]:
             rows.statements += 1
             answer = self._client.call(_QUERY, "DescribeScheduledQuery", deadline, ScheduledQueryArn=query["Arn"])

@@ -211,6 +211,7 @@ def _environment() -> Environment:
         trend_chart=charts.trend,
         dependency_graph=dependency_graph.draw,
         share_of=share_of,
+        most_names=tables.MOST_NAMES,
         statements=findings.statements,
         samples=foreign.shown,
         limit_text=_limit_text,

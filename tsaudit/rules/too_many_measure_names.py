@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tsaudit.finding import Evidence, Finding, Severity
+from tsaudit.finding import Evidence, Finding, Forecast, Severity
 from tsaudit.phrases import listed, many, number, percent
 from tsaudit.profile import Measurement, MeasureNames
 from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.timeline import Point
 
 
 @rule(
@@ -25,6 +26,7 @@ from tsaudit.rule import Case, Threshold, rule, subject_of
             "https://docs.aws.amazon.com/timestream/latest/developerguide/ts-limits.html",
         ),
         Threshold("warn_ratio", 0.5, "share of the limit", "house judgement: what names there are, nobody can delete"),
+        Threshold("warn_days", 60, "days", "house judgement: time to move writers and readers to a new table"),
         Threshold(
             "critical_ratio", 0.9, "share of the limit", "house judgement: records with a new name are soon rejected"
         ),
@@ -39,7 +41,9 @@ from tsaudit.rule import Case, Threshold, rule, subject_of
     },
 )
 def too_many_measure_names(case: Case) -> Iterator[Finding]:
-    """Tables with more than `warn_ratio` of the measure names that the service allows in one.
+    """Tables with more than `warn_ratio` of the measure names that the service allows in one, or soon to have all.
+
+    Soon is within `warn_days`, at the rate at which the names grew so far.
 
     How the rows are spread over the names is shown: a few names with nearly all rows say that the many are an accident.
 
@@ -65,19 +69,37 @@ def too_many_measure_names(case: Case) -> Iterator[Finding]:
         found = measurement.measure_names
         if found is None:
             continue
-        limit = case.limit("max_names", measurement)
-        if found.count.value > limit.value * case.limit("warn_ratio", measurement).value:
-            yield _finding(case, measurement, found)
+        limit, forecast = case.limit("max_names", measurement), _forecast(case, measurement, found)
+        days = forecast.days if forecast else None
+        soon = days is not None and days <= case.limit("warn_days", measurement).value
+        if soon or found.count.value > limit.value * case.limit("warn_ratio", measurement).value:
+            yield _finding(case, measurement, found, forecast)
 
 
-def _finding(case: Case, measurement: Measurement, found: MeasureNames) -> Finding:
+def _forecast(case: Case, measurement: Measurement, found: MeasureNames) -> Forecast | None:
+    """When the limit is reached; None while the names do not grow, or without a history that shows it."""
+    from tsaudit.analysis import growth
+
+    points = (
+        *case.usual("measure_names", subject_of(measurement)),
+        Point(case.profile.day, float(found.count.value)),
+    )
+    limit = case.limit("max_names", measurement).value
+    return growth.forecast([p.day for p in points], [p.value for p in points], limit) if len(points) > 1 else None
+
+
+def _finding(case: Case, measurement: Measurement, found: MeasureNames, forecast: Forecast | None) -> Finding:
     limit, count = case.limit("max_names", measurement), found.count.value
     share = count / limit.value
     critical = share > case.limit("critical_ratio", measurement).value
+    when = ""
+    if forecast is not None and forecast.days:
+        when = f"; at this rate the last is taken in {many(round(forecast.days), 'day')}"
     return Finding(
         subject=subject_of(measurement),
         severity=Severity.CRITICAL if critical else Severity.WARN,
-        message=f"{many(count, 'measure name')}, {percent(share)} of the {number(limit.value)} that a table may have.",
+        message=f"{many(count, 'measure name')}, {percent(share)} of the {number(limit.value)} that a table may have"
+        f"{when}.",
         fix=case.fix(measurement=measurement.name),
         observed=count,
         limit=limit,
@@ -89,6 +111,7 @@ def _finding(case: Case, measurement: Measurement, found: MeasureNames) -> Findi
         ),
         facts=("measure_names", "measure_name_counts"),
         source=found.count.source,
+        forecast=forecast,
     )
 
 
