@@ -89,7 +89,8 @@ class Table:
     name: str
     tags: Sequence[str] = ()
     fields: Mapping[str, str] = field(default_factory=dict)
-    """Name to `float`, `integer`, `string`, `boolean`, `time`, `uuid` (SQL only), or `any`: as each value is."""
+    """Name to `float`, `integer`, `string`, `boolean`, `time`, `uuid` (SQL only), `json` (GreptimeDB only), or `any`:
+    as each value is."""
     rows: Sequence[Row] = ()
     key: Sequence[str] | None = None
     """Primary key (a unique constraint where a member is null in some row); SQL only. None: no key."""

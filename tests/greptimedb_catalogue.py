@@ -29,12 +29,13 @@ TYPES: Final = {
     pa.uint8(): ("tinyint unsigned", "UInt8"),
     pa.bool_(): ("boolean", "Boolean"),
     pa.binary(): ("varbinary", "Binary"),
+    pa.large_binary(): ("json", "Json"),
     pa.timestamp("s"): ("timestamp(0)", "TimestampSecond"),
     pa.timestamp("ms"): ("timestamp(3)", "TimestampMillisecond"),
     pa.timestamp("us"): ("timestamp(6)", "TimestampMicrosecond"),
     pa.timestamp("ns"): ("timestamp(9)", "TimestampNanosecond"),
 }
-"""Arrow's type to `data_type` and `greptime_data_type`."""
+"""Arrow's type to `data_type` and `greptime_data_type`. Documents are kept in a form of their own, which is no text."""
 
 INDEXES: Final = {
     "inverted": ("INVERTED", "inverted", "greptime-inverted-index-v1"),

@@ -25,7 +25,7 @@ import pyarrow.compute as pc
 
 from tests.databases import Dataset, Table
 from tests.greptimedb_catalogue import CATALOG, INTERNAL, Column, File, Region, Stored, Version, definition, views
-from tests.greptimedb_tables import PER_SECOND, declared
+from tests.greptimedb_tables import DOCUMENT, PER_SECOND, declared
 from tests.mysql_server import Answer, MysqlError, MysqlServer, ResultColumn, Session
 from tests.mysql_server import Row as Cells
 
@@ -189,8 +189,8 @@ class GreptimeDB:
         time.sleep(min(self.delay_s, limit_ms / 1000) if limit_ms else self.delay_s)
         if limit_ms and self.delay_s * 1000 >= limit_ms:
             raise MysqlError(1317, "(Cancelled): Query execution was cancelled: timeout", "70100")
-        for batch in stream:
-            yield from zip(*(_printed(column, zone) for column in batch.to_pyarrow().columns), strict=True)
+        while (batch := _next(stream)) is not None:
+            yield from zip(*(_printed(column, zone) for column in batch.columns), strict=True)
 
     def _folds(self, plan: str) -> bool:
         lines = [line.strip() for line in plan.splitlines()]
@@ -374,6 +374,15 @@ def _series_estimate(table: Stored, rows: pa.Table) -> int:
 # --- The wire ----------------------------------------------------------------------------------------------------
 
 
+def _next(stream: Any) -> pa.RecordBatch | None:
+    """The next batch; None after the last one. What fails only while rows are read fails like the rest."""
+    try:
+        batch = next(stream, None)
+    except Exception as error:
+        raise _refused(error) from error
+    return None if batch is None else batch.to_pyarrow()
+
+
 def _one(name: str, value: str) -> Answer:
     return Answer([ResultColumn(name, 253)], iter([(value.encode(),)]))
 
@@ -397,7 +406,9 @@ def _described(column: pa.Field) -> ResultColumn:
     kind = column.type
     if pa.types.is_timestamp(kind):
         return ResultColumn(column.name, 7)
-    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+    if pa.types.is_large_binary(kind):
+        return ResultColumn(column.name, 245)
+    if pa.types.is_binary(kind):
         return ResultColumn(column.name, 252, binary=True)
     number, unsigned = _MYSQL_TYPES.get(kind, (253, False))
     return ResultColumn(column.name, number, unsigned)
@@ -407,6 +418,8 @@ def _printed(column: pa.Array, zone: ZoneInfo) -> Iterator[bytes | None]:
     if pa.types.is_timestamp(column.type):
         per_second = PER_SECOND[column.type.unit]
         return (None if v is None else _instant(v, per_second, zone) for v in column.cast(pa.int64()).to_pylist())
+    if pa.types.is_large_binary(column.type):
+        return (None if v is None else v.removeprefix(DOCUMENT) for v in column.to_pylist())
     return (None if v is None else _plain(v) for v in column.to_pylist())
 
 

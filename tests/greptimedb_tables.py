@@ -21,7 +21,15 @@ REAL: Final = os.environ.get("TSAUDIT_GREPTIMEDB_URL", "")
 """With it, such as mysql+pymysql://user:password@host:4002, tests write their data sets to that server."""
 PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _UNITS: Final = {0: "s", 3: "ms", 6: "us", 9: "ns"}
-_TYPES: Final = {"float": pa.float64(), "integer": pa.int64(), "boolean": pa.bool_(), "time": pa.timestamp("ms")}
+_TYPES: Final = {
+    "float": pa.float64(),
+    "integer": pa.int64(),
+    "boolean": pa.bool_(),
+    "time": pa.timestamp("ms"),
+    "json": pa.large_binary(),
+}
+DOCUMENT: Final = b"\x80"
+"""Before the text of a document, as a reminder that it is none."""
 _BATCH: Final = 1_000
 _numbers = itertools.count()
 
@@ -72,6 +80,8 @@ def _kept(value: Value, kind: pa.DataType) -> Any:
         return _epoch(value, kind.unit) if isinstance(value, datetime) else int(value)
     if pa.types.is_string(kind):
         return value.isoformat() if isinstance(value, datetime) else str(value)
+    if kind == pa.large_binary():
+        return DOCUMENT + str(value).encode()
     if pa.types.is_floating(kind):
         return float(value)  # type: ignore[arg-type]
     # A value of another type than the column's is refused.
@@ -150,4 +160,6 @@ def literals(rows: pa.Table) -> Iterator[str]:
 def _literal(value: Any) -> str:
     if value is None:
         return "NULL"
+    if isinstance(value, bytes):
+        return quote_text("greptimedb", value.removeprefix(DOCUMENT).decode())
     return quote_text("greptimedb", value) if isinstance(value, str) else str(value)

@@ -350,6 +350,21 @@ def test_years_that_mysql_does_not_know() -> None:
     assert due.distinct.value == 4
 
 
+def test_documents_which_the_server_does_not_cut_off() -> None:
+    long = '{"text": "' + "x" * 5_000 + '"}'
+    rows = [Row(at, {"host": "a"}, {"doc": long if i else None}) for i, at in enumerate(times(4))]
+    with running() as server:
+        profile = collected(_target(server, Dataset([Table("t", ("host",), {"doc": "json"}, rows)], database="d")))
+        with pytest.raises(pymysql.err.Error, match=r"UTF-?8"):
+            _asked(server, 'SELECT left("doc", 10) FROM "d"."t"')
+    assert profile.gaps == ()
+    (doc,) = _only(profile).fields
+    assert doc.types == ("json",)
+    assert doc.null_ratio is not None
+    assert doc.null_ratio.value == pytest.approx(1 / 4)
+    assert [text[:12] for text in doc.sample] == ['{"text": "xx']
+
+
 def test_rows_of_one_key_and_time() -> None:
     (at,) = times(1)
     rows = [Row(at, {"host": "a"}, {"x": 1.0}), Row(at, {"host": "a"}, {"y": 2.0})]
