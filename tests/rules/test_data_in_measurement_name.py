@@ -63,3 +63,16 @@ def test_no_template_when_names_have_no_dots() -> None:
     profile = a_profile(*(a_measurement(f"events_2024_{m:02}") for m in range(1, 7)), engine="influxdb1")
     (finding,) = judge(rule, profile).findings
     assert "Telegraf" not in finding.fix
+
+
+def test_fix_for_documents_copies_what_the_name_said() -> None:
+    profile = a_profile(a_measurement(NAMES[0], tags=(), fields=(a_field("value"),)), engine="mongodb")
+    (finding,) = judge(rule, profile).findings
+    assert '[{ $set: {"host": "server-5", "region": "us-west"} }, { $merge: "cpu" }]' in finding.fix
+    assert finding.message.startswith("1 collection named ")
+    assert "fields host and region" in finding.message
+
+
+def test_silence_on_documents_when_names_differ_in_nothing_but_the_period() -> None:
+    months = [a_measurement(f"events_2024_{m:02}") for m in range(1, 7)]
+    assert judge(rule, a_profile(*months, engine="mongodb")).outcome is Outcome.PASS

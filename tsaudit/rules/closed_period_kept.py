@@ -20,9 +20,8 @@ _SCRIPT: Final = """\
 const apply = false;  // as it is, it only shows what it would do
 const database = db.getSiblingDB({database});
 const counts = database.getCollection({counts});
-const open = {open};
-for (const name of database.getCollectionNames().sort()) {{
-  if (!{pattern}.test(name) || open.includes(name)) continue;
+const closed = name => {closed};
+for (const name of database.getCollectionNames().filter(closed).sort()) {{
   const n = database.getCollection(name).countDocuments({{}});
   print(name, n);
   if (!apply) continue;
@@ -31,7 +30,11 @@ for (const name of database.getCollectionNames().sort()) {{
   const again = database.getCollection(name).countDocuments({{}});
   if (kept !== null && kept.n === again) database.getCollection(name).drop();
 }}"""
-"""For mongosh. A collection goes only after its count can be read, and nothing was written to it meanwhile."""
+"""For mongosh. A collection goes only after its count can be read, and nothing was written to it meanwhile.
+
+What is closed is told by the names that were closed on the day of the audit: a collection made later, or of another
+kind, is never touched.
+"""
 
 
 @rule(
@@ -48,9 +51,10 @@ for (const name of database.getCollectionNames().sort()) {{
     ),
     fixes={
         "mongodb": (
-            "If the past is only ever counted, keep the counts and drop the collections, every night. Ask first "
-            "whether anybody needs who it was: how many different ones there were in several periods together cannot "
-            "be told from counts. In mongosh:\n{script}"
+            "If the past is only ever counted, keep the counts and drop the collections; for what closes later, a job "
+            "can do so every night, which works out the last name by itself. Ask first whether anybody needs who it "
+            "was: how many different ones there were in several periods together cannot be told from counts. In "
+            "mongosh:\n{script}"
         ),
     },
 )
@@ -101,7 +105,6 @@ def _still_written(member: Member, now: datetime) -> bool:
 def _finding(case: Case, family: CollectionFamily, closed: Sequence[Member], written: int) -> Finding:
     taken = sum(member.bytes for member in closed)
     freed = max(0.0, taken - _COUNT_BYTES * len(closed))
-    names = {member.name for member in closed}
     limit = case.limit("min_freed_bytes")
     return Finding(
         subject=Subject(family.database, family.template),
@@ -110,7 +113,7 @@ def _finding(case: Case, family: CollectionFamily, closed: Sequence[Member], wri
             f"{many(len(closed), 'closed ' + family.unit)} of {family.template} are kept in full; their counts alone "
             f"would free {size(freed)}."
         ),
-        fix=case.fix(script=_script(family, [m.name for m in family.members if m.name not in names])),
+        fix=case.fix(script=_script(family, closed)),
         observed=freed,
         limit=limit,
         unit="bytes",
@@ -135,14 +138,26 @@ def _writes(closed: Sequence[Member]) -> str:
     return f"none since {max(since):%Y-%m-%d}, when the server began to count"
 
 
-def _script(family: CollectionFamily, still_open: Sequence[str]) -> str:
-    literal = "".join(
-        "[-_.A-Za-z0-9]+" if part.startswith("{") else re.sub(r"([\\/.*+?^${}()|\[\]])", r"\\\1", part)
-        for part in re.split(r"(\{\w+\})", family.template)
-    )
+def _script(family: CollectionFamily, closed: Sequence[Member]) -> str:
     return _SCRIPT.format(
-        database=json.dumps(family.database, ensure_ascii=False),
-        counts=json.dumps(f"{family.stem or 'period'}_counts", ensure_ascii=False),
-        open=json.dumps(list(still_open), ensure_ascii=False),
-        pattern=f"/^{literal}$/",
+        database=_text(family.database),
+        counts=_text(f"{family.stem or 'period'}_counts"),
+        closed=_are_closed(family, [member.name for member in closed]),
     )
+
+
+def _are_closed(family: CollectionFamily, closed: Sequence[str]) -> str:
+    """The condition on a name: its form and the last one, where names sort as their periods do, else a list of all."""
+    forms = {re.sub(r"\d", "0", name) for name in closed}
+    if len(forms) > 1 or sorted(closed) != list(closed):
+        return f"{_text(list(closed))}.includes(name)"
+    form = re.sub(r"\d", r"\\d", re.sub(r"([\\/.*+?^${}()|\[\]])", r"\\\1", closed[0]))
+    known = set(closed)
+    still = [m.name for m in family.members if m.name <= closed[-1] and m.name not in known]
+    besides = f" && !{_text(still)}.includes(name)" if still else ""
+    return f"/^{form}$/.test(name) && name <= {_text(closed[-1])}{besides}"
+
+
+def _text(value: str | list[str]) -> str:
+    """As JavaScript writes it."""
+    return json.dumps(value, ensure_ascii=False)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         "mongodb": (
             "Write {after} to the collection instead of a document to {before}, with an index on the fields that "
             "queries ask by. Drop the collections that are no longer written once they are copied: "
-            "db.getCollection({first:q}).aggregate([{{ $merge: {into:q} }}])"
+            "db.getCollection({first:q}).aggregate([{{ $set: {set} }}, {{ $merge: {into:q} }}])"
         ),
         "greptimedb": (
             "Write {after} instead of {before}: what varies as columns of one table, in its primary key if queries "
@@ -103,6 +103,7 @@ def _finding(case: Case, database: str, family: NameFamily, first: Measurement) 
             before=first.name,
             after=_document(family, tags) if documents else _line(family, tags, first),
             into=family.measurement,
+            set=json.dumps(tags, ensure_ascii=False),
             template=_graphite(family),
             first=first.name,
         ),
