@@ -17,7 +17,8 @@ class Figure:
     """One number of one snapshot."""
 
     name: str
-    """`series`, `series_with_fields`, `rows`, `tag_values`, `null_ratio`, `measurements`, `tags`, `fields`."""
+    """`series`, `series_with_fields`, `rows`, `tag_values`, `null_ratio`, `measurements`, `tags`, `fields`; in bytes
+    `data_bytes`, `index_bytes`, `disk_used_bytes` and, of a whole target, `stored_bytes`."""
     subject: Subject
     value: float
     how: How
@@ -96,6 +97,8 @@ def figures(profile: Profile) -> Iterator[Figure]:
 
     if profile.series is not None:
         yield Figure("series", Subject(), float(profile.series), *_how_summed(profile))
+    if (held := stored_bytes(profile)) is not None:
+        yield Figure("stored_bytes", Subject(), float(held), How.EXACT)
     if profile.all_listed():
         yield Figure("measurements", Subject(), float(len(profile.measurements)), How.EXACT)
     for database in profile.databases:
@@ -130,6 +133,14 @@ def figures(profile: Profile) -> Iterator[Figure]:
             column = Subject(measurement.database, measurement.name, item.key)
             if item.null_ratio is not None:
                 yield row("null_ratio", column, item.null_ratio)
+
+
+def stored_bytes(profile: Profile) -> int | None:
+    """What data and indexes of all measurements take; None where one of them is not known: a part is not the whole."""
+    kept = [m.storage for m in profile.measurements]
+    if not kept or not profile.all_listed() or any(s is None or s.data_bytes is None for s in kept):
+        return None
+    return sum((s.data_bytes or 0) + (s.index_bytes or 0) for s in kept if s is not None)
 
 
 def _stored(subject: Subject, storage: DatabaseStorage) -> Iterator[Figure]:

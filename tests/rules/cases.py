@@ -26,6 +26,8 @@ class Case:
     keeps: Dataset
     subject: Subject
     """Of a finding on the database that breaks it; a name of the database that is not given is filled in."""
+    whole_target: bool = False
+    """The finding is about all databases together, and no name is filled in."""
     severity: Severity = Severity.WARN
     guilty: str | None = None
     engines: frozenset[str] = frozenset()

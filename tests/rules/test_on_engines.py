@@ -105,7 +105,8 @@ def test_finding_when_broken(rule: Rule, case: Case, engine: str, collected: Col
     result, database = _judge(rule, case, engine, case.breaks, case.history, collected)
     assert not result.gaps, result.gaps
     assert result.outcome is Outcome.FAIL, result.reason
-    subject = case.subject if case.subject.database else dataclasses.replace(case.subject, database=database)
+    named = bool(case.subject.database) or case.whole_target
+    subject = case.subject if named else dataclasses.replace(case.subject, database=database)
     found = [f for f in result.findings if f.subject == subject]
     assert found, [(f.subject, f.message) for f in result.findings]
     assert found[0].severity is case.severity, found[0].message

@@ -1,0 +1,104 @@
+"""RET002: data and indexes that outgrow their room."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from tests.builders import DAY, a_measurement, a_profile
+from tests.rules.cases import Case, dataset, hosts, judge, table
+from tsaudit.finding import Finding, Outcome, Severity, Subject
+from tsaudit.profile import Measurement, Profile, Storage
+from tsaudit.rules.growing_storage import growing_storage as rule
+from tsaudit.timeline import Point, Timeline, figures, stored_bytes
+
+DAYS = 28
+GB = 1_000_000_000
+GROWING = tuple(0.5 + 0.5 * i / DAYS for i in range(DAYS))
+FLAT = (1.0,) * DAYS
+
+
+def held(profile: Profile, factors: Sequence[float]) -> Timeline:
+    """Days on which all figures in bytes were `factors` of what they are today."""
+    return Timeline(
+        points={
+            (f.name, f.subject): tuple(
+                Point(DAY - timedelta(days=DAYS - i), f.value * factor) for i, factor in enumerate(factors)
+            )
+            for f in figures(profile)
+            if f.name.endswith("_bytes")
+        }
+    )
+
+
+CASES = (
+    Case(
+        breaks=dataset(table("raw", hosts(30), rows=50)),
+        keeps=dataset(table("raw", hosts(30), rows=50)),
+        subject=Subject(),
+        whole_target=True,
+        severity=Severity.INFO,
+        history=lambda profile: held(profile, GROWING),
+        quiet_history=lambda profile: held(profile, FLAT),
+        limits={"growing-storage.min_bytes": 1},
+    ),
+)
+
+
+def a_table(name: str, data: int | None, index: int | None = 0) -> Measurement:
+    return a_measurement(name, storage=Storage(data, index))
+
+
+def _found(*tables: Measurement, factors: Sequence[float] = GROWING, **limits: float) -> tuple[Finding, ...]:
+    profile = a_profile(*tables, engine="postgresql")
+    return judge(rule, profile, limits, held(profile, factors)).findings
+
+
+def test_information_when_no_limit_is_set() -> None:
+    (finding,) = _found(a_table("raw", 30 * GB, 10 * GB), a_table("small", 4 * GB))
+    assert (finding.severity, finding.observed, finding.limit) == (Severity.INFO, 44 * GB, None)
+    assert finding.message.startswith("Data and indexes take 44 GB, 22 GB on 2026-03-03; at this rate they double in ")
+    assert finding.fix.startswith("Most of what was added since is in main/raw:")
+    assert [e.value for e in finding.evidence] == ["2", "20 GB, 91 % of it", "2 GB, 9 % of it"]
+    assert not _found(a_table("raw", 10 * GB - 1))
+    assert _found(a_table("raw", 10 * GB))
+    assert not _found(a_table("raw", 40 * GB), factors=FLAT)
+
+
+def test_severity_when_a_limit_is_near() -> None:
+    # 28 days brought 20 of 40 GB: 5 GB a week.
+    table = a_table("raw", 40 * GB)
+    (finding,) = _found(table, max_bytes=45 * GB)
+    assert finding.severity is Severity.CRITICAL
+    assert finding.forecast is not None
+    assert finding.forecast.days is not None
+    assert 5 <= finding.forecast.days <= 9
+    assert "; at this rate the limit of 45 GB is reached in 7 days." in finding.message
+    (finding,) = _found(table, max_bytes=60 * GB)
+    assert finding.severity is Severity.WARN
+    assert not _found(table, max_bytes=400 * GB)
+    assert _found(table, max_bytes=60 * GB, warn_days=10) == ()
+
+
+def test_critical_when_the_limit_is_reached_without_growth() -> None:
+    (finding,) = _found(a_table("raw", 40 * GB), factors=FLAT, max_bytes=40 * GB)
+    assert finding.severity is Severity.CRITICAL
+    assert finding.message.endswith("; the limit of 40 GB is reached.")
+    assert "no single table" in finding.fix
+    assert not _found(a_table("raw", 40 * GB), factors=FLAT, max_bytes=40 * GB + 1)
+
+
+def test_finding_when_there_is_no_history() -> None:
+    profile = a_profile(a_table("raw", 40 * GB), engine="postgresql")
+    assert judge(rule, profile).outcome is Outcome.PASS
+    (finding,) = judge(rule, profile, {"max_bytes": GB}).findings
+    assert finding.message == "Data and indexes take 40 GB; the limit of 1 GB is reached."
+    assert finding.since is None
+
+
+def test_nothing_is_known_when_a_part_is_not() -> None:
+    tables = (a_table("raw", 40 * GB), a_table("other", None))
+    assert stored_bytes(a_profile(*tables)) is None
+    assert stored_bytes(a_profile(*tables[:1])) == 40 * GB
+    assert stored_bytes(a_profile(a_measurement())) is None
+    assert not _found(*tables, max_bytes=GB)
