@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from tests.builders import a_count, a_tag
 from tests.databases import Dataset, Greptime, Row, Table, times
 from tests.rules.cases import Case, dataset
 from tests.rules.greptime import IDS, LINES, a_table, findings
-from tsaudit.finding import Subject
+from tsaudit.finding import Severity, Subject
 from tsaudit.profile import Measurement
 from tsaudit.rules.needless_primary_key import needless_primary_key as rule
 
@@ -63,3 +65,16 @@ def test_silence_when_rows_are_few_or_are_merged_by_the_key() -> None:
     assert not findings(rule, _table(50_000, append="false"))
     metric = a_table(options={"append_mode": "true", "engine": "metric"}, series=900_000)
     assert not findings(rule, metric)
+
+
+def test_information_when_the_key_begins_with_a_column_of_one_value() -> None:
+    tags = (a_tag("host", 5), a_tag("site", 1), a_tag("zone", 1))
+    (finding,) = findings(rule, a_table(tags=tags, key=("zone", "site", "host")))
+    assert finding.severity is Severity.INFO
+    assert finding.message.startswith(
+        "The key (zone, site, host) begins with zone and site, of which all rows have one"
+    )
+    assert 'PRIMARY KEY ("host", "zone", "site")' in finding.fix
+    assert not findings(rule, a_table(tags=tags, key=("host", "site", "zone")))
+    assert not findings(rule, a_table(tags=tags[1:], key=("site", "zone")))
+    assert not findings(rule, dataclasses.replace(a_table(tags=tags), indexes=None))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 from tsaudit.finding import Evidence, Finding, Severity
@@ -39,7 +40,8 @@ def needless_primary_key(case: Case) -> Iterator[Finding]:
 
     An append-only table keeps every row, so its key only sorts them. It does not even do that usefully where all its
     columns have one value, or where there are less than `min_rows_per_key` rows for a value of the key. Which columns
-    queries filter by is not known to the audit: a key by which they do may stay.
+    queries filter by is not known to the audit: a key by which they do may stay. On any table it is information that
+    the key begins with a column of one value, as the first column is the one by which files are best divided.
 
     ## Why it matters
 
@@ -60,24 +62,60 @@ def needless_primary_key(case: Case) -> Iterator[Finding]:
     - The primary key is optional: https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
     """
     for measurement in case.measurements:
-        if not measurement.tags or not is_append_only(measurement) or is_metric(measurement):
-            continue
         rows, series = measurement.rows, measurement.series
-        if rows is None or series is None or rows.value < case.limit("min_rows", measurement).value:
+        if not measurement.tags or rows is None or series is None or is_metric(measurement):
+            continue
+        if rows.value < case.limit("min_rows", measurement).value:
             continue
         per_key = rows.value / max(series.value, 1)
-        if all(t.values is not None and t.values.value <= 1 for t in measurement.tags):
-            yield _finding(
-                case, measurement, per_key, "all its rows have the same value of the key, which sorts nothing"
-            )
-        elif per_key < case.limit("min_rows_per_key", measurement).value:
-            why = (
-                f"{many(series.value, 'value')} of the key for {many(rows.value, 'row')}, none of which is ever merged"
-            )
-            yield _finding(case, measurement, per_key, why)
+        if is_append_only(measurement) and (why := _why(case, measurement, per_key)):
+            yield _needless(case, measurement, per_key, why)
+        elif last := _to_put_last(measurement):
+            yield _led_by(case, measurement, last)
 
 
-def _finding(case: Case, measurement: Measurement, per_key: float, why: str) -> Finding:
+def _why(case: Case, measurement: Measurement, per_key: float) -> str:
+    """Why the key is of no use; empty where it is of some."""
+    assert measurement.rows is not None
+    assert measurement.series is not None
+    if all(t.values is not None and t.values.value <= 1 for t in measurement.tags):
+        return "all its rows have the same value of the key, which sorts nothing"
+    if per_key >= case.limit("min_rows_per_key", measurement).value:
+        return ""
+    keys, rows = many(measurement.series.value, "value"), many(measurement.rows.value, "row")
+    return f"{keys} of the key for {rows}, none of which is ever merged"
+
+
+def _to_put_last(measurement: Measurement) -> tuple[str, ...]:
+    """The columns with one value that the key begins with, before one with several; none where its order is not
+    known."""
+    if not any(i.kind == "primary" for i in measurement.indexes or ()):
+        return ()
+    values = {t.key: t.values.value for t in measurement.tags if t.values is not None}
+    key = primary_key(measurement)
+    leading = tuple(itertools.takewhile(lambda column: values.get(column) == 1, key))
+    return leading if len(leading) < len(key) and values.get(key[len(leading)], 0) > 1 else ()
+
+
+def _led_by(case: Case, measurement: Measurement, last: tuple[str, ...]) -> Finding:
+    key = primary_key(measurement)
+    better = (*key[len(last) :], *last)
+    assert measurement.series is not None
+    return Finding(
+        subject=subject_of(measurement),
+        severity=Severity.INFO,
+        message=f"The key ({', '.join(key)}) begins with {listed(last)}, of which all rows have one value: what comes "
+        "first divides the files best, and this divides nothing.",
+        fix="When the table is made anew for another reason, begin the key with what queries filter by most:\n"
+        + rebuilt(case, measurement, key=better),
+        guilty=key[0],
+        evidence=(Evidence("key", ", ".join(key)), Evidence("better", ", ".join(better))),
+        facts=("tag_values", "indexes"),
+        source=measurement.series.source,
+    )
+
+
+def _needless(case: Case, measurement: Measurement, per_key: float, why: str) -> Finding:
     key = primary_key(measurement)
     counts = [f"{t.key}: {number(t.values.value)}" for t in measurement.tags if t.values is not None]
     assert measurement.series is not None
