@@ -212,7 +212,12 @@ class Postgresql:
 
 @pytest.fixture(scope="session")
 def postgresql() -> Iterator[Postgresql]:
-    """A server with its own data, shared; each test writes a schema of its own. Nothing runs in its background."""
+    """A server, shared; each test writes a schema of its own."""
+    yield from run_postgresql()
+
+
+def run_postgresql() -> Iterator[Postgresql]:
+    """A running server with its own data, in whose background nothing runs; stopped when the generator is closed."""
     programs = _postgresql_programs()
     folder = Path(tempfile.mkdtemp(prefix="tsaudit-postgresql-"))
     try:

@@ -181,6 +181,7 @@ def test_init_when_options_say_what(empty_folder: Path) -> None:
     [
         ("duckdb", "duckdb:///data/my file.duckdb", "my-file"),
         ("influxdb1", "http://db7.example.com:8086", "db7.example.com"),
+        ("postgresql", "postgresql://tsaudit@db7.example.com/metrics", "metrics"),
     ],
 )
 def test_init_when_no_name_is_given_makes_one(engine: str, url: str, name: str) -> None:

@@ -16,7 +16,7 @@ from tests.collect.conftest import collected
 from tests.conversations import Conversation
 from tests.databases import influxql, write
 from tests.rules.cases import dataset, table
-from tests.servers import Influxd
+from tests.servers import Influxd, Postgresql
 from tsaudit.connectors import open_connection
 from tsaudit.rule import Case, LimitPolicy
 from tsaudit.rules import all_rules
@@ -52,6 +52,34 @@ def test_rename_when_run_on_sql(engine: str, tmp_path: Path) -> None:
         connection.execute(rename(_case(engine), MEASUREMENT, name, new))
     assert len(connection.execute("SELECT group_name, usage FROM orders").fetchall()) == 6
     connection.close()
+
+
+def test_statements_when_run_on_postgresql(postgresql: Postgresql) -> None:
+    target = write(DATA, "postgresql", postgresql)
+    case = _case("postgresql")
+    mistyped = next(rule for rule in all_rules() if rule.code == "FLD002")
+    with postgresql.connect() as connection:
+
+        def run(statement: str) -> None:
+            connection.execute(statement.encode())
+
+        run(f"SET search_path = {target.databases[0]}")
+        for name, new in (("gr'oup", "group_name"), ('us"age', "usage"), (HOSTILE, "orders")):
+            run(rename(case, MEASUREMENT, name, new))
+        for text, kind in (
+            ("7", "BIGINT"),
+            ("1.5", "DOUBLE PRECISION"),
+            ("t", "BOOLEAN"),
+            ("2026-03-01", "TIMESTAMPTZ"),
+        ):
+            run('ALTER TABLE orders ADD COLUMN "o\'dd" TEXT')
+            run(f"UPDATE orders SET \"o'dd\" = '{text}'")
+            fix = dataclasses.replace(case, rule=mistyped).fix(
+                measurement="orders", field="o'dd", type=kind, kind="", written="", new=""
+            )
+            run(fix.partition("\n")[0])
+            run('ALTER TABLE orders DROP COLUMN "o\'dd"')
+        assert len(connection.execute(b"SELECT group_name, usage FROM orders").fetchall()) == 6
 
 
 def test_statements_when_run_on_influxdb(influxd: Influxd) -> None:

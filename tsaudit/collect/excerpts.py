@@ -36,13 +36,16 @@ class Excerpt:
 
     newest: bool
     """The newest ones, by an index; else those on pages chosen at random, the same each time."""
-    rows: int
-    """Within the window, by the planner's estimate."""
+    rows: int | None
+    """Within the window, by the planner's estimate; None where it has no statistics of the time to go by."""
     rows_all: int
+    most: int
+    """Rows that one statement may read."""
 
     def of(self, rows: int) -> dict[str, Any]:
-        """The parameters for reading about so many rows."""
-        share = rows / self.rows_all if self.rows_all else 1.0
+        """The parameters for reading about so many rows within the window."""
+        inside = self.rows_all if self.rows is None else self.rows
+        share = min(rows / max(inside, 1), self.most / max(self.rows_all, 1))
         return {"newest": self.newest, "rows": rows, "percent": f"{min(100.0, max(100 * share, 1e-4)):.6f}"}
 
     def words(self, rows: int) -> str:
@@ -97,13 +100,14 @@ def measure_extent(asker: Asker, draft: Draft) -> None:
     rows_all = max(extent["rows_all"], draft.estimated_rows or 0)
     read = extent["rows_read"] * rows_all / extent["rows_all"] if extent["rows_all"] else rows_all
     if read > most:
-        draft.excerpt = Excerpt(draft.time is not None and extent["ordered"], extent["rows"], rows_all)
+        known = draft.time is None or null_ratio(asker, draft, draft.time.name) is not None
+        draft.excerpt = Excerpt(extent["ordered"], extent["rows"] if known else None, rows_all, most)
 
 
 def rows_by_planner(asker: Asker, draft: Draft) -> Count | None:
     """The rows within the window; None where the planner has no statistics of the time to go by."""
     assert draft.excerpt is not None
-    if draft.time and null_ratio(asker, draft, draft.time.name) is None:
+    if draft.excerpt.rows is None:
         return None
     return Count(draft.excerpt.rows, asker.source("scan_estimate", How.ESTIMATE, "by the planner's estimate"))
 

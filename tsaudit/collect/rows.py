@@ -77,6 +77,9 @@ def _by_statistics(asker: Asker, draft: Draft, fact: str) -> None:
 def describe_fields(asker: Asker, draft: Draft) -> None:
     """Fill in what the sampled rows tell of the fields; share of nulls only where no count of them was had."""
     if draft.sample is None or not draft.sample.num_rows:
+        if draft.excerpt and "row_sample" in draft.statements:
+            detail = f"no row within the window was among those read; {excerpts.too_many(asker, draft)}"
+            asker.gap("row_sample", Reason.OVER_BUDGET, detail, draft.database, draft.name)
         return
     from tsaudit.collect import figures, points
     from tsaudit.collect.row_times import repeats, time_lag

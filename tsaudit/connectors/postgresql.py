@@ -250,8 +250,9 @@ def _cannot_connect(url: sa.URL, error: Exception) -> str:
     text = str(getattr(error, "orig", None) or error).strip()
     refusal = next((line.partition("FATAL:")[2] for line in text.splitlines() if "FATAL:" in line), "")
     words = (refusal or _first_line(error)).strip()
-    if url.password:
-        words = words.replace(str(url.password), "***")
+    for secret in (url.password, url.query.get("password")):
+        if secret:
+            words = words.replace(str(secret), "***")
     return f"cannot connect to {url.host or 'localhost'}:{url.port or 5432}/{url.database}: {words}"
 
 

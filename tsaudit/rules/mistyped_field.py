@@ -57,6 +57,10 @@ _AS_WRITTEN = {"integer": "42i", "float": "42.5", "boolean": "true", "time": "17
             "ALTER TABLE {measurement:q} ADD COLUMN {new:q} {type};\nUPDATE {measurement:q} SET {new:q} = "
             "CAST({field:q} AS {type});\nALTER TABLE {measurement:q} DROP COLUMN {field:q};"
         ),
+        "postgresql": (
+            "ALTER TABLE {measurement:q} ALTER COLUMN {field:q} TYPE {type} USING {field:q}::{type};\n"
+            "It writes the table anew and locks it meanwhile: of a big one, fill a new column in portions instead."
+        ),
         "sql": "ALTER TABLE {measurement:q} ALTER COLUMN {field:q} TYPE {type} USING {field:q}::{type};",
     },
 )
