@@ -19,7 +19,7 @@ from tsaudit.guidelines import GUIDELINES
 from tsaudit.profile import Profile
 from tsaudit.rule import LimitPolicy
 from tsaudit.rules import all_rules
-from tsaudit.timeline import Point, Timeline
+from tsaudit.timeline import Point, Timeline, stored_bytes
 
 AT = "'2026-03-31 05:00+00'::TIMESTAMPTZ - {} * '1 min'::INTERVAL"
 LIMITS = {
@@ -30,6 +30,7 @@ LIMITS = {
     "uneven-partitions.min_rows": 1_000,
     "uneven-partitions.min_bytes": 8_192,
     "unbounded-retention.min_bytes": 400_000,
+    "growing-storage.max_bytes": 100_000_000,
 }
 
 
@@ -195,6 +196,8 @@ def _grown(profile: Profile, factors: list[float]) -> Timeline:
         if m.storage and m.storage.data_bytes:
             held = m.storage.data_bytes
             points["data_bytes", subject] = tuple(Point(d, held * f) for d, f in zip(days, factors, strict=True))
+    held = stored_bytes(profile) or 0
+    points["stored_bytes", Subject()] = tuple(Point(d, held * f) for d, f in zip(days, factors, strict=True))
     return Timeline(points=points)
 
 
@@ -219,6 +222,7 @@ FOUND = (
     ("B4", "NAM005", Severity.WARN, "machine", "f{n}"),
     ("B4", "NAM005", Severity.WARN, "tagged", "t{n}"),
     ("F1", "RET001", Severity.WARN, "parted", ""),
+    ("H5", "RET002", Severity.WARN, "", ""),
     ("E8", "STO001", Severity.INFO, "indexed", ""),
     ("E8", "STO002", Severity.WARN, "unindexed", ""),
     ("E12", "STO003", Severity.WARN, "parted", ""),
