@@ -13,6 +13,7 @@ from tests.collect.conftest import collected
 from tests.databases import Dataset, write
 from tests.rules.cases import Case, dataset, hosts, judge, table
 from tests.rules.test_needless_index import an_index
+from tests.servers import Postgresql
 from tsaudit.config import Target
 from tsaudit.finding import Outcome, Severity, Subject
 from tsaudit.profile import Index, Measurement, Partitioning, Storage
@@ -97,6 +98,16 @@ def test_statement_when_run_on_sqlite(tmp_path: Path) -> None:
     connection = sqlite3.connect(tmp_path / "t.db")
     connection.execute(finding.fix.split("\n")[0])
     connection.close()
+    assert judge(rule, collected(target), {"min_rows": 1}).outcome is Outcome.PASS
+
+
+@pytest.mark.parametrize("by", ["", "HASH (host)"], ids=["whole", "partitioned"])
+def test_statement_when_run_on_postgresql(postgresql: Postgresql, by: str) -> None:
+    parts = ["FOR VALUES WITH (MODULUS 1, REMAINDER 0)"] if by else []
+    data = dataset(table('or"der', hosts(2), key=False, partition_by=by, partitions=parts))
+    target = write(data, "postgresql", postgresql)
+    (finding,) = judge(rule, collected(target), {"min_rows": 1}).findings
+    postgresql.execute(finding.fix.split("\n")[1])
     assert judge(rule, collected(target), {"min_rows": 1}).outcome is Outcome.PASS
 
 

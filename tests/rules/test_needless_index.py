@@ -12,8 +12,10 @@ import duckdb
 import pytest
 
 from tests.builders import NOW, a_count, a_measurement, a_profile, a_tag
+from tests.collect.conftest import collected
 from tests.databases import Greptime, write
 from tests.rules.cases import Case, dataset, hosts, judge, table
+from tests.servers import Postgresql
 from tsaudit.finding import Outcome, Severity, Subject
 from tsaudit.profile import Index, Partitioning, Profile
 from tsaudit.rules.needless_index import needless_index as rule
@@ -273,13 +275,22 @@ def test_postgresql_when_the_index_can_be_dropped_beside_the_writers() -> None:
 
 @pytest.mark.parametrize("engine", ["duckdb", "sqlite"])
 def test_statement_when_run(engine: str, tmp_path: Path) -> None:
-    from tests.collect.conftest import collected
-
     target = write(dataset(table('or"der', hosts(2), indexes=[("time",)])), engine, tmp_path / "main.db")
     (finding,) = judge(rule, collected(target)).findings
     connection: Any = (duckdb if engine == "duckdb" else sqlite3).connect(str(tmp_path / "main.db"))
     connection.execute(finding.fix.split("\n")[1])
     connection.close()
+    assert judge(rule, collected(target)).outcome is Outcome.PASS
+
+
+def test_statement_when_run_on_postgresql(postgresql: Postgresql) -> None:
+    data = dataset(table('or"der', hosts(2), indexes=[("time",), ("host",)]))
+    target = write(data, "postgresql", postgresql)
+    (finding,) = judge(rule, collected(target)).findings
+    statements = finding.fix.split("\n")[1:]
+    assert len(statements) == 2
+    for statement in statements:
+        postgresql.execute(statement)
     assert judge(rule, collected(target)).outcome is Outcome.PASS
 
 
