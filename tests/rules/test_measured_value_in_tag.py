@@ -36,7 +36,7 @@ def _rooms(as_tag: bool) -> Dataset:
     return dataset(Table("rooms", tags, fields, rows, key=("time", *tags)))
 
 
-LATENCY = [{"host": f"web-{h}", "le": str(bound / 10)} for h in range(3) for bound in range(1, 41)]
+LATENCY = [{"host": f"web-{h}", "upto": str(bound / 10)} for h in range(3) for bound in range(1, 41)]
 
 CASES = (
     Case(breaks=_rooms(True), keeps=_rooms(False), subject=Subject("", "rooms", "temperature"), guilty="temperature"),
@@ -106,6 +106,8 @@ def test_whole_numbers_have_to_follow_a_curve_and_be_no_name() -> None:
     for key in ("user_id", "customerId", "port", "status"):
         assert not _findings(_measurement(WHOLE, _seen(), key=key))
         assert _findings(_measurement(DECIMALS, _seen(), key=key))
+    for key in ("version", "firmware", "le", "appVersion"):
+        assert not _findings(_measurement(DECIMALS, _seen(), key=key, left=1))
 
 
 def test_silence_when_values_are_no_numbers() -> None:

@@ -19,6 +19,10 @@ _NAMES_A_THING = re.compile(
     r"partition|shard|slot|core|cpu|channel|line|row|le|quantile|bucket)$|Id$",
     re.IGNORECASE,
 )
+_NAMES_A_PART = re.compile(
+    r"(^|_)(version|release|build|firmware|le|ge|quantile|percentile|bucket|bin)$|Version$", re.IGNORECASE
+)
+"""What is numbered with a fraction and yet not measured: versions, and the bounds of histograms."""
 
 
 @rule(
@@ -71,9 +75,9 @@ def measured_value_in_tag(case: Case) -> Iterator[Finding]:
     """Tags that hold numbers which vary with time: a temperature, a load, a price.
 
     A tag is reported when it has `min_values` or more and nearly all are numbers, of which a source (the rows that
-    agree in the other tags) has one at a time. Numbers with a fraction need `min_values_per_source` of them per source;
-    whole numbers could be ids, so they need a name that is none of a thing's, and to follow a curve over time: steps of
-    less than `max_roughness` of those between any two.
+    agree in the other tags) has one at a time. Names of versions and of bounds of histograms are left out. Numbers with
+    a fraction need `min_values_per_source` of them per source; whole numbers could be ids, so they need a name that is
+    none of a thing's, and to follow a curve over time: steps of less than `max_roughness` of those between any two.
 
     ## Why it matters
 
@@ -117,7 +121,7 @@ def _reading(case: Case, measurement: Measurement, tag: Tag) -> _Reading | None:
     if tag.values is None or tag.values.value < case.limit("min_values", measurement).value:
         return None
     kind = shapes.number_kind(tag.sample)
-    if kind not in ("integer", "float") or (kind == "integer" and _NAMES_A_THING.search(tag.key)):
+    if kind not in ("integer", "float") or (_NAMES_A_THING if kind == "integer" else _NAMES_A_PART).search(tag.key):
         return None
     seen = [c for c in tag.changes or () if c.instants]
     clash = case.limit("max_clash_ratio", measurement).value
