@@ -45,7 +45,7 @@ $(VENV)/.audit: $(VENV)/bin/python pyproject.toml
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.audit pyproject.toml
-	$(BIN)/pip install -q -e '.[duckdb,greptimedb,influxdb3,postgresql,ui]' --group dev
+	$(BIN)/pip install -q -e '.[engines,ui]' --group dev
 	@touch $@
 
 $(HOME_OF_DAGSTER)/dagster.yaml: dagster.yaml

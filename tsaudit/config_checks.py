@@ -7,24 +7,15 @@ from typing import Any
 
 from tsaudit.config import Path, inconsistencies
 from tsaudit.config_words import nearest
-from tsaudit.dialect import AVAILABLE, ENGINES
 from tsaudit.plans import PLANS
 from tsaudit.rules import all_rules
 
 
 def contradictions(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
     """Places in the file, each with what is wrong there."""
-    yield from _engines(data)
     yield from _history(data)
     yield from _names_and_owners(data)
     yield from _limits(data)
-
-
-def _engines(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
-    """Engines that tsaudit knows by name and cannot audit in this version."""
-    for place, engine in _at(data, "targets", "*", "engine"):
-        if engine in ENGINES and engine not in AVAILABLE:
-            yield place, f"{engine} is not in this version of tsaudit; it audits {', '.join(AVAILABLE)}"
 
 
 def _history(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:

@@ -6,19 +6,6 @@ import json
 from collections.abc import Mapping
 from typing import Final
 
-ENGINES: Final = (
-    "duckdb",
-    "sqlite",
-    "postgresql",
-    "influxdb1",
-    "influxdb2",
-    "influxdb3",
-    "greptimedb",
-    "timestream",
-    "mongodb",
-)
-"""Every engine tsaudit names."""
-
 AVAILABLE: Final[Mapping[str, tuple[str, str | None]]] = {
     "duckdb": ("tsaudit.connectors.sql", "duckdb"),
     "sqlite": ("tsaudit.connectors.sql", None),
@@ -27,14 +14,17 @@ AVAILABLE: Final[Mapping[str, tuple[str, str | None]]] = {
     "influxdb2": ("tsaudit.connectors.influxdb2", None),
     "influxdb3": ("tsaudit.connectors.influxdb3", "influxdb3"),
     "greptimedb": ("tsaudit.connectors.greptimedb", "greptimedb"),
-    "mongodb": ("tsaudit.connectors.mongodb", "mongodb"),
     "timestream": ("tsaudit.connectors.timestream", "timestream"),
+    "mongodb": ("tsaudit.connectors.mongodb", "mongodb"),
 }
-"""The engines this version can audit: to the module that connects, and the extra that installs its driver.
+"""The engines, each with the module that connects, and the extra that installs its driver.
 
 None for the extra where the core brings the driver. Rules apply to an engine as soon as it stands here, and the tests
 then break and keep each of them on it.
 """
+
+ENGINES: Final = tuple(AVAILABLE)
+"""Their names, in the order in which documents list them."""
 
 SQL_ENGINES: Final = frozenset({"duckdb", "sqlite", "postgresql", "influxdb3", "greptimedb", "timestream"})
 INFLUXQL_ENGINES: Final = frozenset({"influxdb1", "influxdb2"})

@@ -289,7 +289,7 @@ GUIDELINES: Final = (
 
 
 def engines_of(ids: Iterable[str]) -> frozenset[str]:
-    """Where at least one of the guidelines matters, whether the engine can be audited yet or not."""
+    """Where at least one of the guidelines matters."""
     wanted = set(ids)
     return frozenset().union(*(g.engines for g in GUIDELINES if g.id in wanted))
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from tsaudit.dialect import AVAILABLE, INFLUXQL_ENGINES, SQL_ENGINES, quote_identifier
+from tsaudit.dialect import INFLUXQL_ENGINES, SQL_ENGINES, quote_identifier
 from tsaudit.facts import offered
 from tsaudit.finding import Finding, Limit, Severity, Subject
 from tsaudit.guidelines import engines_of
@@ -229,9 +229,7 @@ def rule(
             title=title,
             severity=severity,
             guidelines=guidelines,
-            engines=frozenset(
-                e for e in engines_of(guidelines) & AVAILABLE.keys() - (moot or {}).keys() if _can_have(e, requires)
-            ),
+            engines=frozenset(e for e in engines_of(guidelines) - (moot or {}).keys() if _can_have(e, requires)),
             requires=frozenset(requires),
             thresholds=thresholds,
             fixes=fixes,

@@ -6,11 +6,13 @@ import importlib
 import sqlite3
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
+from pydantic import ValidationError
 
 from tests.databases import Dataset, Row, Table, times, write
 from tsaudit.config import Target
@@ -30,15 +32,13 @@ def _message(engine: str, url: str, **settings: Any) -> str:
     return text
 
 
-def test_every_available_engine_has_a_name_and_queries() -> None:
-    assert set(AVAILABLE) <= set(ENGINES)
-    assert all(query_files(engine) for engine in AVAILABLE)
+def test_every_engine_has_queries() -> None:
+    assert all(query_files(engine) for engine in ENGINES)
 
 
-def test_engine_is_not_available(monkeypatch: pytest.MonkeyPatch) -> None:
-    without = {engine: how for engine, how in AVAILABLE.items() if engine != "mongodb"}
-    monkeypatch.setattr("tsaudit.connectors.AVAILABLE", without)
-    assert "this version audits duckdb" in _message("mongodb", "mongodb://localhost")
+def test_engine_is_unknown() -> None:
+    with pytest.raises(ValidationError, match="engine"):
+        Target(name="t", engine="oracle", url="oracle://x")
 
 
 def test_driver_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -185,3 +185,12 @@ def test_statement_fails(engine: str, tmp_path: Path) -> None:
             list(connection.query("series_listing", 5, **about))
     assert raised.value.reason is Reason.FAILED
     assert "\n" not in raised.value.detail
+
+
+def test_driver_of_every_engine_is_an_extra_and_comes_with_all_of_them() -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    needed = {extra for _, extra in AVAILABLE.values() if extra}
+    assert needed <= extras.keys()
+    (all_of_them,) = extras["engines"]
+    assert all_of_them == f"tsaudit[{','.join(sorted(needed))}]"
