@@ -1,9 +1,10 @@
 """A stand-in for InfluxDB 3: runs the SQL it is sent on DataFusion, over Arrow Flight and HTTP on one port.
 
-Copied from the product's source and documentation (github.com/influxdata/influxdb, branch main, 3.x) are the tables
-of the catalogue (`system.influxdb_schema`, `system.databases`), the types of columns (tags are Dictionary(Int32,
-Utf8)), the ticket of a Flight call, the headers of `/ping`, that rows of one tag set and time are merged field by
-field, that JSON leaves nulls out, and the refusal of a query that would read too many files. Nothing else is canned.
+As InfluxDB 3 Core 3.6.0 was seen to answer are the tables of the catalogue (`system.influxdb_schema`, and in
+`_internal` `system.databases` and `system.tables`), the types of columns (tags are Dictionary(Int32, Utf8)), the ticket
+of a Flight call, the batches without rows while a statement runs, the headers of `/ping`, words and codes of errors,
+that rows of one tag set and time are merged field by field, that a deleted table stays under another name, that JSON
+leaves nulls out, and the refusal of a query that would read too many files. Nothing else is canned.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import re
 import socket
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -25,6 +26,7 @@ import datafusion
 import pyarrow as pa
 import pyarrow.flight as flight
 
+from tests.builders import NOW
 from tests.databases import Dataset, Row, Table, Value
 
 ADMIN: Final = "apiv3-admin"
@@ -42,11 +44,24 @@ _numbers = itertools.count()
 
 
 class RefusedError(Exception):
-    """What the server says instead of an answer, and how Flight and HTTP classify it."""
+    """What the server says instead of an answer: over HTTP with a status, over Flight in words of its own."""
 
-    def __init__(self, status: int, message: str) -> None:
-        super().__init__(message)
-        self.status = status
+    def __init__(self, status: int, over_http: bytes, over_flight: Exception) -> None:
+        super().__init__(str(over_flight))
+        self.status, self.over_http, self.over_flight = status, over_http, over_flight
+
+
+def _failed_to_plan(why: object) -> RefusedError:
+    words = f"rror while planning query: {why}"
+    return RefusedError(500, f"query error: e{words}".encode(), pa.ArrowInvalid(f"E{words}"))
+
+
+def _no_database(name: str) -> RefusedError:
+    words = f"database not found: {name}"
+    over_http = json.dumps({"error": f"query error: {words}"}).encode()
+    return RefusedError(
+        404, over_http, flight.FlightInternalError(f"Cannot retrieve database: External error: {words}")
+    )
 
 
 @dataclass(slots=True)
@@ -54,6 +69,10 @@ class _Database:
     context: datafusion.SessionContext
     files: dict[str, frozenset[int]] = field(default_factory=dict)
     """Table to the ten minutes in which it has rows: each is a Parquet file."""
+    schema: list[tuple[str, str, str]] = field(default_factory=list)
+    """Table, column, and what the column is, as `system.influxdb_schema` has them."""
+    deleted: set[str] = field(default_factory=set)
+    """The names that deleted tables have now."""
 
 
 class InfluxDB3:
@@ -63,13 +82,15 @@ class InfluxDB3:
         self,
         *,
         build: str = "Core",
-        version: str = "3.4.1",
+        version: str = "3.6.0",
         with_flight: bool = True,
         with_schema_table: bool = True,
+        with_internal_tables: bool = True,
         file_limit: int = 1_000_000,
     ) -> None:
         self.build, self.version = build, version
         self.with_schema_table = with_schema_table
+        self.with_internal_tables = with_internal_tables
         self.file_limit = file_limit
         self.delay_s = 0.0
         """How long a statement takes before its first row."""
@@ -80,8 +101,8 @@ class InfluxDB3:
         self._flight = _Flight(self)
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         threading.Thread(target=self._http.serve_forever, daemon=True).start()
-        ports = (self._flight.port if with_flight else self._http.server_port, self._http.server_port)
-        self._door = _Door(*ports)
+        behind = ("127.0.0.1", self._flight.port) if with_flight else None
+        self._door = Door(behind, ("127.0.0.1", self._http.server_port))
         self.url = f"http://127.0.0.1:{self._door.port}"
         self.login = {"password": ADMIN}
 
@@ -95,31 +116,37 @@ class InfluxDB3:
         """The name of the database that holds it now; one of that name is replaced."""
         name = dataset.database or f"test_{next(_numbers)}"
         database = _Database(_context())
-        schema: dict[str, list[str]] = {"measurement": [], "key": [], "data_type": []}
         for table in dataset.tables:
+            assert "\n" not in "".join((table.name, *table.tags, *table.fields)), "line protocol has no such names"
             data = _merged(table)
-            if not data.num_rows:
-                continue
-            database.context.register_record_batches(_quoted(table.name), [data.to_batches()])
-            nanoseconds = data.column("time").cast(pa.int64()).to_pylist()
-            database.files[table.name] = frozenset(
-                ns // int(_FILE / timedelta(microseconds=1) * 1000) for ns in nanoseconds
-            )
-            for column in data.schema:
-                schema["measurement"].append(table.name)
-                schema["key"].append(column.name)
-                schema["data_type"].append(
-                    "time" if column.type == _TIME else "tag" if column.type == _TAG else _NAMES[column.type]
-                )
-        if self.with_schema_table:
-            _register(
-                database.context,
-                "influxdb_schema",
-                pa.table(schema, schema=_of_text("measurement", "key", "data_type")),
-            )
+            if data is not None:
+                _keep(database, table.name, data)
+        self._describe(database)
         self._databases[name] = database
         self._retention[name] = dataset.retention
         return name
+
+    def delete_table(self, database: str, table: str) -> None:
+        """Hide it, as the server does for days: it keeps its rows under another name."""
+        found = self._databases[database]
+        name = f"{table}-{NOW:%Y%m%dT%H%M%S}"
+        found.context.register_table(_quoted(name), found.context.table(_quoted(table)))
+        found.context.deregister_table(_quoted(table))
+        found.schema = [(name if of == table else of, key, kind) for of, key, kind in found.schema]
+        found.files[name] = found.files.pop(table, frozenset())
+        found.deleted.add(name)
+        self._describe(found)
+
+    def _describe(self, database: _Database) -> None:
+        if self.with_schema_table:
+            columns = zip(*database.schema, strict=True) if database.schema else ((), (), ())
+            names = ("measurement", "key", "data_type")
+            _register(database.context, {"influxdb_schema": pa.table([_views(c) for c in columns], names=names)})
+
+    def rows(self, database: str, statement: str) -> list[dict[str, Any]]:
+        """What an administrator is answered."""
+        _, batches = self.run(database, statement, ADMIN)
+        return [row for batch in batches for row in batch.to_pylist()]
 
     def run(self, database: str, statement: str, token: str) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
         """The answer, or RefusedError."""
@@ -130,7 +157,7 @@ class InfluxDB3:
         elif database in self._databases:
             found = self._databases[database]
         else:
-            raise RefusedError(404, f"database not found: {database}")
+            raise _no_database(database)
         try:
             frame = found.context.sql_with_options(statement, _READS)
             self._count_files(found, str(frame.optimized_logical_plan().display_indent()))
@@ -138,9 +165,11 @@ class InfluxDB3:
         except RefusedError:
             raise
         except Exception as error:
-            raise RefusedError(400, f"Error while planning query: {error}") from error
+            raise _failed_to_plan(error) from error
 
         def answer() -> Iterator[pa.RecordBatch]:
+            # That it is at work it says without rows, and over HTTP not at all.
+            yield _no_rows(schema)
             time.sleep(self.delay_s)
             for batch in stream:
                 columns = [_hydrated(column) for column in batch.to_pyarrow().columns]
@@ -153,22 +182,35 @@ class InfluxDB3:
 
     def authorize(self, database: str, token: str) -> None:
         if token not in (ADMIN, READER):
-            raise RefusedError(401, "the request was not authenticated")
+            raise RefusedError(401, b"", flight.FlightUnauthenticatedError("Unauthenticated"))
         if token == READER and database == "_internal":
-            raise RefusedError(403, "the request was not authorized")
+            raise RefusedError(403, b"", flight.FlightUnauthorizedError("Permission denied"))
 
     def _catalogue(self) -> datafusion.SessionContext:
+        if not self.with_internal_tables:
+            return _context()
         names = ["_internal", *sorted(self._databases)]
         periods = [None, *(self._retention[name] for name in names[1:])]
-        columns = {
-            "database_name": pa.array(names, pa.string()),
+        databases = {
+            "database_name": _views(names),
             "retention_period_ns": pa.array(
                 [p and round(p.total_seconds()) * 1_000_000_000 for p in periods], pa.uint64()
             ),
             "deleted": pa.array([False] * len(names)),
+            "hard_deletion_time": pa.nulls(len(names), pa.timestamp("s", "UTC")),
+        }
+        listed = [
+            (name, table, table in found.deleted)
+            for name, found in self._databases.items()
+            for table in sorted(found.context.catalog("public").schema("iox").table_names())
+        ]
+        tables = {
+            "database_name": _views([name for name, _, _ in listed]),
+            "table_name": _views([table for _, table, _ in listed]),
+            "deleted": pa.array([deleted for _, _, deleted in listed], pa.bool_()),
         }
         context = _context()
-        _register(context, "databases", pa.table(columns))
+        _register(context, {"databases": pa.table(databases), "tables": pa.table(tables)})
         return context
 
     def _count_files(self, database: _Database, plan: str) -> None:
@@ -180,10 +222,9 @@ class InfluxDB3:
             if re.search(rf"TableScan: {re.escape(table)}\b", plan):
                 read = sum(first <= number <= last for number in files)
                 if read > self.file_limit:
-                    raise RefusedError(
-                        400,
-                        f"External error: Query would scan {read} Parquet files, exceeding the file limit. "
-                        "Please specify a smaller time range for your query.",
+                    raise _failed_to_plan(
+                        f"External error: Query would exceed file limit of {self.file_limit} parquet files. "
+                        "Please specify a smaller time range for your query. You can increase the file limit"
                     )
 
 
@@ -196,22 +237,45 @@ def _context() -> datafusion.SessionContext:
     return datafusion.SessionContext(config.with_create_default_catalog_and_schema(True))
 
 
-def _register(context: datafusion.SessionContext, name: str, table: pa.Table) -> None:
+def _register(context: datafusion.SessionContext, tables: Mapping[str, pa.Table]) -> None:
+    """As the only tables of the schema `system`."""
     schema = datafusion.catalog.Schema.memory_schema()
     context.catalog("public").register_schema("system", schema)
-    schema.register_table(name, datafusion.Table(datafusion.SessionContext().from_arrow(table)))
+    for name, table in tables.items():
+        schema.register_table(name, datafusion.Table(datafusion.SessionContext().from_arrow(table)))
 
 
-def _of_text(*names: str) -> pa.Schema:
-    return pa.schema([pa.field(name, pa.string(), nullable=False) for name in names])
+def _views(texts: Sequence[str]) -> pa.Array:
+    return pa.array(texts, pa.string_view())
+
+
+def _keep(database: _Database, name: str, data: pa.Table) -> None:
+    database.context.register_record_batches(_quoted(name), [data.to_batches() or [_no_rows(data.schema)]])
+    for column in data.schema:
+        kind = "time" if column.type == _TIME else "tag" if column.type == _TAG else _NAMES[column.type]
+        database.schema.append((name, column.name, kind))
+    if data.num_rows:
+        nanoseconds = data.column("time").cast(pa.int64()).to_pylist()
+        span = int(_FILE / timedelta(microseconds=1) * 1000)
+        database.files[name] = frozenset(ns // span for ns in nanoseconds)
+
+
+def _no_rows(schema: pa.Schema) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([pa.nulls(0, f.type) for f in schema], schema=schema)
 
 
 def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _merged(table: Table) -> pa.Table:
-    """The rows as the server keeps them: one per tag set and time, of each field the value written last."""
+def _merged(table: Table) -> pa.Table | None:
+    """The rows as the server keeps them: one per tag set and time, of each field the value written last.
+
+    None when nothing was written. The first point makes the table: where it is refused for a field with the name of a
+    tag, what came before that field stays, a table of tags without a time.
+    """
+    if table.rows and table.fields.keys() & set(table.tags):
+        return pa.table({tag: pa.nulls(0, _TAG) for tag in table.tags})
     rows: dict[tuple[Any, ...], dict[str, Value]] = {}
     types: dict[str, str] = {key: kind for key, kind in table.fields.items() if kind != "any"}
     for row in table.rows:
@@ -227,6 +291,8 @@ def _merged(table: Table) -> pa.Table:
     for key, kind in types.items():
         kept = [_kept(values.get(key), kind) for values in rows.values()]
         columns[key] = pa.array(kept, _TYPES.get(kind, pa.string()))
+    if not rows:
+        return None
     # A column exists once something was written to it.
     return pa.table({name: column for name, column in columns.items() if column.null_count < len(column)})
 
@@ -275,8 +341,7 @@ class _Flight(flight.FlightServerBase):
             token = context.get_middleware("token").token
             schema, batches = self._server.run(asked["database"], asked["sql_query"], token)
         except RefusedError as error:
-            kind = {401: flight.FlightUnauthenticatedError, 403: flight.FlightUnauthorizedError, 404: pa.ArrowKeyError}
-            raise kind.get(error.status, pa.ArrowInvalid)(str(error)) from error
+            raise error.over_flight from error
         return flight.GeneratorStream(schema, batches)
 
 
@@ -289,7 +354,7 @@ def _handler(server: InfluxDB3) -> type[BaseHTTPRequestHandler]:
             if self.path != "/ping":
                 return self._say(404, b"not found")
             if self._token() not in (ADMIN, READER):
-                return self._say(401, b"")
+                return self._say(401, b"", told=False)
             return self._say(200, json.dumps({"version": server.version}).encode())
 
         def do_POST(self) -> None:
@@ -298,7 +363,7 @@ def _handler(server: InfluxDB3) -> type[BaseHTTPRequestHandler]:
             try:
                 _, batches = server.run(asked["db"], asked["q"], self._token())
             except RefusedError as error:
-                return self._say(error.status, str(error).encode())
+                return self._say(error.status, error.over_http)
             self.send_response(200)
             self.end_headers()
             for batch in batches:
@@ -310,9 +375,9 @@ def _handler(server: InfluxDB3) -> type[BaseHTTPRequestHandler]:
         def _token(self) -> str:
             return (self.headers.get("Authorization") or "").removeprefix("Bearer ")
 
-        def _say(self, status: int, body: bytes) -> None:
+        def _say(self, status: int, body: bytes, *, told: bool = True) -> None:
             self.send_response(status)
-            if server.build:
+            if server.build and told:
                 self.send_header("x-influxdb-build", server.build)
                 self.send_header("x-influxdb-version", server.version)
             self.send_header("Content-Length", str(len(body)))
@@ -329,11 +394,14 @@ def _json(value: Any) -> Any:
     return value.isoformat() if isinstance(value, datetime) else value
 
 
-class _Door:
-    """One port, as InfluxDB has it: what begins like HTTP/2 goes to Flight, the rest to HTTP."""
+class Door:
+    """One port, as InfluxDB has it: what begins like HTTP/2 goes to Flight, the rest to HTTP.
 
-    def __init__(self, http2_port: int, http1_port: int) -> None:
-        self._ports = http2_port, http1_port
+    Without an address for Flight it is a proxy that speaks HTTP/1 only.
+    """
+
+    def __init__(self, flight: tuple[str, int] | None, http: tuple[str, int]) -> None:
+        self._behind = flight, http
         self._socket = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._socket.getsockname()[1]
         threading.Thread(target=self._serve, daemon=True).start()
@@ -354,8 +422,12 @@ class _Door:
 
     def _lead(self, guest: socket.socket) -> None:
         beginning = guest.recv(3, socket.MSG_PEEK)
+        address = self._behind[beginning != b"PRI"]
         try:
-            host = socket.create_connection(("127.0.0.1", self._ports[beginning != b"PRI"]))
+            if address is None:
+                guest.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+                raise ConnectionRefusedError
+            host = socket.create_connection(address)
         except OSError:
             guest.close()
             return

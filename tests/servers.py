@@ -25,6 +25,7 @@ from tests.databases import influxql
 from tests.greptimedb_double import GreptimeDB
 from tests.greptimedb_tables import REAL, RealGreptimeDB
 from tests.influxdb3_double import InfluxDB3
+from tests.influxdb3_server import RealInfluxDB3, influxdb3_server
 from tests.mongodb_double import MongoDB
 from tests.timestream_double import AUDITOR, Timestream
 
@@ -153,9 +154,9 @@ def influxd_auth(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Influxd]:
 
 
 @pytest.fixture(scope="session")
-def influxdb3() -> Iterator[InfluxDB3]:
-    """A stand-in for an InfluxDB 3 Core; shared, so each test writes a database of its own."""
-    server = InfluxDB3()
+def influxdb3() -> Iterator[InfluxDB3 | RealInfluxDB3]:
+    """A stand-in for an InfluxDB 3 Core, or a real one; shared, so each test writes a database of its own."""
+    server = influxdb3_server()
     yield server
     server.stop()
 

@@ -5,6 +5,7 @@
 -- versions: system.influxdb_schema Core and Enterprise 3.3 and later; information_schema everywhere
 -- link: https://docs.influxdata.com/influxdb3/core/reference/sql/information-schema/
 -- The engine says itself what is a tag. A table's key is its time and its tags, in an order that it does not tell.
+-- A table whose first point was refused half way has no time, and no rows can be read from it: it is left out.
 {% if catalog == "influxdb_schema" %}
 SELECT
   measurement,
@@ -13,6 +14,7 @@ SELECT
   CAST(NULL AS BIGINT) AS key_position,
   CASE data_type WHEN 'tag' THEN 'tag' WHEN 'time' THEN 'time' ELSE 'field' END AS role
 FROM system.influxdb_schema
+WHERE measurement IN (SELECT measurement FROM system.influxdb_schema WHERE data_type = 'time')
 ORDER BY measurement, key
 {% else %}
 SELECT
@@ -36,5 +38,8 @@ SELECT
   END AS role
 FROM information_schema.columns
 WHERE table_schema = 'iox'
+  AND table_name IN (
+    SELECT table_name FROM information_schema.columns WHERE table_schema = 'iox' AND data_type LIKE 'Timestamp%'
+  )
 ORDER BY table_name, column_name
 {% endif %}

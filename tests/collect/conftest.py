@@ -13,6 +13,7 @@ from tests.conversations import Conversation
 from tests.databases import Dataset, Server, Sql, write
 from tests.greptimedb_double import GreptimeDB
 from tests.influxdb3_double import InfluxDB3
+from tests.influxdb3_server import RealInfluxDB3
 from tests.servers import Influxd, Postgresql
 from tests.timestream_double import Timestream
 from tsaudit.collect import collect
@@ -82,8 +83,8 @@ def _writer(engine: str, request: pytest.FixtureRequest, folder: Path) -> Writer
         conversation: Conversation = request.getfixturevalue("influxdb2")
         return _Writer(engine, lambda: conversation)
     if engine == "influxdb3":
-        stand_in: InfluxDB3 = request.getfixturevalue("influxdb3")
-        return _Writer(engine, lambda: stand_in)
+        third: InfluxDB3 | RealInfluxDB3 = request.getfixturevalue("influxdb3")
+        return _Writer(engine, lambda: third)
     if engine == "postgresql":
         postgresql: Postgresql = request.getfixturevalue("postgresql")
         return _Writer(engine, lambda: postgresql)

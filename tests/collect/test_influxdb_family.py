@@ -15,6 +15,7 @@ from tests.collect.family import EMPTY, FAMILY, ODD, REQUESTS
 from tests.conversations import Conversation, conversation
 from tests.databases import write
 from tests.influxdb3_double import InfluxDB3
+from tests.influxdb3_server import RealInfluxDB3
 from tests.servers import Influxd
 from tsaudit.audit import audit
 from tsaudit.jsonfile import to_json
@@ -38,7 +39,7 @@ def second(server: Conversation) -> Profile:
 
 
 @pytest.fixture(scope="module")
-def third(influxdb3: InfluxDB3) -> Profile:
+def third(influxdb3: InfluxDB3 | RealInfluxDB3) -> Profile:
     return collected(write(FAMILY, "influxdb3", influxdb3))
 
 

@@ -16,6 +16,7 @@ from tests.builders import NOW
 from tests.collect.conftest import collected
 from tests.databases import Dataset, Row, Table, times, write
 from tests.influxdb3_double import ADMIN, READER, InfluxDB3
+from tests.influxdb3_server import RealInfluxDB3, influxdb3_server, need_stand_in
 from tsaudit.collect import probe
 from tsaudit.config import Target
 from tsaudit.connector import ConnectorError, FactError
@@ -28,8 +29,18 @@ WINDOW = {"start": NOW - timedelta(days=30), "end": NOW, "time": "time", "time_k
 
 
 @contextlib.contextmanager
-def running(**settings: Any) -> Iterator[InfluxDB3]:
+def stand_in(**settings: Any) -> Iterator[InfluxDB3]:
+    need_stand_in("can be told what to be, to refuse, and when")
     server = InfluxDB3(**settings)
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+@contextlib.contextmanager
+def running(*, with_flight: bool = True) -> Iterator[InfluxDB3 | RealInfluxDB3]:
+    server = influxdb3_server(with_flight=with_flight)
     try:
         yield server
     finally:
@@ -53,9 +64,9 @@ def _table(rows: int = 60) -> Table:
 DATA = Dataset([_table()], database="shop", retention=timedelta(days=400))
 
 
-def _target(server: InfluxDB3, token: str = ADMIN, **settings: Any) -> Target:
+def _target(server: InfluxDB3 | RealInfluxDB3, token: str = "", **settings: Any) -> Target:
     server.write(DATA)
-    known: dict[str, Any] = {"databases": ("shop",), "password": token}
+    known: dict[str, Any] = {"databases": ("shop",), **server.login} | ({"password": token} if token else {})
     return Target(**{"name": "t", "engine": "influxdb3", "url": server.url} | known | settings)
 
 
@@ -70,10 +81,13 @@ def _comparable(profile: Profile) -> Profile:
 
 
 def test_http_when_flight_does_not_come_through_gives_the_same_profile() -> None:
-    with running() as both, running(with_flight=False) as http_only:
-        by_flight, by_http = collected(_target(both)), collected(_target(http_only))
+    with running() as both:
+        by_flight = collected(_target(both))
+    with running(with_flight=False) as http_only:
+        by_http = collected(_target(http_only))
     assert by_flight.gaps == by_http.gaps == ()
-    assert (by_flight.server_version, by_http.server_version) == ("Core 3.4.1", "Core 3.4.1, over HTTP")
+    assert by_http.server_version == f"{by_flight.server_version}, over HTTP"
+    assert by_flight.server_version.startswith("Core 3.")
     assert by_flight.edition == by_http.edition == "Core"
     assert to_json(_comparable(by_flight)) == to_json(_comparable(by_http))
     assert all(cost.bytes is None for cost in by_flight.costs)
@@ -96,7 +110,7 @@ def test_several_connections_go_the_same_way(with_flight: bool) -> None:
 
 
 def test_roles_by_arrow_types_when_there_is_no_schema_table() -> None:
-    with running() as newer, running(with_schema_table=False) as older:
+    with stand_in() as newer, stand_in(with_schema_table=False) as older:
         first, second = collected(_target(newer)), collected(_target(older))
     assert second.gaps == ()
     assert first.measurements == second.measurements
@@ -123,7 +137,7 @@ def test_text_field_of_a_table_without_tags_is_no_tag() -> None:
 
 @pytest.mark.parametrize("with_flight", [True, False])
 def test_databases_when_the_token_may_not_list_them(with_flight: bool) -> None:
-    with running(with_flight=with_flight) as server:
+    with stand_in(with_flight=with_flight) as server:
         named = collected(_target(server, READER))
         unnamed = collected(_target(server, READER, databases=()))
     assert [m.name for m in named.measurements] == ["http"]
@@ -139,8 +153,7 @@ def test_databases_when_the_token_may_not_list_them(with_flight: bool) -> None:
 def test_databases_when_an_administrator_lists_them() -> None:
     with running() as server:
         profile = collected(_target(server, databases=()))
-    assert [d.name for d in profile.databases] == ["shop"]
-    (database,) = profile.databases
+    (database,) = [d for d in profile.databases if d.name == "shop"]
     assert [(r.policy, r.duration_s, r.default) for r in database.retention or ()] == [("shop", 400 * 86_400, True)]
 
 
@@ -159,19 +172,70 @@ def test_unknown_table_and_database(with_flight: bool) -> None:
 
 
 @pytest.mark.parametrize("with_flight", [True, False])
+def test_deleted_table_is_no_measurement(with_flight: bool) -> None:
+    rows = [Row(at, {"a": "x"}, {"v": 1.0}) for at in times(2)]
+    tables = [Table(name, ("a",), {"v": "float"}, rows) for name in ("kept", "gone", "like-20260331T060000")]
+    with running(with_flight=with_flight) as server:
+        target = write(Dataset(tables), "influxdb3", server)
+        server.delete_table(target.databases[0], "gone")
+        profile = collected(target)
+    assert profile.gaps == ()
+    # A name alone does not tell: the server says which are deleted.
+    assert [m.name for m in profile.measurements] == ["kept", "like-20260331T060000"]
+
+
+@pytest.mark.parametrize("settings", [{"token": READER}, {"with_internal_tables": False}])
+def test_deleted_table_is_told_by_its_name_where_the_server_does_not(settings: dict[str, Any]) -> None:
+    token = settings.pop("token", ADMIN)
+    with stand_in(**settings) as server:
+        target = _target(server, token)
+        server.delete_table("shop", "http")
+        profile = collected(target)
+    assert profile.measurements == ()
+    assert not {"measurements", "columns"} & set(_gaps(profile))
+    assert {c.fact: c.statements for c in profile.costs}["measurements"] == 2
+
+
+@pytest.mark.parametrize("with_flight", [True, False])
+def test_table_whose_first_point_was_refused_is_empty(with_flight: bool) -> None:
+    (at,) = times(1)
+    half = Table("half", ("host",), {"host": "float"}, [Row(at, {"host": "a"}, {"host": 1.0})])
+    with running(with_flight=with_flight) as server:
+        profile = collected(write(Dataset([half, _table(3)]), "influxdb3", server))
+    assert profile.gaps == ()
+    empty, http = profile.measurements
+    assert (empty.name, empty.rows and empty.rows.value, empty.series and empty.series.value) == ("half", 0, 0)
+    assert http.rows is not None
+    assert http.rows.value == 3
+
+
+def test_errors_are_told_in_the_same_words_over_flight_and_http() -> None:
+    said = []
+    for with_flight in (True, False):
+        with running(with_flight=with_flight) as server, open_connection(_target(server)) as connection:
+            about = {"database": "shop", "measurement": "nope", "tags": ["a"], "limit": 1, "fields": []}
+            with pytest.raises(FactError) as caught:
+                list(connection.query("series_listing", 60, **about, **WINDOW))
+            said.append(caught.value.detail)
+    assert said[0] == said[1]
+    assert said[0].lower().startswith("table 'public.iox.nope' not found")
+
+
+@pytest.mark.parametrize("with_flight", [True, False])
 def test_statement_is_given_up_when_it_takes_too_long(with_flight: bool) -> None:
-    with running(with_flight=with_flight) as server, open_connection(_target(server)) as connection:
+    with stand_in(with_flight=with_flight) as server, open_connection(_target(server)) as connection:
         server.delay_s = 2
         with pytest.raises(FactError) as caught:
             list(connection.query("measurements", 0.3, database="shop"))
         assert caught.value.reason is Reason.TIMED_OUT
         server.delay_s = 0
-        (batch,) = connection.query("measurements", 5, database="shop")
+        *at_work, batch = connection.query("measurements", 60, database="shop")
+        assert not any(waiting.num_columns for waiting in at_work)
         assert batch.to_pydict() == {"measurement": ["http"]}
 
 
 def test_window_is_halved_until_the_files_are_few_enough() -> None:
-    with running(file_limit=20) as server:
+    with stand_in(file_limit=20) as server:
         profile = collected(_target(server))
     assert profile.gaps == ()
     (http,) = profile.measurements
@@ -191,7 +255,7 @@ def test_window_is_halved_until_the_files_are_few_enough() -> None:
 
 
 def test_gap_when_even_the_shortest_window_has_too_many_files() -> None:
-    with running(file_limit=0) as server:
+    with stand_in(file_limit=0) as server:
         rows = [Row(NOW - timedelta(seconds=1), {"a": "x"}, {"v": 1.0})]
         profile = collected(write(Dataset([Table("t", ("a",), {"v": "float"}, rows)]), "influxdb3", server))
     gaps = _gaps(profile)
@@ -204,7 +268,7 @@ def test_gap_when_even_the_shortest_window_has_too_many_files() -> None:
 
 
 def test_probe_with_the_token_of_a_reader() -> None:
-    with running() as server:
+    with stand_in() as server:
         target = _target(server, READER)
         with open_connection(target) as connection:
             assert {gap.fact for gap in probe(target, connection, NOW)} == {"retention"}
@@ -220,7 +284,7 @@ def test_probe_with_the_token_of_a_reader() -> None:
     ],
 )
 def test_connection_is_refused(settings: dict[str, Any], token: str | None, expected: str) -> None:
-    with running(**settings) as server:
+    with stand_in(**settings) as server:
         target = Target(name="t", engine="influxdb3", url=server.url, **({"password": token} if token else {}))
         with pytest.raises(ConnectorError) as caught, open_connection(target):
             pass
@@ -244,7 +308,7 @@ def test_server_is_not_there() -> None:
 
 @pytest.mark.parametrize("with_flight", [True, False])
 def test_server_goes_away_in_the_middle(with_flight: bool) -> None:
-    with running(with_flight=with_flight) as server:
+    with stand_in(with_flight=with_flight) as server:
         target = _target(server)
         with open_connection(target) as connection:
             server.stop()
@@ -263,9 +327,11 @@ def test_server_goes_away_in_the_middle(with_flight: bool) -> None:
             400,
             b"Error while planning query: Query would exceed file limit of 432 parquet files",
             Reason.OVER_BUDGET,
-            "432",
+            "Query would exceed file limit of 432 parquet files",
         ),
-        (500, b"oops\nat line 3", Reason.FAILED, "oops"),
+        (500, b"oops\nat line 3", Reason.FAILED, "oops at line 3"),
+        (500, b"query error: External error: no time\n\nStack backtrace:\n 0: x::y", Reason.FAILED, "no time"),
+        (404, b'{"error":"query error: database not found: d"}', Reason.FAILED, "database not found: d"),
         (200, b'{"measurement": "a"}\n{"measu', Reason.FAILED, "the answer broke off"),
     ],
 )
@@ -276,6 +342,7 @@ def test_errors_over_http(status: int, body: bytes, reason: Reason, detail: str)
             list(connection.query("measurements", 5, database="d"))
     assert caught.value.reason is reason
     assert detail in caught.value.detail
+    assert "x::y" not in caught.value.detail
 
 
 @contextlib.contextmanager

@@ -8,7 +8,8 @@ from typing import Any
 
 from tests.builders import DAY, NOW, a_field, a_measurement, a_profile, a_source, a_tag
 from tests.databases import Row, Table, times, write
-from tests.influxdb3_double import ADMIN, InfluxDB3
+from tests.influxdb3_double import InfluxDB3
+from tests.influxdb3_server import RealInfluxDB3
 from tests.rules.cases import Case, dataset, judge
 from tsaudit.collect import collect
 from tsaudit.connectors import open_connection
@@ -60,7 +61,7 @@ CASES = (
 )
 
 
-def test_both_repairs_of_the_guidelines_example_on_influxdb_3(influxdb3: InfluxDB3) -> None:
+def test_both_repairs_of_the_guidelines_example_on_influxdb_3(influxdb3: InfluxDB3 | RealInfluxDB3) -> None:
     target = write(dataset(_crypto(SEEDS_ROWS)), "influxdb3", influxdb3)
     with open_connection(target) as connection:
         profile = collect(target, connection, day=DAY, now=NOW)
@@ -69,8 +70,7 @@ def test_both_repairs_of_the_guidelines_example_on_influxdb_3(influxdb3: InfluxD
     reading = re.findall(r"for \"(\w+)\": (SELECT [^;]*);", finding.fix)
     assert len(reading) == 2
     for _, statement in reading:
-        _, batches = influxdb3.run(target.databases[0], statement, ADMIN)
-        rows = [row for batch in batches for row in batch.to_pylist()]
+        rows = influxdb3.rows(target.databases[0], statement)
         assert len(rows) == 4
         assert all(value is not None for row in rows for value in row.values())
 

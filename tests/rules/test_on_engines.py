@@ -18,6 +18,7 @@ from tests.conversations import Conversation
 from tests.databases import Dataset, influxql, write
 from tests.greptimedb_double import GreptimeDB
 from tests.influxdb3_double import InfluxDB3
+from tests.influxdb3_server import RealInfluxDB3
 from tests.rules.cases import Case, History
 from tests.servers import Influxd, Postgresql
 from tests.timestream_double import Timestream
@@ -66,8 +67,8 @@ def collected(request: pytest.FixtureRequest, tmp_path: Path) -> Collector:
             named = dataclasses.replace(dataset, database=dataset.database or "rules")
             target = write(named, engine, conversation)
         elif engine == "influxdb3":
-            stand_in: InfluxDB3 = request.getfixturevalue("influxdb3")
-            target = write(dataclasses.replace(dataset, database=dataset.database or name), engine, stand_in)
+            third: InfluxDB3 | RealInfluxDB3 = request.getfixturevalue("influxdb3")
+            target = write(dataclasses.replace(dataset, database=dataset.database or name), engine, third)
         elif engine == "postgresql":
             postgresql: Postgresql = request.getfixturevalue("postgresql")
             target = write(dataclasses.replace(dataset, database=dataset.database or name), engine, postgresql)

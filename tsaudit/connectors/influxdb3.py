@@ -57,6 +57,7 @@ class InfluxConnection:
         self._way = way
         self._databases = tuple(databases)
         self._without_schema_table: set[str] = set()
+        self._knows_deleted = True
         self._limit = FileLimit()
 
     def query(self, fact: str, timeout_s: float, **parameters: Any) -> Rows:
@@ -65,6 +66,8 @@ class InfluxConnection:
         deadline = time.monotonic() + timeout_s
         if fact == "databases":
             return rows.reading(self._listed(rows, deadline, parameters))
+        if fact == "measurements":
+            return rows.reading(self._tables(rows, deadline, parameters))
         if fact == "columns":
             return rows.reading(self._columns(rows, deadline, parameters))
         if parameters.get("measurement") is None:
@@ -107,6 +110,24 @@ class InfluxConnection:
             rows.scope = "those that tsaudit.yaml names: the token may not list databases"
             yield pa.record_batch({"database": pa.array(self._databases, pa.string())})
 
+    def _tables(self, rows: Rows, deadline: float, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
+        """By the catalogue of all databases, which says what was deleted; by names where it cannot be read."""
+        if self._knows_deleted:
+            try:
+                found = list(self._send("measurements", rows, deadline, {**parameters, "catalog": "system"}))
+            except FactError as error:
+                if error.reason not in (Reason.DENIED, Reason.FAILED):
+                    raise
+                self._knows_deleted = False
+                rows.statements += 1
+            else:
+                if any(batch.num_rows for batch in found):
+                    yield from found
+                    return
+                # Nothing is known of a database that is not there: the database itself says so.
+                rows.statements += 1
+        yield from self._send("measurements", rows, deadline, {**parameters, "catalog": "information_schema"})
+
     def _columns(self, rows: Rows, deadline: float, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
         """By the engine's own table of tags and fields; by their Arrow types where it has none."""
         database = parameters["database"]
@@ -125,12 +146,13 @@ class InfluxConnection:
 
     def _send(self, fact: str, rows: Rows, deadline: float, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
         rows.statement = queries.render(_ENGINE, fact, **parameters)
-        database = _CATALOGUE if fact in _OF_CATALOGUE else parameters["database"]
+        of_all = fact in _OF_CATALOGUE or parameters.get("catalog") == "system"
+        database = _CATALOGUE if of_all else parameters["database"]
         try:
             yield from self._way.run(database, rows.statement, deadline, rows, _expected(fact, parameters))
         except FactError as error:
             if error.reason is Reason.DENIED:
-                grant = _ADMIN if fact in _OF_CATALOGUE else _GRANT
+                grant = _ADMIN if of_all else _GRANT
                 raise FactError(Reason.DENIED, f"{error.detail}; {grant}") from error
             raise
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import re
 import time
 from collections.abc import Iterator, Sequence
@@ -22,6 +24,12 @@ from tsaudit.profile import Reason
 
 _TOO_MANY_FILES: Final = re.compile(r"exceed\w* (the |partition or )?file limit", re.IGNORECASE)
 _EXHAUSTED: Final = re.compile(r"resources? ?exhausted|limit exceeded|too many requests", re.IGNORECASE)
+_LAYERS: Final = re.compile(
+    r"^\s*((query error|error while planning query|error during planning|external error|cannot retrieve database): )+",
+    re.IGNORECASE,
+)
+"""What is put before the cause, differently over Flight and over HTTP."""
+_AT_WORK: Final = pa.record_batch([], names=[])
 _HOSTED: Final = {".cloud2.influxdata.com": "Cloud Serverless", ".influxdb.io": "Cloud Dedicated"}
 """Products that do not tell their version, by the end of their hosts' names.
 
@@ -91,7 +99,8 @@ class Flight:
             # Its unit is seconds; the deadline travels with the call, and the server cancels the query, too.
             reader = self._client.query(statement, "sql", "chunk", database, timeout=max(left, 0.001))
             for chunk in reader:
-                yield plain(chunk.data)
+                # A server at work sends batches without rows, lest something on the way take the connection for dead.
+                yield plain(chunk.data) if chunk.data.num_rows else _AT_WORK
         except (InfluxDB3ClientError, InfluxDBError, pa.ArrowException, flight.FlightError, OSError) as error:
             raise _flight_error(error, left) from error
         finally:
@@ -173,7 +182,10 @@ class Http:
 
 
 def _http_error(status: int, body: bytes) -> FactError:
-    detail = " ".join(body.decode("utf-8", "replace").split())[:300] or f"HTTP {status}"
+    text = body.decode("utf-8", "replace")
+    with contextlib.suppress(ValueError, TypeError, KeyError):
+        text = str(json.loads(text)["error"])
+    detail = _own_words(text) or f"HTTP {status}"
     if status in (401, 403):
         return FactError(Reason.DENIED, detail)
     if status == 429:
@@ -191,4 +203,10 @@ def _words(error: BaseException) -> str:
     """The server's own words in one line, without what gRPC and Flight put around them."""
     text = re.sub(r"^Flight returned .*?with message: ", "", str(error), flags=re.DOTALL)
     text = re.split(r"\. (?:Detail: |gRPC client debug context: |Client context: )", text)[0]
-    return " ".join(text.split())[:300] or type(error).__name__
+    return _own_words(text) or type(error).__name__
+
+
+def _own_words(text: str) -> str:
+    """What went wrong, without the layers that it came through and where in the server's code it happened."""
+    text = _LAYERS.sub("", text.split("Stack backtrace:")[0])
+    return " ".join(text.split())[:300]
