@@ -7,7 +7,7 @@ and the rest goes on.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from tsaudit.collect.columns import assign_roles
 from tsaudit.collect.documents import read_documents
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.listing import list_tag_sets
-from tsaudit.collect.measure_names import describe_table
+from tsaudit.collect.measure_names import count_rows, list_where_worth_it, read_newest
 from tsaudit.collect.probing import try_facts
 from tsaudit.collect.reuse import take_over
 from tsaudit.collect.rows import count_nulls, describe_fields, read_points
@@ -133,8 +133,8 @@ def _ladder(
     if "documents" in asked:
         return [_contained(asker, "documents", functools.partial(read_documents, asker))]
     if "measure_name_counts" in query_files(asker.target.engine):
-        whole = functools.partial(describe_table, asker, asked=asked, comparison=comparison)
-        return [_contained(asker, "measure_name_counts", whole)]
+        by_name = _by_measure_name(asker, asked, comparison)
+        return [_contained(asker, fact, step) for fact, step in by_name]
     steps: list[tuple[str, Step]] = [
         ("columns", functools.partial(assign_roles, asker, sample_wanted="row_sample" in asked))
     ]
@@ -150,6 +150,16 @@ def _ladder(
     if "row_sample" in asked:
         steps.append(("row_sample", functools.partial(describe_fields, asker)))
     return [_contained(asker, fact, step) for fact, step in steps]
+
+
+def _by_measure_name(asker: Asker, asked: frozenset[str], comparison: Comparison | None) -> Iterator[tuple[str, Step]]:
+    """The same for tables with measure names (Timestream), of which the engine itself says what columns are for."""
+    counted = "measure_name_counts" in asked
+    yield "measure_name_counts", functools.partial(count_rows, asker, counted=counted)
+    if "series_listing" in asked:
+        yield "series_listing", functools.partial(list_where_worth_it, asker, comparison=comparison)
+    if "row_sample" in asked:
+        yield "row_sample", functools.partial(read_newest, asker)
 
 
 def _contained(asker: Asker, fact: str, step: Step) -> Step:

@@ -63,6 +63,8 @@ class Draft:
     arrivals: Arrivals | None = None
     row_patterns: RowPatterns | None = None
     measure_names: MeasureNames | None = None
+    rough_values: dict[str, list[int]] = field(default_factory=dict)
+    """Tag to about how many values it has under each measure name; empty where they were not counted."""
     listed_names: tuple[MeasureName, ...] = ()
     """Its measure names by the catalogue, all of them."""
     storage: Storage | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from tsaudit.collect.asking import Asker
@@ -58,21 +58,23 @@ def name_in_catalogue(asker: Asker, draft: Draft, names: Sequence[MeasureName]) 
     draft.measure_names = MeasureNames(count, tuple(sorted(names, key=lambda m: m.name)[:MAX_MEASURE_NAMES]))
 
 
-def describe_table(asker: Asker, draft: Draft, asked: frozenset[str], comparison: Comparison | None) -> None:
-    """At most three scans: counts by measure name, the tag sets where they are worth it, the newest rows."""
+def count_rows(asker: Asker, draft: Draft, counted: bool) -> None:
+    """The first of three scans: all that can be counted by measure name. `counted`: whether anybody wants it."""
     roles_without_rows(asker, draft)
-    distinct = _count(asker, draft) if "measure_name_counts" in asked else {}
-    own = _tag_with_own_values(draft, distinct)
-    if "series_listing" in asked:
-        if own:
-            rows = draft.rows.value if draft.rows else 0
-            detail = f"tag {own} has a value of its own in most of {rows:,} rows: a listing would return them all"
-            asker.gap("series_listing", Reason.OVER_BUDGET, detail, draft.database, draft.name)
-        else:
-            list_tag_sets(asker, draft, then=comparison.compare if comparison else None)
-    if "row_sample" in asked:
-        _read_newest(asker, draft)
-    _estimate_values(asker, draft, distinct, own)
+    if counted:
+        draft.rough_values = _count(asker, draft)
+
+
+def list_where_worth_it(asker: Asker, draft: Draft, comparison: Comparison | None) -> None:
+    """The second: the tag sets, unless nearly every row has one of its own."""
+    if own := _tag_with_own_values(draft):
+        rows = draft.rows.value if draft.rows else 0
+        detail = f"tag {own} has a value of its own in most of {rows:,} rows: a listing would return them all"
+        asker.gap("series_listing", Reason.OVER_BUDGET, detail, draft.database, draft.name)
+    else:
+        list_tag_sets(asker, draft, then=comparison.compare if comparison else None)
+    if draft.tag_sets is None:
+        _estimate_values(asker, draft)
 
 
 def _count(asker: Asker, draft: Draft) -> dict[str, list[int]]:
@@ -123,21 +125,18 @@ def _null_ratio(field: str, names: Sequence[MeasureName], rows: int) -> float:
     return 1 - sum(name.filled[field] for name in having) / possible
 
 
-def _tag_with_own_values(draft: Draft, distinct: Mapping[str, Sequence[int]]) -> str:
+def _tag_with_own_values(draft: Draft) -> str:
     """The tag that hardly any two rows share a value of, in a table too large to list; empty without one."""
     rows = draft.rows.value if draft.rows else 0
     if rows <= _LISTED_ALL_THE_SAME:
         return ""
-    return next((key for key, values in distinct.items() if sum(values) > _OWN_VALUE_RATIO * rows), "")
+    return next((key for key, values in draft.rough_values.items() if sum(values) > _OWN_VALUE_RATIO * rows), "")
 
 
-def _read_newest(asker: Asker, draft: Draft) -> None:
-    """Read the newest rows, from no longer a time than they are likely to take: what is read is paid for."""
+def read_newest(asker: Asker, draft: Draft) -> None:
+    """The third: the newest rows, and what they tell of the columns and of each measure name."""
     most = asker.target.budget.max_rows
-    first, last = draft.first_time, draft.last_time
-    if draft.rows and draft.rows.value > most and first and last:
-        wanted = (last - first) * (_MARGIN * most / draft.rows.value)
-        draft.sampled_since = max(asker.window.start, last - max(wanted, timedelta(seconds=1)))
+    draft.sampled_since = _since(asker, draft, most)
     counted = {field.key for field in draft.fields if field.null_ratio is not None}
     read_sample(asker, draft, most)
     describe_fields(asker, draft)
@@ -145,8 +144,28 @@ def _read_newest(asker: Asker, draft: Draft) -> None:
     draft.fields = tuple(
         field if field.key in counted else dataclasses.replace(field, null_ratio=None) for field in draft.fields
     )
-    if draft.sample is not None and draft.sample.num_rows and draft.measure_names is not None:
+    if draft.sample is None or not draft.sample.num_rows:
+        return
+    draft.tags = tuple(tag if tag.sample else _with_sample(draft, tag) for tag in draft.tags)
+    if draft.measure_names is not None:
         draft.measure_names = _with_rows(draft, draft.measure_names, sample_source(asker, draft))
+
+
+def _since(asker: Asker, draft: Draft, most: int) -> datetime | None:
+    """From when on about as many rows as are wanted were written: what is read is paid for. None: the whole window."""
+    first, last = draft.first_time, draft.last_time
+    if draft.rows is None or draft.rows.value <= most or first is None or last is None:
+        return None
+    wanted = (last - first) * (_MARGIN * most / draft.rows.value)
+    return max(asker.window.start, last - max(wanted, timedelta(seconds=1)))
+
+
+def _with_sample(draft: Draft, tag: Tag) -> Tag:
+    """The tag with some of its values among the rows read: they were not listed."""
+    from tsaudit.collect.figures import some_values
+
+    assert draft.sample is not None
+    return dataclasses.replace(tag, sample=some_values(draft.sample.column(tag.key)))
 
 
 def _with_rows(draft: Draft, found: MeasureNames, source: Source) -> MeasureNames:
@@ -216,28 +235,22 @@ def _bytes_of(column: pa.ChunkedArray, with_each: int) -> np.ndarray:
     return taken
 
 
-def _estimate_values(asker: Asker, draft: Draft, distinct: Mapping[str, Sequence[int]], own: str) -> None:
-    """Fill in the values of tags that were not listed: about as many as the scan counted, and some that were read.
-
-    `own`: the tag for which they were not listed, whose values then tell of the series; empty when there is none.
-    """
-    if draft.tag_sets is not None or not distinct:
-        return
-    from tsaudit.collect.figures import some_values
-
+def _estimate_values(asker: Asker, draft: Draft) -> None:
+    """Fill in the values of tags that were not listed: about as many as the scan counted."""
     fact = "measure_name_counts"
+    rows, rough = draft.rows.value if draft.rows else 0, draft.rough_values
+    if not rough:
+        return
     source = asker.source(fact, How.ESTIMATE, scope(asker, draft, fact))
-    rows = draft.rows.value if draft.rows else 0
 
     def described(tag: Tag) -> Tag:
-        values = distinct[tag.key]
+        values = rough[tag.key]
         # Values that are used once are others under each measure name; those of things that last are the same.
         once = sum(values) > _OWN_VALUE_RATIO * rows
-        sample = some_values(draft.sample.column(tag.key)) if draft.sample is not None else ()
-        return dataclasses.replace(tag, values=Count(sum(values) if once else max(values), source), sample=sample)
+        return dataclasses.replace(tag, values=Count(sum(values) if once else max(values), source))
 
     draft.tags = tuple(described(tag) for tag in draft.tags)
-    if own:
+    if own := _tag_with_own_values(draft):
         at_least = max((tag.values.value for tag in draft.tags if tag.values), default=0)
         bound = dataclasses.replace(source, scope=f"at least, by the values of {own}; {source.scope}")
         draft.series = Count(at_least, bound)

@@ -42,6 +42,7 @@ _INFLUXDB3 = "https://docs.influxdata.com/influxdb3"
             "measurements",
             "house judgement: 0 stands for an engine that documents no limit",
             {
+                "timestream": (50_000, "https://docs.aws.amazon.com/timestream/latest/developerguide/ts-limits.html"),
                 "influxdb3 Core": (2_000, f"{_INFLUXDB3}/core/admin/databases/#table-limit"),
                 "influxdb3 Enterprise": (10_000, f"{_INFLUXDB3}/enterprise/admin/databases/#table-limit"),
             },
@@ -52,6 +53,7 @@ _INFLUXDB3 = "https://docs.influxdata.com/influxdb3"
             "databases",
             "house judgement: 0 stands for an engine that documents no limit",
             {
+                "timestream": (500, "https://docs.aws.amazon.com/timestream/latest/developerguide/ts-limits.html"),
                 "influxdb3 Core": (5, f"{_INFLUXDB3}/core/admin/databases/#database-limit"),
                 "influxdb3 Enterprise": (100, f"{_INFLUXDB3}/enterprise/admin/databases/#database-limit"),
             },

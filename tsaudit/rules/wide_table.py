@@ -34,6 +34,8 @@ _INFLUXDB3 = "https://docs.influxdata.com/influxdb3"
             {
                 "sqlite": (2_000, "https://www.sqlite.org/limits.html#max_column"),
                 "postgresql": (1_600, "https://www.postgresql.org/docs/current/limits.html"),
+                # 128 dimensions and 1,024 attributes of multi-measure records.
+                "timestream": (1_152, "https://docs.aws.amazon.com/timestream/latest/developerguide/ts-limits.html"),
                 "influxdb3 Core": (500, f"{_INFLUXDB3}/core/admin/databases/#column-limit"),
                 "influxdb3 Enterprise": (500, f"{_INFLUXDB3}/enterprise/admin/databases/#column-limit"),
                 "influxdb3 Cloud Serverless": (200, f"{_INFLUXDB3}/cloud-serverless/admin/billing/limits/"),
