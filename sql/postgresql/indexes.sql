@@ -2,7 +2,7 @@
 -- columns: measurement, index, kind, position, column, is_unique, is_constraint, is_partial, size_bytes, scans, counted_since
 -- cost: catalogue, counters, and the sizes of the files; the index of a partitioned table stands for those of its parts
 -- grant: CONNECT on the database
--- versions: 12 and later
+-- versions: 14 and later; tried on 15
 -- link: https://www.postgresql.org/docs/current/catalog-pg-index.html
 {% include "_tree.sql" %},
 {% if timescaledb %}

@@ -2,7 +2,7 @@
 -- columns: measurement
 -- cost: catalogue only
 -- grant: CONNECT on the database
--- versions: 12 and later
+-- versions: 14 and later; tried on 15
 -- link: https://www.postgresql.org/docs/current/catalog-pg-class.html
 {% include "_tree.sql" %}
 

@@ -2,7 +2,7 @@
 -- columns: rows, first_time, last_time, then one count per field
 -- cost: one scan of all rows within the window
 -- grant: SELECT on the table
--- versions: 12 and later
+-- versions: 14 and later; tried on 15
 -- link: https://www.postgresql.org/docs/current/functions-aggregate.html
 SELECT
   count(*) AS rows,

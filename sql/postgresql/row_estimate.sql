@@ -2,7 +2,7 @@
 -- columns: measurement, rows, state
 -- cost: catalogue and counters only; rows as of the last ANALYZE, or as counted since, whichever is more
 -- grant: CONNECT on the database
--- versions: 12 and later
+-- versions: 14 and later; tried on 15
 -- link: https://www.postgresql.org/docs/current/monitoring-stats.html#MONITORING-PG-STAT-ALL-TABLES-VIEW
 {% include "_tree.sql" %},
 {% if timescaledb %}

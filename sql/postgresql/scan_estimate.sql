@@ -2,7 +2,7 @@
 -- columns: rows, rows_read, rows_all, ordered
 -- cost: three questions to the planner, about the rows inside the window, every row, and the newest; none is read
 -- grant: SELECT on the table
--- versions: 12 and later
+-- versions: 14 and later; tried on 15
 -- link: https://www.postgresql.org/docs/current/sql-explain.html
 EXPLAIN (FORMAT JSON)
 SELECT * FROM {{ database | name }}.{{ measurement | name }}
