@@ -111,6 +111,8 @@ class MongoDB:
         self.started = datetime.now(UTC).replace(microsecond=0) - timedelta(days=30)
         self.delay_s: dict[str, float] = {}
         """Command to how long it takes."""
+        self.product: dict[str, Any] = {}
+        """What it says of itself besides its version."""
         self.disk = (100_000_000_000, 30_000_000_000)
         """Bytes of the file system, and how many of them are used."""
         self.commands: list[dict[str, Any]] = []
@@ -241,7 +243,7 @@ class MongoDB:
 
     def _buildinfo(self, command: Document, session: _Session) -> Document:
         del command, session
-        return {"version": self.version, "versionArray": [*map(int, self.version.split(".")), 0]}
+        return {"version": self.version, "versionArray": [*map(int, self.version.split(".")), 0], **self.product}
 
     def _serverstatus(self, command: Document, session: _Session) -> Document:
         del command, session

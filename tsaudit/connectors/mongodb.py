@@ -72,13 +72,16 @@ def connect(
 class MongoConnection:
     """A client, which keeps its own connections, and what was told of collections so far."""
 
-    def __init__(self, client: pymongo.MongoClient[Any], server_version: str = "") -> None:
+    def __init__(self, client: pymongo.MongoClient[Any], server: Row | None = None) -> None:
         self.client = client
+        self.server = server or self._build_info()
         self.kinds: dict[tuple[str, str], str] = {}
         """(database, collection) to its type, of those that were listed."""
         self.stats: dict[tuple[str, str], list[Row]] = {}
         """(database, collection) to what each shard says of its storage."""
-        self.server_version = server_version or self._version()
+        self.is_ferretdb = "ferretdbVersion" in self.server
+        own = str(self.server.get("ferretdbVersion", "")).lstrip("v")
+        self.server_version = f"FerretDB {own}" if self.is_ferretdb else str(self.server["version"])
 
     def query(self, fact: str, timeout_s: float, **parameters: Any) -> Rows:
         """Run `sql/mongodb/<fact>.json`, once or for each collection; see `connector.Connection`."""
@@ -89,14 +92,15 @@ class MongoConnection:
 
     def reconnect(self) -> MongoConnection:
         """The same client, which threads may share, with a memory of its own."""
-        return MongoConnection(self.client, self.server_version)
+        return MongoConnection(self.client, self.server)
 
     def close(self) -> None:
         """Nothing: the client is closed by whoever connected."""
 
-    def _version(self) -> str:
+    def _build_info(self) -> Row:
         try:
-            return str(self.client.admin.command("buildInfo")["version"])
+            found: Row = self.client.admin.command("buildInfo")
+            return found
         except errors.ServerSelectionTimeoutError as error:
             raise ConnectorError(f"the server does not answer ({_words(error)}); is it the right address?") from error
         except errors.PyMongoError as error:
@@ -200,7 +204,12 @@ class _Asking:
         """What each shard says of the collection's storage; asked for once."""
         key = self.database, collection
         if key not in self.connection.stats:
-            command = self.parsed(queries.render(_ENGINE, "storage", database=key[0], measurement=collection))
+            about: dict[str, Any] = {
+                "database": key[0],
+                "measurement": collection,
+                "whole": self.connection.is_ferretdb,
+            }
+            command = self.parsed(queries.render(_ENGINE, "storage", **about))
             self.connection.stats[key] = [answer["storageStats"] for answer in self.documents(command)]
         return self.connection.stats[key]
 
@@ -363,7 +372,7 @@ def _documents(asking: _Asking) -> Iterator[pa.RecordBatch]:
 
 
 def _buckets(asking: _Asking) -> Iterator[pa.RecordBatch]:
-    viewless = int(asking.connection.server_version.partition(".")[0]) >= _VIEWLESS
+    viewless = int(asking.connection.server["version"].partition(".")[0]) >= _VIEWLESS
     shards = asking.stats(str(asking.about["measurement"]))
     total = sum(int(s.get("timeseries", {}).get("bucketCount", 0)) for s in shards)
     limit, random = sample_size(total, int(asking.about["limit"]))
