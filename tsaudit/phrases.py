@@ -20,6 +20,12 @@ def count(figure: Count) -> str:
     return number(figure.value) + suffix
 
 
+def values_of(figure: Count, noun: str = "value") -> str:
+    """The number of distinct values in words: `at least 1,200 values` where only a part of the rows was looked at."""
+    at_least = "at least " if figure.source.how is How.SAMPLED else ""
+    return f"{at_least}{many(figure.value, noun)}"
+
+
 def size(count: float) -> str:
     """Bytes in decimal units: `512 B`, `12.3 MB`."""
     value = float(count)

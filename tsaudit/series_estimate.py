@@ -9,7 +9,7 @@ from tsaudit.analysis.contributions import share_of
 from tsaudit.finding import Evidence, Limit
 from tsaudit.greptime_tables import DESIGN_0_17, ENGINE, has_former_format, is_metric
 from tsaudit.phrases import number, percent
-from tsaudit.profile import Contribution, Measurement, TagSets
+from tsaudit.profile import Contribution, How, Measurement, TagSets
 from tsaudit.rule import Case, Threshold, resolve_limit
 
 MAX_SERIES: Final = Threshold(
@@ -118,6 +118,8 @@ def estimate(measurement: Measurement) -> Estimate | None:
 
 def on_sample(sets: TagSets) -> str:
     """`, on a sample of 1,000 series`; empty where all were looked at."""
+    if sets.source.how is How.SAMPLED:
+        return ", in the part of the rows that was listed"
     return f", on a sample of {number(sets.sampled)} series" if sets.sampled is not None else ""
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tsaudit.analysis.contributions import share_of_tag
 from tsaudit.finding import Evidence, Finding, Limit, Severity
 from tsaudit.greptime_tables import set_index
-from tsaudit.phrases import count, many, number, percent
+from tsaudit.phrases import count, many, number, percent, values_of
 from tsaudit.profile import Measurement, Tag
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.statements import copy_without_tags
@@ -104,18 +104,19 @@ def _reason(case: Case, measurement: Measurement, tag: Tag) -> tuple[str, float,
     """Why the tag is reported, with what was observed and the limit; None when it is not."""
     from tsaudit.analysis import shapes
 
-    values = tag.values.value if tag.values else 0
+    assert tag.values is not None
+    values, said = tag.values.value, values_of(tag.values)
     kind, known = shapes.classify(tag.sample).kind, tag.over_time
     ends = "unknown" if known is None or known.days < case.limit("endless_days", measurement).value else known.kind
     looks = f" shaped like ids ({kind.replace('_', ' ')})" if kind in shapes.IDENTIFIER_KINDS else ""
     limit = case.limit("endless_values", measurement)
     if known and ends == "unbounded" and values > limit.value and kind not in shapes.TEXT_KINDS:
         new = number(known.new_per_day or 0)
-        return f"{many(values, 'value')}{looks} and {new} new ones a day without end", values, limit
+        return f"{said}{looks} and {new} new ones a day without end", values, limit
     limit = case.limit("max_ids", measurement)
     if values > limit.value and looks and ends != "bounded":
         guess = ", a guess by their look until a week of listings is known" if ends == "unknown" else ""
-        return f"{many(values, 'value')}{looks}{guess}", values, limit
+        return f"{said}{looks}{guess}", values, limit
     limit, rows = case.limit("max_values_per_row", measurement), measurement.rows
     if rows is not None and rows.value and values >= case.limit("min_values", measurement).value:
         ratio = values / rows.value

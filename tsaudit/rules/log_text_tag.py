@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from tsaudit.analysis.contributions import share_of_tag
 from tsaudit.finding import Evidence, Finding, Severity
-from tsaudit.phrases import count, many, number, percent
+from tsaudit.phrases import count, many, number, percent, values_of
 from tsaudit.profile import Measurement, Tag
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.statements import copy_without_tags
@@ -110,7 +110,7 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, kind: str, share: f
     return Finding(
         subject=subject_of(measurement, tag.key),
         severity=Severity.WARN,
-        message=f"Tag {tag.key} holds {kind}: {many(tag.values.value, 'distinct value')}"
+        message=f"Tag {tag.key} holds {kind}: {values_of(tag.values, 'distinct value')}"
         + (f" in {many(series, 'series')}." if series else "."),
         fix=case.fix(
             tag=tag.key,
