@@ -39,7 +39,7 @@ def target(request: pytest.FixtureRequest, tmp_path: Path) -> Target:
     where: Any = tmp_path / f"a.{engine}"
     if engine == "influxdb1":
         where = request.getfixturevalue("influxd").url
-    elif engine in ("influxdb2", "influxdb3"):
+    elif engine not in ("duckdb", "sqlite"):
         where = request.getfixturevalue(engine)
     return write(Dataset([cpu()]), engine, where)
 
