@@ -26,8 +26,6 @@ class Case:
     keeps: Dataset
     subject: Subject
     """Of a finding on the database that breaks it; a name of the database that is not given is filled in."""
-    whole_target: bool = False
-    """The finding is about all databases together, and no name is filled in."""
     severity: Severity = Severity.WARN
     guilty: str | None = None
     engines: frozenset[str] = frozenset()
@@ -38,6 +36,8 @@ class Case:
     """The days before, made up from today's profile, of the database that breaks it."""
     quiet_history: History | None = None
     """The same for the one that keeps it."""
+    whole_target: bool = False
+    """The finding is about all databases together, and no name is filled in."""
 
 
 def table(
