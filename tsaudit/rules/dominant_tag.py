@@ -38,8 +38,7 @@ from tsaudit.statements import copy_without_tags
         ),
         "timestream": (
             "If queries do not filter by {tag}, write it as a measure of {measurement}, in one multi-measure record "
-            "with "
-            "the others. If they do, bound its values: see what buckets leave."
+            "with the others. If they do, bound its values: see what buckets leave."
         ),
         "greptimedb": (
             "If queries do not filter by {tag}, make it a field:\n{copy}\nIf they do, bound its values: see what "

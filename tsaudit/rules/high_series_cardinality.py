@@ -49,8 +49,8 @@ _ELSEWHERE = "engine timestream"
         ),
         "timestream": (
             "Write {tag} as a measure of {measurement}, in one multi-measure record with the others, or in coarser "
-            "values: "
-            "a series is then what its other dimensions name. Stored records keep their dimensions until they expire."
+            "values: a series is then what its other dimensions name. Stored records keep their dimensions until "
+            "they expire."
         ),
         "sql": (
             "Keep {tag} as a plain column of {measurement}, outside its key and its indexes, or store it in coarser "

@@ -55,9 +55,8 @@ from tsaudit.statements import copy_without_tags
         ),
         "timestream": (
             "Write {tag} as a measure of {measurement}, in one multi-measure record with the others: it stays in the "
-            "same "
-            "row, and can be filtered by. Stored records keep it as a dimension until they expire; where it is needed "
-            "to tell records of one instant apart, keep it."
+            "same row, and can be filtered by. Stored records keep it as a dimension until they expire; where it is "
+            "needed to tell records of one instant apart, keep it."
         ),
         "sql": (
             "Keep {tag} as a plain column outside the key and the composite indexes of {measurement}, and tell "

@@ -47,8 +47,7 @@ _MIXED = "texts with times or UUIDs in them"
         ),
         "timestream": (
             "Write {tag} as a measure of type VARCHAR, in one multi-measure record with the others, and keep what "
-            "can be "
-            "counted (level, code, component) as dimensions of {measurement}."
+            "can be counted (level, code, component) as dimensions of {measurement}."
         ),
         "sql": (
             "Keep {tag} as a plain text column outside the key and its indexes, and add a column for what can be "

@@ -46,8 +46,7 @@ _AS_WRITTEN = {"integer": "42i", "float": "42.5", "boolean": "true", "time": "17
         ),
         "timestream": (
             "Write {field} as {kind} under a new name ({new}) in the multi-measure record: a measure keeps its type, "
-            "and "
-            "a record that brings another one is rejected. Until then queries have to cast: {field}={written}."
+            "and a record that brings another one is rejected. Until then queries have to cast: {field}={written}."
         ),
         "greptimedb": (
             "ALTER TABLE {measurement:q} MODIFY COLUMN {field:q} {type}; What cannot be read as that becomes null."

@@ -26,6 +26,10 @@ from tsaudit.rule import Case, Threshold, rule, subject_of
         ),
     ),
     fixes={
+        "timestream": (
+            "Write {events} under a measure name of their own, such as events, and leave {metrics} under theirs: a "
+            "query that names one then reads no other."
+        ),
         "any": "Write {events} into another measurement, such as {name}, and leave {metrics} in {here}.",
     },
 )

@@ -55,8 +55,8 @@ if TYPE_CHECKING:
         ),
         "timestream": (
             "Write {tag} of {measurement} as a measure from today on, or in coarser values. Find what writes new "
-            "ones:\n"
-            "SELECT {tag:q}, count(*) FROM {measurement:q} WHERE time >= ago(1d) GROUP BY {tag:q} ORDER BY 2 LIMIT 20"
+            "ones:\nSELECT {tag:q}, count(*) FROM {measurement:q} WHERE time >= ago(1d) GROUP BY {tag:q} ORDER BY 2 "
+            "LIMIT 20"
         ),
         "sql": (
             "Find what writes new values of {tag}:\nSELECT {tag:q}, count(*) FROM {measurement:q} GROUP BY 1 ORDER "

@@ -33,10 +33,9 @@ from tsaudit.timeline import Point
     ),
     fixes={
         "any": (
-            "Write as measure names the few kinds of records there are, and what varies as dimensions or as "
-            "measures of "
-            "one multi-measure record. Names go only with their records: write to a new table, and let {measurement} "
-            "run out."
+            "Write as measure names the few kinds of records there are, and what varies as dimensions or as measures "
+            "of one multi-measure record. Names go only with their records: write to a new table, and let "
+            "{measurement} run out."
         ),
     },
 )

@@ -34,8 +34,7 @@ _TYPES = {"integer": ("BIGINT", "whole numbers"), "float": ("DOUBLE", "numbers")
     fixes={
         "any": (
             "Write {tag} as a measure of type {type}, in one multi-measure record with the others: queries then "
-            "compare "
-            "it without a cast. Where it tells sources apart, keep a dimension that names the source, too."
+            "compare it without a cast. Where it tells sources apart, keep a dimension that names the source, too."
         ),
     },
 )

@@ -38,10 +38,9 @@ from tsaudit.timeline import Point
         ),
         "timestream": (
             "Give each table a lifetime: aws timestream-write update-table --database-name {database} --table-name "
-            "{policy} "
-            "--retention-properties MemoryStoreRetentionPeriodInHours=24,MagneticStoreRetentionPeriodInDays=365. "
-            "Data that "
-            "has to live longer goes to a table of its own. What is older is deleted and does not come back."
+            "{policy} --retention-properties "
+            "MemoryStoreRetentionPeriodInHours=24,MagneticStoreRetentionPeriodInDays=365. Data that has to live "
+            "longer goes to a table of its own. What is older is deleted and does not come back."
         ),
         "influxdb2": (
             "Give bucket {database} a lifetime (older data goes with its shards, at once), with its id from `influx "

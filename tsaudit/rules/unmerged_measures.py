@@ -26,10 +26,9 @@ from tsaudit.rule import Case, Threshold, rule, subject_of
     fixes={
         "any": (
             "Write {names} as measures of one multi-measure record (MeasureValueType MULTI, under a measure name "
-            "such as "
-            "metrics): one row per instant and source. Stored records stay as they are; read them with one column per "
-            "value: SELECT {key}, max(CASE WHEN measure_name = {first} THEN {value} END) AS {column} FROM {table:q} "
-            "GROUP BY {key}"
+            "such as metrics): one row per instant and source. Stored records stay as they are; read them with one "
+            "column per value: SELECT {key}, max(CASE WHEN measure_name = {first} THEN {value} END) AS {column} FROM "
+            "{table:q} GROUP BY {key}"
         ),
     },
 )

@@ -52,9 +52,8 @@ _INFLUXDB3 = "https://docs.influxdata.com/influxdb3"
         ),
         "timestream": (
             "Split {table} by what is written and read together, each part with the same dimensions, by writing to "
-            "tables "
-            "such as {part}. Read what has to be kept, e.g. SELECT {key}, {some} FROM {table:q}, and write it there: a "
-            "column goes when its records have expired."
+            "tables such as {part}. Read what has to be kept, e.g. SELECT {key}, {some} FROM {table:q}, and write it "
+            "there: a column goes when its records have expired."
         ),
         "greptimedb": (
             "Split {table} by what is written and read together, each part with the time and the same key: make "
