@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.builders import a_field, a_profile, a_tag
+from tests.builders import a_field, a_profile, a_source, a_tag
 from tests.rules.greptime import IDS, LINES, METHODS, a_table, a_text, stored
 from tsaudit import greptime_tables
-from tsaudit.profile import Measurement
+from tsaudit.profile import Measurement, RowPatterns
 from tsaudit.rule import Case, LimitPolicy
 from tsaudit.rules import all_rules
 from tsaudit.statements import copy_without_tags, rename
@@ -93,6 +93,14 @@ def test_key_when_its_order_is_known_or_not() -> None:
 def test_events_when_fields_are_read() -> None:
     fields = (a_text("line", LINES), a_text("trace", IDS), a_text("method", METHODS), a_field("cpu", ("double",)))
     assert [f.key for f in greptime_tables.event_columns(a_table(fields=fields))] == ["line", "trace"]
+
+
+def test_ids_of_a_few_devices_are_no_events() -> None:
+    assert not greptime_tables.event_columns(a_table(fields=(a_text("device", IDS[:19]),)))
+    assert greptime_tables.event_columns(a_table(fields=(a_text("device", IDS[:20]),)))
+    read = RowPatterns((), 10_000, 0, 0, a_source())
+    assert not greptime_tables.event_columns(a_table(fields=(a_text("device", IDS, 499),), row_patterns=read))
+    assert greptime_tables.event_columns(a_table(fields=(a_text("trace", IDS, 500),), row_patterns=read))
 
 
 def test_overwritten_when_files_hold_more_or_less() -> None:

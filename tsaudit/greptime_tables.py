@@ -21,6 +21,10 @@ DESIGN_0_17: Final = (
 
 _ROUNDING: Final = timedelta(milliseconds=1)
 """Times are kept to the nanosecond there and to the microsecond here."""
+_FEW_EVENTS: Final = 20
+"""Different values from which on a text may tell events apart."""
+_SHARE_OF_EVENTS: Final = 0.05
+"""The same, as a share of the rows read."""
 _CLAUSES: Final = {"inverted": "INVERTED INDEX", "skipping": "SKIPPING INDEX", "fulltext": "FULLTEXT INDEX"}
 _NOT_CARRIED: Final = frozenset({"engine", "sst_format"})
 """Which engine a table has says no option, and what format new files have is best left to the server."""
@@ -67,12 +71,18 @@ def has_former_format(profile: Profile, measurement: Measurement) -> bool:
 
 
 def event_columns(measurement: Measurement) -> list[Field]:
-    """Text fields by whose values each row is an event of its own: log lines, documents, addresses of pages, ids."""
+    """Text fields by whose values each row is an event of its own: log lines, documents, addresses of pages, ids.
+
+    Values that come again and again, such as the ids of a few devices, name sources and not events.
+    """
     from tsaudit.analysis import shapes
 
     of_events = shapes.TEXT_KINDS | shapes.IDENTIFIER_KINDS - {"epoch"}
+    read = measurement.row_patterns.rows if measurement.row_patterns else 0
+    enough = max(_FEW_EVENTS, _SHARE_OF_EVENTS * read)
     texts = (f for f in measurement.fields if any(map(is_text, f.types)))
-    return [f for f in texts if shapes.classify(f.sample).kind in of_events]
+    many = (f for f in texts if f.distinct is not None and f.distinct.value >= enough)
+    return [f for f in many if shapes.classify(f.sample).kind in of_events]
 
 
 def overwritten(measurement: Measurement) -> int | None:

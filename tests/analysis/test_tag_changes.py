@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tsaudit.analysis.tag_changes import Course, course, other_sources, shared
@@ -82,6 +82,7 @@ def test_roughness_when_some_values_are_no_numbers() -> None:
 CODES = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(0, 4)), max_size=30)
 
 
+@settings(deadline=None)
 @given(CODES)
 def test_counts_when_counted_one_by_one(rows: list[tuple[int, int, int]]) -> None:
     seen: dict[int, dict[int, set[int]]] = {}
@@ -102,6 +103,7 @@ def test_counts_when_counted_one_by_one(rows: list[tuple[int, int, int]]) -> Non
     assert found.clashes == sum(len(v) > 1 for i in seen.values() for v in i.values())
 
 
+@settings(deadline=None)
 @given(CODES)
 def test_other_sources_when_compared_with_the_rows(rows: list[tuple[int, int, int]]) -> None:
     array = np.array(rows, np.int64).reshape(-1, 3)

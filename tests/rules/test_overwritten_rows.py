@@ -19,9 +19,9 @@ def _logs(append_mode: str, lines: tuple[str, ...] = LINES, name: str = "message
 
 
 CASES = (
-    Case(_logs("false"), _logs("true"), Subject("", "logs"), Severity.CRITICAL),
+    Case(_logs("false"), _logs("true"), Subject("", "logs"), severity=Severity.CRITICAL),
     # Of each two rows with one time the files hold both.
-    Case(_logs("false", METHODS, "method"), _logs("true", METHODS), Subject("", "logs"), Severity.CRITICAL),
+    Case(_logs("false", METHODS, "method"), _logs("true", METHODS), Subject("", "logs"), severity=Severity.CRITICAL),
 )
 
 

@@ -28,7 +28,12 @@ def _parts(merge_mode: str, whole: bool = False) -> Dataset:
 
 CASES = (
     Case(_parts("last_row"), _parts("last_row", whole=True), Subject("", "hosts")),
-    Case(_parts("last_non_null", whole=True), _parts("last_row", whole=True), Subject("", "hosts"), Severity.INFO),
+    Case(
+        _parts("last_non_null", whole=True),
+        _parts("last_row", whole=True),
+        Subject("", "hosts"),
+        severity=Severity.INFO,
+    ),
 )
 
 
