@@ -246,6 +246,17 @@ def test_url_that_is_none_is_one_clear_line(url: str) -> None:
         pass
 
 
+@pytest.mark.parametrize(
+    "url", ["mongodb://user:secret/db", "mongodb://us:er:se@secret@db/", "mongodb://u:s%secret@db"]
+)
+def test_url_that_is_none_keeps_its_password_to_itself(url: str) -> None:
+    connecting = open_connection(Target(name="t", engine="mongodb", url=url))
+    with pytest.raises(ConnectorError, match="percent-encoded") as caught:
+        connecting.__enter__()
+    assert "secret" not in str(caught.value)
+    assert caught.value.__cause__ is None
+
+
 def test_leaves_of_a_document_with_values_of_all_types() -> None:
     document = {
         "_id": bson.ObjectId("0" * 24),

@@ -62,7 +62,12 @@ def connect(
             url, appname="tsaudit", serverSelectionTimeoutMS=timeout_ms, connectTimeoutMS=timeout_ms, **login
         )
     except (errors.PyMongoError, ValueError) as error:
-        raise ConnectorError(f"the URL is none that MongoDB's driver understands ({_words(error)})") from error
+        # What the driver says may quote a password that it took for a port.
+        kind = type(error).__name__
+        raise ConnectorError(
+            f"the URL is none that MongoDB's driver understands ({kind}); is it mongodb://user:password@host:27017, "
+            "with what is special in user and password percent-encoded?"
+        ) from None
     try:
         yield MongoConnection(client)
     finally:
