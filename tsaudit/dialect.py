@@ -38,6 +38,9 @@ DOCUMENT_ENGINES: Final = frozenset({"mongodb"})
 DOCUMENT_ID: Final = "_id"
 """What names a document in its collection: always there, always indexed."""
 
+SINGLE_VALUE: Final = "measure_value::"
+"""Begins the columns that Timestream itself names, for records of one value, with its type behind it."""
+
 UNINDEXED: Final = frozenset({"influxdb3"})
 """They keep no index of tag values: however many there are, that alone costs nothing."""
 

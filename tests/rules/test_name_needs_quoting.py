@@ -182,3 +182,9 @@ def test_keywords_when_tried_on_a_real_influxdb(influxd: Influxd) -> None:
         else:
             accepted.append(word)
     assert accepted == []
+
+
+def test_silence_when_the_engine_itself_gave_the_name() -> None:
+    assert _names(field="measure_value::double", engine="timestream") is Outcome.PASS
+    assert _names(field="value::double", engine="timestream") is Outcome.FAIL
+    assert _names(tag="order", engine="timestream") is Outcome.FAIL

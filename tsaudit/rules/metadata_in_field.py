@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from tsaudit.column_types import is_integer, is_text
+from tsaudit.dialect import SINGLE_VALUE
 from tsaudit.finding import Evidence, Finding, Severity
 from tsaudit.greptime_tables import is_append_only, set_index
 from tsaudit.phrases import count, many, number, percent
@@ -94,7 +95,7 @@ def metadata_in_field(case: Case) -> Iterator[Finding]:
 
 def _repeats(case: Case, measurement: Measurement, field: Field, rows: int) -> bool:
     """Whether the field has few values that come again and again, and may be metadata by its type and name."""
-    if field.distinct is None or field.null_ratio is None:
+    if field.distinct is None or field.null_ratio is None or field.key.startswith(SINGLE_VALUE):
         return False
     texts = any(is_text(t) for t in field.types) and not _are_numbers(field)
     ids = any(is_integer(t) for t in field.types) and bool(re.search(r"(^|_)id$|Id$", field.key))

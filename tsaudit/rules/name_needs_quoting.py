@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from importlib import resources
 
-from tsaudit.dialect import INFLUXQL_ENGINES
+from tsaudit.dialect import INFLUXQL_ENGINES, SINGLE_VALUE
 from tsaudit.finding import Evidence, Finding, Severity, Subject
 from tsaudit.greptime_tables import has_given_columns
 from tsaudit.phrases import listed, number
@@ -15,8 +15,6 @@ from tsaudit.profile import Measurement
 from tsaudit.rule import Case, rule, subject_of
 from tsaudit.statements import rename
 
-_GIVEN = "measure_value::"
-"""Begins the columns that Timestream itself names, with the type of their values behind it."""
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -86,7 +84,7 @@ def name_needs_quoting(case: Case) -> Iterator[Finding]:
     for measurement in case.measurements:
         if has_given_columns(measurement):
             continue
-        names = [n for n in (measurement.name, *measurement.columns) if not n.startswith(_GIVEN)]
+        names = [n for n in (measurement.name, *measurement.columns) if not n.startswith(SINGLE_VALUE)]
         bad = {name: reason for name in names if (reason := _reason(name, reserved))}
         if bad:
             yield _finding(case, subject_of(measurement), bad, measurement)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tsaudit.dialect import SINGLE_VALUE
 from tsaudit.finding import Evidence, Finding, Severity
 from tsaudit.phrases import listed, many, number, percent, size
 from tsaudit.profile import Measurement, SharedInstants
@@ -70,7 +71,7 @@ def _finding(case: Case, measurement: Measurement, found: SharedInstants) -> Fin
     per_instant = found.rows / found.instants
     saved = 1 - found.bytes_merged / found.bytes_now
     first = found.names[0]
-    value = next((f.key for f in measurement.fields if f.key.startswith("measure_value::")), "measure_value::double")
+    value = next((f.key for f in measurement.fields if f.key.startswith(SINGLE_VALUE)), f"{SINGLE_VALUE}double")
     key = case.quoted(c for c in measurement.columns if c == measurement.time_column or measurement.tag(c))
     return Finding(
         subject=subject_of(measurement),
