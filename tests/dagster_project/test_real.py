@@ -7,6 +7,7 @@ from pathlib import Path
 
 import dagster as dg
 
+from dagster_project.checks import CHECK_NAMES
 from tests.dagster_project.runs import a_plan, execute, failure_of, write_config
 from tsaudit.demo import World
 from tsaudit.history.store import Store
@@ -55,7 +56,7 @@ def test_a_missing_file_among_three_targets_turns_the_run_red_and_hides_nothing(
     assert {e.asset_key.path[-1] for e in outcome.get_asset_materialization_events() if e.asset_key} == {"one", "two"}
     assert failure_of(outcome).startswith("gone: ")
     bad = evaluations(outcome, "gone")
-    assert len(bad) == 9
+    assert len(bad) == len(CHECK_NAMES)
     assert not any(check.passed for check in bad.values())
     assert "cardinality" in evaluations(outcome, "two")
     with Store.open(f"sqlite:///{tmp_path}/history.db") as store:

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import dagster as dg
 import pytest
 
+from dagster_project.checks import CHECK_NAMES
 from tests.builders import a_finding, a_result, a_rule_result
 from tests.dagster_project.runs import (
     a_failed_audit,
@@ -49,7 +50,7 @@ def test_a_failed_target_neither_stops_nor_hides_the_others(
     assert not outcome.success
     assert keys_of(outcome) == {"a", "c"}
     bad = [c for c in outcome.get_asset_check_evaluations() if c.asset_key.path[-1] == "b"]
-    assert len(bad) == 9
+    assert len(bad) == len(CHECK_NAMES)
     assert not any(c.passed for c in bad)
     assert failure_of(outcome) == "b: no such file"
 
