@@ -24,6 +24,7 @@ from tsaudit.connectors import open_connection
 from tsaudit.influx import jsonl
 from tsaudit.jsonfile import to_json
 from tsaudit.profile import Gap, Profile, Reason
+from tsaudit.queries import render
 
 WINDOW = {"start": NOW - timedelta(days=30), "end": NOW, "time": "time", "time_kind": "timestamp"}
 
@@ -209,6 +210,45 @@ def test_table_whose_first_point_was_refused_is_empty(with_flight: bool) -> None
     assert http.rows.value == 3
 
 
+def test_catalogue_says_the_same_in_both_of_its_forms() -> None:
+    rows = [Row(at, {"from": "x", "From": "y"}, {"where": 1.5, "Where": 2, "it's": "z"}) for at in times(2)]
+    fields = {"where": "float", "Where": "integer", "it's": "string"}
+    names = ("select", "Select", "it's", "_x")
+    # Without a time, a table has no columns that could be asked for.
+    half = Table("half", ("host",), {"host": "float"}, [Row(rows[0].time, {"host": "a"}, {"host": 1.0})])
+    with running() as server:
+        database = server.write(Dataset([half, *(Table(name, ("from", "From"), fields, rows) for name in names)]))
+        columns = [
+            server.rows(database, render("influxdb3", "columns", catalog=catalog))
+            for catalog in ("influxdb_schema", "information_schema")
+        ]
+        tables = [
+            server.rows(asked, render("influxdb3", "measurements", catalog=catalog, database=database))
+            for asked, catalog in (("_internal", "system"), (database, "information_schema"))
+        ]
+    assert columns[0] == columns[1]
+    assert len(columns[0]) == len(names) * 6
+    assert tables[0] == tables[1] == [{"measurement": name} for name in sorted(("half", *names))]
+
+
+@pytest.mark.parametrize("with_flight", [True, False])
+def test_key_words_and_names_that_differ_in_case_alone(with_flight: bool) -> None:
+    rows = [Row(at, {"from": "x", "From": f"y{i}"}, {"where": 1.5, "Where": i}) for i, at in enumerate(times(2))]
+    tables = [
+        Table(name, ("from", "From"), {"where": "float", "Where": "integer"}, rows) for name in ("select", "Select")
+    ]
+    with running(with_flight=with_flight) as server:
+        profile = collected(write(Dataset(tables), "influxdb3", server))
+    assert profile.gaps == ()
+    assert [m.name for m in profile.measurements] == ["Select", "select"]
+    for found in profile.measurements:
+        assert {t.key: t.values and t.values.value for t in found.tags} == {"From": 2, "from": 1}
+        assert {f.key: (f.types, f.sample) for f in found.fields} == {
+            "Where": (("integer",), ("0", "1")),
+            "where": (("float",), ("1.5",)),
+        }
+
+
 def test_errors_are_told_in_the_same_words_over_flight_and_http() -> None:
     said = []
     for with_flight in (True, False):
@@ -275,20 +315,30 @@ def test_probe_with_the_token_of_a_reader() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "token", "expected"),
+    ("settings", "expected"),
     [
-        ({}, "wrong", "refuses the token"),
-        ({}, None, "asks for a token as `password`"),
-        ({"version": "2.7.12", "build": "OSS"}, ADMIN, "is InfluxDB 2.7.12; this engine is for 3.x"),
-        ({"build": ""}, ADMIN, "answers, but not as InfluxDB 3 (HTTP 200)"),
+        ({"version": "2.7.12", "build": "OSS"}, "is InfluxDB 2.7.12; this engine is for 3.x"),
+        ({"build": ""}, "answers, but not as InfluxDB 3 (HTTP 200)"),
     ],
 )
-def test_connection_is_refused(settings: dict[str, Any], token: str | None, expected: str) -> None:
+def test_server_is_another_product(settings: dict[str, Any], expected: str) -> None:
     with stand_in(**settings) as server:
-        target = Target(name="t", engine="influxdb3", url=server.url, **({"password": token} if token else {}))
+        target = Target(name="t", engine="influxdb3", url=server.url, password=ADMIN)
         with pytest.raises(ConnectorError) as caught, open_connection(target):
             pass
     assert expected in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("login", "expected"), [({"password": "wrong"}, "refuses the token"), ({}, "asks for a token as `password`")]
+)
+def test_token_is_refused(login: dict[str, str], expected: str) -> None:
+    with running() as server:
+        if not server.login:
+            pytest.skip("the server asks for no token")
+        target = Target(name="t", engine="influxdb3", url=server.url, **login)
+        with pytest.raises(ConnectorError, match=expected), open_connection(target):
+            pass
 
 
 @pytest.mark.parametrize("url", ["localhost:8181", "http://", "http://localhost:8181?db=x"])
