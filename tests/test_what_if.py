@@ -15,7 +15,7 @@ from tests.servers import Influxd
 from tsaudit.analysis.what_if import Change, Collisions, Left
 from tsaudit.config import Budget, Target
 from tsaudit.connector import ConnectorError
-from tsaudit.dialect import AVAILABLE, DOCUMENT_ENGINES, INFLUXQL_ENGINES
+from tsaudit.dialect import DOCUMENT_ENGINES, ENGINES, INFLUXQL_ENGINES
 from tsaudit.what_if import UnknownNameError, answer
 
 BY_USER = Change(frozenset({"user_id"}))
@@ -33,7 +33,7 @@ def cpu() -> Table:
     return Table("cpu", tags=tags, fields={"usage": "float"}, rows=rows, key=("time", *tags))
 
 
-@pytest.fixture(params=sorted(AVAILABLE.keys() - DOCUMENT_ENGINES))
+@pytest.fixture(params=sorted(ENGINES.keys() - DOCUMENT_ENGINES))
 def target(request: pytest.FixtureRequest, tmp_path: Path) -> Target:
     engine: str = request.param
     where: Any = tmp_path / f"a.{engine}"

@@ -150,7 +150,7 @@ class Target(Model):
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=100)
     """Short and stable: history, incidents and Dagster assets are kept under it."""
-    engine: Literal[ENGINES]  # type: ignore[valid-type]
+    engine: Literal[tuple(ENGINES)]  # type: ignore[valid-type]
     """What kind of database it is."""
     url: Secret
     """Where it is: a SQLAlchemy URL, or http(s)://host:port. Put credentials in as `${NAME}`."""

@@ -4,27 +4,37 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
-AVAILABLE: Final[Mapping[str, tuple[str, str | None]]] = {
-    "duckdb": ("tsaudit.connectors.sql", "duckdb"),
-    "sqlite": ("tsaudit.connectors.sql", None),
-    "postgresql": ("tsaudit.connectors.postgresql", "postgresql"),
-    "influxdb1": ("tsaudit.connectors.influxdb1", None),
-    "influxdb2": ("tsaudit.connectors.influxdb2", None),
-    "influxdb3": ("tsaudit.connectors.influxdb3", "influxdb3"),
-    "greptimedb": ("tsaudit.connectors.greptimedb", "greptimedb"),
-    "timestream": ("tsaudit.connectors.timestream", "timestream"),
-    "mongodb": ("tsaudit.connectors.mongodb", "mongodb"),
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """What connects to an engine, and how an address of one looks."""
+
+    connector: str
+    """The module that connects."""
+    extra: str | None
+    """What installs its driver; None where the core brings it."""
+    example_url: str
+    """`{name}` stands for the database's name."""
+
+
+ENGINES: Final[Mapping[str, Engine]] = {
+    "duckdb": Engine("tsaudit.connectors.sql", "duckdb", "duckdb:///{name}.duckdb"),
+    "sqlite": Engine("tsaudit.connectors.sql", None, "sqlite:///{name}.db"),
+    "postgresql": Engine("tsaudit.connectors.postgresql", "postgresql", "postgresql://tsaudit@localhost:5432/{name}"),
+    "influxdb1": Engine("tsaudit.connectors.influxdb1", None, "http://localhost:8086"),
+    "influxdb2": Engine("tsaudit.connectors.influxdb2", None, "http://localhost:8086?org=acme"),
+    "influxdb3": Engine("tsaudit.connectors.influxdb3", "influxdb3", "http://localhost:8181"),
+    "greptimedb": Engine("tsaudit.connectors.greptimedb", "greptimedb", "mysql+pymysql://localhost:4002"),
+    "timestream": Engine("tsaudit.connectors.timestream", "timestream", "timestream://eu-central-1"),
+    "mongodb": Engine("tsaudit.connectors.mongodb", "mongodb", "mongodb://localhost:27017"),
 }
-"""The engines, each with the module that connects, and the extra that installs its driver.
+"""The engines, in the order in which documents list them.
 
-None for the extra where the core brings the driver. Rules apply to an engine as soon as it stands here, and the tests
-then break and keep each of them on it.
+Rules apply to an engine as soon as it stands here, and the tests then break and keep each of them on it.
 """
-
-ENGINES: Final = tuple(AVAILABLE)
-"""Their names, in the order in which documents list them."""
 
 SQL_ENGINES: Final = frozenset({"duckdb", "sqlite", "postgresql", "influxdb3", "greptimedb", "timestream"})
 INFLUXQL_ENGINES: Final = frozenset({"influxdb1", "influxdb2"})

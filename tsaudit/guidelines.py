@@ -29,7 +29,7 @@ _GROUPS: Final = {
     "TS": ("timestream",),
     "MG": ("mongodb",),
     "SQL": ("duckdb", "sqlite", "postgresql"),
-    "all": ENGINES,
+    "all": tuple(ENGINES),
 }
 
 CHAPTERS: Final[Mapping[str, str]] = {
@@ -102,7 +102,7 @@ def _guideline(id_: str, title: str, systems: str, moot: Mapping[str, str] | Non
     where = frozenset(engine for group in systems.split() for engine in _GROUPS.get(group, (group,)))
     reasons: dict[str, str] = {}
     for group, reason in (moot or {}).items():
-        members = ENGINES if group == "*" else _GROUPS.get(group, (group,))
+        members = tuple(ENGINES) if group == "*" else _GROUPS.get(group, (group,))
         reasons |= dict.fromkeys(members, reason)
     return Guideline(id_, title, where, {e: reasons[e] for e in ENGINES if e not in where})
 

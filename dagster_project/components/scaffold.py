@@ -8,6 +8,8 @@ import dagster as dg
 from dagster.components.component_scaffolding import scaffold_component
 from pydantic import BaseModel, Field
 
+from tsaudit.dialect import ENGINES
+
 _CONFIG: Final = """\
 # What tsaudit audits; the command line reads the same file: tsaudit --help.
 # Secrets are written ${{NAME}} and read from the environment when an audit runs. Paths are relative to this file.
@@ -31,24 +33,11 @@ targets:
     schedule: "0 6 * * *"  # daily at 06:00 UTC
 """
 
-_URLS: Final = {
-    "duckdb": "duckdb:///{name}.duckdb",
-    "sqlite": "sqlite:///{name}.db",
-    "postgresql": "postgresql://tsaudit@localhost:5432/{name}",
-    "influxdb1": "http://localhost:8086",
-    "influxdb2": "http://localhost:8086?org=acme",
-    "influxdb3": "http://localhost:8181",
-    "greptimedb": "mysql+pymysql://localhost:4002",
-    "mongodb": "mongodb://localhost:27017",
-}
-
 
 class AuditScaffoldParams(BaseModel):
     """Options of `dg scaffold defs dagster_project.components.AuditComponent <path>`."""
 
-    engine: Literal[
-        "duckdb", "sqlite", "postgresql", "influxdb1", "influxdb2", "influxdb3", "greptimedb", "mongodb"
-    ] = Field("duckdb", description="Database engine.")
+    engine: Literal[tuple(ENGINES)] = Field("duckdb", description="Database engine.")  # type: ignore[valid-type]
     url: str | None = Field(None, description="Where it is; put credentials in as ${NAME}.")
 
 
@@ -70,5 +59,5 @@ def _write_config(file: Path, root: str, params: AuditScaffoldParams) -> None:
     if file.exists():
         return
     name = file.parent.name
-    url = params.url or _URLS[params.engine].format(name=name)
+    url = params.url or ENGINES[params.engine].example_url.format(name=name)
     file.write_text(_CONFIG.format(root=root, name=name, engine=params.engine, url=url), encoding="utf-8")

@@ -20,7 +20,7 @@ from tsaudit.collect import collect
 from tsaudit.config import Target
 from tsaudit.connector import Connection, Rows
 from tsaudit.connectors import open_connection
-from tsaudit.dialect import AVAILABLE, DOCUMENT_ENGINES
+from tsaudit.dialect import DOCUMENT_ENGINES, ENGINES
 from tsaudit.profile import Profile
 
 
@@ -102,13 +102,13 @@ def _writer(engine: str, request: pytest.FixtureRequest, folder: Path) -> Writer
     return _Writer(engine, lambda: folder / f"main.{engine}")
 
 
-@pytest.fixture(params=sorted(AVAILABLE))
+@pytest.fixture(params=sorted(ENGINES))
 def written(request: pytest.FixtureRequest, tmp_path: Path) -> Writer:
     """For each engine: a way to write a data set into it."""
     return _writer(request.param, request, tmp_path)
 
 
-@pytest.fixture(params=sorted(AVAILABLE.keys() - DOCUMENT_ENGINES))
+@pytest.fixture(params=sorted(ENGINES.keys() - DOCUMENT_ENGINES))
 def written_table(request: pytest.FixtureRequest, tmp_path: Path) -> Writer:
     """The same for the engines that have tags, and rows at a time."""
     return _writer(request.param, request, tmp_path)

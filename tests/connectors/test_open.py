@@ -18,7 +18,7 @@ from tests.databases import Dataset, Row, Table, times, write
 from tsaudit.config import Target
 from tsaudit.connector import ConnectorError, FactError
 from tsaudit.connectors import open_connection
-from tsaudit.dialect import AVAILABLE, ENGINES
+from tsaudit.dialect import ENGINES
 from tsaudit.profile import Reason
 from tsaudit.queries import query_files
 
@@ -190,7 +190,7 @@ def test_statement_fails(engine: str, tmp_path: Path) -> None:
 def test_driver_of_every_engine_is_an_extra_and_comes_with_all_of_them() -> None:
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    needed = {extra for _, extra in AVAILABLE.values() if extra}
+    needed = {about.extra for about in ENGINES.values() if about.extra}
     assert needed <= extras.keys()
     (all_of_them,) = extras["engines"]
     assert all_of_them == f"tsaudit[{','.join(sorted(needed))}]"

@@ -10,11 +10,11 @@ import pytest
 
 from tests.builders import NOW
 from tsaudit import queries
-from tsaudit.dialect import AVAILABLE, DOCUMENT_ENGINES
+from tsaudit.dialect import DOCUMENT_ENGINES, ENGINES
 from tsaudit.facts import FACTS
 
 FILES = [
-    path for engine in AVAILABLE for fact in queries.query_files(engine) for path in queries.ways(engine, fact).values()
+    path for engine in ENGINES for fact in queries.query_files(engine) for path in queries.ways(engine, fact).values()
 ]
 WORDS = ("fact", "columns", "cost", "grant", "versions", "link")
 HOSTILE = "a\"b'c;\n-- d\\"
@@ -94,7 +94,7 @@ def test_statement_only_reads(path: Path, kind: str) -> None:
     assert not re.search(written, bare, re.IGNORECASE)
 
 
-@pytest.mark.parametrize("engine", AVAILABLE)
+@pytest.mark.parametrize("engine", ENGINES)
 def test_folder_holds_nothing_else(engine: str) -> None:
     known = {path.name for path in FILES if path.parent.name == engine}
     others = {p.name for p in (queries.root() / engine).iterdir()} - known
@@ -102,7 +102,7 @@ def test_folder_holds_nothing_else(engine: str) -> None:
     assert all(name == "grants.md" or name.startswith("_") for name in others)
 
 
-@pytest.mark.parametrize("engine", AVAILABLE)
+@pytest.mark.parametrize("engine", ENGINES)
 def test_missing_parameter_is_an_error(engine: str) -> None:
     import jinja2
 

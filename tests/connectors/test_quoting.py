@@ -111,6 +111,8 @@ def test_names_stay_within_their_quotes_in_every_statement(fact: str, language: 
         "series": [{tag: value}],
         "dbrp": {"database": db, "policy": policy, "default": False},
         "org": org,
+        "org_id": org,
+        "bucket_id": database,
         "start": NOW,
         "end": NOW,
         "limit": 1,

@@ -13,7 +13,7 @@ from dagster.components.testing import create_defs_folder_sandbox
 from dagster_project.components import AuditComponent
 from tsaudit import config_file
 from tsaudit.config_file import ConfigError
-from tsaudit.dialect import AVAILABLE
+from tsaudit.dialect import ENGINES
 
 TARGET = {"name": "shop", "engine": "duckdb", "url": "duckdb:///shop.duckdb"}
 
@@ -100,7 +100,7 @@ def test_scaffolding_writes_a_component_that_loads() -> None:
             dg.Definitions.validate_loadable(definitions)
 
 
-@pytest.mark.parametrize("engine", AVAILABLE)
+@pytest.mark.parametrize("engine", ENGINES)
 def test_scaffolding_knows_an_address_for_each_engine(engine: str) -> None:
     with create_defs_folder_sandbox() as sandbox:
         path = sandbox.scaffold_component(

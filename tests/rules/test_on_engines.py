@@ -25,7 +25,7 @@ from tests.timestream_double import Timestream
 from tsaudit.audit import audit, required_facts
 from tsaudit.collect import collect
 from tsaudit.connectors import open_connection
-from tsaudit.dialect import AVAILABLE, ONLY_QUERIES
+from tsaudit.dialect import ENGINES, ONLY_QUERIES
 from tsaudit.finding import Finding, Outcome, RuleResult, Severity
 from tsaudit.profile import Profile
 from tsaudit.rule import LimitPolicy, Rule
@@ -146,7 +146,7 @@ def test_cases_when_compared_with_what_rules_declare() -> None:
     assert covered == declared
 
 
-@pytest.mark.parametrize("engine", sorted(AVAILABLE))
+@pytest.mark.parametrize("engine", sorted(ENGINES))
 def test_no_warning_when_the_database_is_healthy(engine: str, collected: Collector) -> None:
     from tests.rules.healthy import HEALTHY
 

@@ -81,10 +81,10 @@ def _say(file: Path, found: list[Found]) -> None:
 def _given(engine: str, url: str, name: str | None) -> Found:
     """The target that the options describe, its password moved out of the address."""
     from tsaudit.config_words import nearest
-    from tsaudit.dialect import AVAILABLE
+    from tsaudit.dialect import ENGINES
 
-    if engine not in AVAILABLE:
-        hint = nearest(engine, AVAILABLE) or f"; one of {', '.join(AVAILABLE)}"
+    if engine not in ENGINES:
+        hint = nearest(engine, ENGINES) or f"; one of {', '.join(ENGINES)}"
         raise click.BadParameter(f"`{engine}` cannot be audited{hint}", param_hint="--engine")
     try:
         parts = urlsplit(url)

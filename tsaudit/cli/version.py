@@ -14,13 +14,13 @@ from tsaudit.cli import show
 @click.command()
 def version() -> None:
     """Print versions, and the engines that can be audited here."""
-    from tsaudit.dialect import AVAILABLE
+    from tsaudit.dialect import ENGINES
 
     rows = [("tsaudit", __version__), ("python", platform.python_version())]
-    for engine, (_, extra) in AVAILABLE.items():
-        missing = _missing(extra) if extra else []
+    for engine, about in ENGINES.items():
+        missing = _missing(about.extra) if about.extra else []
         rows.append(
-            (engine, f"pip install 'tsaudit[{extra}]'  (missing: {', '.join(missing)})" if missing else "ready")
+            (engine, f"pip install 'tsaudit[{about.extra}]'  (missing: {', '.join(missing)})" if missing else "ready")
         )
     show.table(rows)
 

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, cast
 
 from tsaudit.connector import Connection, Connector, ConnectorError
-from tsaudit.dialect import AVAILABLE
+from tsaudit.dialect import ENGINES
 
 if TYPE_CHECKING:
     from tsaudit.config import Target
@@ -28,11 +28,11 @@ def open_connection(target: Target) -> AbstractContextManager[Connection]:
 
 
 def _connector(engine: str) -> Connector:
-    module, extra = AVAILABLE[engine]
+    about = ENGINES[engine]
     try:
-        return cast("Connector", importlib.import_module(module))
+        return cast("Connector", importlib.import_module(about.connector))
     except ModuleNotFoundError as error:
-        raise missing_driver(engine, extra, error.name) from error
+        raise missing_driver(engine, about.extra, error.name) from error
 
 
 def missing_driver(engine: str, extra: str | None, module: str | None = None) -> ConnectorError:
