@@ -14,7 +14,9 @@ from tests.analysis.test_arrivals import Memory
 from tests.collect.conftest import collected
 from tests.databases import Dataset, Row, Table, times, write, write_lines
 from tests.servers import Influxd
+from tsaudit.collect import catalogue
 from tsaudit.config import Columns, Target
+from tsaudit.facts import FACTS
 from tsaudit.profile import Gap, How, Profile, Reason, utc_now
 
 PRESENT = utc_now()
@@ -101,6 +103,13 @@ def test_more_is_wanted_than_before(target: Target) -> None:
     after = _collected(target, 1, previous=before)
     assert after.reused == 0
     assert after.measurements[0].fields[0].null_ratio is not None
+
+
+def test_profile_of_a_version_that_knew_fewer_facts(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as older:
+        older.setattr(catalogue, "FACTS", {name: fact for name, fact in FACTS.items() if name != "rhythms"})
+        before = _collected(target)
+    assert _collected(target, 1, previous=before).reused == 0
 
 
 def test_roles_are_configured_anew(target: Target) -> None:

@@ -100,7 +100,8 @@ def outline(
         asker.gap("measurements", Reason.OVER_BUDGET, detail, name)
         asker.gap_in_all(asked - {"measurements"}, Reason.OVER_BUDGET, detail, name)
     estimates = _estimates(asker, name, chosen) if "row_estimate" in asked else {}
-    settings = [sorted(asked), str(asker.target.window)]
+    # A version that knows more facts measures anew: what the profile before does not hold would look like a pass.
+    settings = [sorted(asked), sorted(FACTS), str(asker.target.window)]
     if "column_statistics" in asked:
         settings.append(str(asker.target.budget.max_scan_rows))
     drafts = []
