@@ -305,7 +305,7 @@ def _status(guideline: Guideline, rules: list[Rule]) -> Status:
     checked = guideline.engines.intersection(frozenset().union(*(r.engines for r in rules)))
 
     def coverage(engine: str) -> Coverage:
-        if engine in checked and engine in guideline.engines:
+        if engine in checked:
             return Coverage(State.CHECKED)
         if engine in guideline.moot:
             return Coverage(State.MOOT, guideline.moot[engine])

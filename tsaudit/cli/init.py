@@ -19,8 +19,8 @@ from tsaudit.terminal import printable
 _BY_TOKEN: Final = frozenset({"influxdb2", "influxdb3"})
 _LOCAL_INFLUXDB: Final = "http://127.0.0.1:8086"
 _LOCAL_GREPTIMEDB: Final = "http://127.0.0.1:4000"
-_LOCAL_MONGODB: Final = "http://127.0.0.1:27017"
 """Its own interface; audits go through that of MySQL, two ports on."""
+_LOCAL_MONGODB: Final = "http://127.0.0.1:27017"
 _MAGIC: Final = {"sqlite": (0, b"SQLite format 3\0"), "duckdb": (8, b"DUCK")}
 """Engine to (position, bytes) by which its files are known, whatever they are called."""
 _LARGEST_FOLDER: Final = 1000
