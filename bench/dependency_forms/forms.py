@@ -18,7 +18,6 @@ from bench.dependency_forms.data import DEPENDENCIES, Codes
 Run = Callable[[], int]
 _BATCH = 10_000
 """Series that are taken in together, as InfluxDB sends them."""
-_PAGE = 4096
 
 
 def search(table: pa.Table) -> Run:
@@ -85,22 +84,14 @@ def search_texts(table: pa.Table) -> Run:
     """tsaudit, from texts: numbering them is part of it."""
     from tsaudit.analysis.cardinality import TagSetCounter
 
-    def found_in(table: pa.Table) -> int:
+    def run() -> int:
         counter = TagSetCounter(table.column_names)
         for batch in table.to_batches(max_chunksize=_BATCH):
             counter.add(batch)
         counter.series  # noqa: B018
         return int(counter._table().determines.sum())
 
-    _bring_into_memory(table)
-    found_in(table.slice(0, _BATCH))
-    return lambda: found_in(table)
-
-
-def _bring_into_memory(table: pa.Table) -> None:
-    """Reads a byte of each page of the file, as DuckDB has its copy of the table in memory before it begins."""
-    for buffer in (b for column in table.columns for chunk in column.chunks for b in chunk.buffers() if b):
-        np.frombuffer(buffer, np.uint8)[::_PAGE].max(initial=0)
+    return run
 
 
 def duckdb_texts(table: pa.Table) -> Run:
