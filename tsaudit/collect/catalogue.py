@@ -129,10 +129,19 @@ def outline(
     singly = [draft.name for draft in drafts if not draft.stood_for]
     answers = {f: rows_of(asker, f, name, measurements=singly) for f in STORAGE_FACTS if f in asked}
     describe_storage(drafts, answers)
+    if answers.get("storage") is not None:
+        _note_unknown_sizes(asker, drafts)
     families.note_left_out(asker, drafts, asked)
     if "column_statistics" in asked:
         _look_up_statistics(asker, drafts)
     return database, drafts
+
+
+def _note_unknown_sizes(asker: Asker, drafts: list[Draft]) -> None:
+    """Leave a gap for each measurement of which the engine told no size, such as a table that somebody locks."""
+    for draft in drafts:
+        if not draft.stood_for and (draft.storage is None or draft.storage.data_bytes is None):
+            asker.gap("storage", Reason.FAILED, "the engine told no size of it", draft.database, draft.name)
 
 
 def matches(target: Target, measurement: str) -> bool:
