@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tsaudit.profile import Count, How, Measurement, MeasureName
+from tsaudit.profile import Count, How, Measurement, MeasureName, ValuesOverTime
 
 
 def number(value: float) -> str:
@@ -24,6 +24,14 @@ def values_of(figure: Count, noun: str = "value") -> str:
     """The number of distinct values in words: `at least 1,200 values` where only a part of the rows was looked at."""
     at_least = "at least " if figure.source.how is How.SAMPLED else ""
     return f"{at_least}{many(figure.value, noun)}"
+
+
+def over_time(known: ValuesOverTime) -> str:
+    """Whether a tag's values end, and by which figures: `churning over 28 days: beta 0.3, ...`."""
+    said = f"{known.kind} over {many(known.days, 'day')}"
+    if known.beta is None or known.turnover is None:
+        return said
+    return f"{said}: beta {number(known.beta)}, {percent(known.turnover)} of a week's values new in it"
 
 
 def size(count: float) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 import uuid
-from typing import Any, Final
+from typing import Final
 
-from tests.builders import a_count, a_measurement, a_profile, a_tag
+from tests.builders import a_count, a_measurement, a_profile, a_tag, values_over_time
 from tests.rules.cases import Case, dataset, judge, table
 from tests.rules.greptime import a_table, findings
 from tsaudit.finding import Outcome, Subject
@@ -72,11 +72,6 @@ def test_silence_when_rows_were_not_counted() -> None:
     assert judge(rule, a_profile(measurement)).outcome is Outcome.PASS
 
 
-def _over_time(kind: ValuesKind, days: int = 28, **changes: Any) -> ValuesOverTime:
-    known: dict[str, Any] = {"beta": 1.0, "turnover": 0.98, "new_values": 300, "new_per_day": 310.0, "life_days": None}
-    return ValuesOverTime(kind=kind, days=days, series=(), newest=None, **(known | changes))
-
-
 def _watched(sample: tuple[str, ...], over_time: ValuesOverTime | None, values: int = 1001) -> Measurement:
     tags = (a_tag("order_id", values, sample, over_time=over_time),)
     return a_measurement("checkout", 2000, tags=tags, rows=a_count(1_000_000))
@@ -84,33 +79,33 @@ def _watched(sample: tuple[str, ...], over_time: ValuesOverTime | None, values: 
 
 def test_finding_when_the_listings_show_no_end() -> None:
     words = tuple(f"name{i}x" for i in range(64))
-    (finding,) = judge(rule, a_profile(_watched(words, _over_time("unbounded")))).findings
+    (finding,) = judge(rule, a_profile(_watched(words, values_over_time("unbounded")))).findings
     assert finding.message == "Tag order_id has 1,001 values and 310 new ones a day without end."
     assert finding.evidence[-1].value == "unbounded over 28 days: beta 1, 98 % of a week's values new in it"
-    assert judge(rule, a_profile(_watched(words, _over_time("unbounded"), 1000))).outcome is Outcome.PASS
+    assert judge(rule, a_profile(_watched(words, values_over_time("unbounded"), 1000))).outcome is Outcome.PASS
     for kind in KINDS:
-        assert judge(rule, a_profile(_watched(words, _over_time(kind)))).outcome is Outcome.PASS
+        assert judge(rule, a_profile(_watched(words, values_over_time(kind)))).outcome is Outcome.PASS
 
 
 def test_listings_of_a_week_are_needed() -> None:
     words = tuple(f"name{i}x" for i in range(64))
     for days, outcome in ((6, Outcome.PASS), (7, Outcome.FAIL)):
-        profile = a_profile(_watched(words, _over_time("unbounded", days)))
+        profile = a_profile(_watched(words, values_over_time("unbounded", days)))
         assert judge(rule, profile).outcome is outcome
         assert judge(rule, profile, {"endless_days": 8}).outcome is Outcome.PASS
 
 
 def test_texts_without_end_are_left_to_their_own_rule() -> None:
     urls = tuple(f"https://shop.example.com/items/{i}?q=x{i}" for i in range(64))
-    assert judge(rule, a_profile(_watched(urls, _over_time("unbounded")))).outcome is Outcome.PASS
+    assert judge(rule, a_profile(_watched(urls, values_over_time("unbounded")))).outcome is Outcome.PASS
 
 
 def test_ids_by_their_look_are_a_guess_until_the_listings_tell() -> None:
     guess = ", a guess by their look until a week of listings is known."
-    for known, says in ((None, guess), (_over_time("unknown", 3), guess), (_over_time("churning"), ".")):
+    for known, says in ((None, guess), (values_over_time("unknown", 3), guess), (values_over_time("churning"), ".")):
         (finding,) = judge(rule, a_profile(_watched(UUIDS[:64], known))).findings
         assert finding.message == f"Tag order_id has 1,001 values shaped like ids (uuid){says}"
-    assert judge(rule, a_profile(_watched(UUIDS[:64], _over_time("bounded")))).outcome is Outcome.PASS
+    assert judge(rule, a_profile(_watched(UUIDS[:64], values_over_time("bounded")))).outcome is Outcome.PASS
 
 
 def test_skipping_index_when_it_is_greptimedb() -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from tests.builders import a_measurement, a_profile, a_tag
+from tests.builders import a_measurement, a_profile, a_tag, values_over_time
 from tests.rules.cases import Case, dataset, hosts, judge, table
-from tsaudit.finding import Outcome, RuleResult, Subject
+from tsaudit.finding import Finding, Outcome, RuleResult, Severity, Subject
+from tsaudit.profile import ValuesKind
 from tsaudit.rules.log_text_tag import log_text_tag as rule
 
 
@@ -65,3 +66,16 @@ def test_samples_when_the_tag_is_reported() -> None:
     (finding,) = _judged(_messages(64), 5000).findings
     assert finding.samples == _messages(64)[:3]
     assert finding.message == "Tag message holds log messages: 5,000 distinct values in 3 series."
+
+
+def test_texts_that_never_end_are_told_from_a_list_of_them() -> None:
+    def watched(kind: ValuesKind) -> Finding:
+        tags = (a_tag("message", 5000, _messages(64), over_time=values_over_time(kind)),)
+        (finding,) = judge(rule, a_profile(a_measurement(tags=tags))).findings
+        return finding
+
+    endless, ending, unknown = watched("unbounded"), watched("bounded"), watched("unknown")
+    assert endless.message.endswith("in 3 series. 310 new ones come a day, without end.")
+    assert endless.evidence[-1].value == "unbounded over 28 days: beta 1, 98 % of a week's values new in it"
+    assert (endless.severity, ending.severity, unknown.severity) == (Severity.WARN, Severity.INFO, Severity.WARN)
+    assert ending.evidence[-1].label == "values over time" != unknown.evidence[-1].label

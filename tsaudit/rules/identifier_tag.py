@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tsaudit.analysis.contributions import share_of_tag
 from tsaudit.finding import Evidence, Finding, Limit, Severity
 from tsaudit.greptime_tables import set_index
-from tsaudit.phrases import count, many, number, percent, values_of
+from tsaudit.phrases import count, many, number, over_time, percent, values_of
 from tsaudit.profile import Measurement, Tag
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.statements import copy_without_tags
@@ -138,9 +138,8 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, reason: str, observ
     if measurement.rows is not None and measurement.rows.value:
         per_row = tag.values.value / measurement.rows.value
         evidence.append(Evidence("values per row", f"{number(per_row)} of {count(measurement.rows)} rows"))
-    if (known := tag.over_time) and known.beta is not None and known.turnover is not None:
-        turnover = f"beta {number(known.beta)}, {percent(known.turnover)} of a week's values new in it"
-        evidence.append(Evidence("values over time", f"{known.kind} over {many(known.days, 'day')}: {turnover}"))
+    if tag.over_time is not None and tag.over_time.kind != "unknown":
+        evidence.append(Evidence("values over time", over_time(tag.over_time)))
     return Finding(
         subject=subject_of(measurement, tag.key),
         severity=Severity.WARN,

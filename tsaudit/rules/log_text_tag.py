@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from tsaudit.analysis.contributions import share_of_tag
 from tsaudit.finding import Evidence, Finding, Severity
-from tsaudit.phrases import count, many, number, percent, values_of
+from tsaudit.phrases import count, many, number, over_time, percent, values_of
 from tsaudit.profile import Measurement, Tag
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.statements import copy_without_tags
@@ -59,7 +59,8 @@ _MIXED = "texts with times or UUIDs in them"
 def log_text_tag(case: Case) -> Iterator[Finding]:
     """Tags whose values are log messages, statements, documents, times, or texts with times or UUIDs in them.
 
-    Judged by a sample of the distinct values, from `min_values` on; URLs from `min_url_values` on.
+    Judged by a sample of the distinct values, from `min_values` on; URLs from `min_url_values` on. It is information
+    only where the listings of a week or more show that the texts end: then they are a list, though a long-winded one.
 
     ## Why it matters
 
@@ -105,12 +106,17 @@ def _kind(sample: Sequence[str], min_embedded: float) -> tuple[str, float]:
 
 def _finding(case: Case, measurement: Measurement, tag: Tag, kind: str, share: float) -> Finding:
     assert tag.values is not None
-    series = measurement.series.value if measurement.series else 0
+    series, known = measurement.series.value if measurement.series else 0, tag.over_time
+    ends = "unknown" if known is None else known.kind
+    endless = (
+        f" {number(known.new_per_day or 0)} new ones come a day, without end." if known and ends == "unbounded" else ""
+    )
     return Finding(
         subject=subject_of(measurement, tag.key),
-        severity=Severity.WARN,
+        severity=Severity.INFO if ends == "bounded" else Severity.WARN,
         message=f"Tag {tag.key} holds {kind}: {values_of(tag.values, 'distinct value')}"
-        + (f" in {many(series, 'series')}." if series else "."),
+        + (f" in {many(series, 'series')}." if series else ".")
+        + endless,
         fix=case.fix(
             tag=tag.key,
             measurement=measurement.name,
@@ -125,6 +131,7 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, kind: str, share: f
         evidence=(
             Evidence("distinct values", count(tag.values)),
             Evidence("values read that are such texts", f"{percent(share)} of {number(len(tag.sample))}"),
+            *([Evidence("values over time", over_time(known))] if known and ends != "unknown" else ()),
         ),
         facts=("tag_values",),
         source=tag.values.source,
