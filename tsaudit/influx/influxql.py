@@ -12,6 +12,7 @@ import urllib3
 
 from tsaudit.analysis.series_keys import parse
 from tsaudit.connector import FactError, Rows
+from tsaudit.influx import listed_keys
 from tsaudit.influx.streaming import lines
 from tsaudit.profile import Reason
 
@@ -24,7 +25,7 @@ _DENIED: Final = re.compile(
 _TIMED_OUT: Final = re.compile(r"timeout|interrupted|timed out", re.IGNORECASE)
 
 Series = Mapping[str, Any]
-"""One series of an answer: `name`, `columns` and `values`, as the server sends them."""
+"""One series of an answer: `name`, `columns` and `values`, as the server sends them; see also `listed_keys`."""
 Reader = Callable[[Iterator[Series], Mapping[str, Any]], Iterator[pa.RecordBatch]]
 """Turns the series of an answer, and the parameters of the statement, into the columns of a fact."""
 
@@ -60,6 +61,9 @@ def refused(status: int, body: bytes, grant: str) -> FactError:
 def _documents_in(line: bytes, grant: str) -> Iterator[dict[str, Any]]:
     """The document in one line; none in an empty one."""
     if not line.strip():
+        return
+    if (keys := listed_keys.read(line)) is not None:
+        yield keys
         return
     try:
         document = json.loads(line)
@@ -127,7 +131,7 @@ def listing(answer: Iterator[Series], parameters: Mapping[str, Any]) -> Iterator
     tags: Sequence[str] = parameters["tags"]
     for series in answer:
         try:
-            found = parse(pa.array(column(series, "key"), pa.string()))
+            found = parse(_keys(series))
         except ValueError as error:
             raise FactError(Reason.FAILED, str(error)) from error
         unknown = set(found.schema.names) - set(tags)
@@ -136,6 +140,11 @@ def listing(answer: Iterator[Series], parameters: Mapping[str, Any]) -> Iterator
         nothing = pa.nulls(found.num_rows, pa.string())
         arrays = [found.column(tag) if tag in found.schema.names else nothing for tag in tags]
         yield pa.RecordBatch.from_arrays(arrays, names=list(tags))
+
+
+def _keys(series: Series) -> pa.StringArray:
+    values = series.get("values", ())
+    return values if isinstance(values, pa.StringArray) else pa.array(column(series, "key"), pa.string())
 
 
 def sample(answer: Iterator[Series], parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
