@@ -137,7 +137,7 @@ class Dataset:
     collections: Sequence[Collection] = ()
     """Beside the tables, each of which is a collection too; MongoDB only."""
     beside: Sequence[Dataset] = ()
-    """Further databases on the server, each with its name; MongoDB only."""
+    """Further databases on the server, each with its name; not of engines whose databases are files."""
     timestream: Mapping[str, Any] = field(default_factory=dict)
     """What Timestream's API tells of the database, and the `ScheduledQueries` of the account."""
 
@@ -178,19 +178,22 @@ def write(dataset: Dataset, engine: str, where: str | Path | Server | Sql, **set
     `settings`: further settings of the target, such as `budget` or `window`.
     """
     databases: tuple[str, ...] = ()
+    all_of_it = (dataset, *dataset.beside)
     if engine == "influxdb1":
         url = str(where)
-        databases = (_write_influxdb(dataset, url),)
+        databases = tuple(_write_influxdb(one, url) for one in all_of_it)
     elif engine == "mongodb":
         url = str(where)
-        databases = _write_mongodb(dataset, url)
+        databases = tuple(_write_mongodb(one, url) for one in all_of_it)
     elif isinstance(where, Server):
         url = where.url
-        databases = (where.write(dataset),)
+        databases = tuple(where.write(one) for one in all_of_it)
         settings = {**where.login} | settings
     elif isinstance(where, Sql):
         url = where.audit_url
-        databases = (_write_postgresql(dataset, where),)
+        databases = tuple(_write_postgresql(one, where) for one in all_of_it)
+    elif dataset.beside:
+        raise ValueError(f"{engine} has no databases beside each other")
     elif engine == "duckdb":
         url = f"duckdb:///{where}"
         _write_duckdb(dataset, str(where))
@@ -316,26 +319,24 @@ def _sqlite_time(time: datetime, time_as: TimeAs) -> str | int:
 # --- MongoDB -----------------------------------------------------------------------------------------------------
 
 
-def _write_mongodb(dataset: Dataset, url: str) -> tuple[str, ...]:
-    """The names of the databases that hold it now; those of that name are replaced.
+def _write_mongodb(dataset: Dataset, url: str) -> str:
+    """The name of the database that holds it now; one of that name is replaced.
 
     What FerretDB cannot keep, for want of time series, validators or quoting, skips the test.
     """
     import pymongo
 
-    names: list[str] = []
+    name = dataset.database or f"test_{next(_numbers)}"
     with pymongo.MongoClient[dict[str, Any]](url) as client:
-        for one in (dataset, *dataset.beside):
-            names.append(one.database or f"test_{next(_numbers)}")
-            client.drop_database(names[-1])
-            for collection in (*map(_as_collection, one.tables), *one.collections):
-                try:
-                    _write_collection(client[names[-1]], collection)
-                except pymongo.errors.OperationFailure as error:
-                    if "ferretdbVersion" in client.admin.command("buildInfo"):
-                        pytest.skip(f"FerretDB does not keep it: {error}")
-                    raise
-    return tuple(names)
+        client.drop_database(name)
+        for collection in (*map(_as_collection, dataset.tables), *dataset.collections):
+            try:
+                _write_collection(client[name], collection)
+            except pymongo.errors.OperationFailure as error:
+                if "ferretdbVersion" in client.admin.command("buildInfo"):
+                    pytest.skip(f"FerretDB does not keep it: {error}")
+                raise
+    return name
 
 
 def _write_collection(database: Any, collection: Collection) -> None:

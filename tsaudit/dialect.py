@@ -10,7 +10,7 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """What connects to an engine, and how an address of one looks."""
+    """What connects to an engine, how an address of one looks, and what its users call things."""
 
     connector: str
     """The module that connects."""
@@ -18,18 +18,24 @@ class Engine:
     """What installs its driver; None where the core brings it."""
     example_url: str
     """`{name}` stands for the database's name."""
+    database: str = "database"
+    """What its users call a database."""
+    measurement: str = "table"
+    """What they call a measurement."""
 
 
 ENGINES: Final[Mapping[str, Engine]] = {
     "duckdb": Engine("tsaudit.connectors.sql", "duckdb", "duckdb:///{name}.duckdb"),
     "sqlite": Engine("tsaudit.connectors.sql", None, "sqlite:///{name}.db"),
     "postgresql": Engine("tsaudit.connectors.postgresql", "postgresql", "postgresql://tsaudit@localhost:5432/{name}"),
-    "influxdb1": Engine("tsaudit.connectors.influxdb1", None, "http://localhost:8086"),
-    "influxdb2": Engine("tsaudit.connectors.influxdb2", None, "http://localhost:8086?org=acme"),
+    "influxdb1": Engine("tsaudit.connectors.influxdb1", None, "http://localhost:8086", measurement="measurement"),
+    "influxdb2": Engine(
+        "tsaudit.connectors.influxdb2", None, "http://localhost:8086?org=acme", "bucket", "measurement"
+    ),
     "influxdb3": Engine("tsaudit.connectors.influxdb3", "influxdb3", "http://localhost:8181"),
     "greptimedb": Engine("tsaudit.connectors.greptimedb", "greptimedb", "mysql+pymysql://localhost:4002"),
     "timestream": Engine("tsaudit.connectors.timestream", "timestream", "timestream://eu-central-1"),
-    "mongodb": Engine("tsaudit.connectors.mongodb", "mongodb", "mongodb://localhost:27017"),
+    "mongodb": Engine("tsaudit.connectors.mongodb", "mongodb", "mongodb://localhost:27017", measurement="collection"),
 }
 """The engines, in the order in which documents list them.
 

@@ -1,0 +1,109 @@
+"""LAY009: customers share a database, told apart by a tag."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.builders import a_count, a_field, a_measurement, a_profile, a_tag
+from tests.databases import influxql, write
+from tests.rules.cases import Case, dataset, judge, table
+from tests.servers import Influxd
+from tsaudit.finding import Finding, Outcome, Severity, Subject
+from tsaudit.profile import Measurement
+from tsaudit.rules.customer_in_tag import customer_in_tag as rule
+
+
+def _devices(**more: list[str]) -> list[dict[str, str | None]]:
+    """Twelve devices, each of which has one of the values of every further tag."""
+    return [{"device": f"d{i:02}"} | {k: values[i % len(values)] for k, values in more.items()} for i in range(12)]
+
+
+CASES = (
+    Case(
+        breaks=dataset(
+            table("air", _devices(customer_id=["acme", "byte", "corp"])),
+            table("power", _devices(customer_id=["acme", "byte"])),
+            table("gateways", _devices()),
+        ),
+        keeps=dataset(
+            table("air", _devices(site=["berlin", "lyon"])),
+            table("power", _devices(customer_id=["acme"])),
+            table("gateways", _devices()),
+        ),
+        subject=Subject(""),
+        severity=Severity.INFO,
+        guilty="customer_id",
+    ),
+)
+
+
+def _with(key: str, values: int, name: str = "cpu") -> Measurement:
+    return a_measurement(name, tags=(a_tag("host"), a_tag(key, values)))
+
+
+def _found(*measurements: Measurement, engine: str = "influxdb2", **limits: float) -> tuple[Finding, ...]:
+    return judge(rule, a_profile(*measurements, engine=engine), limits).findings
+
+
+def test_message_and_evidence() -> None:
+    (finding,) = _found(_with("tenant", 40), _with("tenant", 7, "mem"), a_measurement("logs"))
+    assert (finding.subject, finding.severity, finding.guilty) == (Subject("main"), Severity.INFO, "tenant")
+    assert finding.message == (
+        "One bucket for all customers: tenant, with 40 values, tells them apart in 2 of 3 measurements."
+    )
+    assert [(e.label, e.value) for e in finding.evidence] == [("with tenant", "cpu and mem"), ("without it", "logs")]
+    assert 'filter(fn: (r) => r["tenant"] == "CUSTOMER") |> to(bucket: "main_customer")' in finding.fix
+
+
+@pytest.mark.parametrize(
+    ("key", "found"),
+    [
+        *[(key, True) for key in ("tenant", "customer_id", "customerId", "org", "ORG-NAME", "organisation_id")],
+        *[(key, True) for key in ("account", "account_id", "tenantUuid")],
+        *[(key, False) for key in ("customer_region", "orgs", "origin", "accounting", "user_id", "client", "device")],
+    ],
+)
+def test_name_of_the_tag(key: str, found: bool) -> None:
+    assert bool(_found(_with(key, 5))) == found
+
+
+def test_silence_below_the_limits() -> None:
+    assert _found(_with("tenant", 1)) == ()
+    assert _found(_with("tenant", 2))
+    assert _found(_with("tenant", 4), min_customers=5) == ()
+    assert _found(_with("tenant", 9), a_measurement("a"), a_measurement("b")) == ()
+    assert _found(_with("tenant", 9), a_measurement("a"))
+    assert _found(_with("tenant", 9), a_measurement("a"), min_share=0.6) == ()
+    empty = a_measurement("empty", tags=(), fields=())
+    assert _found(_with("tenant", 9), a_measurement("a"), empty, empty)
+
+
+def test_the_tag_that_most_measurements_have_is_named() -> None:
+    (finding,) = _found(_with("account", 90), _with("tenant", 3, "mem"), _with("tenant", 2, "net"))
+    assert finding.guilty == "tenant"
+
+
+def test_a_field_names_the_customer_in_documents_only() -> None:
+    fields = (a_field("total"), a_field("meta.tenant_id", ("string",), distinct=a_count(9)))
+    orders = a_measurement("orders", tags=(), fields=fields)
+    (finding,) = _found(orders, engine="mongodb")
+    assert finding.message == (
+        "One database for all customers: meta.tenant_id, with 9 values, tells them apart in 1 of 1 collections."
+    )
+    assert "Let each index begin with meta.tenant_id" in finding.fix
+    assert judge(rule, a_profile(orders, engine="influxdb2")).outcome is Outcome.PASS
+
+
+def test_statement_that_moves_a_customer(influxd: Influxd) -> None:
+    target = write(CASES[0].breaks, "influxdb1", influxd.url)
+    (name,) = target.databases
+    profile = a_profile(a_measurement("air", database=name, tags=(a_tag("customer_id"),)), engine="influxdb1")
+    (finding,) = judge(rule, profile).findings
+    statement = finding.fix[finding.fix.index("SELECT ") :].replace("CUSTOMER", "byte")
+    statement = statement.replace("2026-01-01", "2026-03-30").replace("2026-01-02", "2026-04-01")
+    influxql(influxd.url, f'CREATE DATABASE "{name}_customer"')
+    influxql(influxd.url, statement)
+    answer = influxql(influxd.url, "SHOW SERIES", db=f"{name}_customer")
+    series = [row[0] for row in answer["results"][0]["series"][0]["values"]]
+    assert len(series) == 4 + 6
+    assert all(",customer_id=byte,device=" in key for key in series)
