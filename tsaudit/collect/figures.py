@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -100,10 +100,16 @@ def is_float(data_type: str) -> bool:
 
 def some_values(column: pa.ChunkedArray) -> tuple[str, ...]:
     """Up to SAMPLE_SIZE distinct values as text, spread over all of them, sorted."""
-    texts = sorted(set(as_text(column).drop_null().to_pylist()))
-    if len(texts) > SAMPLE_SIZE:
-        texts = [texts[i * (len(texts) - 1) // (SAMPLE_SIZE - 1)] for i in range(SAMPLE_SIZE)]
+    texts = some_texts(set(as_text(column).drop_null().to_pylist()))
     return tuple(sorted({text[:TEXT_KEPT] for text in texts}))
+
+
+def some_texts(texts: Iterable[str]) -> tuple[str, ...]:
+    """Up to SAMPLE_SIZE of distinct texts, spread over all of them, sorted."""
+    from tsaudit.analysis.positions import spread
+
+    ordered = sorted(texts)
+    return tuple(ordered[place] for place in spread(len(ordered), SAMPLE_SIZE))
 
 
 def _constant_ratio(column: pa.ChunkedArray, series: np.ndarray) -> float | None:
