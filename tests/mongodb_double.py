@@ -113,8 +113,14 @@ class MongoDB:
         """Command to how long it takes."""
         self.product: dict[str, Any] = {}
         """What it says of itself besides its version."""
-        self.disk = (100_000_000_000, 30_000_000_000)
-        """Bytes of the file system, and how many of them are used."""
+        self.member: dict[str, Any] = {}
+        """What it says of the replica set it is in, and of its part there."""
+        self.upgrading = False
+        """Of a newer version, with the collections of the one before."""
+        self.disks = [(100_000_000_000, 30_000_000_000)] * (shards or 1)
+        """Bytes of each shard's file system, and how many of them are used."""
+        self.counted_wrongly = 0
+        """By how much the counts in the metadata are off, as after a crash."""
         self.commands: list[dict[str, Any]] = []
         """Those that were sent, oldest first, without what belongs to the connection."""
         self.databases: dict[str, dict[str, Collection]] = {}
@@ -134,7 +140,7 @@ class MongoDB:
     def run(self, command: dict[str, Any], session: _Session) -> Document:
         """The answer to one command."""
         name = next(iter(command))
-        kept = {k: v for k, v in command.items() if k not in ("lsid", "$clusterTime", "$readPreference")}
+        kept = {k: v for k, v in command.items() if k not in ("lsid", "$clusterTime")}
         with self._lock:
             if name not in _FREE:
                 self.commands.append(kept)
@@ -229,6 +235,7 @@ class MongoDB:
         }
         if self.shards:
             found["msg"] = "isdbgrid"
+        found |= self.member
         if "saslSupportedMechs" in command:
             found["saslSupportedMechs"] = ["SCRAM-SHA-256"]
         return found
@@ -277,8 +284,14 @@ class MongoDB:
         del session
         inside = self.databases.get(command["$db"], {})
         indexes = sum(sum(self._index_sizes(c).values()) for c in inside.values())
-        total, used = self.disk
+        shards = {
+            f"shard{i}/host": {"fsUsedSize": float(used), "fsTotalSize": float(total)}
+            for i, (total, used) in enumerate(self.disks)
+        }
+        total, used = map(sum, zip(*self.disks, strict=True))
         return {
+            # A mongos adds up what its shards say, and tells what each of them said.
+            **({"raw": shards} if self.shards else {}),
             "db": command["$db"],
             "collections": len(inside),
             "objects": sum(len(c.documents) for c in inside.values()),
@@ -294,7 +307,7 @@ class MongoDB:
 
     @property
     def _viewless(self) -> bool:
-        return int(self.version.split(".")[0]) >= 9
+        return int(self.version.split(".")[0]) >= 9 and not self.upgrading
 
     def _listcollections(self, command: Document, session: _Session) -> Document:
         del session
@@ -330,7 +343,7 @@ class MongoDB:
     def _count(self, command: Document, session: _Session) -> Document:
         del session
         collection = self.databases.get(command["$db"], {}).get(command["count"])
-        return {"n": len(collection.documents) if collection else 0}
+        return {"n": len(collection.documents) + self.counted_wrongly if collection else 0}
 
     def _find(self, command: Document, session: _Session) -> Document:
         del session
@@ -423,14 +436,18 @@ class MongoDB:
             for first in range(0, len(members), _PER_BUCKET):
                 chunk = members[first : first + _PER_BUCKET]
                 times = [d[settings["timeField"]] for d in chunk]
-                control = {
+                control: dict[str, Any] = {
                     "version": 2,
-                    "count": len(chunk),
                     "min": {settings["timeField"]: min(times)},
                     "max": {settings["timeField"]: max(times)},
                 }
+                # A bucket that is still written is compressed from 8.0 on; one that is not has a place for each row.
+                is_open = len(chunk) < _PER_BUCKET and int(self.version.split(".")[0]) < 8
+                places = {str(i): at for i, at in enumerate(times)} if is_open else b"compressed"
+                control |= {"version": 1} if is_open else {"count": len(chunk)}
                 bucket: dict[str, Any] = {"_id": bson.ObjectId.from_datetime(min(times)), "control": control}
-                yield bucket | ({} if meta_value is None else {"meta": meta_value})
+                data = {settings["timeField"]: places}
+                yield bucket | ({} if meta_value is None else {"meta": meta_value}) | {"data": data}
 
     # --- Cursors -------------------------------------------------------------------------------------------------
 

@@ -67,15 +67,60 @@ def evaluate(expression: Any, document: Document) -> Any:
         return expression
     if len(expression) == 1 and next(iter(expression)).startswith("$"):
         ((operator, operand),) = expression.items()
-        if operator == "$getField":
-            return at({"": document}, "").get(operand["field"], _MISSING)
-        if operator == "$bsonSize":
-            return len(bson.encode(evaluate(operand, document)))
-        if operator == "$literal":
-            return operand
-        raise CommandError(168, "InvalidPipelineOperator", f"Unrecognized expression '{operator}'")
+        if operator not in _EXPRESSIONS:
+            raise CommandError(168, "InvalidPipelineOperator", f"Unrecognized expression '{operator}'")
+        return _EXPRESSIONS[operator](operand, document)
     found = {key: evaluate(value, document) for key, value in expression.items()}
     return {key: value for key, value in found.items() if value is not _MISSING}
+
+
+def _get_field(operand: Any, document: Document) -> Any:
+    inside = evaluate(operand["input"], document) if "input" in operand else document
+    return inside.get(evaluate(operand["field"], document), _MISSING) if isinstance(inside, Mapping) else _MISSING
+
+
+def _if_null(operand: Any, document: Document) -> Any:
+    values = (evaluate(one, document) for one in operand)
+    return next((v for v in values if v is not _MISSING and v is not None), None)
+
+
+def _condition(operand: Any, document: Document) -> Any:
+    """Only the branch that is taken is evaluated, as the server does it."""
+    first, then, otherwise = operand
+    return evaluate(then if evaluate(first, document) else otherwise, document)
+
+
+def _size(operand: Any, document: Document) -> int:
+    value = evaluate(operand, document)
+    if not isinstance(value, list):
+        raise CommandError(17124, "Location17124", "The argument to $size must be an array")
+    return len(value)
+
+
+def _object_to_array(operand: Any, document: Document) -> Any:
+    value = evaluate(operand, document)
+    if not isinstance(value, Mapping):
+        raise CommandError(40390, "Location40390", "$objectToArray requires a document input")
+    return [{"k": k, "v": v} for k, v in value.items()]
+
+
+def _type(operand: Any, document: Document) -> str:
+    value = evaluate(operand, document)
+    kinds: Mapping[type, str] = {dict: "object", bytes: "binData", bson.Binary: "binData", object: "missing"}
+    return kinds.get(type(value), "another")
+
+
+_EXPRESSIONS: Final[Mapping[str, Callable[[Any, Document], Any]]] = {
+    "$getField": _get_field,
+    "$ifNull": _if_null,
+    "$cond": _condition,
+    "$eq": lambda operand, document: evaluate(operand[0], document) == evaluate(operand[1], document),
+    "$size": _size,
+    "$objectToArray": _object_to_array,
+    "$type": _type,
+    "$bsonSize": lambda operand, document: len(bson.encode(evaluate(operand, document))),
+    "$literal": lambda operand, document: operand,
+}
 
 
 def run(documents: Iterable[Document], pipeline: Iterable[Document]) -> Iterator[Document]:

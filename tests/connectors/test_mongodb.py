@@ -10,6 +10,7 @@ from typing import Any
 import bson
 import pymongo
 import pytest
+from bson.dbref import DBRef
 
 from tests.builders import NOW
 from tests.collect.conftest import collected
@@ -21,7 +22,7 @@ from tsaudit.connector import ConnectorError
 from tsaudit.connectors import open_connection
 from tsaudit.mongodb.documents import leaves
 from tsaudit.mongodb.sampling import in_words, sample_size
-from tsaudit.profile import Profile, Reason
+from tsaudit.profile import How, Profile, Reason
 
 PASSWORD = "secret"
 SERIES = {"timeseries": {"timeField": "at", "metaField": "meta", "granularity": "seconds"}}
@@ -104,6 +105,24 @@ def test_all_is_denied_without_rights_or_with_a_wrong_password() -> None:
             pass
 
 
+def test_buckets_that_are_still_written_tell_their_rows_by_their_places() -> None:
+    with running("7.0.14") as server:
+        (readings, _) = collected(write(SHOP, "mongodb", server.url)).measurements
+    assert readings.buckets is not None
+    assert readings.buckets.median_rows == 20
+    assert readings.rows is not None
+    assert readings.rows.value == 60
+
+
+def test_buckets_are_where_they_were_until_an_upgrade_is_finished() -> None:
+    with running("9.0.0") as server:
+        server.upgrading = True
+        profile = collected(write(SHOP, "mongodb", server.url))
+        (sent,) = [c for c in server.commands if "control.count" in str(c)]
+    assert (sent["aggregate"], "rawData" in sent) == ("system.buckets.readings", False)
+    assert profile.measurements[0].buckets is not None
+
+
 @pytest.mark.parametrize("version", ["8.0.4", "9.0.0"])
 def test_buckets_tell_how_a_time_series_is_filled(version: str) -> None:
     with running(version) as server:
@@ -131,6 +150,81 @@ def test_what_shards_say_is_summed() -> None:
     # Uses cannot be had from a mongos.
     (gap,) = sharded.gaps
     assert (gap.fact, gap.reason) == ("activity", Reason.UNSUPPORTED)
+
+
+def test_disk_is_that_of_the_fullest_shard() -> None:
+    with running(shards=2) as server:
+        server.disks = [(1_000_000, 900_000), (9_000_000, 100_000)]
+        (database,) = collected(write(SHOP, "mongodb", server.url)).databases
+    assert database.storage is not None
+    assert (database.storage.disk_used_bytes, database.storage.disk_bytes) == (900_000, 1_000_000)
+
+
+def test_disk_that_the_server_does_not_tell_of_is_a_gap() -> None:
+    with running() as server:
+        server.disks = [(0, 0)]
+        profile = collected(write(SHOP, "mongodb", server.url))
+    assert _reasons(profile) == {"database_storage": Reason.UNSUPPORTED}
+    assert profile.databases[0].storage is not None
+    assert profile.databases[0].storage.disk_bytes is None
+
+
+def test_each_statement_has_a_time_and_a_place_to_read() -> None:
+    with running(shards=2) as server:
+        target = write(SHOP, "mongodb", server.url)
+        sent = len(server.commands)
+        collected(target)
+        # Further batches have the time that is left of their first command's.
+        commands = [command for command in server.commands[sent:] if "getMore" not in command]
+    assert len(commands) > 10
+    for command in commands:
+        assert 0 < command["maxTimeMS"] <= 60_000, command
+        assert command["comment"] == "tsaudit"
+        counts = "top" in command or "$indexStats" in str(command)
+        assert command["$readPreference"] == {"mode": "primaryPreferred" if counts else "secondaryPreferred"}, command
+
+
+@contextlib.contextmanager
+def replica_set() -> Iterator[tuple[MongoDB, MongoDB, str]]:
+    """A primary, a secondary with the same data, and the set's address."""
+    with running() as first, running() as second:
+        hosts = [f"127.0.0.1:{server.port}" for server in (first, second)]
+        of_all = {"setName": "rs0", "hosts": hosts, "primary": hosts[0], "setVersion": 1}
+        first.member = of_all | {"me": hosts[0], "electionId": bson.ObjectId()}
+        second.member = of_all | {"me": hosts[1], "isWritablePrimary": False, "ismaster": False, "secondary": True}
+        second.databases = first.databases
+        yield first, second, f"mongodb://{','.join(hosts)}/?replicaSet=rs0"
+
+
+def test_secondary_is_read_and_the_primary_tells_its_counters() -> None:
+    with replica_set() as (primary, secondary, url):
+        target = write(SHOP, "mongodb", url)
+        sent = len(primary.commands)
+        profile = collected(target)
+        of_primary = [str(command) for command in primary.commands[sent:]]
+        assert profile.gaps == ()
+        assert {"top" in c or "serverStatus" in c or "$indexStats" in c for c in of_primary} == {True}
+        assert any("$collStats" in str(command) for command in secondary.commands)
+        assert not any("top" in command for command in secondary.commands)
+
+
+def test_set_without_a_primary_is_audited() -> None:
+    with replica_set() as (primary, secondary, url):
+        target = write(SHOP, "mongodb", url)
+        primary.member |= {"isWritablePrimary": False, "ismaster": False, "secondary": True}
+        secondary.member.pop("primary")
+        primary.member.pop("primary")
+        profile = collected(target)
+        assert profile.gaps == ()
+        assert len(profile.measurements) == 2
+
+
+def test_uses_of_all_databases_are_asked_for_once() -> None:
+    dataset = Dataset(collections=(USERS,), database="shop", beside=(Dataset(collections=(USERS,), database="store"),))
+    with running() as server:
+        profile = collected(write(dataset, "mongodb", server.url))
+        assert sum("top" in command for command in server.commands) == 1
+    assert [m.activity.writes for m in profile.measurements if m.activity] == [300, 300]
 
 
 def test_answers_in_many_batches_are_read_to_their_end() -> None:
@@ -183,8 +277,12 @@ def test_sample_stays_below_five_percent(total: int | None, expected: tuple[int,
 
 
 def test_sample_in_words() -> None:
-    assert in_words(1000, None, random=False) == "the first 1,000 documents"
-    assert in_words(1000, 1500, random=False) == "the first 1,000 of 1,500 documents"
+    assert in_words(1000, None, 1000, random=False) == "the first 1,000 documents"
+    assert in_words(1000, 1500, 1000, random=False) == "the first 1,000 of 1,500 documents"
+    assert in_words(980, 20_000, 980, random=True) == "980 of 20,000 documents, chosen at random"
+    # As many as were asked for: there may be more than the count in the metadata says.
+    assert in_words(1000, 50, 1000, random=False) == "the first 1,000 documents"
+    assert in_words(60, 50, 1000, random=False) == "all 60 documents"
 
 
 def test_views_and_the_servers_own_collections_are_left_out() -> None:
@@ -206,6 +304,55 @@ def test_command_that_takes_too_long_is_given_up_on_the_server_too() -> None:
         assert 0 < next(c for c in server.commands if "aggregate" in c)["maxTimeMS"] <= 500
     reasons = _reasons(profile)
     assert reasons["documents"] is Reason.TIMED_OUT
+
+
+def test_thousands_of_collections_may_take_longer_than_one_statement(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tsaudit.collect.catalogue._AT_ONCE", 2)
+    dataset = Dataset(collections=[Collection(f"c{i}", [{"v": 1}]) for i in range(6)])
+    with running() as server:
+        target = write(dataset, "mongodb", server.url, budget={"statement_timeout_s": 0.6})
+        server.delay_s["count"] = 0.2
+        profile = collected(target, wanted=frozenset({"measurements"}))
+    assert profile.gaps == ()
+    assert all(m.rows is not None for m in profile.measurements)
+
+
+def test_large_documents_are_read_up_to_a_number_of_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tsaudit.mongodb.answers.MOST_BYTES", 50_000)
+    monkeypatch.setattr("tsaudit.mongodb.answers._BATCH_BYTES", 20_000)
+    many = Collection("many", [{"v": "x" * 1000} for _ in range(300)])
+    with running() as server:
+        target = write(Dataset(collections=(many,), database="shop"), "mongodb", server.url)
+        with open_connection(target) as connection:
+            rows = connection.query("documents", 5, database="shop", measurement="many", total=300, limit=1000)
+            numbers = [number for batch in rows for number in batch.column("document").to_pylist()]
+        assert len(server.killed) == 1
+    assert sorted(set(numbers)) == list(range(49))
+    assert rows.bytes is not None
+    assert 50_000 <= rows.bytes < 52_000
+    assert rows.scope == "the first 49 of 300 documents"
+
+
+def test_count_that_is_off_makes_nothing_exact() -> None:
+    with running() as server:
+        target = write(Dataset(collections=[Collection("c", [{"v": i} for i in range(1200)])]), "mongodb", server.url)
+        server.counted_wrongly = -1150
+        (found,) = collected(target).measurements
+    assert found.documents is not None
+    assert (found.documents.read, found.documents.source.how) == (1000, How.SAMPLED)
+    assert found.documents.source.scope == "the first 1,000 documents"
+    assert found.rows is not None
+    assert found.rows.source.how is How.ESTIMATE
+
+
+def test_index_with_an_order_of_its_own_is_on_no_column() -> None:
+    with running() as server:
+        target = write(SHOP, "mongodb", server.url)
+        with pymongo.MongoClient[dict[str, Any]](server.url) as client:
+            client.shop.users.create_index("name", unique=True, name="n", collation={"locale": "de", "strength": 1})
+        (_, users) = collected(target).measurements
+    assert users.indexes is not None
+    assert {i.name: i.columns for i in users.indexes}["n"] == (None,)
 
 
 def test_collection_that_is_dropped_meanwhile_leaves_no_gap() -> None:
@@ -273,6 +420,7 @@ def test_leaves_of_a_document_with_values_of_all_types() -> None:
         "uuid": bson.Binary(b"\x00" * 16, 4),
         "dec": bson.Decimal128("1.5"),
         "re": bson.Regex("a.*"),
+        "ref": DBRef("users", 7),
     }
     read = bson.decode(bson.encode(document), bson.CodecOptions(tz_aware=True))
     found = {leaf.path: leaf for leaf in leaves(read)}
@@ -292,6 +440,8 @@ def test_leaves_of_a_document_with_values_of_all_types() -> None:
         "uuid": "binData",
         "dec": "decimal",
         "re": "regex",
+        "ref.$ref": "string",
+        "ref.$id": "int",
     }
     sizes = {path: leaf.value_bytes for path, leaf in found.items()}
     assert {path: sizes[path] for path in ("_id", "n", "b", "i", "l", "d", "s", "t", "dec", "uuid")} == {

@@ -11,6 +11,7 @@ import bson
 import pyarrow as pa
 from bson.codec_options import CodecOptions, DatetimeConversion
 from bson.datetime_ms import DatetimeMS
+from bson.dbref import DBRef
 
 READ: Final[CodecOptions[Mapping[str, Any]]] = CodecOptions(
     tz_aware=True, datetime_conversion=DatetimeConversion.DATETIME_AUTO, unicode_decode_error_handler="replace"
@@ -60,6 +61,8 @@ def leaves(document: Mapping[str, Any], above: str = "", depth: int = 1) -> Iter
     """The leaves of a document, in its order."""
     for key, value in document.items():
         path = f"{above}{key}"
+        if isinstance(value, DBRef):
+            value = value.as_doc()  # a class of the driver's; stored, it is a document
         if isinstance(value, Mapping) and value and depth < DEEPEST:
             yield from leaves(value, f"{path}.", depth + 1)
         else:

@@ -23,9 +23,9 @@ def sample_size(total: int | None, most: int) -> tuple[int, bool]:
     return max(1, int(0.98 * LARGEST_SHARE * total)), True
 
 
-def in_words(read: int, total: int | None, random: bool) -> str:
-    """Which documents were read."""
-    if total is not None and read >= total:
+def in_words(read: int, total: int | None, limit: int, random: bool) -> str:
+    """Which documents were read. `limit`: how many were asked for; with so many there may be more than `total` says."""
+    if total is not None and total <= read < limit:
         return f"all {read:,} documents"
-    of = f"{read:,} of {total:,} documents" if total is not None else f"{read:,} documents"
+    of = f"{read:,} of {total:,} documents" if total is not None and read < total else f"{read:,} documents"
     return f"{of}, chosen at random" if random else f"the first {of}"
