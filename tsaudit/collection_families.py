@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from tsaudit.dialect import DOCUMENT_ID
+from tsaudit.dialect import DOCUMENT_ENGINES, DOCUMENT_ID
+from tsaudit.finding import Evidence, Finding, Subject
 from tsaudit.profile import Measurement, Profile
 
 if TYPE_CHECKING:
@@ -22,7 +24,8 @@ class Member:
     start: datetime
     end: datetime
     measurement: Measurement
-    documents: int
+    documents: int | None
+    """None where their number is not known, as that of a time series that was not looked into."""
     data_bytes: float
     index_bytes: float
 
@@ -48,8 +51,9 @@ class CollectionFamily:
     """Oldest first."""
 
     @property
-    def documents(self) -> int:
-        return sum(member.documents for member in self.members)
+    def documents(self) -> int | None:
+        """None where the number is not known of one of them."""
+        return documents_of(self.members)
 
     @property
     def data_bytes(self) -> float:
@@ -69,7 +73,14 @@ class CollectionFamily:
         measured = len(self.measured)
         if measured == len(self.members):
             return "measured"
-        return f"{measured:,} of {len(self.members):,} collections measured, the others by their number of documents"
+        by = "their number of documents" if all(m.measurement.rows for m in self.members) else "their neighbours"
+        return f"{measured:,} of {len(self.members):,} collections measured, the others by {by}"
+
+
+def documents_of(members: Sequence[Member]) -> int | None:
+    """Documents in all of them; None where the number is not known of one."""
+    counts = [member.documents for member in members]
+    return None if None in counts else sum(n or 0 for n in counts)
 
 
 def collection_families(profile: Profile) -> list[CollectionFamily]:
@@ -79,7 +90,7 @@ def collection_families(profile: Profile) -> list[CollectionFamily]:
     found = []
     for database in profile.databases:
         inside = {m.name: m for m in profile.measurements if m.database == database.name}
-        for family in period_families(list(inside)):
+        for family in period_families(list(inside), now=profile.window.end):
             measurements = [inside[period.name] for period in family.members]
             if any(m.storage is not None for m in measurements) and _of_one_kind(measurements):
                 members = _members(family, measurements)
@@ -92,30 +103,59 @@ def families_by_member(profile: Profile) -> dict[tuple[str, str], CollectionFami
     return {(f.database, member.name): f for f in collection_families(profile) for member in f.members}
 
 
+def once_for_family(profile: Profile, judge: Callable[[Measurement], Iterable[Finding]]) -> Iterator[Finding]:
+    """What there is to say of each measurement; of collections of one family once, by the newest one it is true of.
+
+    The family is then its subject, so that it stays the same one when the next period begins.
+    """
+    families = families_by_member(profile) if profile.engine in DOCUMENT_ENGINES else {}
+    told: set[Subject] = set()
+    for measurement in reversed(profile.measurements):
+        family = families.get((measurement.database, measurement.name))
+        for finding in judge(measurement):
+            if family is None:
+                yield finding
+                continue
+            subject = replace(finding.subject, measurement=family.template)
+            if subject not in told:
+                told.add(subject)
+                evidence = (Evidence("seen in", measurement.name), *finding.evidence)
+                yield replace(finding, subject=subject, evidence=evidence)
+
+
 def _of_one_kind(measurements: Sequence[Measurement]) -> bool:
-    """Whether the collections that were read have a field in common, if they have any besides `_id`."""
+    """Whether most collections that were read have a field in common, if they have any besides `_id`.
+
+    Over the years a field may have been renamed, so it need not be in all of them.
+    """
     fields = [{f.key.partition(".")[0] for f in m.fields} - {DOCUMENT_ID} for m in measurements if m.documents]
     known = [names for names in fields if names]
-    return not known or bool(set.intersection(*known))
+    common = Counter(name for names in known for name in names).most_common(1)
+    return not known or 2 * common[0][1] > len(known)
 
 
 def _members(family: PeriodFamily, measurements: Sequence[Measurement]) -> tuple[Member, ...]:
-    documents = [m.rows.value if m.rows else 0 for m in measurements]
-    data = _estimated(measurements, documents, lambda m: m.storage.data_bytes if m.storage else None)
-    index = _estimated(measurements, documents, lambda m: m.storage.index_bytes if m.storage else None)
+    counts = [m.rows.value if m.rows else None for m in measurements]
+    data = _estimated(measurements, counts, lambda m: m.storage.data_bytes if m.storage else None)
+    index = _estimated(measurements, counts, lambda m: m.storage.index_bytes if m.storage else None)
     return tuple(
         Member(p.name, p.start, p.end, m, n, d, i)
-        for p, m, n, d, i in zip(family.members, measurements, documents, data, index, strict=True)
+        for p, m, n, d, i in zip(family.members, measurements, counts, data, index, strict=True)
     )
 
 
 def _estimated(
-    measurements: Sequence[Measurement], documents: Sequence[int], bytes_of: Callable[[Measurement], int | None]
+    measurements: Sequence[Measurement], counts: Sequence[int | None], bytes_of: Callable[[Measurement], int | None]
 ) -> Iterator[float]:
-    """Bytes of each: as measured, else its documents times what one takes in the neighbours that were measured."""
-    from tsaudit.analysis.periods import interpolated
+    """Bytes of each: as measured, else its documents times what one takes in the neighbours that were measured.
+
+    Where the number of its documents is not known, as much as the neighbours take.
+    """
+    from tsaudit.analysis.positions import interpolated
 
     known = {i: float(b) for i, m in enumerate(measurements) if (b := bytes_of(m)) is not None}
-    each = {i: b / documents[i] for i, b in known.items() if documents[i]}
-    rates = interpolated(each, len(documents)) if each else [0.0] * len(documents)
-    return (known.get(i, n * rate) for i, (n, rate) in enumerate(zip(documents, rates, strict=True)))
+    by_document = {i: b / n for i, b in known.items() if (n := counts[i])}
+    rates = interpolated(by_document, len(counts)) if by_document else [0.0] * len(counts)
+    whole = interpolated(known, len(counts)) if known else rates
+    estimates = (whole[i] if n is None else n * rates[i] for i, n in enumerate(counts))
+    return (known.get(i, estimate) for i, estimate in enumerate(estimates))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tsaudit.analysis.periods import Period, interpolated, period_families, spread
+from tsaudit.analysis.periods import Period, period_families
 
 FIRST = date(2012, 1, 1)
 DAYS = [FIRST + timedelta(days=i) for i in range(120)]
@@ -72,6 +72,10 @@ def test_family_when_names_are_of_other_periods(names: list[str], template: str)
         ["a_20129999", "a_20129998", "a_20129997"],
         ["sensor_2010x", "sensor_2011x", "sensor_2012x"],
         ["part_0001", "part_0002", "part_0003"],
+        # Numbers of orders and rooms, some of which could be read as times.
+        [f"order_{n}" for n in range(201201, 201260)],
+        [f"room_{n}" for n in range(1800, 2100)],
+        [f"users_2012_{w:02}" for w in range(1, 53)],
     ],
 )
 def test_no_family_when_names_only_look_like_dates(names: list[str]) -> None:
@@ -93,22 +97,23 @@ def test_families_side_by_side_have_one_stem() -> None:
     )
 
 
+def test_names_of_a_time_to_come_are_of_no_family() -> None:
+    rooms = [f"room_{n}" for n in range(2001, 2041)]
+    assert len(period_families(rooms)) == 1
+    assert period_families(rooms, now=datetime(2012, 6, 1, tzinfo=UTC)) == []
+    # A few periods may be made before they begin.
+    months = [f"users_2012_{m:02}" for m in range(1, 13)]
+    assert len(period_families(months, now=datetime(2012, 2, 1, tzinfo=UTC))) == 1
+
+
+def test_name_that_is_no_date_leaves_a_family_what_it_is() -> None:
+    names = [day.strftime("users_%Y_%m_%d") for day in DAYS]
+    (family,) = period_families([*names, "users_0000_00_00"])
+    assert len(family.members) == 120
+
+
 @given(st.lists(st.text(alphabet="abu_-.0123456789wq", max_size=24), max_size=30))
 def test_no_name_is_in_two_families(names: list[str]) -> None:
     members = [period.name for family in period_families(names) for period in family.members]
     assert len(members) == len(set(members))
     assert set(members) <= set(names)
-
-
-@given(st.integers(0, 300), st.integers(2, 30))
-def test_some_positions_are_spread_over_all(count: int, most: int) -> None:
-    places = spread(count, most)
-    assert len(places) <= max(most, min(count, most))
-    assert places == sorted(set(places))
-    if count:
-        assert (places[0], places[-1]) == (0, count - 1)
-
-
-def test_values_between_known_ones_lie_on_a_line() -> None:
-    assert interpolated({0: 10.0, 4: 30.0}, 6) == [10.0, 15.0, 20.0, 25.0, 30.0, 30.0]
-    assert interpolated({1: 5.0}, 3) == [5.0, 5.0, 5.0]

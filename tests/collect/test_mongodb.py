@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import bson
+import pyarrow as pa
 import pytest
 
 from tests.builders import NOW
@@ -151,6 +152,22 @@ def test_rows_of_a_time_series_follow_from_some_of_its_buckets() -> None:
     assert abs(measured.rows.value - 7000) < 4 * measured.rows.standard_error
 
 
+def test_buckets_that_do_not_say_how_many_rows_they_hold_are_a_gap() -> None:
+    def tampering(fact: str, parameters: Any) -> Rows | None:
+        del parameters
+        silent = {"buckets": [2, 2], "source": ["a", "b"], "rows": pa.array([None, None], pa.int64())}
+        return Rows("", iter([pa.record_batch(silent)])) if fact == "buckets" else None
+
+    options = {"timeseries": {"timeField": "at", "metaField": "meta"}}
+    server = MongoDB()
+    readings = Collection("readings", [{"at": at, "meta": 1} for at in times(5)], options=options)
+    profile = collected_with(write(Dataset(collections=[readings]), "mongodb", server.url), tampering)
+    server.stop()
+    (gap,) = profile.gaps
+    assert (gap.fact, gap.measurement, gap.reason) == ("buckets", "readings", Reason.FAILED)
+    assert gap.detail == "no bucket says how many rows it holds"
+
+
 def test_empty_collection_has_no_fields_and_no_gap() -> None:
     server = MongoDB()
     profile, found = _one(server.url, Collection("empty"))
@@ -169,6 +186,26 @@ def test_documents_with_more_fields_than_anybody_describes(mongodb: str) -> None
     (gap,) = [g for g in profile.gaps if g.fact == "documents"]
     assert (gap.reason, gap.measurement) == (Reason.OVER_BUDGET, "keyed")
     assert gap.detail == "501 of 1,501 different fields are not described, the rarest"
+
+
+def test_documents_with_more_fields_than_anybody_looks_at(mongodb: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tsaudit.collect.documents._MOST_SEEN", 1100)
+    profile, found = _one(mongodb, Collection("keyed", [{f"k{i}_{j}": 1 for j in range(30)} for i in range(50)]))
+    assert len(found["keyed"].fields) == 1000
+    (gap,) = [g for g in profile.gaps if g.fact == "documents"]
+    assert gap.detail == "more than 100 of more than 1,100 different fields are not described, the rarest"
+
+
+def test_field_that_is_a_value_here_and_a_document_there_has_both_types(mongodb: str) -> None:
+    addresses: list[dict[str, Any]] = [{"to": "Main St 1"}] * 4 + [{"to": {"at": {"street": "Main St"}}}] * 4
+    _, found = _one(mongodb, Collection("addresses", [*addresses, {"to": None}, {"to": {}}]))
+    to = _fields(found["addresses"])["to"]
+    assert to.types == ("object", "string")
+    assert to.null_ratio is not None
+    assert to.null_ratio.value == pytest.approx(0.1)
+    nothing = {"to": None}
+    _, found = _one(mongodb, Collection("known", [{"to": {"street": "Main St"}}, nothing]))
+    assert _fields(found["known"])["to"].types == ()
 
 
 def test_few_of_a_family_stand_for_the_rest() -> None:

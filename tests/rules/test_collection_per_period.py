@@ -89,6 +89,19 @@ def test_silence_when_the_members_have_no_field_in_common() -> None:
     assert judge(rule, a_profile(*members, engine="mongodb")).outcome is Outcome.PASS
 
 
+def test_family_stays_one_when_a_field_was_renamed_over_the_years() -> None:
+    members = [a_collection(name, field="uid" if i < 4 else "user_id") for i, name in enumerate(sorted(days(12)))]
+    assert len(judge(rule, a_profile(*members, engine="mongodb")).findings) == 1
+
+
+def test_bytes_of_what_was_not_counted_follow_from_its_neighbours() -> None:
+    names = sorted(days(21))
+    members = [a_collection(n, data=3500 if i % 10 == 0 else None, documents=None) for i, n in enumerate(names)]
+    (finding,) = judge(rule, a_profile(*members, engine="mongodb")).findings
+    assert finding.message == "21 collections named visits_{day} take 73.5 kB, and 67.2 kB of indexes."
+    assert finding.evidence[1].value == "141 kB, 3 of 21 collections measured, the others by their neighbours"
+
+
 def test_critical_when_all_files_come_to_the_limit() -> None:
     profile = a_profile(*map(a_collection, days(20)), engine="mongodb")
     assert judge(rule, profile, {"max_files": 61}).findings[0].severity is Severity.WARN

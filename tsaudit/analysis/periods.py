@@ -1,13 +1,13 @@
 """Tells the names of things made anew for each period: `users_2012_10_03`, `users_2012w40`, `users_2012_10`.
 
 A single name proves nothing: `order_201210` may be an order's number. Names that differ only in the period have to be
-several, and to fill most of the time from the first to the last.
+several, to fill most of the time from the first to the last, and to be nearly all there are of their form.
 """
 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
@@ -19,6 +19,10 @@ FEWEST: Final = 3
 """Names that make a family."""
 FILLED: Final = 0.6
 """Share of the periods from the first to the last that have one."""
+DATED: Final = 0.9
+"""Share of the names of one form whose digits are a time: among order_201201 to order_201299, twelve are."""
+_AHEAD: Final = timedelta(days=366)
+"""How long before they begin collections may be made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,18 +100,32 @@ _FORMS: Final[Mapping[str, tuple[re.Pattern[str], ...]]] = {
 """Unit to how it is written, most common first."""
 
 
-def period_families(names: Sequence[str], fewest: int = FEWEST) -> list[PeriodFamily]:
-    """The families among the names, sorted by template. Each name is in one at most."""
+def period_families(names: Sequence[str], fewest: int = FEWEST, now: datetime | None = None) -> list[PeriodFamily]:
+    """The families among the names, sorted by template. Each name is in one at most.
+
+    `now`: names of a time more than a year after it are of none. None: any time will do.
+    """
     groups: dict[tuple[str, str], list[str]] = defaultdict(list)
+    shapes: Counter[str] = Counter()
     for name in sorted(set(names)):
+        shapes[_shape(name)] += 1
         if key := _key(name):
             groups[key].append(name)
     found = []
     for (unit, template), members in sorted(groups.items()):
         periods = _periods(unit, members)
+        known = [p for p in periods if now is None or p.start <= now + _AHEAD]
+        alike = sum(shapes[shape] for shape in {_shape(name) for name in members})
+        if len(known) < DATED * alike:
+            continue  # numbers, some of which could be read as times
         if len({p.start for p in periods}) >= fewest and filled_ratio(unit, periods) >= FILLED:
             found.append(PeriodFamily(template, unit, tuple(sorted(periods, key=lambda p: (p.start, p.name)))))
     return found
+
+
+def _shape(name: str) -> str:
+    """What names have in common that differ in digits only."""
+    return re.sub(r"\d", "0", name)
 
 
 def filled_ratio(unit: str, periods: Sequence[Period]) -> float:
@@ -194,22 +212,3 @@ _NEXT: Final[Mapping[str, Callable[[datetime], datetime]]] = {
     "quarter": lambda start: _next_month(start, 3),
     "year": lambda start: _next_month(start, 12),
 }
-
-
-def spread(count: int, most: int) -> list[int]:
-    """Up to `most` of the positions 0 to `count` - 1, evenly spread, the first and the last among them."""
-    if count <= most:
-        return list(range(count))
-    return sorted({i * (count - 1) // (most - 1) for i in range(most)})
-
-
-def interpolated(known: Mapping[int, float], count: int) -> list[float]:
-    """A value for each position from 0 to `count` - 1: between the known ones on a straight line, beyond them level."""
-    places = sorted(known)
-    found = []
-    for place in range(count):
-        before = max((p for p in places if p <= place), default=places[0])
-        after = min((p for p in places if p >= place), default=places[-1])
-        share = (place - before) / (after - before) if after > before else 0.0
-        found.append(known[before] + share * (known[after] - known[before]))
-    return found

@@ -6,7 +6,7 @@ import fnmatch
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from tsaudit.collect import excerpts, families
 from tsaudit.collect.asking import Asker
@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from tsaudit.config import Target
 
 Row = dict[str, Any]
+
+_AT_ONCE: Final = 500
+"""Measurements that are asked about one after the other within the time of one statement."""
 
 
 def databases(asker: Asker, asked: frozenset[str]) -> dict[str, bool]:
@@ -127,7 +130,7 @@ def outline(
     if asker.target.engine in DOCUMENT_ENGINES:
         families.choose(asker, drafts)
     singly = [draft.name for draft in drafts if not draft.stood_for]
-    answers = {f: rows_of(asker, f, name, measurements=singly) for f in STORAGE_FACTS if f in asked}
+    answers = {f: _rows_about(asker, f, name, singly) for f in STORAGE_FACTS if f in asked}
     describe_storage(drafts, answers)
     if answers.get("storage") is not None:
         _note_unknown_sizes(asker, drafts)
@@ -218,7 +221,7 @@ def _database_series(asker: Asker, database: str) -> tuple[Count | None, Count |
 
 
 def _estimates(asker: Asker, database: str, chosen: list[str]) -> dict[str, Row]:
-    rows = rows_of(asker, "row_estimate", database, measurements=chosen) or ()
+    rows = _rows_about(asker, "row_estimate", database, chosen) or ()
     return {row["measurement"]: row for row in rows}
 
 
@@ -239,7 +242,12 @@ def _look_up_statistics(asker: Asker, drafts: list[Draft]) -> None:
 
 def _storage(asker: Asker, database: str) -> DatabaseStorage | None:
     rows = rows_of(asker, "database_storage", database)
-    return DatabaseStorage(**rows[0]) if rows else None
+    if not rows:
+        return None
+    found = DatabaseStorage(**rows[0])
+    if found.disk_bytes is None:
+        asker.gap("database_storage", Reason.UNSUPPORTED, "the server does not tell of its disk", database)
+    return found
 
 
 def _fingerprint(draft: Draft, state: int | str | None, settings: list[Any]) -> str:
@@ -253,6 +261,22 @@ def _fingerprint(draft: Draft, state: int | str | None, settings: list[Any]) -> 
     tags, fields = sorted(t.key for t in draft.tags), sorted([f.key, *f.types] for f in draft.fields)
     text = json.dumps([state, columns, tags, fields, draft.policies, settings])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _rows_about(asker: Asker, fact: str, database: str, names: list[str]) -> list[Row] | None:
+    """The rows of a fact about the measurements named; None when a gap was left.
+
+    Where each is asked about by a statement of its own, thousands of them would take longer than a statement may.
+    """
+    if asker.target.engine not in DOCUMENT_ENGINES or fact not in families.SINGLY:
+        return rows_of(asker, fact, database, measurements=names)
+    found: list[Row] = []
+    for first in range(0, len(names), _AT_ONCE):
+        rows = rows_of(asker, fact, database, measurements=names[first : first + _AT_ONCE])
+        if rows is None:
+            return None
+        found += rows
+    return found
 
 
 def rows_of(asker: Asker, fact: str, database: str | None = None, **parameters: Any) -> list[Row] | None:

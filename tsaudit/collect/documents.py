@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.draft import Draft
+from tsaudit.collect.figures import some_texts
 from tsaudit.profile import (
     MAX_PATTERNS,
-    SAMPLE_SIZE,
     Buckets,
     Count,
     Documents,
@@ -37,6 +37,8 @@ MOST: Final = 1000
 """Documents read of a collection, and buckets of a time series: what MongoDB's own schema analysis reads."""
 MOST_PATHS: Final = 1000
 """Different fields kept of a collection: documents with more have data in the names of their fields."""
+_MOST_SEEN: Final = 20 * MOST_PATHS
+"""Different fields that are looked at before the commonest of them are kept."""
 
 
 def read_documents(asker: Asker, draft: Draft) -> None:
@@ -46,6 +48,7 @@ def read_documents(asker: Asker, draft: Draft) -> None:
     options = draft.options or {}
     of_series = options.get("type") == "timeseries"
     if of_series:
+        draft.time = TimeColumn(options["timeseries.timeField"], TimeKind.ZONED)
         _read_buckets(asker, draft)
     sample = _Sample()
     rows = draft.rows
@@ -56,7 +59,8 @@ def read_documents(asker: Asker, draft: Draft) -> None:
     if not sample.bytes:
         return
     known = rows is not None and (not of_series or rows.source.how is How.EXACT)
-    exact = known and len(sample.bytes) >= (total or 0)
+    # As many as were asked for: there may be more than the count in the metadata says.
+    exact = known and (total or 0) <= len(sample.bytes) < most
     about = {"database": draft.database, "measurement": draft.name}
     source = asker.source("documents", How.EXACT if exact else How.SAMPLED, **about)
     if exact:
@@ -82,10 +86,15 @@ class _Sample:
 
     bytes: dict[int, int] = field(default_factory=dict)
     paths: dict[str, _Path] = field(default_factory=lambda: defaultdict(_Path))
+    beyond: int = 0
+    """Values whose path was one too many to be kept."""
 
     def add(self, batch: pa.RecordBatch) -> None:
         for row in batch.to_pylist():
             self.bytes[row["document"]] = row["bytes"]
+            if row["path"] not in self.paths and len(self.paths) >= _MOST_SEEN:
+                self.beyond += 1
+                continue
             path = self.paths[row["path"]]
             if row["data_type"] is None:
                 continue
@@ -101,7 +110,7 @@ def _describe(asker: Asker, draft: Draft, sample: _Sample, source: Source, optio
     """`options`: of a time series, which says itself what is its time and what names the source; else empty."""
     sizes = list(sample.bytes.values())
     draft.documents = Documents(len(sizes), statistics.fmean(sizes), max(sizes), source)
-    paths = _most_common(asker, draft, sample.paths)
+    paths = _with_objects(_most_common(asker, draft, sample))
     name = options.get("timeseries.timeField") or _time_among(paths, len(sizes))
     draft.time = TimeColumn(name, TimeKind.ZONED) if name else None
     draft.first_time, draft.last_time = _ends(paths, name)
@@ -114,12 +123,27 @@ def _describe(asker: Asker, draft: Draft, sample: _Sample, source: Source, optio
     draft.row_patterns = _patterns({k: p for k, p in paths.items() if k != name}, len(sizes), source)
 
 
-def _most_common(asker: Asker, draft: Draft, paths: Mapping[str, _Path]) -> dict[str, _Path]:
+def _most_common(asker: Asker, draft: Draft, sample: _Sample) -> dict[str, _Path]:
+    paths = sample.paths
     if len(paths) > MOST_PATHS:
-        detail = f"{len(paths) - MOST_PATHS:,} of {len(paths):,} different fields are not described, the rarest"
-        asker.gap("documents", Reason.OVER_BUDGET, detail, draft.database, draft.name)
+        more = "more than " if sample.beyond else ""
+        left_out = f"{more}{len(paths) - MOST_PATHS:,} of {more}{len(paths):,} different fields"
+        asker.gap(
+            "documents", Reason.OVER_BUDGET, f"{left_out} are not described, the rarest", draft.database, draft.name
+        )
     kept = sorted(paths, key=lambda key: (-len(paths[key].documents), key))[:MOST_PATHS]
     return {key: paths[key] for key in sorted(kept)}
+
+
+def _with_objects(paths: dict[str, _Path]) -> dict[str, _Path]:
+    """The same, a path that is a value here and a document there being of both types."""
+    for key, path in paths.items():
+        parts = key.split(".")
+        for above in (paths.get(".".join(parts[:depth])) for depth in range(1, len(parts))):
+            if above is not None and above.types:
+                above.types.add("object")
+                above.documents = sorted({*above.documents, *path.documents})
+    return paths
 
 
 def _time_among(paths: Mapping[str, _Path], read: int) -> str | None:
@@ -149,7 +173,7 @@ def _tag(key: str, path: _Path, read: int, source: Source) -> Tag:
         key,
         "/".join(sorted(path.types)) or "null",
         values=Count(len(path.values), source),
-        sample=_spread(path.values),
+        sample=some_texts(path.values),
         absent=_share(read - len(path.documents), read, source),
     )
 
@@ -161,17 +185,10 @@ def _field(key: str, path: _Path, read: int, source: Source) -> Field:
         tuple(sorted(path.types)),
         null_ratio=_share(read - present, read, source),
         distinct=Count(len(path.values), source),
-        sample=_spread(path.values),
+        sample=some_texts(path.values),
         value_bytes=path.value_bytes / present if present else None,
         items=Items(statistics.fmean(path.items), max(path.items)) if path.items else None,
     )
-
-
-def _spread(values: Mapping[str, int]) -> tuple[str, ...]:
-    texts = sorted(values)
-    if len(texts) > SAMPLE_SIZE:
-        texts = [texts[i * (len(texts) - 1) // (SAMPLE_SIZE - 1)] for i in range(SAMPLE_SIZE)]
-    return tuple(texts)
 
 
 def _patterns(paths: Mapping[str, _Path], read: int, source: Source) -> RowPatterns:
@@ -198,6 +215,8 @@ def _read_buckets(asker: Asker, draft: Draft) -> None:
     about = {"database": draft.database, "measurement": draft.name}
     source = asker.source("buckets", How.EXACT if len(rows) >= total else How.SAMPLED, **about)
     held = [row["rows"] for row in rows if row["rows"] is not None]
+    if not held:
+        asker.gap("buckets", Reason.FAILED, "no bucket says how many rows it holds", draft.database, draft.name)
     middle = statistics.median(held) if held else None
     draft.buckets = Buckets(total, len(rows), len({row["source"] for row in rows}), middle, source)
     if len(held) == len(rows):

@@ -9,8 +9,10 @@ from tsaudit.collect.asking import Asker
 from tsaudit.collect.draft import Draft
 from tsaudit.profile import Count, How, Reason
 
-_SINGLY: Final = frozenset({"storage", "indexes", "index_use", "documents"})
-"""Facts for which a document store is asked about one collection after the other; `buckets` for time series too."""
+SINGLY: Final = frozenset({"row_estimate", "storage", "indexes", "index_use"})
+"""Facts about a database for which a document store is asked about one collection after the other."""
+_BY_FEW: Final = (SINGLY | {"documents"}) - {"row_estimate"}
+"""Facts for which few of a family stand for the rest; `buckets` of time series too."""
 
 
 def choose(asker: Asker, drafts: Sequence[Draft]) -> None:
@@ -18,7 +20,8 @@ def choose(asker: Asker, drafts: Sequence[Draft]) -> None:
 
     To ask about thousands of collections makes the server open their files, which is a load of its own.
     """
-    from tsaudit.analysis.periods import period_families, spread
+    from tsaudit.analysis.periods import period_families
+    from tsaudit.analysis.positions import spread
 
     for draft in drafts:
         draft.fingerprint = ""  # an update leaves the number of documents as it is
@@ -26,7 +29,7 @@ def choose(asker: Asker, drafts: Sequence[Draft]) -> None:
             source = asker.source("row_estimate", How.ESTIMATE, "all documents, by the metadata")
             draft.rows = Count(draft.estimated_rows, source)
     by_name = {draft.name: draft for draft in drafts}
-    for family in period_families(list(by_name)):
+    for family in period_families(list(by_name), now=asker.now):
         asked = spread(len(family.members), asker.target.budget.max_family)
         for place, period in enumerate(family.members):
             by_name[period.name].stood_for = place not in asked
@@ -42,5 +45,5 @@ def note_left_out(asker: Asker, drafts: Sequence[Draft], asked: frozenset[str]) 
         f"{asker.target.budget.max_family} members each were measured; raise budget.max_family"
     )
     of_series = any((draft.options or {}).get("type") == "timeseries" for draft in left_out)
-    for fact in sorted(asked & (_SINGLY | ({"buckets"} if of_series else frozenset()))):
+    for fact in sorted(asked & (_BY_FEW | ({"buckets"} if of_series else frozenset()))):
         asker.gap(fact, Reason.OVER_BUDGET, detail, left_out[0].database)

@@ -37,8 +37,8 @@ _PER_YEAR: Final = {"hour": 8766, "day": 365, "week": 52, "month": 12, "quarter"
     ),
     fixes={
         "mongodb": (
-            "Keep all periods in one collection, with a field that says which one a document is of, and an index that "
-            "begins with it; what may go after a time goes by itself with a TTL index:\n"
+            "Keep all periods in one collection, with a field that says which one a document is of, as a date, and an "
+            "index that begins with it; with a TTL index instead, what is older than it says goes by itself:\n"
             "db.getCollection({one:q}).createIndex({{ period: 1 }})\n"
             "db.getCollection({one:q}).createIndex({{ period: 1 }}, {{ expireAfterSeconds: {keep_s} }})  // or this\n"
             "Measurements with a time belong into a time series collection. If closed periods are only ever counted, "
@@ -107,7 +107,8 @@ def _forecast(case: Case, files: int) -> Forecast | None:
 def _finding(
     case: Case, family: CollectionFamily, beside: Sequence[CollectionFamily], files: int, forecast: Forecast | None
 ) -> Finding:
-    count = len(family.members)
+    count, documents = len(family.members), family.documents
+    held = f"hold {many(documents, 'document')} in" if documents is not None else "take"
     severity = Severity.WARN if count >= case.limit("min_collections").value else Severity.INFO
     days = forecast.days if forecast else None
     soon = days is not None and days <= case.limit("critical_days").value
@@ -119,8 +120,8 @@ def _finding(
         subject=Subject(family.database, family.template),
         severity=Severity.CRITICAL if crowded else severity,
         message=(
-            f"{many(count, 'collection')} named {family.template} hold {many(family.documents, 'document')} in "
-            f"{size(family.data_bytes)}, and {size(family.index_bytes)} of indexes{reached}."
+            f"{many(count, 'collection')} named {family.template} {held} {size(family.data_bytes)}, and "
+            f"{size(family.index_bytes)} of indexes{reached}."
         ),
         fix=case.fix(one=family.stem or "all_periods", keep_s=round(timedelta(days=400).total_seconds())),
         observed=float(count),
@@ -133,7 +134,7 @@ def _finding(
             ),
             Evidence("bytes of documents and indexes", f"{size(family.data_bytes + family.index_bytes)}, {family.how}"),
             Evidence("a collection of counts instead would free", size(_freed(case, family))),
-            Evidence("collections and indexes of the server", number(files)),
+            Evidence("all collections and indexes that were audited", number(files)),
             Evidence("new files a year", number(_PER_YEAR[family.unit] * (1 + _indexes(family)))),
             *_same_thing(beside),
         ),
