@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 from tsaudit.facts import STRUCTURE
@@ -50,18 +52,39 @@ class Difference:
 
 
 def differences(before: Profile, after: Profile) -> Iterator[Difference]:
-    """All of them, databases first, then by measurement. What a database that came or went holds is not said again."""
+    """All of them, databases first, then by measurement. What a database that came or went holds is not said again.
+
+    Measurements that are made for each period come and go by themselves.
+    """
     yield from _databases(before, after)
     old = {(m.database, m.name): m for m in before.measurements}
     new = {(m.database, m.name): m for m in after.measurements}
+    by_period = _made_for_periods(old.keys(), new.keys(), after.window.end)
     for key in sorted(old.keys() | new.keys()):
         subject = Subject(*key)
         if key in old and key in new:
             yield from _columns(before, after, old[key], new[key])
+        elif key in by_period:
+            continue
         elif key in old and shows(after, *key) and _has_database(after, key[0]):
             yield Difference(Kind.GONE, subject, before=old[key])
         elif key in new and shows(before, *key) and _has_database(before, key[0]):
             yield Difference(Kind.NEW, subject, after=new[key])
+
+
+def _made_for_periods(old: Set[tuple[str, str]], new: Set[tuple[str, str]], now: datetime) -> set[tuple[str, str]]:
+    """Members of the families that both snapshots have."""
+    from tsaudit.analysis.periods import period_families
+
+    inside: dict[str, list[str]] = defaultdict(list)
+    for database, name in old | new:
+        inside[database].append(name)
+    found: set[tuple[str, str]] = set()
+    for database, names in inside.items():
+        for family in period_families(names, now=now):
+            members = {(database, period.name) for period in family.members}
+            found |= members if members & old and members & new else set()
+    return found
 
 
 def shows(profile: Profile, database: str, measurement: str | None = None) -> bool:

@@ -54,6 +54,17 @@ def _judged(before: Profile, after: Profile) -> RuleResult:
     return judge(rule, after, timeline=Timeline(previous=before))
 
 
+def test_silence_about_what_is_made_for_each_period() -> None:
+    def names(*which: int) -> Profile:
+        return a_profile(*(a_measurement(f"users_2026_03_{day:02}") for day in which))
+
+    assert _judged(names(1, 2, 3, 4), names(3, 4, 5, 6)).findings == ()
+    # All of them at once are another matter.
+    rest = a_measurement("users")
+    gone = _judged(a_profile(rest, *names(1, 2, 3, 4).measurements), a_profile(rest)).findings
+    assert len(gone) == 4
+
+
 def _change(before: Measurement, after: Measurement) -> Finding:
     (finding,) = _judged(a_profile(before), a_profile(after)).findings
     return finding

@@ -50,8 +50,9 @@ def schema_drift(case: Case) -> Iterator[Finding]:
     """What is new, gone or of another type or role, compared with the snapshot before.
 
     New measurements and fields are information. A new tag is a warning, as it can multiply the series; so is all that
-    is gone or has another type. Nothing counts as gone or new that one of the two audits could not see: a refused or
-    timed out query, a measurement over the budget, or a pattern that left it out.
+    is gone or has another type. What is made for each period (`users_2026_03`) comes and goes unsaid. Nothing counts
+    as gone or new that one of the two audits could not see: a refused or timed out query, a measurement over the
+    budget, or a pattern that left it out.
 
     ## Why it matters
 
