@@ -16,8 +16,9 @@ from tests.rules.cases import Case, judge
 from tests.rules.test_collection_per_period import a_collection, days
 from tests.servers import need
 from tsaudit.finding import Finding, Outcome, Severity, Subject
-from tsaudit.profile import Activity, Measurement
+from tsaudit.profile import Activity, Measurement, Selection
 from tsaudit.rules.closed_period_kept import closed_period_kept as rule
+from tsaudit.timeline import Point, Timeline
 
 CASES = (
     Case(
@@ -41,14 +42,14 @@ def test_message_evidence_and_script() -> None:
     assert finding.severity is Severity.WARN
     assert "const apply = false;" in finding.fix
     assert (
-        r'const closed = name => /^visits_\d\d\d\d_\d\d_\d\d$/.test(name) && name <= "visits_2026_03_28";'
-        in finding.fix
+        r"const closed = name => /^visits_\d\d\d\d_\d\d_\d\d$/.test(name) && "
+        'name >= "visits_2026_03_12" && name <= "visits_2026_03_28";' in finding.fix
     )
 
 
 DATABASE = """
 const data = %s;
-const counted = {};
+const counted = %s;
 const collection = name => ({
   countDocuments: () => data[name],
   updateOne: (which, change) => { counted[which._id] = change.$set.n; },
@@ -62,14 +63,14 @@ console.log(JSON.stringify({ left: Object.keys(data).sort(), counted: counted })
 """
 
 
-def _run(fix: str, collections: dict[str, int], *, apply: bool) -> dict[str, Any]:
-    """What the proposed script leaves of the collections, and what it counted."""
+def _run(fix: str, collections: dict[str, int], *, apply: bool, before: dict[str, int] | None = None) -> dict[str, Any]:
+    """What the proposed script leaves of the collections, and what it counted. `before`: counts of an earlier run."""
     need("node", "nodejs")
     script = fix.split("mongosh:\n", 1)[1]
     if apply:
         script = script.replace("const apply = false;", "const apply = true;")
     done = subprocess.run(
-        ["node", "-e", DATABASE % (json.dumps(collections), script)],
+        ["node", "-e", DATABASE % (json.dumps(collections), json.dumps(before or {}), script)],
         capture_output=True,
         text=True,
         check=True,
@@ -92,6 +93,44 @@ def test_script_drops_what_is_closed_and_nothing_else(form: str) -> None:
     assert set(taken_for_it) <= set(done["left"])
     assert done["counted"] == {name: collections[name] for name in closed}
     assert names[0] in done["left"]
+
+
+def test_script_that_is_run_again_goes_on_and_loses_no_count() -> None:
+    names = sorted(days(20))
+    (finding,) = _found(*map(a_collection, names))
+    collections = dict.fromkeys(names, 100)
+    # The first one was counted and not dropped yet; the second one was dropped, and a late writer made it anew.
+    done = _run(finding.fix, {**collections, names[1]: 3}, apply=True, before={names[0]: 100, names[1]: 100})
+    assert names[0] not in done["left"]
+    assert names[1] in done["left"]
+    assert done["counted"][names[1]] == 100
+
+
+def test_script_leaves_what_only_looks_like_a_period_or_was_not_looked_at() -> None:
+    names = sorted(days(20))
+    odd = "visits_2026_03_00"
+    (finding,) = _found(*map(a_collection, [*names, odd]))
+    done = _run(finding.fix, dict.fromkeys([*names, odd], 1), apply=True)
+    assert odd in done["left"]
+    assert len(done["counted"]) == 17
+    profile = a_profile(*map(a_collection, names), engine="mongodb")
+    partly = dataclasses.replace(profile, selection=Selection(exclude=("*_13",)))
+    (finding,) = judge(rule, partly, {"min_freed_bytes": 1.0}).findings
+    assert f'"{names[0]}", "{names[1]}"' in finding.fix
+
+
+def test_period_that_still_grows_is_not_closed() -> None:
+    names = sorted(days(20))
+    grown, same = Subject("main", names[0]), Subject("main", names[1])
+    before = {("rows", grown): (Point(NOW.date(), 90.0),), ("rows", same): (Point(NOW.date(), 100.0),)}
+    profile = a_profile(*map(a_collection, names), engine="mongodb")
+    (finding,) = judge(rule, profile, {"min_freed_bytes": 1.0}, Timeline(points=before)).findings
+    evidence = {e.label: e.value for e in finding.evidence}
+    assert evidence["over by name, but still written"] == "1"
+    assert f'&& !["{names[0]}"].includes(name)' in finding.fix or finding.samples[0] == names[1]
+    every = {("rows", Subject("main", n)): (Point(NOW.date(), 100.0),) for n in names}
+    (finding,) = judge(rule, profile, {"min_freed_bytes": 1.0}, Timeline(points=every)).findings
+    assert {e.label: e.value for e in finding.evidence}["no new documents since"] == f"{NOW:%Y-%m-%d}"
 
 
 @pytest.mark.parametrize(

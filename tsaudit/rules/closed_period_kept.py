@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from tsaudit.collection_families import CollectionFamily, Member, collection_families
+from tsaudit.collection_families import CollectionFamily, Member, collection_families, documents_of
 from tsaudit.finding import Evidence, Finding, Severity, Subject
+from tsaudit.mongosh import is_one_of, text
 from tsaudit.phrases import many, number, size
 from tsaudit.rule import Case, Threshold, rule
+from tsaudit.timeline import Point
 
 _COUNT_BYTES: Final = 110
 """What a document of a counts collection takes, with its index entry."""
@@ -23,6 +23,11 @@ const counts = database.getCollection({counts});
 const closed = name => {closed};
 for (const name of database.getCollectionNames().filter(closed).sort()) {{
   const n = database.getCollection(name).countDocuments({{}});
+  const before = counts.findOne({{ _id: name }});
+  if (before !== null && before.n !== n) {{
+    print(name, n, "is left alone: it was counted before, as", before.n);
+    continue;
+  }}
   print(name, n);
   if (!apply) continue;
   counts.updateOne({{ _id: name }}, {{ $set: {{ n: n }} }}, {{ upsert: true, writeConcern: {{ w: "majority" }} }});
@@ -32,6 +37,7 @@ for (const name of database.getCollectionNames().filter(closed).sort()) {{
 }}"""
 """For mongosh. A collection goes only after its count can be read, and nothing was written to it meanwhile.
 
+One that a late writer made anew after it was dropped is left alone: its count would take the place of the whole one.
 What is closed is told by the names that were closed on the day of the audit: a collection made later, or of another
 kind, is never touched.
 """
@@ -62,7 +68,7 @@ def closed_period_kept(case: Case) -> Iterator[Finding]:
     """Collections of periods that are over and no longer written, of which a count would be all that is needed.
 
     A period is over when the time in its collection's name ended more than `grace_days` ago. Where the server counted
-    writes since then, the collection is not closed.
+    writes since then, or an audit since then found fewer documents than there are now, the collection is not closed.
 
     ## Why it matters
 
@@ -85,7 +91,7 @@ def closed_period_kept(case: Case) -> Iterator[Finding]:
     """
     for family in collection_families(case.profile):
         over = [m for m in family.members if m.end + _grace(case) <= case.profile.window.end]
-        closed = [member for member in over if not _still_written(member, case.profile.window.end)]
+        closed = [member for member in over if not _still_written(case, family, member)]
         if len(closed) >= case.limit("min_closed").value:
             yield _finding(case, family, closed, len(over) - len(closed))
 
@@ -94,16 +100,28 @@ def _grace(case: Case) -> timedelta:
     return timedelta(days=case.limit("grace_days").value)
 
 
-def _still_written(member: Member, now: datetime) -> bool:
-    """Whether writes were counted after the period had ended. Counters of later than `now` tell of another time."""
+def _still_written(case: Case, family: CollectionFamily, member: Member) -> bool:
+    """Whether writes were counted after the period had ended, or it has more documents than on a day after that.
+
+    Counters of later than the audit tell of another time.
+    """
     activity = member.measurement.activity
-    if activity is None or activity.counted_since is None:
-        return False
-    return activity.writes > 0 and member.end <= activity.counted_since < now
+    if activity is not None and activity.counted_since is not None:
+        now = case.profile.window.end
+        if activity.writes > 0 and member.end <= activity.counted_since < now:
+            return True
+    counted = _counted_after(case, family, member)
+    return member.documents is not None and any(point.value < member.documents for point in counted)
+
+
+def _counted_after(case: Case, family: CollectionFamily, member: Member) -> list[Point]:
+    """How many documents it had on days after its period, oldest first."""
+    points = case.timeline.of("rows", Subject(family.database, member.name))
+    return [point for point in points if point.day > member.end.date()]
 
 
 def _finding(case: Case, family: CollectionFamily, closed: Sequence[Member], written: int) -> Finding:
-    taken = sum(member.bytes for member in closed)
+    taken, documents = sum(member.bytes for member in closed), documents_of(closed)
     freed = max(0.0, taken - _COUNT_BYTES * len(closed))
     limit = case.limit("min_freed_bytes")
     return Finding(
@@ -113,7 +131,7 @@ def _finding(case: Case, family: CollectionFamily, closed: Sequence[Member], wri
             f"{many(len(closed), 'closed ' + family.unit)} of {family.template} are kept in full; their counts alone "
             f"would free {size(freed)}."
         ),
-        fix=case.fix(script=_script(family, closed)),
+        fix=case.fix(script=_script(case, family, closed)),
         observed=freed,
         limit=limit,
         unit="bytes",
@@ -121,9 +139,10 @@ def _finding(case: Case, family: CollectionFamily, closed: Sequence[Member], wri
         evidence=(
             Evidence("bytes freed", number(freed)),
             Evidence("closed", f"{closed[0].name} to {closed[-1].name}"),
-            Evidence("documents in them", number(sum(member.documents for member in closed))),
+            *([Evidence("documents in them", number(documents))] if documents is not None else []),
             Evidence("bytes by", family.how),
             Evidence("writes", _writes(closed)),
+            *_unchanged(case, family, closed),
             *([Evidence("over by name, but still written", number(written))] if written else []),
         ),
         facts=("documents", "row_estimate", "storage", "activity"),
@@ -131,33 +150,30 @@ def _finding(case: Case, family: CollectionFamily, closed: Sequence[Member], wri
 
 
 def _writes(closed: Sequence[Member]) -> str:
-    counted = [m.measurement.activity.counted_since for m in closed if m.measurement.activity]
-    since = [time for time, member in zip(counted, closed, strict=False) if time is not None and time >= member.end]
-    if len(since) < len(closed):
+    since = [_counted_since(member) for member in closed]
+    known = [time for time in since if time is not None]
+    if len(known) < len(closed):
         return "not counted since the end of each; closed by the period in the name alone"
-    return f"none since {max(since):%Y-%m-%d}, when the server began to count"
+    return f"none since {max(known):%Y-%m-%d}, when the server began to count"
 
 
-def _script(family: CollectionFamily, closed: Sequence[Member]) -> str:
+def _counted_since(member: Member) -> datetime | None:
+    """Since when writes are counted; None where that is not known, or began within the period."""
+    activity = member.measurement.activity
+    time = activity.counted_since if activity else None
+    return time if time is not None and time >= member.end else None
+
+
+def _unchanged(case: Case, family: CollectionFamily, closed: Sequence[Member]) -> Iterator[Evidence]:
+    """Since when the days before show no new documents, if they do so for each."""
+    counted = [_counted_after(case, family, member) for member in closed]
+    if all(counted):
+        yield Evidence("no new documents since", f"{max(points[0].day for points in counted):%Y-%m-%d}")
+
+
+def _script(case: Case, family: CollectionFamily, closed: Sequence[Member]) -> str:
     return _SCRIPT.format(
-        database=_text(family.database),
-        counts=_text(f"{family.stem or 'period'}_counts"),
-        closed=_are_closed(family, [member.name for member in closed]),
+        database=text(family.database),
+        counts=text(f"{family.stem or 'period'}_counts"),
+        closed=is_one_of(case.profile, family.database, [member.name for member in closed]),
     )
-
-
-def _are_closed(family: CollectionFamily, closed: Sequence[str]) -> str:
-    """The condition on a name: its form and the last one, where names sort as their periods do, else a list of all."""
-    forms = {re.sub(r"\d", "0", name) for name in closed}
-    if len(forms) > 1 or sorted(closed) != list(closed):
-        return f"{_text(list(closed))}.includes(name)"
-    form = re.sub(r"\d", r"\\d", re.sub(r"([\\/.*+?^${}()|\[\]])", r"\\\1", closed[0]))
-    known = set(closed)
-    still = [m.name for m in family.members if m.name <= closed[-1] and m.name not in known]
-    besides = f" && !{_text(still)}.includes(name)" if still else ""
-    return f"/^{form}$/.test(name) && name <= {_text(closed[-1])}{besides}"
-
-
-def _text(value: str | list[str]) -> str:
-    """As JavaScript writes it."""
-    return json.dumps(value, ensure_ascii=False)

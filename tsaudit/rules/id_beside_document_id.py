@@ -10,6 +10,7 @@ from typing import Final
 from tsaudit.collection_families import CollectionFamily, families_by_member
 from tsaudit.dialect import DOCUMENT_ID
 from tsaudit.finding import Evidence, Finding, Severity, Subject
+from tsaudit.mongosh import is_one_of, text
 from tsaudit.phrases import listed, many, number, percent, size
 from tsaudit.profile import Field, Index, Measurement
 from tsaudit.rule import Case, Threshold, rule
@@ -24,6 +25,32 @@ _OBJECT_ID_BYTES: Final = 12
 _MADE_BY_DRIVER: Final = ("objectId",)
 
 
+_SCRIPT: Final = """\
+const apply = false;  // as it is, it only shows what it would do
+const database = db.getSiblingDB({database});
+const chosen = name => {chosen};
+for (const name of database.getCollectionNames().filter(chosen).sort()) {{
+  const copy = name + "_by_own_id";
+  const old = database.getCollection(name);
+  const n = old.countDocuments({{}});
+  const without = old.countDocuments({{ {field}: null }});
+  if (without > 0 || database.getCollectionNames().includes(copy)) {{
+    print(name, "is left alone:", without > 0 ? without + " documents lack " + {field} : copy + " is there already");
+    continue;
+  }}
+  print(name, n);
+  if (!apply) continue;
+  old.aggregate([{{ $set: {{ _id: {path} }} }}, {{ $unset: {field} }}, {{ $out: copy }}]);
+  const others = old.getIndexes().filter(index => !["_id_", {index}].includes(index.name));
+  if (others.length > 0) database.runCommand({{ createIndexes: copy, indexes: others }});
+  const same = database.getCollection(copy).countDocuments({{}}) === n && old.countDocuments({{}}) === n;
+  const indexed = database.getCollection(copy).getIndexes().length === others.length + 1;
+  if (same && indexed) database.getCollection(copy).renameCollection(name, true);
+  else print(name, "is left as it is: it was written to, or an index could not be made; drop", copy);
+}}"""
+"""For mongosh. The old collection goes only when its copy has as many documents, and all other indexes."""
+
+
 @rule(
     code="DOC002",
     title="An id has an index of its own, beside that of _id",
@@ -34,12 +61,9 @@ _MADE_BY_DRIVER: Final = ("objectId",)
     thresholds=(Threshold("min_saved_bytes", 1_000_000, "bytes", "house judgement: less is information"),),
     fixes={
         "mongodb": (
-            "Write {field} as the document's _id from now on, and ask for _id instead of {field}. What is stored, "
-            "after writers have stopped; compare the counts before the old collection goes:\n"
-            "db.getCollection({collection:q}).aggregate([{{ $set: {{ _id: {value} }} }}, {{ $unset: {field:q} }}, "
-            "{{ $out: {copy:q} }}])\n"
-            "db.getCollection({copy:q}).countDocuments() === db.getCollection({collection:q}).countDocuments()\n"
-            "db.getCollection({copy:q}).renameCollection({collection:q}, true){each}"
+            "Write {field} as the document's _id from now on, and ask for _id instead of {field}. What is stored "
+            "follows, after writers have stopped; a validator has to be set again, and a sharded collection keeps the "
+            "key it is sharded by. In mongosh:\n{script}"
         ),
     },
 )
@@ -99,7 +123,7 @@ class _Spare:
     @property
     def saved_each(self) -> int:
         """Bytes of a document that go: what the driver made up, and the name and type of the field."""
-        return _OBJECT_ID_BYTES + len(self.field.key.encode()) + 2
+        return _OBJECT_ID_BYTES + len(self.field.key.rpartition(".")[2].encode()) + 2
 
     @property
     def mean_bytes(self) -> float:
@@ -147,9 +171,7 @@ def _could_be(field: Field, index: Index) -> bool:
 def _finding(case: Case, spares: Sequence[_Spare], family: CollectionFamily | None) -> Finding:
     """`spares`: one for a single collection, else those of the family that were read."""
     first = spares[-1]
-    read = sum(s.documents for s in spares)
-    # Of a family, only some members were measured: the others save as much for each document.
-    scale = family.documents / read if family and read else 1.0
+    scale = _scale(spares, family)
     data, index = (scale * sum(parts) for parts in zip(*((s.saved_data, s.saved_index) for s in spares), strict=True))
     limit = case.limit("min_saved_bytes", first.measurement)
     asked = _asked_for(spares)
@@ -166,10 +188,7 @@ def _finding(case: Case, spares: Sequence[_Spare], family: CollectionFamily | No
         ),
         fix=case.fix(
             field=key,
-            value=f'"${key}"',
-            collection=first.measurement.name,
-            copy=f"{first.measurement.name}_new",
-            each="; and so on for each of the family" if family else "",
+            script=_script(case, first, family),
         ),
         observed=data + index,
         limit=limit,
@@ -185,6 +204,29 @@ def _finding(case: Case, spares: Sequence[_Spare], family: CollectionFamily | No
         ),
         facts=("documents", "indexes", "storage", "index_use"),
         source=first.measurement.documents.source if first.measurement.documents else None,
+    )
+
+
+def _scale(spares: Sequence[_Spare], family: CollectionFamily | None) -> float:
+    """By how much what the measured ones save is less than what all do: of a family, only some were measured.
+
+    The others save as much for each document.
+    """
+    read = sum(s.documents for s in spares)
+    if family is None or not read:
+        return 1.0
+    documents = family.documents
+    return documents / read if documents is not None else len(family.members) / len(spares)
+
+
+def _script(case: Case, spare: _Spare, family: CollectionFamily | None) -> str:
+    names = [member.name for member in family.members] if family else [spare.measurement.name]
+    return _SCRIPT.format(
+        database=text(spare.measurement.database),
+        chosen=is_one_of(case.profile, spare.measurement.database, names),
+        path=text(f"${spare.field.key}"),
+        field=text(spare.field.key),
+        index=text(spare.index.name),
     )
 
 
