@@ -36,20 +36,18 @@ CASES = (
 )
 
 
-def _found(rows: float | None, sources: int = 500, count: int = 5000) -> tuple[Finding, ...]:
+def _found(rows: float | None, sources: int = 900, count: int = 1000, **options: str) -> tuple[Finding, ...]:
     buckets = Buckets(count, 1000, sources, rows, a_source())
     tags = (a_tag("meta.host"), a_tag("meta.request", values=900, sample=("r1", "r2")))
-    options = {"type": "timeseries", "timeseries.timeField": "at", "timeseries.metaField": "meta"}
-    measurement = dataclasses.replace(a_collection("requests"), tags=tags, buckets=buckets, options=options)
+    found = {"type": "timeseries", "timeseries.timeField": "at", "timeseries.metaField": "meta"} | options
+    measurement = dataclasses.replace(a_collection("requests"), tags=tags, buckets=buckets, options=found)
     return judge(rule, a_profile(measurement, engine="mongodb")).findings
 
 
 def test_message_and_guilty_part() -> None:
     (finding,) = _found(3.5)
     assert finding.severity is Severity.WARN
-    assert finding.message == (
-        "Half of its 5,000 buckets hold 3.5 measurements or fewer; 500 different sources in 1,000 buckets."
-    )
+    assert finding.message == "Half of its 1,000 buckets hold 3.5 measurements or fewer; they are of 900 sources."
     assert (finding.guilty, finding.samples) == ("meta.request", ("r1", "r2"))
     assert "meta.request belongs beside it" in finding.fix
 
@@ -59,6 +57,20 @@ def test_severity_follows_from_rows_and_sources() -> None:
     assert [f.severity for f in _found(9.5)] == [Severity.WARN]
     assert [f.severity for f in _found(2, sources=899)] == [Severity.WARN]
     assert [f.severity for f in _found(2, sources=900)] == [Severity.CRITICAL]
+    # Of many buckets, a thousand that are all of different sources.
+    assert [f.severity for f in _found(2, sources=1000, count=50_000)] == [Severity.CRITICAL]
+
+
+def test_span_is_named_where_sources_come_again() -> None:
+    # 5,000 sources with ten buckets each: nearly all that were drawn are different.
+    (finding,) = _found(2, sources=906, count=50_000, **{"timeseries.granularity": "seconds"})
+    assert finding.severity is Severity.WARN
+    assert finding.message.endswith("sources, each in about 11.")
+    assert (finding.subject.column, finding.guilty) == ("", "meta")
+    assert 'collMod: "requests", timeseries: { granularity: "minutes" }' in finding.fix
+    (finding,) = _found(2, sources=3, **{"timeseries.granularity": "hours"})
+    assert "bucketMaxSpanSeconds" in finding.fix
+    assert "collMod" not in finding.fix
 
 
 def test_silence_when_buckets_are_few_or_not_known() -> None:

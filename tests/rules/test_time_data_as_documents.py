@@ -33,6 +33,7 @@ CASES = (
 )
 AIR = dataclasses.replace(
     a_collection("air", documents=100_000),
+    indexes=(a_collection("air").indexes or ())[:1],
     time_column="time",
     fields=(
         a_field("_id", types=("objectId",), distinct=a_count(100)),
@@ -60,6 +61,9 @@ def test_message_and_fix() -> None:
         {"rows": None},
         {"options": None},
         {"options": {"type": "timeseries"}},
+        # It has to be unique.
+        {"fields": (a_field("_id", types=("string",)), *AIR.fields[1:])},
+        {"indexes": a_collection("users").indexes},
         # What names the source never comes again; or sources without anything measured.
         {"fields": (a_field("id", types=("string",), distinct=a_count(100)), AIR.fields[2])},
         {"fields": AIR.fields[:2]},

@@ -10,7 +10,7 @@ from tests.builders import a_field, a_profile, a_ratio
 from tests.databases import Collection, Dataset
 from tests.rules.cases import Case, judge
 from tests.rules.test_collection_per_period import a_collection, days
-from tsaudit.finding import Finding, Outcome, Severity, Subject
+from tsaudit.finding import Evidence, Finding, Outcome, Severity, Subject
 from tsaudit.profile import Field, Measurement
 from tsaudit.rules.undeclared_document_schema import undeclared_document_schema as rule
 
@@ -65,7 +65,7 @@ def test_message_and_validator() -> None:
             "required": ["price", "at"],
             "properties": {
                 "price": {"bsonType": ["double", "string"]},
-                "currency": {"bsonType": ["string"]},
+                "currency": {"bsonType": ["string", "null"]},
                 "at": {"bsonType": ["date"]},
             },
         }
@@ -98,7 +98,10 @@ def test_newest_of_a_family_says_it_for_all() -> None:
     names = sorted(days(20))
     members = [dataclasses.replace(_with(mixed), name=name) for name in names]
     (finding,) = _found(*members)
-    assert finding.subject.measurement == names[-1]
+    # The same one tomorrow, when another collection is the newest.
+    assert finding.subject.measurement == "visits_{day}"
+    assert finding.evidence[0] == Evidence("seen in", names[-1])
+    assert f'collMod: "{names[-1]}"' in finding.fix
 
 
 def test_validator_has_no_empty_list_of_required_fields() -> None:

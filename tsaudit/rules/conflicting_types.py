@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tsaudit.collection_families import once_for_family
 from tsaudit.column_types import told_apart
 from tsaudit.finding import Evidence, Finding, Severity
 from tsaudit.phrases import listed
+from tsaudit.profile import Measurement
 from tsaudit.rule import Case, rule, subject_of
 
 
@@ -54,26 +56,29 @@ def conflicting_types(case: Case) -> Iterator[Finding]:
     - Field type discrepancies: https://docs.influxdata.com/influxdb/v1/query_language/explore-schema/#field-type-discrepancies
     - Errors on writing: https://docs.influxdata.com/influxdb/v1/troubleshooting/errors/#error-partial-write-field-type-conflict
     """
-    for measurement in case.measurements:
-        for field in measurement.fields:
-            found = told_apart(case.profile.engine, field.types)
-            if len(found) < 2:
-                continue
-            types = listed(found)
-            yield Finding(
-                subject=subject_of(measurement, field.key),
-                severity=Severity.WARN,
-                message=f"Field {field.key} is stored as {types}.",
-                fix=case.fix(
-                    field=field.key,
-                    measurement=measurement.name,
-                    types=types,
-                    first=found[0],
-                    last=found[-1],
-                ),
-                observed=float(len(found)),
-                unit="types",
-                guilty=field.key,
-                evidence=(Evidence("types", types),),
-                facts=("field_types",),
-            )
+    yield from once_for_family(case.profile, lambda measurement: _judge(case, measurement))
+
+
+def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
+    for field in measurement.fields:
+        found = told_apart(case.profile.engine, field.types)
+        if len(found) < 2:
+            continue
+        types = listed(found)
+        yield Finding(
+            subject=subject_of(measurement, field.key),
+            severity=Severity.WARN,
+            message=f"Field {field.key} is stored as {types}.",
+            fix=case.fix(
+                field=field.key,
+                measurement=measurement.name,
+                types=types,
+                first=found[0],
+                last=found[-1],
+            ),
+            observed=float(len(found)),
+            unit="types",
+            guilty=field.key,
+            evidence=(Evidence("types", types),),
+            facts=("field_types",),
+        )

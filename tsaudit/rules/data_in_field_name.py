@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from tsaudit.collection_families import once_for_family
 from tsaudit.finding import Evidence, Finding, Severity
 from tsaudit.phrases import listed, many, number
 from tsaudit.profile import Measurement
@@ -56,10 +57,13 @@ def data_in_field_name(case: Case) -> Iterator[Finding]:
     - The attribute pattern: https://www.mongodb.com/docs/manual/data-modeling/design-patterns/group-data/attribute-pattern/
     - $objectToArray: https://www.mongodb.com/docs/manual/reference/operator/aggregation/objectToArray/
     """
-    for measurement in case.measurements:
-        if measurement.documents is not None:
-            for found in _keyed(measurement, round(case.limit("min_names", measurement).value)):
-                yield _finding(case, measurement, found)
+    yield from once_for_family(case.profile, lambda measurement: _judge(case, measurement))
+
+
+def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
+    if measurement.documents is not None:
+        for found in _keyed(measurement, round(case.limit("min_names", measurement).value)):
+            yield _finding(case, measurement, found)
 
 
 _WHOLE: Final = {"{id}": re.compile(r"[0-9a-f]{24}"), "{n}": re.compile(r"\d{1,23}")}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from tsaudit.collection_families import once_for_family
 from tsaudit.dialect import DOCUMENT_ENGINES, ONLY_QUERIES
 from tsaudit.finding import Evidence, Finding, Severity
 from tsaudit.phrases import listed, many, number, percent, under
@@ -86,21 +87,24 @@ def mixed_rows(case: Case) -> Iterator[Finding]:
     - Measure names for kinds of data, Timestream: https://docs.aws.amazon.com/timestream/latest/developerguide/data-modeling.html
     - Homogeneous measurements: https://docs.influxdata.com/influxdb3/cloud-serverless/write-data/best-practices/schema-design/#measurement-schemas-should-be-homogenous
     """
+    yield from once_for_family(case.profile, lambda measurement: _judge(case, measurement))
+
+
+def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
     from tsaudit.analysis import cohesion
 
-    for measurement in case.measurements:
-        for part in measurement.parts:
-            found = part.row_patterns
-            if found is None or found.rows < case.limit("min_rows", measurement).value:
-                continue
-            if _is_split(case, measurement, found):
-                continue
-            divided = cohesion.groups(((frozenset(p.columns), p.rows) for p in found.patterns), found.rows)
-            share = case.limit("min_share", measurement).value
-            kinds = [group for group in divided.groups if group.rows >= share * divided.rows]
-            if len(kinds) > 1 and divided.coverage >= case.limit("min_coverage", measurement).value:
-                yield _finding(case, measurement, part, divided, kinds)
-                break
+    for part in measurement.parts:
+        found = part.row_patterns
+        if found is None or found.rows < case.limit("min_rows", measurement).value:
+            continue
+        if _is_split(case, measurement, found):
+            continue
+        divided = cohesion.groups(((frozenset(p.columns), p.rows) for p in found.patterns), found.rows)
+        share = case.limit("min_share", measurement).value
+        kinds = [group for group in divided.groups if group.rows >= share * divided.rows]
+        if len(kinds) > 1 and divided.coverage >= case.limit("min_coverage", measurement).value:
+            yield _finding(case, measurement, part, divided, kinds)
+            return
 
 
 def _is_split(case: Case, measurement: Measurement, found: RowPatterns) -> bool:
@@ -172,4 +176,4 @@ def _copied(case: Case, measurement: Measurement, group: Group) -> str:
     """The command that copies the documents of one kind into a collection of their own."""
     table, name = case.quoted([measurement.name]), case.quoted([f"{measurement.name}_{group.columns[0]}"])
     filled = ", ".join(f"{{ {case.quoted([column])}: {{ $ne: null }} }}" for column in group.columns)
-    return f"db.getCollection({table}).aggregate([{{ $match: {{ $or: [{filled}] }} }}, {{ $out: {name} }}])"
+    return f"db.getCollection({table}).aggregate([{{ $match: {{ $or: [{filled}] }} }}, {{ $merge: {name} }}])"

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
+from tsaudit.collection_families import once_for_family
 from tsaudit.finding import Evidence, Finding, Severity
 from tsaudit.phrases import many, number, percent
 from tsaudit.profile import Buckets, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
 
+_OWN_SHARE: Final = 0.5
+"""Sources by bucket from which on it is the sources that are too many, and not their reports too few."""
+_LONGER: Final = {"seconds": "minutes", "minutes": "hours"}
+"""Granularity to the next one."""
+
 
 @rule(
     code="DOC006",
-    title="The metaField of a time series is too fine",
+    title="Buckets of a time series hold few measurements",
     severity=Severity.WARN,
     guidelines=("H6",),
     requires={"buckets", "documents"},
@@ -27,17 +34,16 @@ from tsaudit.rule import Case, Threshold, rule, subject_of
     fixes={
         "mongodb": (
             "Keep in {meta} only what names the source and never changes; {field} belongs beside it, as a measurement. "
-            "The metaField cannot be chosen anew: make another collection and write there. If the sources are right "
-            "and only report seldom, a longer span keeps more of each together:\n"
-            "db.runCommand({{ collMod: {collection:q}, timeseries: {{ granularity: {granularity:q} }} }})"
+            "The metaField cannot be chosen anew: make another collection, and write there."
         ),
     },
 )
 def scattered_buckets(case: Case) -> Iterator[Finding]:
     """Time series collections whose buckets hold fewer than `min_rows` measurements, by the median of some of them.
 
-    It is critical when buckets hold `critical_rows` or fewer and nearly each has a source of its own. The part of the
-    metaField with the most different values is named.
+    Where nearly each bucket has a source of its own, the metaField is too fine, and the part of it with the most
+    different values is named; critical when buckets hold `critical_rows` or fewer. Where sources come again in bucket
+    after bucket, they report too seldom for the span of a bucket.
 
     ## Why it matters
 
@@ -60,30 +66,39 @@ def scattered_buckets(case: Case) -> Iterator[Finding]:
     - Choosing the metaField: https://www.mongodb.com/docs/manual/core/timeseries/timeseries-considerations/
     - Buckets: https://www.mongodb.com/docs/manual/core/timeseries/timeseries-bucketing/
     """
-    for measurement in case.measurements:
-        buckets = measurement.buckets
-        if buckets is None or buckets.median_rows is None:
-            continue
-        if buckets.count < case.limit("min_buckets", measurement).value:
-            continue
-        if buckets.median_rows < case.limit("min_rows", measurement).value:
-            yield _finding(case, measurement, buckets, buckets.median_rows)
+    yield from once_for_family(case.profile, lambda measurement: _judge(case, measurement))
+
+
+def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
+    buckets = measurement.buckets
+    if buckets is None or buckets.median_rows is None:
+        return
+    if buckets.count < case.limit("min_buckets", measurement).value:
+        return
+    if buckets.median_rows < case.limit("min_rows", measurement).value:
+        yield _finding(case, measurement, buckets, buckets.median_rows)
 
 
 def _finding(case: Case, measurement: Measurement, buckets: Buckets, rows: float) -> Finding:
+    from tsaudit.analysis.kinds_in_all import kinds_in_all
+
+    sources = kinds_in_all(buckets.read, buckets.sources, buckets.count)
+    share = sources / buckets.count
     few = rows <= case.limit("critical_rows", measurement).value
-    own = buckets.sources / buckets.read >= case.limit("critical_sources", measurement).value
-    finest = max(measurement.tags, key=lambda t: t.values.value if t.values else 0, default=None)
+    own = share >= case.limit("critical_sources", measurement).value
     meta = (measurement.options or {}).get("timeseries.metaField", "the metaField")
-    key = finest.key if finest else meta
+    finest = max(measurement.tags, key=lambda t: t.values.value if t.values else 0, default=None)
+    guilty = finest if share >= _OWN_SHARE else None
+    key = guilty.key if guilty else meta
+    again = "" if guilty else f", each in about {number(round(buckets.count / sources))}"
     return Finding(
-        subject=subject_of(measurement, finest.key if finest else ""),
+        subject=subject_of(measurement, guilty.key if guilty else ""),
         severity=Severity.CRITICAL if few and own else Severity.WARN,
         message=(
-            f"Half of its {many(buckets.count, 'bucket')} hold {many(rows, 'measurement')} or fewer; "
-            f"{number(buckets.sources)} different sources in {many(buckets.read, 'bucket')}."
+            f"Half of its {many(buckets.count, 'bucket')} hold {many(rows, 'measurement')} or fewer; they are of "
+            f"{_about(buckets)}{many(round(sources), 'source')}{again}."
         ),
-        fix=case.fix(meta=meta, field=key, collection=measurement.name, granularity="hours"),
+        fix=case.fix(meta=meta, field=key) if guilty else _longer_span(case, measurement),
         observed=rows,
         limit=case.limit("min_rows", measurement),
         unit="measurements in a bucket",
@@ -91,7 +106,7 @@ def _finding(case: Case, measurement: Measurement, buckets: Buckets, rows: float
         samples=finest.sample[:3] if finest else (),
         evidence=(
             Evidence("buckets", number(buckets.count)),
-            Evidence("sources by bucket", percent(buckets.sources / buckets.read)),
+            Evidence("sources by bucket", percent(share)),
             *(
                 Evidence(f"values of {tag.key}", f"{number(tag.values.value)} among the documents read")
                 for tag in measurement.tags
@@ -100,4 +115,27 @@ def _finding(case: Case, measurement: Measurement, buckets: Buckets, rows: float
         ),
         facts=("buckets", "documents"),
         source=buckets.source,
+    )
+
+
+def _about(buckets: Buckets) -> str:
+    return "" if buckets.read >= buckets.count else "about "
+
+
+def _longer_span(case: Case, measurement: Measurement) -> str:
+    """What to do where the sources are right, and only report seldom."""
+    options = measurement.options or {}
+    span = options.get("timeseries.granularity")
+    longer = _LONGER.get(span or "")
+    begin = "Its sources report too seldom for the span of a bucket"
+    if longer is None:
+        known = span or f"{options.get('timeseries.bucketMaxSpanSeconds', '?')} s"
+        return (
+            f"{begin} ({known}). A longer one, up to a year, is set with bucketMaxSpanSeconds and "
+            "bucketRoundingSeconds; if there is nothing to gain by it, plain documents do as well."
+        )
+    return (
+        f"{begin} ({span}); a longer one keeps more of each source together. It can only be raised:\n"
+        f"db.runCommand({{ collMod: {case.quoted([measurement.name])}, timeseries: {{ granularity: "
+        f'"{longer}" }} }})'
     )

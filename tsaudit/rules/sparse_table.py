@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterator
 from datetime import timedelta
 
+from tsaudit.collection_families import once_for_family
 from tsaudit.dialect import DOCUMENT_ENGINES, DOCUMENT_ID
 from tsaudit.finding import Evidence, Finding, Severity
 from tsaudit.phrases import listed, many, percent, under
@@ -47,7 +48,7 @@ from tsaudit.timeline import Point
         "mongodb": (
             "Give documents that fill different fields collections of their own, copy them, and remove the copied "
             "ones: db.getCollection({table:q}).aggregate([{{ $match: {{ {first}: {{ $ne: null }} }} }}, "
-            "{{ $out: {part:q} }}]). If the fields belong to one source, write them in one document."
+            "{{ $merge: {part:q} }}]). If the fields belong to one source, write them in one document."
         ),
         "timestream": (
             "Write the fields that one source reports together under a measure name of their own; what comes one at a "
@@ -91,15 +92,17 @@ def sparse_table(case: Case) -> Iterator[Finding]:
     - Measures that do not come together, Timestream: https://docs.aws.amazon.com/timestream/latest/developerguide/data-modeling.html
     - Sparse schemas: https://docs.influxdata.com/influxdb3/cloud-serverless/write-data/best-practices/schema-design/#avoid-sparse-schemas
     """
-    for measurement in case.measurements:
-        nulls = {f.key: f.null_ratio for f in measurement.fields if f.null_ratio is not None and f.key != DOCUMENT_ID}
-        rows = measurement.rows
-        if not nulls or rows is None or rows.value < case.limit("min_rows", measurement).value:
-            continue
-        yield from _judge(case, measurement, nulls)
+    yield from once_for_family(case.profile, lambda measurement: _judge(case, measurement))
 
 
-def _judge(case: Case, measurement: Measurement, nulls: dict[str, Ratio]) -> Iterator[Finding]:
+def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
+    nulls = {f.key: f.null_ratio for f in measurement.fields if f.null_ratio is not None and f.key != DOCUMENT_ID}
+    rows = measurement.rows
+    if nulls and rows is not None and rows.value >= case.limit("min_rows", measurement).value:
+        yield from _judge_nulls(case, measurement, nulls)
+
+
+def _judge_nulls(case: Case, measurement: Measurement, nulls: dict[str, Ratio]) -> Iterator[Finding]:
     table_limit = case.limit("max_null_ratio", measurement)
     column_limit = case.limit("max_column_null_ratio", measurement)
     part, cells = _emptiest(measurement, nulls)

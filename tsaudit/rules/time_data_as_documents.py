@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from tsaudit.collection_families import once_for_family
 from tsaudit.column_types import told_apart
 from tsaudit.dialect import DOCUMENT_ID
 from tsaudit.finding import Evidence, Finding, Severity
@@ -21,7 +22,7 @@ _NAMES: Final = frozenset({"string", "int", "long", "objectId"})
     severity=Severity.WARN,
     guidelines=("H6",),
     requires={"documents", "options", "row_estimate"},
-    uses={"storage"},
+    uses={"storage", "indexes"},
     thresholds=(
         Threshold("min_documents", 100_000, "documents", "house judgement: below it the difference is not felt"),
         Threshold(
@@ -31,8 +32,9 @@ _NAMES: Final = frozenset({"string", "int", "long", "objectId"})
     ),
     fixes={
         "mongodb": (
-            "Make a time series collection and copy them there; it takes no unique index, and changes of documents "
-            "only by their source. Copying with $out takes MongoDB 7.0.3:\n"
+            "Make a time series collection and copy them there, with the writers stopped, before anything else is "
+            "written to it: $out replaces what is there. It takes no unique index, and changes of documents only by "
+            "their source. Copying with $out takes MongoDB 7.0.3:\n"
             "db.createCollection({series:q}, {{ timeseries: {{ timeField: {time:q}, metaField: {meta:q} }} }})\n"
             "db.getCollection({collection:q}).aggregate([{{ $out: {{ db: {database:q}, coll: {series:q}, timeseries: "
             "{{ timeField: {time:q}, metaField: {meta:q} }} }} }}])"
@@ -41,6 +43,9 @@ _NAMES: Final = frozenset({"string", "int", "long", "objectId"})
 )
 def time_data_as_documents(case: Case) -> Iterator[Finding]:
     """Large collections of measurements that are no time series: a time, a source that comes again, numbers that vary.
+
+    Documents with an id of their own, as `_id` or under another unique index, are no measurements: a time series
+    collection keeps nothing unique.
 
     ## Why it matters
 
@@ -61,16 +66,27 @@ def time_data_as_documents(case: Case) -> Iterator[Finding]:
     - Time series collections: https://www.mongodb.com/docs/manual/core/timeseries-collections/
     - What they cannot do: https://www.mongodb.com/docs/manual/core/timeseries/timeseries-limitations/
     """
-    for measurement in case.measurements:
-        rows, options = measurement.rows, measurement.options
-        if measurement.time_column is None or rows is None or options is None or options.get("type") == "timeseries":
-            continue
-        if rows.value < case.limit("min_documents", measurement).value:
-            continue
-        sources = [f for f in measurement.fields if _names_source(case, measurement, f)]
-        values = [f for f in measurement.fields if _is_measured(case, measurement, f)]
-        if sources and values:
-            yield _finding(case, measurement, sources, values)
+    yield from once_for_family(case.profile, lambda measurement: _judge(case, measurement))
+
+
+def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
+    rows, options = measurement.rows, measurement.options
+    if measurement.time_column is None or rows is None or options is None or options.get("type") == "timeseries":
+        return
+    if rows.value < case.limit("min_documents", measurement).value or _has_to_be_unique(measurement):
+        return
+    sources = [f for f in measurement.fields if _names_source(case, measurement, f)]
+    values = [f for f in measurement.fields if _is_measured(case, measurement, f)]
+    if sources and values:
+        yield _finding(case, measurement, sources, values)
+
+
+def _has_to_be_unique(measurement: Measurement) -> bool:
+    """Whether an id of one's own is unique, which a time series cannot keep so: orders by their number, say."""
+    own = next((f for f in measurement.fields if f.key == DOCUMENT_ID), None)
+    if own is not None and own.types != ("objectId",):
+        return True
+    return any(index.unique and index.columns != (DOCUMENT_ID,) for index in measurement.indexes or ())
 
 
 def _share(measurement: Measurement, field: Field) -> float:
@@ -123,6 +139,6 @@ def _finding(case: Case, measurement: Measurement, sources: list[Field], values:
             Evidence("measured", listed([f.key for f in values])),
             *([Evidence("bytes of documents", size(stored))] if stored is not None else []),
         ),
-        facts=("documents", "options", "row_estimate", "storage"),
+        facts=("documents", "options", "row_estimate", "storage", "indexes"),
         source=measurement.documents.source,
     )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tsaudit.collection_families import once_for_family
 from tsaudit.finding import Evidence, Finding, Severity
 from tsaudit.phrases import number, size
-from tsaudit.profile import Field, Measurement
+from tsaudit.profile import Documents, Field, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
 
 _COMPASS = "what MongoDB Compass warns of: https://github.com/mongodb-js/compass"
@@ -25,17 +26,19 @@ _COMPASS = "what MongoDB Compass warns of: https://github.com/mongodb-js/compass
     fixes={
         "mongodb": (
             "Write each item of {field} as a document of its own, with the _id of the document it belongs to and an "
-            "index on that; or cut the array on each write with $push and $slice. What is stored:\n"
-            "db.getCollection({collection:q}).aggregate([{{ $unwind: {unwound:q} }}, "
-            "{{ $project: {{ _id: 0, of: {own:q}, item: {unwound:q} }} }}, {{ $out: {copy:q} }}])"
+            "index on that; or cut the array on each write with $push and $slice. What is stored, which may be "
+            "repeated, as what is there already stays:\n"
+            "db.getCollection({collection:q}).aggregate([{{ $unwind: {{ path: {unwound:q}, includeArrayIndex: "
+            '"place" }} }}, {{ $project: {{ _id: {{ of: {own:q}, at: "$place" }}, of: {own:q}, item: '
+            '{unwound:q} }} }}, {{ $merge: {{ into: {copy:q}, whenMatched: "keepExisting" }} }}])'
         ),
     },
 )
 def unbounded_array(case: Case) -> Iterator[Finding]:
     """Arrays with `max_items` items or more on average, and documents that come near the largest size there is.
 
-    An array that is so long in one document only is information. A document over `max_document_bytes` makes it
-    critical.
+    An array that is so long in one document only is information. A document over `max_document_bytes` is critical,
+    whatever makes it so large. Arrays that are of one length in all documents do not grow: vectors, say.
 
     ## Why it matters
 
@@ -55,12 +58,27 @@ def unbounded_array(case: Case) -> Iterator[Finding]:
     - Unbounded arrays: https://www.mongodb.com/docs/manual/data-modeling/design-antipatterns/unbounded-arrays/
     - Limits: https://www.mongodb.com/docs/manual/reference/limits/#bson-documents
     """
-    for measurement in case.measurements:
-        arrays = [f for f in measurement.fields if f.items is not None]
-        longest = max(arrays, key=lambda f: f.items.mean if f.items else 0.0, default=None)
-        limit = case.limit("max_items", measurement).value
-        if longest is not None and longest.items is not None and longest.items.most >= limit:
-            yield _finding(case, measurement, longest)
+    yield from once_for_family(case.profile, lambda measurement: _judge(case, measurement))
+
+
+def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
+    documents = measurement.documents
+    if documents is None:
+        return
+    limit = case.limit("max_items", measurement).value
+    long = [f for f in measurement.fields if f.items and f.items.most >= limit and not _is_fixed(measurement, f)]
+    if long:
+        yield _finding(case, measurement, max(long, key=lambda f: f.items.mean if f.items else 0.0))
+    elif documents.max_bytes >= case.limit("max_document_bytes", measurement).value:
+        yield _large(case, measurement, documents)
+
+
+def _is_fixed(measurement: Measurement, field: Field) -> bool:
+    """Whether all arrays have one length. That of a single document tells nothing."""
+    assert field.items is not None
+    assert measurement.documents is not None
+    absent = field.null_ratio.value if field.null_ratio else 0.0
+    return field.items.mean == field.items.most and round((1 - absent) * measurement.documents.read) > 1
 
 
 def _finding(case: Case, measurement: Measurement, field: Field) -> Finding:
@@ -95,4 +113,32 @@ def _finding(case: Case, measurement: Measurement, field: Field) -> Finding:
         ),
         facts=("documents",),
         source=measurement.documents.source,
+    )
+
+
+def _large(case: Case, measurement: Measurement, documents: Documents) -> Finding:
+    """A document that is too large for another reason than an array."""
+    largest = max(measurement.fields, key=lambda f: f.value_bytes or 0.0, default=None)
+    about = f"{largest.key}, {size(largest.value_bytes or 0)} on average" if largest else "-"
+    collection = case.quoted([measurement.name])
+    return Finding(
+        subject=subject_of(measurement),
+        severity=Severity.CRITICAL,
+        message=f"The largest document has {size(documents.max_bytes)}; the server refuses more than 16 MiB.",
+        fix=(
+            "Find the largest documents, and keep what makes them large in documents of its own (GridFS for files):\n"
+            f"db.getCollection({collection}).aggregate([{{ $project: {{ bytes: {{ $bsonSize: "
+            '"$$ROOT" } } }, { $sort: { bytes: -1 } }, { $limit: 5 }])'
+        ),
+        observed=float(documents.max_bytes),
+        limit=case.limit("max_document_bytes", measurement),
+        unit="bytes",
+        guilty=largest.key if largest else None,
+        evidence=(
+            Evidence("bytes of a document", f"{size(documents.mean_bytes)} on average"),
+            Evidence("largest field", about),
+            Evidence("documents read", number(documents.read)),
+        ),
+        facts=("documents",),
+        source=documents.source,
     )

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from tsaudit.collection_families import families_by_member
+from tsaudit.collection_families import once_for_family
 from tsaudit.column_types import told_apart
 from tsaudit.dialect import DOCUMENT_ID
 from tsaudit.finding import Evidence, Finding, Severity
@@ -67,30 +67,20 @@ def undeclared_document_schema(case: Case) -> Iterator[Finding]:
     - Schema validation: https://www.mongodb.com/docs/manual/core/schema-validation/
     - How documents that are there already are handled: https://www.mongodb.com/docs/manual/core/schema-validation/specify-validation-level/
     """
-    families = families_by_member(case.profile)
-    told: set[tuple[str, str]] = set()
-    for measurement in reversed(case.measurements):
-        family = families.get((measurement.database, measurement.name))
-        if family and (family.database, family.template) in told:
-            continue
-        if finding := _judge(case, measurement):
-            # The newest of a family says it for all.
-            told |= {(family.database, family.template)} if family else set()
-            yield finding
+    yield from once_for_family(case.profile, lambda measurement: _judge(case, measurement))
 
 
-def _judge(case: Case, measurement: Measurement) -> Finding | None:
+def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
     options, documents = measurement.options, measurement.documents
     if options is None or documents is None or options.get("type") == "timeseries" or "validator" in options:
-        return None
+        return
     if documents.read < case.limit("min_documents", measurement).value:
-        return None
+        return
     rare = case.limit("rare_share", measurement).value
     mixed = [f for f in measurement.fields if len(told_apart(case.profile.engine, f.types)) > 1]
     partial = [f for f in measurement.fields if f.null_ratio and rare <= f.null_ratio.value <= 1 - rare]
-    if not mixed and not partial:
-        return None
-    return _finding(case, measurement, mixed, partial)
+    if mixed or partial:
+        yield _finding(case, measurement, mixed, partial)
 
 
 def _finding(case: Case, measurement: Measurement, mixed: Sequence[Field], partial: Sequence[Field]) -> Finding:
@@ -128,8 +118,14 @@ def _validator(measurement: Measurement) -> str:
     top = [f for f in measurement.fields if "." not in f.key and f.key != DOCUMENT_ID][:_SHOWN]
     schema: dict[str, Any] = {
         "required": [f.key for f in top if f.null_ratio is not None and f.null_ratio.value == 0],
-        "properties": {f.key: {"bsonType": list(f.types)} for f in top if f.types},
+        "properties": {f.key: {"bsonType": _allowed(f)} for f in top if f.types},
     }
     if not schema["required"]:
         del schema["required"]  # an empty list is refused
     return json.dumps({"$jsonSchema": schema}, ensure_ascii=False)
+
+
+def _allowed(field: Field) -> list[str]:
+    """Its types; and null, which a field that is not always there may be as well."""
+    always = field.null_ratio is not None and field.null_ratio.value == 0
+    return [*field.types, *([] if always else ["null"])]
