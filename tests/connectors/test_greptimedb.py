@@ -1,77 +1,26 @@
-"""GreptimeDB: three versions of its catalogue, what its answers conceal, and what errors mean."""
+"""GreptimeDB: four versions of its catalogue, and what its answers conceal."""
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import re
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pymysql
 import pytest
 
 from tests.builders import NOW
 from tests.collect.conftest import collected
-from tests.databases import Dataset, Greptime, Row, Table, times, write
-from tests.greptimedb_double import ADMIN, READER, GreptimeDB
-from tests.mysql_server import Answer, MysqlError, MysqlServer, ResultColumn, Session
+from tests.connectors.greptimedb import a_table, a_target, asked, running, sent
+from tests.databases import Dataset, Greptime, Row, Table, times
+from tests.greptimedb_double import ADMIN, READER
 from tsaudit.collect import probe
-from tsaudit.config import Target
-from tsaudit.connector import ConnectorError, FactError
+from tsaudit.connector import FactError
 from tsaudit.connectors import open_connection
 from tsaudit.jsonfile import to_json
 from tsaudit.profile import Gap, Index, Measurement, Profile, Reason, Retention
 
-WINDOW = {"start": NOW - timedelta(days=30), "end": NOW, "time": "ts", "time_kind": "timestamp"}
 VERSIONS = ("0.17.2", "1.0.2", "1.1.4", "1.2.0")
-
-
-@contextlib.contextmanager
-def running(version: str = "1.1.4", **settings: Any) -> Iterator[GreptimeDB]:
-    server = GreptimeDB(version, **settings)
-    try:
-        yield server
-    finally:
-        server.stop()
-
-
-def _table(rows: int = 60, **settings: Any) -> Table:
-    written = [
-        Row(
-            at,
-            {"host": f"h{i % 6}", "region": None if i % 6 == 0 else "eu"},
-            {"ms": float(i), "error": None if i % 9 else "x", "up": i % 2 == 0, "n": i},
-        )
-        for i, at in enumerate(times(rows, timedelta(hours=1)))
-    ]
-    return Table(
-        "http",
-        ("region", "host"),
-        {"ms": "float", "error": "string", "up": "boolean", "n": "integer"},
-        written,
-        key=("host", "region", "ts"),
-        time="ts",
-        greptime=Greptime(**settings),
-    )
-
-
-DATA = Dataset(
-    [
-        _table(
-            options={"append_mode": "true", "ttl": "30days", "comment": "it's a\n'b' = \"c\""},
-            indexes={"region": "inverted skipping", "error": "fulltext"},
-            partition_by=("host",),
-            partitions=("host < 'h2'", "host >= 'h2'"),
-        )
-    ],
-    database="shop",
-)
-
-
-def _target(server: GreptimeDB, dataset: Dataset = DATA, **settings: Any) -> Target:
-    return write(dataset, "greptimedb", server, **settings)
 
 
 def _gaps(profile: Profile) -> dict[str, Gap]:
@@ -79,17 +28,15 @@ def _gaps(profile: Profile) -> dict[str, Gap]:
 
 
 def _untold(version: str) -> set[str]:
-    """Facts that a server of the version does not tell: which files it has, up to 0.17."""
-    return {"stored_rows"} if version.startswith("0.") else set()
+    """Facts that a server of the version does not tell: which files it has, up to 0.17; their format, 1.0."""
+    return (
+        {"stored_rows"} if version.startswith("0.") else {"effective_options"} if version.startswith("1.0") else set()
+    )
 
 
 def _only(profile: Profile) -> Measurement:
     (measurement,) = profile.measurements
     return measurement
-
-
-def _sent(server: GreptimeDB, *words: str) -> list[str]:
-    return [s for s in server.statements if all(word in s for word in words)]
 
 
 # --- Versions ----------------------------------------------------------------------------------------------------
@@ -99,13 +46,13 @@ def test_profile_is_the_same_whatever_the_version_of_the_catalogue() -> None:
     profiles = []
     for version in VERSIONS:
         with running(version) as server:
-            profile = collected(_target(server))
+            profile = collected(a_target(server))
         assert set(_gaps(profile)) == _untold(version), version
         assert profile.server_version == version
         http = _only(profile)
         # Which view tells of the indexes, and the format of files where it can be told.
         options = {k: v for k, v in (http.options or {}).items() if k != "sst_format"}
-        assert (http.stored is None) == bool(_untold(version))
+        assert (http.stored is None) == ("stored_rows" in _untold(version))
         same = dataclasses.replace(http, options=options, stored=None)
         profiles.append(to_json(same))
     assert len(set(profiles)) == 1
@@ -114,7 +61,7 @@ def test_profile_is_the_same_whatever_the_version_of_the_catalogue() -> None:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_what_the_catalogue_tells(version: str) -> None:
     with running(version) as server:
-        http = _only(collected(_target(server)))
+        http = _only(collected(a_target(server)))
     assert http.time_column == "ts"
     assert [t.key for t in http.tags] == ["host", "region"]
     assert {t.role_reason for t in http.tags} == {"the engine keeps it as a tag"}
@@ -125,7 +72,8 @@ def test_what_the_catalogue_tells(version: str) -> None:
         "up": ("boolean",),
     }
     options = {"append_mode": "true", "comment": "it's a\n'b' = \"c\"", "engine": "mito", "ttl": "30days"}
-    assert http.options == options | ({"sst_format": "flat"} if version >= "1.1" else {})
+    formats = {"0.17.2": "primary_key", "1.1.4": "flat", "1.2.0": "flat"}
+    assert http.options == options | ({"sst_format": formats[version]} if version in formats else {})
     assert http.indexes == (
         _index("FULLTEXT_INDEX_error", "fulltext", "error"),
         _index("INVERTED_INDEX_region", "inverted", "region"),
@@ -152,14 +100,14 @@ def _index(name: str, kind: str, *columns: str) -> Index:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_rows_in_files_are_versions_of_those_that_are_read(version: str) -> None:
-    table = _table(6)
+    table = a_table(6)
     again = dataclasses.replace(
         table, rows=[*table.rows, *table.rows[:2]], greptime=dataclasses.replace(table.greptime, options={})
     )
     with running(version) as server:
-        profile = collected(_target(server, Dataset([again])))
+        profile = collected(a_target(server, Dataset([again])))
     http = _only(profile)
-    if _untold(version):
+    if "stored_rows" in _untold(version):
         assert _gaps(profile)["stored_rows"].detail == (
             "the server does not tell of its files; GreptimeDB 1.0 and later do"
         )
@@ -173,8 +121,8 @@ def test_rows_in_files_are_versions_of_those_that_are_read(version: str) -> None
 @pytest.mark.parametrize("version", VERSIONS)
 def test_partitions_without_bounds_are_none(version: str) -> None:
     with running(version) as server:
-        whole = Dataset([_table(6), dataclasses.replace(_table(6, partition_by=("host",)), name="unbounded")])
-        for measurement in collected(_target(server, whole)).measurements:
+        whole = Dataset([a_table(6), dataclasses.replace(a_table(6, partition_by=("host",)), name="unbounded")])
+        for measurement in collected(a_target(server, whole)).measurements:
             assert measurement.partitioning is None, measurement.name
 
 
@@ -182,18 +130,18 @@ def test_partitions_without_bounds_are_none(version: str) -> None:
 def test_catalogue_is_read_once_for_all_databases(version: str) -> None:
     with running(version) as server:
         for name in ("a", "b", "c"):
-            tables = [dataclasses.replace(_table(6, partition_by=("host",)), name=f"t{i}") for i in range(4)]
-            _target(server, Dataset(tables, database=name))
+            tables = [dataclasses.replace(a_table(6, partition_by=("host",)), name=f"t{i}") for i in range(4)]
+            a_target(server, Dataset(tables, database=name))
         server.statements.clear()
-        profile = collected(_target(server), wanted=None)
-        everything = collected(_target(server).model_copy(update={"databases": ()}))
+        profile = collected(a_target(server), wanted=None)
+        everything = collected(a_target(server).model_copy(update={"databases": ()}))
     assert set(_gaps(profile)) == set(_gaps(everything)) == _untold(version)
     assert len(everything.measurements) == 13
     # Once in each of the two audits.
     for view in ("tables", "columns", "partitions", "region_statistics", "schemata"):
         read = [s for s in server.statements if re.search(rf"information_schema\.{view}\b", s)]
         assert len(read) == 2, view
-    definitions = _sent(server, "SHOW CREATE TABLE")
+    definitions = sent(server, "SHOW CREATE TABLE")
     assert len(definitions) == 14
     assert len(set(definitions)) == 13
     costs = {cost.fact: cost for cost in everything.costs}
@@ -205,9 +153,9 @@ def test_catalogue_is_read_once_for_all_databases(version: str) -> None:
 
 def test_no_rows_when_the_regions_do_not_tell_means_unknown() -> None:
     with running(counted=False) as server:
-        rows = _asked(server, "SELECT table_rows FROM information_schema.tables WHERE table_schema = 'shop'")
-        profile = collected(_target(server))
-        rows = _asked(server, "SELECT table_rows FROM information_schema.tables WHERE table_schema = 'shop'")
+        rows = asked(server, "SELECT table_rows FROM information_schema.tables WHERE table_schema = 'shop'")
+        profile = collected(a_target(server))
+        rows = asked(server, "SELECT table_rows FROM information_schema.tables WHERE table_schema = 'shop'")
     assert rows == [(0,)], "which is what the server says"
     assert {g.fact for g in profile.gaps} == {"row_estimate", "storage", "partitions"}
     assert _gaps(profile)["storage"].detail == "(Internal): Failed to collect region statistics"
@@ -218,18 +166,18 @@ def test_no_rows_when_the_regions_do_not_tell_means_unknown() -> None:
 
 
 def test_no_rows_in_any_region_means_unknown() -> None:
-    table = dataclasses.replace(_table(), rows=[])
-    with running() as server, open_connection(_target(server, Dataset([table], database="shop"))) as connection:
+    table = dataclasses.replace(a_table(), rows=[])
+    with running() as server, open_connection(a_target(server, Dataset([table], database="shop"))) as connection:
         (batch,) = connection.query("row_estimate", 5, database="shop")
         assert batch.to_pylist() == [{"measurement": "http", "rows": None}]
 
 
 def test_nulls_are_counted_where_a_plain_count_does_not_see_them() -> None:
     with running() as server:
-        target = _target(server)
+        target = a_target(server)
         counted = 'SELECT count(*), count("error") FROM "shop"."http"'
-        assert _asked(server, counted) == [(60, 60)], "statistics that know of no null"
-        assert _asked(server, f"{counted} WHERE \"ts\" >= '1970-01-01 00:00:00+00:00'") == [(60, 7)]
+        assert asked(server, counted) == [(60, 60)], "statistics that know of no null"
+        assert asked(server, f"{counted} WHERE \"ts\" >= '1970-01-01 00:00:00+00:00'") == [(60, 7)]
         http = _only(collected(target))
     (error,) = [f for f in http.fields if f.key == "error"]
     assert error.null_ratio is not None
@@ -241,27 +189,27 @@ def test_nulls_are_counted_where_a_plain_count_does_not_see_them() -> None:
 
 def test_samples_are_not_asked_for_by_a_clause_that_is_ignored() -> None:
     with running() as server:
-        profile = collected(_target(server))
-        assert _asked(server, 'SELECT count(*) FROM "shop"."http" TABLESAMPLE (1 ROWS)') == [(60,)]
-        assert not _sent(server, "SAMPLE")[:-1]
+        profile = collected(a_target(server))
+        assert asked(server, 'SELECT count(*) FROM "shop"."http" TABLESAMPLE (1 ROWS)') == [(60,)]
+        assert not sent(server, "SAMPLE")[:-1]
     assert profile.gaps == ()
 
 
 def test_a_reader_is_refused_every_setting_and_audits_all_the_same() -> None:
     with running() as server:
-        target = _target(server)
+        target = a_target(server)
         assert target.username == READER[0]
         profile = collected(target)
         # Tried once, never again.
-        assert len(_sent(server, "SET max_execution_time")) == 1
+        assert len(sent(server, "SET max_execution_time")) == 1
         with pytest.raises(pymysql.err.OperationalError, match=r"\(PermissionDenied\)"):
-            _asked(server, "SET time_zone = 'UTC'", user=READER)
+            asked(server, "SET time_zone = 'UTC'", user=READER)
     assert profile.gaps == ()
 
 
 def test_an_administrator_sets_the_limit_and_the_server_keeps_it() -> None:
     user, password = ADMIN
-    with running() as server, open_connection(_target(server, username=user, password=password)) as connection:
+    with running() as server, open_connection(a_target(server, username=user, password=password)) as connection:
         server.delay_s = 2
         with pytest.raises(FactError) as caught:
             list(connection.query("databases", 0.5))
@@ -271,11 +219,11 @@ def test_an_administrator_sets_the_limit_and_the_server_keeps_it() -> None:
         )
         server.delay_s = 0
         assert len(list(connection.query("databases", 5))) == 1
-        assert len(_sent(server, "SET max_execution_time")) == 3, "anew where the time left is another"
+        assert len(sent(server, "SET max_execution_time")) == 3, "anew where the time left is another"
 
 
 def test_statement_is_given_up_when_the_server_keeps_no_time() -> None:
-    with running() as server, open_connection(_target(server)) as connection:
+    with running() as server, open_connection(a_target(server)) as connection:
         server.delay_s = 2
         with pytest.raises(FactError) as caught:
             list(connection.query("databases", 0.5))
@@ -289,8 +237,8 @@ def test_statement_is_given_up_when_the_server_keeps_no_time() -> None:
 def test_series_whose_ids_are_in_the_order_of_time() -> None:
     ids = [Row(at, {"id": f"{i:08}"}, {"v": 1.0}) for i, at in enumerate(times(200, timedelta(seconds=1)))]
     with running() as server:
-        http = _only(collected(_target(server, Dataset([Table("t", ("id",), {"v": "float"}, ids)], database="ids"))))
-        guess = _asked(server, "SELECT max(num_series) FROM information_schema.ssts_manifest")
+        http = _only(collected(a_target(server, Dataset([Table("t", ("id",), {"v": "float"}, ids)], database="ids"))))
+        guess = asked(server, "SELECT max(num_series) FROM information_schema.ssts_manifest")
     assert guess == [(1,)], "the server's estimate looks at times only"
     assert http.series is not None
     assert http.series.value == 200
@@ -299,9 +247,9 @@ def test_series_whose_ids_are_in_the_order_of_time() -> None:
 @pytest.mark.parametrize("zone", ["Asia/Shanghai", "America/New_York"])
 def test_times_do_not_depend_on_the_zone_of_the_connection(zone: str) -> None:
     with running() as utc, running(zone=zone) as elsewhere:
-        expected, found = collected(_target(utc)), collected(_target(elsewhere))
+        expected, found = collected(a_target(utc)), collected(a_target(elsewhere))
         naive = 'SELECT max("ts") FROM "shop"."http"'
-        assert _asked(utc, naive) != _asked(elsewhere, naive)
+        assert asked(utc, naive) != asked(elsewhere, naive)
     assert expected.gaps == found.gaps == ()
     assert expected.measurements == found.measurements
     assert _only(found).last_time == NOW - timedelta(hours=1)
@@ -310,7 +258,7 @@ def test_times_do_not_depend_on_the_zone_of_the_connection(zone: str) -> None:
 @pytest.mark.parametrize("digits", [0, 3, 6, 9])
 def test_times_of_any_precision(digits: int) -> None:
     with running() as server:
-        profile = collected(_target(server, Dataset([_table(time_digits=digits)], database="shop")))
+        profile = collected(a_target(server, Dataset([a_table(time_digits=digits)], database="shop")))
     http = _only(profile)
     assert profile.gaps == ()
     assert (http.first_time, http.last_time) == (NOW - timedelta(hours=60), NOW - timedelta(hours=1))
@@ -323,7 +271,7 @@ def test_bounds_of_the_window_are_instants_of_the_time_column(digits: int, end: 
     rows = [Row(at, {"host": "a"}, {"v": 1.0}) for at in on_time]
     table = Table("t", ("host",), {"v": "float"}, rows, greptime=Greptime(time_digits=digits))
     with running() as server:
-        t = _only(collected(_target(server, Dataset([table], database="d")), now=now))
+        t = _only(collected(a_target(server, Dataset([table], database="d")), now=now))
     assert f"< '2026-03-31 {end}+00:00'" in t.statements["null_counts"]
     assert t.rows is not None
     assert t.rows.value == 2
@@ -335,10 +283,10 @@ def test_years_that_mysql_does_not_know() -> None:
     rows += [Row(datetime(800, 1, 1, tzinfo=UTC), {"host": "a"}, {"due": 0, "v": 1.0})]
     table = Table("t", ("host",), {"due": "time", "v": "float"}, rows, greptime=Greptime(time_digits=3))
     with running() as server:
-        profile = collected(_target(server, Dataset([table], database="d")))
+        profile = collected(a_target(server, Dataset([table], database="d")))
         for column in ("due", "time"):
             with pytest.raises(pymysql.err.Error, match="outside MySQL DATETIME range"):
-                _asked(server, f'SELECT "{column}" FROM "d"."t"')
+                asked(server, f'SELECT "{column}" FROM "d"."t"')
     assert profile.gaps == ()
     t = _only(profile)
     assert t.rows is not None
@@ -354,9 +302,9 @@ def test_documents_which_the_server_does_not_cut_off() -> None:
     long = '{"text": "' + "x" * 5_000 + '"}'
     rows = [Row(at, {"host": "a"}, {"doc": long if i else None}) for i, at in enumerate(times(4))]
     with running() as server:
-        profile = collected(_target(server, Dataset([Table("t", ("host",), {"doc": "json"}, rows)], database="d")))
+        profile = collected(a_target(server, Dataset([Table("t", ("host",), {"doc": "json"}, rows)], database="d")))
         with pytest.raises(pymysql.err.Error, match=r"UTF-?8"):
-            _asked(server, 'SELECT left("doc", 10) FROM "d"."t"')
+            asked(server, 'SELECT left("doc", 10) FROM "d"."t"')
     assert profile.gaps == ()
     (doc,) = _only(profile).fields
     assert doc.types == ("json",)
@@ -373,7 +321,7 @@ def test_rows_of_one_key_and_time() -> None:
         Table(name, ("host",), {"x": "float", "y": "float"}, rows, greptime=Greptime(options=kept))
         for name, kept in options.items()
     ]
-    with running() as server, open_connection(target := _target(server, Dataset(tables, database="d"))) as connection:
+    with running() as server, open_connection(target := a_target(server, Dataset(tables, database="d"))) as connection:
         found = {m.name: m for m in collected(target).measurements}
         (estimate,) = connection.query("row_estimate", 5, database="d")
     assert {name: m.rows and m.rows.value for name, m in found.items()} == {"all": 2, "filled": 1, "last": 1}
@@ -400,7 +348,7 @@ def _metric(name: str, *labels: str) -> Table:
 def test_logical_tables_are_counted_through_the_physical_one(version: str) -> None:
     with running(version) as server:
         metrics = Dataset([_metric("up", "job"), _metric("load", "host", "job")], database="prom")
-        target = _target(server, metrics)
+        target = a_target(server, metrics)
         profile = collected(target)
         with open_connection(target) as connection:
             assert {gap.fact for gap in probe(target, connection, NOW)} == _untold(version)
@@ -428,7 +376,7 @@ def test_logical_tables_are_counted_through_the_physical_one(version: str) -> No
 
 def test_window_is_halved_until_the_files_are_few_enough() -> None:
     with running(file_limit=20) as server:
-        profile = collected(_target(server))
+        profile = collected(a_target(server))
     assert profile.gaps == ()
     http = _only(profile)
     assert http.rows is not None
@@ -444,164 +392,8 @@ def test_window_is_halved_until_the_files_are_few_enough() -> None:
 def test_gap_when_even_the_shortest_window_has_too_many_files() -> None:
     with running(file_limit=0) as server:
         rows = [Row(NOW - timedelta(seconds=1), {"a": "x"}, {"v": 1.0})]
-        profile = collected(_target(server, Dataset([Table("t", ("a",), {"v": "float"}, rows)], database="d")))
+        profile = collected(a_target(server, Dataset([Table("t", ("a",), {"v": "float"}, rows)], database="d")))
     gaps = _gaps(profile)
     assert {"series_listing", "null_counts", "row_sample"} <= set(gaps)
     assert {g.reason for g in profile.gaps} == {Reason.OVER_BUDGET}
     assert "(RateLimited): Too many files to read concurrently: 1, max allowed: 0" in gaps["series_listing"].detail
-
-
-# --- Connections and errors --------------------------------------------------------------------------------------
-
-
-def test_several_connections_know_what_one_has_read() -> None:
-    with running() as server:
-        tables = [dataclasses.replace(_table(6), name=f"m{i}") for i in range(6)]
-        profile = collected(_target(server, Dataset(tables, database="many"), budget={"concurrency": 3}))
-        assert len(_sent(server, "information_schema.columns")) == 1
-    assert profile.gaps == ()
-    assert len(profile.measurements) == 6
-
-
-def test_listing_that_is_left_early_hangs_up() -> None:
-    rows = [Row(at, {"id": f"{i}"}, {"v": 1.0}) for i, at in enumerate(times(20_000, timedelta(seconds=1)))]
-    with running() as server:
-        target = _target(server, Dataset([Table("t", ("id",), {"v": "float"}, rows)], database="d"))
-        with open_connection(target) as connection:
-            about = {"database": "d", "measurement": "t", "tags": ["id"], "limit": 100_000} | WINDOW | {"time": "time"}
-            listing = connection.query("series_listing", 20, **about)
-            assert next(iter(listing)).num_rows == 5_000
-            listing.close()
-            total = sum(batch.num_rows for batch in connection.query("series_listing", 20, **about))
-    assert total == 20_000
-
-
-def test_unknown_table_and_broken_statement() -> None:
-    with running() as server, open_connection(_target(server)) as connection:
-        about = {"database": "shop", "measurement": "no\npe", "tags": ["a"], "limit": 1, "fields": []}
-        with pytest.raises(FactError) as caught:
-            list(connection.query("series_listing", 5, **about, **WINDOW))
-        assert caught.value.reason is Reason.FAILED
-        assert caught.value.detail.startswith("(TableNotFound)")
-        assert "\n" not in caught.value.detail
-        assert [b.num_rows for b in connection.query("measurements", 5, database="elsewhere")] == [0]
-
-
-def test_table_that_is_dropped_during_the_audit() -> None:
-    with running() as server, open_connection(_target(server)) as connection:
-        list(connection.query("columns", 5, database="shop"))
-        server.write(Dataset([], database="shop"))
-        (batch,) = connection.query("options", 5, database="shop")
-        assert batch.num_rows == 0
-
-
-@pytest.mark.parametrize(
-    ("code", "message", "reason"),
-    [
-        (1045, "(PermissionDenied): no", Reason.DENIED),
-        (1317, "(Cancelled): stopped", Reason.TIMED_OUT),
-        (1041, "(RuntimeResourcesExhausted): memory", Reason.OVER_BUDGET),
-        (1637, "(RateLimited): too many\nqueries", Reason.OVER_BUDGET),
-        (1815, "(Internal): oops", Reason.FAILED),
-    ],
-)
-def test_errors(code: int, message: str, reason: Reason) -> None:
-    with _refusing(code, message) as url, open_connection(Target(name="t", engine="greptimedb", url=url)) as connection:
-        with pytest.raises(FactError) as caught:
-            list(connection.query("measurements", 5, database="d"))
-        assert caught.value.reason is reason
-        assert caught.value.detail.startswith(message.replace("\n", " "))
-        assert ("grants.md" in caught.value.detail) == (reason is Reason.DENIED)
-
-
-class _Refusing:
-    greeting = "8.4.2"
-
-    def __init__(self, code: int, message: str) -> None:
-        self._error = MysqlError(code, message)
-
-    def password_of(self, user: str) -> str | None:
-        return ""
-
-    def run(self, statement: str, session: Session) -> Answer:
-        if "build_info" in statement and self._error.code != 1146:
-            return Answer([ResultColumn("pkg_version", 253)], iter([(b"1.1.4",)]))
-        if statement.startswith("SELECT @@"):
-            return Answer([ResultColumn("x", 253)], iter([(b"0",)]))
-        if statement.startswith(("SET", "ROLLBACK")):
-            return Answer()
-        if statement.upper() in ("SELECT VERSION()", "SELECT DATABASE()"):
-            return Answer([ResultColumn("x", 253)], iter([(b"8.4.2",)]))
-        raise self._error
-
-
-@contextlib.contextmanager
-def _refusing(code: int, message: str) -> Iterator[str]:
-    server = MysqlServer(_Refusing(code, message))
-    try:
-        yield f"mysql://nobody@127.0.0.1:{server.port}"
-    finally:
-        server.stop()
-
-
-def test_a_mysql_that_is_no_greptimedb() -> None:
-    with (
-        _refusing(1146, "Table 'information_schema.build_info' doesn't exist") as url,
-        pytest.raises(ConnectorError, match="answers, but not as GreptimeDB"),
-        open_connection(Target(name="t", engine="greptimedb", url=url)),
-    ):
-        pass
-
-
-@pytest.mark.parametrize(("user", "password"), [(READER[0], "wrong"), ("nobody", "")])
-def test_login_is_refused(user: str, password: str) -> None:
-    with (
-        running() as server,
-        pytest.raises(ConnectorError, match="refuses the user or the password"),
-        open_connection(Target(name="t", engine="greptimedb", url=server.url, username=user, password=password or "x")),
-    ):
-        pass
-
-
-def test_login_in_the_address() -> None:
-    with running() as server:
-        user, password = READER
-        url = server.url.replace("127", f"{user}:{password}@127").replace("mysql+pymysql", "greptimedb")
-        with open_connection(Target(name="t", engine="greptimedb", url=f"{url}/public")) as connection:
-            assert connection.server_version == "1.1.4"
-
-
-@pytest.mark.parametrize("url", ["127.0.0.1:4002", "http://127.0.0.1:4000", "mysql://", "mysql+pymysql://h:x/public"])
-def test_url_is_of_another_form(url: str) -> None:
-    with (
-        pytest.raises(ConnectorError, match="not of the form mysql\\+pymysql://host:4002/public"),
-        open_connection(Target(name="t", engine="greptimedb", url=url)),
-    ):
-        pass
-
-
-def test_server_is_not_there() -> None:
-    target = Target(name="t", engine="greptimedb", url="mysql://127.0.0.1:9")
-    with pytest.raises(ConnectorError, match="does not answer"), open_connection(target):
-        pass
-
-
-def test_server_goes_away_in_the_middle() -> None:
-    with running() as server, open_connection(_target(server)) as connection:
-        server.stop()
-        with pytest.raises(FactError) as caught:
-            list(connection.query("measurements", 5, database="shop"))
-        assert caught.value.reason is Reason.UNREACHABLE
-
-
-def _asked(server: GreptimeDB, statement: str, user: tuple[str, str] = ADMIN) -> list[tuple[Any, ...]]:
-    """What a plain client gets."""
-    if not server.statements:
-        server.write(DATA)
-    port = int(server.url.rpartition(":")[2])
-    with (
-        pymysql.connect(host="127.0.0.1", port=port, user=user[0], password=user[1]) as connection,
-        connection.cursor() as cursor,
-    ):
-        cursor.execute(statement)
-        return [tuple(row) for row in cursor.fetchall()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import struct
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,10 @@ _GRACE_S: Final = 0.5
 """How much longer than the server the client waits, where the server keeps the time: its own words say more."""
 _PORT: Final = 4002
 _SCHEMES: Final = ("mysql", "mysql+pymysql", "greptimedb")
+_FORM: Final = (
+    "the URL is not of the form mysql+pymysql://host:4002/public: GreptimeDB is audited by its MySQL protocol, not by "
+    "HTTP or PostgreSQL's"
+)
 _AS_TEXT: Final = frozenset(
     {
         FIELD_TYPE.TIMESTAMP,
@@ -77,9 +82,9 @@ def address(url: str, username: str | None, password: str | None) -> sa.URL:
     try:
         parsed = sa.make_url(url)
     except (ArgumentError, ValueError) as error:
-        raise ConnectorError("the URL is not of the form mysql+pymysql://host:4002/public") from error
+        raise ConnectorError(_FORM) from error
     if parsed.drivername not in _SCHEMES or not parsed.host:
-        raise ConnectorError("the URL is not of the form mysql+pymysql://host:4002/public")
+        raise ConnectorError(_FORM)
     return parsed.set(
         drivername="mysql+pymysql",
         username=username or parsed.username,
@@ -103,6 +108,8 @@ class Wire:
         """A way to the server, not yet tried."""
         arguments = {
             "connect_timeout": max(1, math.ceil(connect_timeout_s)),
+            # Until the first statement: a server that says nothing after it was reached would be waited for forever.
+            "read_timeout": connect_timeout_s,
             "conv": _CONVERSIONS,
             "cursorclass": _Cursor,
         }
@@ -187,7 +194,7 @@ def server_version(wire: Wire, place: str, timeout_s: float) -> str:
         if error.reason in (Reason.UNREACHABLE, Reason.TIMED_OUT):
             raise ConnectorError(f"{place} does not answer ({error.detail}); is it the right address?") from error
         raise ConnectorError(f"{place} answers, but not as GreptimeDB ({error.detail})") from error
-    except (IndexError, ValueError, AssertionError) as error:
+    except (IndexError, ValueError, AssertionError, RuntimeError, struct.error) as error:
         raise ConnectorError(f"{place} answers, but not as GreptimeDB") from error
 
 
