@@ -156,6 +156,14 @@ _ALL: Final = (
         "storage options of each measurement, by the engine's own names, as text; an option left out has its default",
     ),
     Fact(
+        "effective_options",
+        Scope.DATABASE,
+        Step.METADATA,
+        ("measurement", "option", "value"),
+        "options that are in force whether the measurement names them or not, as the engine at work has them; they go "
+        "before those of `options`",
+    ),
+    Fact(
         "indexes",
         Scope.DATABASE,
         Step.METADATA,

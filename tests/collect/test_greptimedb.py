@@ -19,7 +19,7 @@ _PARTS = ["a", "é", '"', "'", "`", "\\", "\n", ";", "--", "/*", " ", ",", "=", 
 _NAMES = st.lists(st.sampled_from(_PARTS)).map(lambda parts: "n" + "".join(parts))
 
 
-@pytest.fixture(scope="module", params=["1.0.2", "1.1.4"])
+@pytest.fixture(scope="module", params=["0.17.2", "1.1.4"])
 def server(request: pytest.FixtureRequest) -> Iterator[GreptimeDB]:
     running = GreptimeDB(request.param)
     yield running
@@ -37,7 +37,8 @@ def test_whatever_it_is_called_comes_back_as_it_was_written(
     table = Table(measurement, ("z", f"t{tag}"), fields, rows, key=(f"t{tag}", "z"), time=f"x{tag}", greptime=kept)
     target = write(Dataset([table], database=database), "greptimedb", server)
     profile = collected(target)
-    assert profile.gaps == ()
+    untold = {"stored_rows"} if server.version.number < (1, 0) else set()
+    assert {gap.fact for gap in profile.gaps} == untold
     (found,) = profile.measurements
     assert (found.database, found.name, found.time_column) == (database, measurement, f"x{tag}")
     assert {t.key: t.sample for t in found.tags} == {f"t{tag}": (value,), "z": ("z",)}
@@ -51,7 +52,7 @@ def test_whatever_it_is_called_comes_back_as_it_was_written(
         "time": (f"x{tag}",),
     }
     with open_connection(target) as connection:
-        assert probe(target, connection, NOW) == ()
+        assert {gap.fact for gap in probe(target, connection, NOW)} == untold
 
 
 def test_long_values_of_tags_are_told_apart_to_their_end(greptimedb: GreptimeDB) -> None:

@@ -26,6 +26,7 @@ Row = Mapping[str, Any]
 STORAGE_FACTS: Final[tuple[str, ...]] = (
     "storage",
     "options",
+    "effective_options",
     "indexes",
     "index_use",
     "partitions",
@@ -59,6 +60,11 @@ def _storage(draft: Draft, rows: list[Row]) -> None:
 
 def _options(draft: Draft, rows: list[Row]) -> None:
     draft.options = {row["option"]: row["value"] for row in sorted(rows, key=lambda row: str(row["option"]))}
+
+
+def _effective_options(draft: Draft, rows: list[Row]) -> None:
+    if draft.options is not None:
+        _options(draft, [*({"option": k, "value": v} for k, v in draft.options.items()), *rows])
 
 
 def _indexes(draft: Draft, rows: list[Row]) -> None:
@@ -123,6 +129,7 @@ def _stored(draft: Draft, rows: list[Row]) -> None:
 _FILL_IN: Final[Mapping[str, Callable[[Draft, list[Row]], None]]] = {
     "storage": _storage,
     "options": _options,
+    "effective_options": _effective_options,
     "indexes": _indexes,
     "index_use": _index_use,
     "activity": _activity,

@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from tsaudit.greptime.create_table import CreateTable
+from tsaudit.greptime_tables import METRIC_OF_ROW
 from tsaudit.profile import Role
 
 Row = Mapping[str, Any]
 
-METRIC_OF_ROW: Final = "__table_id"
-"""In a physical table of the metric engine: the number of the logical table that a row belongs to."""
 _SERIES_OF_ROW: Final = "__tsid"
 """There, too: a hash of the metric and its labels, which says nothing that they do not say."""
+FORMER_FORMAT: Final = "primary_key"
+"""Of files, up to 0.17 the only one."""
 _ENGINES: Final = frozenset({"mito", "metric"})
 """Whose tables are audited; those of `file` are files elsewhere."""
 _ROLES: Final = {"TIMESTAMP": Role.TIME, "TAG": Role.TAG, "FIELD": Role.FIELD}
@@ -148,13 +149,9 @@ def index_rows(members: Iterable[IndexMember]) -> Iterator[Row]:
         }
 
 
-def option_rows(table: Table, defined: CreateTable, formats: Sequence[str]) -> Iterator[Row]:
-    """The fact `options`. `formats`: those in which its regions write, empty where the server does not tell."""
-    options = {**defined.options, "engine": defined.engine}
-    if formats:
-        # While a change is under way there may be both: the older one decides what its keys may hold.
-        options["sst_format"] = max(formats)
-    for option, value in options.items():
+def option_rows(table: Table, defined: CreateTable) -> Iterator[Row]:
+    """The fact `options`."""
+    for option, value in {**defined.options, "engine": defined.engine}.items():
         yield {"measurement": table.name, "option": option, "value": value}
 
 

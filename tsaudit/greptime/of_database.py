@@ -13,8 +13,9 @@ from tsaudit.connector import FactError
 from tsaudit.facts import FACTS
 from tsaudit.greptime import catalogue, create_table
 from tsaudit.greptime.asked import Asked
-from tsaudit.greptime.catalogue import METRIC_OF_ROW, Row, Table
+from tsaudit.greptime.catalogue import FORMER_FORMAT, Row, Table
 from tsaudit.greptime.create_table import CreateTable
+from tsaudit.greptime_tables import METRIC_OF_ROW
 from tsaudit.profile import Reason
 
 _ENGINE: Final = "greptimedb"
@@ -73,14 +74,24 @@ def _storage(asked: Asked, database: str) -> Iterator[Row]:
 
 
 def _options(asked: Asked, database: str) -> Iterator[Row]:
-    formats: dict[int, list[str]] = {}
-    definitions = {name: _defined(asked, database, name) for name in tables_of(asked)(database)}
-    if "region_info" in _views(asked):
-        for row in asked.once(_shared("_formats")):
-            formats.setdefault(row["table_id"], []).append(row["sst_format"])
-    for table in tables_of(asked)(database).values():
-        if (defined := definitions[table.name]) is not None:
-            yield from catalogue.option_rows(table, defined, formats.get(table.id, ()))
+    for name, table in tables_of(asked)(database).items():
+        if (defined := _defined(asked, database, name)) is not None:
+            yield from catalogue.option_rows(table, defined)
+
+
+def _effective_options(asked: Asked, database: str) -> Iterator[Row]:
+    """The format of each table's files."""
+    views, formats = _views(asked), dict[int, str]()
+    if "region_info" in views:
+        # While a change is under way there may be both: the former one, which comes last, decides what keys may hold.
+        formats = {row["table_id"]: row["sst_format"] for row in asked.once(statement("effective_options"))}
+    elif "ssts_manifest" in views:
+        raise FactError(Reason.UNSUPPORTED, "the server does not tell in which format it writes; 1.1 and later do")
+    for name, table in tables_of(asked)(database).items():
+        # The versions before those views have but one.
+        known = formats.get(table.id) if "region_info" in views else FORMER_FORMAT
+        if known is not None:
+            yield {"measurement": name, "option": "sst_format", "value": known}
 
 
 def _table_retention(asked: Asked, database: str) -> Iterator[Row]:
@@ -129,6 +140,7 @@ _ANSWERS: Final[Mapping[str, Callable[[Asked, str], Iterable[Row]]]] = {
     "row_estimate": _row_estimate,
     "storage": _storage,
     "options": _options,
+    "effective_options": _effective_options,
     "indexes": _indexes,
     "partitions": _partitions,
     "table_retention": _table_retention,

@@ -9,8 +9,9 @@ import pyarrow as pa
 
 from tsaudit.greptime import catalogue, typed
 from tsaudit.greptime.asked import Asked
-from tsaudit.greptime.catalogue import METRIC_OF_ROW, Table
+from tsaudit.greptime.catalogue import Table
 from tsaudit.greptime.of_database import statement, tables_of
+from tsaudit.greptime_tables import METRIC_OF_ROW
 
 
 def answer(fact: str, asked: Asked, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tsaudit.finding import Evidence, Finding, Severity
-from tsaudit.greptime_tables import option, set_option, version
+from tsaudit.greptime_statements import set_option
+from tsaudit.greptime_tables import option, version
 from tsaudit.phrases import count
 from tsaudit.profile import Measurement
 from tsaudit.rule import Case, rule, subject_of
@@ -16,7 +17,7 @@ from tsaudit.rule import Case, rule, subject_of
     title="Files are still written in the former format",
     severity=Severity.INFO,
     guidelines=("E1",),
-    requires={"options"},
+    requires={"options", "effective_options"},
     uses={"series_listing"},
     fixes={
         "any": (
@@ -28,7 +29,8 @@ from tsaudit.rule import Case, rule, subject_of
 def former_file_format(case: Case) -> Iterator[Finding]:
     """Tables of GreptimeDB 1.0 or later that write files in the format `primary_key` of the versions before.
 
-    Which format a table without the option has, 1.0 does not tell, and later versions do.
+    Of 1.0, which does not tell the format of a table that names none, nothing is known. The vendor's advice for that
+    case is to set `sst_format` to `flat` on tables that an older version made.
 
     ## Why it matters
 
@@ -64,5 +66,5 @@ def _finding(case: Case, measurement: Measurement) -> Finding:
         message="The table writes its files in the format primary_key of versions before 1.0.",
         fix=case.fix(statement=set_option(case, measurement, "sst_format", "flat")),
         evidence=(Evidence("sst_format", "primary_key"), Evidence("values of the key", known)),
-        facts=("options", "series_listing"),
+        facts=("options", "effective_options", "series_listing"),
     )
