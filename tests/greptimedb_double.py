@@ -24,10 +24,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tests.databases import Dataset, Table
-from tests.greptimedb_catalogue import CATALOG, INTERNAL, Column, File, Region, Stored, Version, definition, views
+from tests.greptimedb_catalogue import views
+from tests.greptimedb_definition import definition
+from tests.greptimedb_stored import CATALOG, INTERNAL, Column, File, Region, Stored, Version
 from tests.greptimedb_tables import DOCUMENT, PER_SECOND, declared
 from tests.mysql_server import Answer, MysqlError, MysqlServer, ResultColumn, Session
 from tests.mysql_server import Row as Cells
+from tsaudit.dialect import quote_identifier
 
 ADMIN: Final = ("admin", "admin-secret")
 READER: Final = ("audit", "audit-secret")
@@ -89,7 +92,8 @@ class GreptimeDB:
         """Those that were sent, oldest first."""
         self.greeting = "8.4.2"
         self._context = _context()
-        self._tables: dict[tuple[str, str], Stored] = {}
+        self.tables: dict[tuple[str, str], Stored] = {}
+        """(database, name) to what the catalogue says of it."""
         self._scans: dict[str, tuple[Stored, frozenset[int]]] = {}
         """Name of a table in plans to the table, and the spans of time in which it has a file."""
         self._views_are_old = True
@@ -106,7 +110,7 @@ class GreptimeDB:
     def write(self, dataset: Dataset) -> str:
         """The name of the database that holds it now; one of that name is replaced."""
         database = dataset.database or f"test_{next(_numbers)}"
-        self._tables = {key: table for key, table in self._tables.items() if key[0] != database}
+        self.tables = {key: table for key, table in self.tables.items() if key[0] != database}
         catalog = self._context.catalog(CATALOG)
         if database in catalog.schema_names():
             catalog.deregister_schema(database)
@@ -151,10 +155,35 @@ class GreptimeDB:
         product = "GreptimeDB" if self.version.number >= (1, 0) else "greptimedb"
         return f"{self.greeting}-{product}-{self.version.text}"
 
+    # --- Changing, for `greptimedb_ddl` -----------------------------------------------------------------------------
+
+    def read(self, select: str) -> pa.Table:
+        """Its rows, as kept."""
+        return self._context.sql_with_options(select, _READS).to_arrow_table()
+
+    def rows(self, table: Stored) -> pa.Table:
+        """All that can be read of it."""
+        database, name = (quote_identifier("greptimedb", part) for part in (table.database, table.name))
+        return self.read(f"SELECT * FROM {database}.{name}").cast(pa.schema([(c.name, c.type) for c in table.columns]))
+
+    def keep(self, table: Stored, rows: pa.Table, bounds: Sequence[str] | None = None) -> None:
+        """The table as it is told, with these rows. `bounds`: of its partitions; None for those that it has."""
+        own = [region.bound for region in table.regions if region.bound]
+        table = dataclasses.replace(table, id=table.id or self._next_id())
+        self.drop(table)
+        self._add(
+            dataclasses.replace(table, regions=self._regions(table, rows, own if bounds is None else bounds)), rows
+        )
+
+    def drop(self, table: Stored) -> None:
+        if self.tables.pop((table.database, table.name), None):
+            self._context.catalog(CATALOG).schema(table.database).deregister_table(table.name)
+        self._views_are_old = True
+
     # --- Reading -------------------------------------------------------------------------------------------------
 
     def _show_create(self, database: str, name: str) -> Answer:
-        table = self._tables.get((database, name))
+        table = self.tables.get((database, name))
         if table is None:
             raise MysqlError(1146, f"(TableNotFound): Table not found: {CATALOG}.{database}.{name}", "42S02")
         rows = iter([(name.encode(), definition(table).encode())])
@@ -283,7 +312,7 @@ class GreptimeDB:
 
     def _add(self, table: Stored, written: pa.Table) -> None:
         kept = _merged(table, written)
-        self._tables[table.database, table.name] = table
+        self.tables[table.database, table.name] = table
         key = f"t{next(_numbers)}"
         self._scans[key] = table, self._spans(kept, table.time)
         schema = self._context.catalog(CATALOG).schema(table.database)
@@ -295,8 +324,8 @@ class GreptimeDB:
             catalog.deregister_schema("information_schema")
         catalog.register_schema("information_schema", datafusion.catalog.Schema.memory_schema())
         schema = catalog.schema("information_schema")
-        databases = sorted({database for database, _ in self._tables})
-        for name, rows in views(self.version, databases, list(self._tables.values()), self.counted).items():
+        databases = sorted({database for database, _ in self.tables})
+        for name, rows in views(self.version, databases, list(self.tables.values()), self.counted).items():
             schema.register_table(name, _table(rows, f"v{next(_numbers)}"))
         self._views_are_old = False
 

@@ -14,7 +14,8 @@ import pymysql
 import sqlalchemy as sa
 
 from tests.databases import Dataset, Row, Table, Value
-from tests.greptimedb_catalogue import Column, Region, Stored, definition
+from tests.greptimedb_definition import definition
+from tests.greptimedb_stored import Column, Region, Stored
 from tsaudit.dialect import quote_identifier, quote_text
 
 REAL: Final = os.environ.get("TSAUDIT_GREPTIMEDB_URL", "")

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.greptimedb_catalogue import Column, Region, Stored, definition
+from tests.greptimedb_definition import definition
+from tests.greptimedb_stored import Column, Region, Stored
 from tsaudit.greptime.create_table import CreateTable, parse
 
 # From tests/cases/standalone/common/show/show_create.result, alter/..., create/... of the product's repository.
