@@ -135,6 +135,18 @@ def test_information_when_a_table_keeps_all_rows_anyway() -> None:
         assert 'MODIFY COLUMN "hostname" SET INVERTED INDEX;' in finding.fix
 
 
+def test_index_when_there_is_one_already() -> None:
+    indexed: dict[str, Any] = {
+        "fields": (a_text("hostname", ("web-1", "web-2", "web-3")),),
+        "indexes": {"hostname": "inverted"},
+    }
+    assert not findings(rule, a_table(options={"append_mode": "true"}, **indexed))
+    # Where rows are told apart by key and time, it is no key yet.
+    (finding,) = findings(rule, a_table(**indexed))
+    assert "SET INVERTED INDEX" not in finding.fix
+    assert finding.fix.startswith("hostname has an inverted index, which serves queries that filter by it.")
+
+
 def test_silence_when_the_column_holds_values_of_many_measures() -> None:
     """Timestream's own column for records of one value: what a value means is said by its measure name."""
     assert judge(rule, _profile(_text("measure_value::varchar", 5))).outcome is Outcome.PASS

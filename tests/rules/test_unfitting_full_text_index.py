@@ -35,7 +35,7 @@ def test_finding_when_log_lines_have_no_index() -> None:
     assert finding.message == (
         "message holds log lines and has no full-text index: a search for a word reads all rows."
     )
-    assert finding.fix.startswith('ALTER TABLE "logs" MODIFY COLUMN "message" SET FULLTEXT INDEX;\n')
+    assert finding.fix.startswith('ALTER TABLE "main"."logs" MODIFY COLUMN "message" SET FULLTEXT INDEX;\n')
     assert not findings(rule, a_table(fields=table.fields, rows=a_count(9_999)))
     assert not findings(rule, table, min_words=50)
     assert not findings(rule, a_table(fields=table.fields, indexes={"message": "fulltext"}))
@@ -48,6 +48,13 @@ def test_finding_when_words_of_a_list_have_one() -> None:
     assert finding.fix.endswith('MODIFY COLUMN "method" SET INVERTED INDEX;')
     many = a_table(fields=(a_text("trace", IDS, 10_001),), indexes={"trace": "fulltext"})
     assert findings(rule, many)[0].fix.endswith("SET SKIPPING INDEX;")
+
+
+def test_silence_when_words_are_not_told_apart_by_blanks() -> None:
+    chinese = [f"第{i}号连接被对方重置" for i in range(30)]
+    pages = [f"https://example.com/items/{i}?page={i % 7}" for i in range(30)]
+    for values in (chinese, pages):
+        assert not findings(rule, a_table(fields=(a_text("message", values),), indexes={"message": "fulltext"}))
 
 
 def test_silence_when_nothing_was_read_or_text_is_of_some_words() -> None:

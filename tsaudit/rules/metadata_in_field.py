@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from tsaudit.column_types import is_integer, is_text
 from tsaudit.dialect import SINGLE_VALUE
 from tsaudit.finding import Evidence, Finding, Severity
-from tsaudit.greptime_tables import is_append_only, set_index
+from tsaudit.greptime_statements import set_index
+from tsaudit.greptime_tables import indexes_on, is_append_only
 from tsaudit.phrases import count, many, number, percent
 from tsaudit.profile import Field, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
@@ -30,7 +31,7 @@ _SOURCE_KINDS = frozenset({"uuid", "ulid", "id", "mac", "ip", "hostname", "conta
     severity=Severity.WARN,
     guidelines=("C1",),
     requires={"field_types", "field_values"},
-    uses={"row_count", "null_counts", "options"},
+    uses={"row_count", "null_counts", "options", "indexes"},
     thresholds=(
         Threshold(
             "max_values", 100, "distinct values", "house judgement: beyond it a tag would cost more than it gives"
@@ -49,8 +50,8 @@ _SOURCE_KINDS = frozenset({"uuid", "ulid", "id", "mac", "ip", "hostname", "conta
             "SELECT * FROM {measurement:q} and write them back with the dimension. {effect}"
         ),
         "greptimedb": (
-            "Where queries filter by {field}, an inverted index does: {inverted} Where they all do, and rows are to be "
-            "sorted or deduplicated by it, make it part of the key by copying the table. {effect}"
+            "{indexing} Where queries all filter by it, and rows are to be sorted or deduplicated by it, make it part "
+            "of the key by copying the table. {effect}"
         ),
         "sql": (
             "Make {field} part of what identifies a row: CREATE INDEX {index:q} ON {measurement:q} ({field:q}, "
@@ -63,7 +64,8 @@ def metadata_in_field(case: Case) -> Iterator[Finding]:
     """Fields that say where a row comes from: texts or ids with few values that repeat, or one value per series.
 
     Whether a field names a source is told by its values and its name; a text that repeats but looks like a state
-    (`status`, `level`) is information only.
+    (`status`, `level`) is information only. In GreptimeDB, where any column can have an index of its own, that is all
+    it is in a table that keeps all rows, and nothing is said once the field has an inverted index.
 
     ## Why it matters
 
@@ -90,7 +92,9 @@ def metadata_in_field(case: Case) -> Iterator[Finding]:
             continue
         for field in measurement.fields:
             if _repeats(case, measurement, field, rows.value):
-                yield _finding(case, measurement, field)
+                finding = _finding(case, measurement, field)
+                if finding.severity is not Severity.INFO or "inverted" not in indexes_on(measurement, field.key):
+                    yield finding
 
 
 def _repeats(case: Case, measurement: Measurement, field: Field, rows: int) -> bool:
@@ -148,7 +152,10 @@ def _finding(case: Case, measurement: Measurement, field: Field) -> Finding:
             measurement=measurement.name,
             index=f"{measurement.name}_{field.key}",
             time=measurement.time_column or "time",
-            inverted=set_index(case, measurement, field.key, "inverted"),
+            indexing=f"{field.key} has an inverted index, which serves queries that filter by it."
+            if "inverted" in indexes_on(measurement, field.key)
+            else f"Where queries filter by {field.key}, an inverted index does: "
+            + set_index(case, measurement, field.key, "inverted"),
             effect=effect,
         ),
         observed=field.distinct.value,
@@ -157,6 +164,6 @@ def _finding(case: Case, measurement: Measurement, field: Field) -> Finding:
         guilty=field.key,
         samples=field.sample[:3],
         evidence=tuple(evidence),
-        facts=("field_values", "row_count", "null_counts"),
+        facts=("field_values", "row_count", "null_counts", "indexes"),
         source=field.distinct.source,
     )

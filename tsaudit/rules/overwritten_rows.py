@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from tsaudit.column_types import is_text
 from tsaudit.finding import Evidence, Finding, Severity
-from tsaudit.greptime_tables import append_only, deduplicates, event_columns, overwritten, rebuilt
+from tsaudit.greptime_statements import append_only, rebuilt, table
+from tsaudit.greptime_tables import deduplicates, event_columns, overwritten
 from tsaudit.phrases import listed, many, number
 from tsaudit.profile import Field, Measurement
 from tsaudit.rule import Case, rule, subject_of
@@ -29,9 +30,9 @@ from tsaudit.rule import Case, rule, subject_of
 def overwritten_rows(case: Case) -> Iterator[Finding]:
     """Tables without a primary key that are not append-only: of all rows of one instant only the last is kept.
 
-    It is critical where the rows are of several things: a text field holds log lines, ids or addresses, or versions of
-    rows were seen in files that a query does not show. It is a warning where a text field has several values, and
-    information where nothing speaks against a single source.
+    It is critical where the rows are of several things: a text field holds log lines, ids or addresses, or it has
+    several values and files hold rows that a query does not show. It is a warning where only one of both is known:
+    of a single source such rows may be corrections. It is information where nothing speaks against a single source.
 
     ## Why it matters
 
@@ -59,7 +60,6 @@ def _finding(case: Case, measurement: Measurement) -> Finding:
     lost = overwritten(measurement)
     several = [f for f in measurement.fields if _has_several(f)]
     events = [f.key for f in event_columns(measurement)]
-    milder = Severity.WARN if several else Severity.INFO
     seen = f" {many(lost, 'stored row')} can no longer be read." if lost else ""
     evidence = [Evidence("key", "none"), Evidence("append_mode", "false")]
     if several or events:
@@ -68,7 +68,7 @@ def _finding(case: Case, measurement: Measurement) -> Finding:
         evidence.append(Evidence("rows in files that others overwrote, at least", number(lost)))
     return Finding(
         subject=subject_of(measurement),
-        severity=Severity.CRITICAL if lost or events else milder,
+        severity=_severity(bool(events), bool(several), bool(lost)),
         message="The table has no key and is not append-only: rows of the same time overwrite each other"
         + (f".{seen}" if seen else ", which is right for a single source only." if not several else "."),
         fix=case.fix(
@@ -83,11 +83,17 @@ def _finding(case: Case, measurement: Measurement) -> Finding:
     )
 
 
+def _severity(has_events: bool, has_several: bool, has_lost: bool) -> Severity:
+    if has_events or (has_several and has_lost):
+        return Severity.CRITICAL
+    return Severity.WARN if has_several or has_lost else Severity.INFO
+
+
 def _keyed(case: Case, measurement: Measurement, column: str) -> str:
     """The table with the column as its key, or with a new one where there is none."""
     if column:
         return rebuilt(case, measurement, key=(column,))
-    return f"ALTER TABLE {case.quoted([measurement.name])} ADD COLUMN source STRING PRIMARY KEY;"
+    return f"ALTER TABLE {table(case, measurement)} ADD COLUMN source STRING PRIMARY KEY;"
 
 
 def _has_several(field: Field) -> bool:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from statistics import mean
+from typing import Final
 
 from tsaudit.column_types import is_text
 from tsaudit.finding import Evidence, Finding, Severity
-from tsaudit.greptime_tables import DESIGN, indexes_on, is_metric, set_index, unset_index
+from tsaudit.greptime_statements import set_index, unset_index
+from tsaudit.greptime_tables import DESIGN, indexes_on, is_metric
 from tsaudit.phrases import number, percent
 from tsaudit.profile import Field, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
+
+_UNSPACED: Final = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
+"""Thai, Lao, Burmese, Khmer, Japanese, Chinese."""
 
 
 @rule(
@@ -31,7 +37,8 @@ def unfitting_full_text_index(case: Case) -> Iterator[Finding]:
     """Text fields with log lines that have no full-text index, and full-text indexes on names, states and the like.
 
     Log lines are told by their look; they need `min_words` words on average, and a table of `min_rows` rows. The other
-    way round, a full-text index is reported on columns whose values are single words.
+    way round, a full-text index is reported on columns whose values are single words; addresses, documents and texts in
+    scripts that put no blanks between words are none.
 
     ## Why it matters
 
@@ -62,9 +69,10 @@ def unfitting_full_text_index(case: Case) -> Iterator[Finding]:
 def _judge(case: Case, measurement: Measurement, field: Field) -> Iterator[Finding]:
     from tsaudit.analysis import shapes
 
-    words, kinds = mean(len(v.split()) for v in field.sample), indexes_on(measurement, field.key)
+    words, kinds = _words(field), indexes_on(measurement, field.key)
     rows = measurement.rows.value if measurement.rows else 0
-    is_log = shapes.classify(field.sample).kind == "log_text" and words >= case.limit("min_words", measurement).value
+    look = shapes.classify(field.sample).kind
+    is_log = look == "log_text" and words >= case.limit("min_words", measurement).value
     if is_log and "fulltext" not in kinds and rows >= case.limit("min_rows", measurement).value:
         yield _finding(
             case,
@@ -76,7 +84,12 @@ def _judge(case: Case, measurement: Measurement, field: Field) -> Iterator[Findi
             "searched faster still.",
         )
     assert field.distinct is not None
-    if "fulltext" in kinds and words < 1.5:
+    if (
+        "fulltext" in kinds
+        and words < 1.5
+        and look not in shapes.TEXT_KINDS
+        and not _UNSPACED.search("".join(field.sample))
+    ):
         better = "inverted" if field.distinct.value <= case.limit("max_low_values", measurement).value else "skipping"
         yield _finding(
             case,
@@ -86,6 +99,11 @@ def _judge(case: Case, measurement: Measurement, field: Field) -> Iterator[Findi
             unset_index(case, measurement, field.key, "fulltext"),
             f"Where queries filter by it: {set_index(case, measurement, field.key, better)}",
         )
+
+
+def _words(field: Field) -> float:
+    """On average, as blanks tell them apart."""
+    return mean(len(value.split()) for value in field.sample)
 
 
 def _finding(case: Case, measurement: Measurement, field: Field, said: str, statement: str, note: str) -> Finding:
@@ -98,7 +116,7 @@ def _finding(case: Case, measurement: Measurement, field: Field, said: str, stat
         guilty=field.key,
         samples=field.sample[:3],
         evidence=(
-            Evidence("words on average", number(mean(len(v.split()) for v in field.sample))),
+            Evidence("words on average", number(_words(field))),
             Evidence("distinct values among the rows read", number(field.distinct.value)),
             Evidence("share of nulls", percent(field.null_ratio.value) if field.null_ratio else "not measured"),
         ),
