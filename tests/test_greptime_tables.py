@@ -1,4 +1,4 @@
-"""GreptimeDB's options in meaning, and the statements for its tables."""
+"""GreptimeDB's options and indexes in meaning."""
 
 from __future__ import annotations
 
@@ -8,10 +8,6 @@ from tests.builders import a_field, a_profile, a_source, a_tag
 from tests.rules.greptime import IDS, LINES, METHODS, a_table, a_text, stored
 from tsaudit import greptime_tables
 from tsaudit.profile import Measurement, RowPatterns
-from tsaudit.rule import Case, LimitPolicy
-from tsaudit.rules import all_rules
-from tsaudit.statements import copy_without_tags, rename
-from tsaudit.timeline import Timeline
 
 TABLE = a_table(
     key=("zone", 'ho"st'),
@@ -20,51 +16,6 @@ TABLE = a_table(
     indexes={"line": "fulltext", "cpu": "skipping"},
     options={"ttl": "7days", "sst_format": "primary_key", "comment": "it's", "merge_mode": ""},
 )
-
-
-def _case(table: Measurement = TABLE, version: str = "1.1.4") -> Case:
-    return Case(
-        all_rules()[0], a_profile(table, engine="greptimedb", server_version=version), Timeline(), LimitPolicy()
-    )
-
-
-def test_rebuilt_when_nothing_changes() -> None:
-    assert greptime_tables.rebuilt(_case(), TABLE) == (
-        'CREATE TABLE "logs_new" (\n'
-        '  "ts" TIMESTAMP(3) NOT NULL,\n'
-        '  "ho""st" STRING,\n'
-        '  "zone" STRING,\n'
-        '  "shelf" BIGINT UNSIGNED,\n'
-        '  "cpu" DOUBLE SKIPPING INDEX,\n'
-        '  "line" STRING FULLTEXT INDEX,\n'
-        '  TIME INDEX ("ts"),\n'
-        '  PRIMARY KEY ("zone", "ho""st")\n'
-        ") WITH ('comment'='it''s', 'ttl'='7days');\n"
-        'INSERT INTO "logs_new" ("ts", "ho""st", "zone", "shelf", "cpu", "line") '
-        'SELECT "ts", "ho""st", "zone", "shelf", "cpu", "line" FROM "logs";\n'
-        'When all is copied and checked: DROP TABLE "logs"; ALTER TABLE "logs_new" RENAME "logs"; What else was set '
-        "stands in SHOW CREATE TABLE: partitions, defaults, comments, details of indexes."
-    )
-
-
-def test_rebuilt_when_columns_have_other_names_and_types() -> None:
-    text = greptime_tables.rebuilt(_case(), TABLE, names={"zone": "area", "ts": "at"}, types={"cpu": "BIGINT"})
-    assert 'TIME INDEX ("at"),\n  PRIMARY KEY ("area", "ho""st")' in text
-    assert '"cpu" BIGINT SKIPPING INDEX' in text
-    assert '("at", "ho""st", "area", "shelf", "cpu", "line") SELECT "ts", "ho""st", "zone",' in text
-
-
-def test_options_when_they_change_or_go() -> None:
-    text = greptime_tables.rebuilt(_case(), TABLE, options={"ttl": "", "append_mode": "true"}, key=())
-    assert ") WITH ('append_mode'='true', 'comment'='it''s');" in text
-    assert "PRIMARY KEY" not in text
-    assert ");\nINSERT" in greptime_tables.rebuilt(_case(), a_table())
-
-
-def test_shared_statements_when_the_engine_is_greptimedb() -> None:
-    assert 'PRIMARY KEY ("ho""st")' in copy_without_tags(_case(), TABLE, {"zone"})
-    assert rename(_case(), TABLE, "logs", "log_lines") == 'ALTER TABLE "logs" RENAME "log_lines";'
-    assert '"area" STRING' in rename(_case(), TABLE, "zone", "area")
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,13 @@
-"""What GreptimeDB's options and indexes mean for a table, and statements that change it, to be shown and never run."""
+"""What GreptimeDB's options and indexes mean for a table."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 from typing import Final
 
 from tsaudit.column_types import is_text
-from tsaudit.dialect import quote_text
 from tsaudit.profile import Field, How, Index, Measurement, Profile
-from tsaudit.rule import Case
 
 ENGINE: Final = "greptimedb"
 DESIGN: Final = "https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/"
@@ -19,15 +16,16 @@ DESIGN_0_17: Final = (
 )
 """The edition for the former file format: it names 100 thousand values of the key as the most."""
 
+METRIC_OF_ROW: Final = "__table_id"
+"""In a physical table of the metric engine: the column that says of which logical table a row is."""
 _ROUNDING: Final = timedelta(milliseconds=1)
 """Times are kept to the nanosecond there and to the microsecond here."""
 _FEW_EVENTS: Final = 20
 """Different values from which on a text may tell events apart."""
 _SHARE_OF_EVENTS: Final = 0.05
 """The same, as a share of the rows read."""
-_CLAUSES: Final = {"inverted": "INVERTED INDEX", "skipping": "SKIPPING INDEX", "fulltext": "FULLTEXT INDEX"}
-_NOT_CARRIED: Final = frozenset({"engine", "sst_format"})
-"""Which engine a table has says no option, and what format new files have is best left to the server."""
+INDEX_KINDS: Final = frozenset({"inverted", "skipping", "fulltext"})
+"""Of those that can be set and unset on a column."""
 
 
 def version(profile: Profile) -> tuple[int, ...]:
@@ -107,87 +105,4 @@ def primary_key(measurement: Measurement) -> tuple[str, ...]:
 
 def indexes_on(measurement: Measurement, column: str) -> dict[str, Index]:
     """Kind to index, of those that can be set and unset on a column."""
-    return {i.kind: i for i in measurement.indexes or () if i.kind in _CLAUSES and i.columns == (column,)}
-
-
-def set_index(case: Case, measurement: Measurement, column: str, kind: str) -> str:
-    """Makes an index on the column; it covers files that are written from then on."""
-    table, name = case.quoted([measurement.name]), case.quoted([column])
-    return f"ALTER TABLE {table} MODIFY COLUMN {name} SET {_CLAUSES[kind]};"
-
-
-def unset_index(case: Case, measurement: Measurement, column: str, kind: str) -> str:
-    """Drops an index on the column."""
-    table, name = case.quoted([measurement.name]), case.quoted([column])
-    return f"ALTER TABLE {table} MODIFY COLUMN {name} UNSET {_CLAUSES[kind]};"
-
-
-def set_option(case: Case, measurement: Measurement, name: str, value: str) -> str:
-    """Changes one of the options that can be changed."""
-    table = case.quoted([measurement.name])
-    return f"ALTER TABLE {table} SET {quote_text(ENGINE, name)}={quote_text(ENGINE, value)};"
-
-
-def rebuilt(
-    case: Case,
-    measurement: Measurement,
-    *,
-    key: Sequence[str] | None = None,
-    time: str | None = None,
-    options: Mapping[str, str] | None = None,
-    names: Mapping[str, str] | None = None,
-    types: Mapping[str, str] | None = None,
-    distinct: bool = False,
-) -> str:
-    """A new table with other settings, and the copy into it: what no ALTER TABLE changes.
-
-    `key`: the columns of its key, in order; None for the same. `time`: its time index; None for the same. `options`:
-    those that change, empty for one that is left out. `names`, `types`: of columns that get others. `distinct`: rows
-    that are the same in all columns are copied once.
-    """
-    renamed = names or {}
-    index = time or measurement.time_column
-    kept = primary_key(measurement) if key is None else key
-    old, new = case.quoted([measurement.name]), case.quoted([f"{measurement.name}_new"])
-    lines = [
-        _column(case, measurement, c, renamed.get(c, c), (types or {}).get(c), c == index) for c in measurement.columns
-    ]
-    if index:
-        lines.append(f"TIME INDEX ({case.quoted([renamed.get(index, index)])})")
-    if kept:
-        lines.append(f"PRIMARY KEY ({case.quoted(renamed.get(c, c) for c in kept)})")
-    body = ",\n".join(f"  {line}" for line in lines)
-    into, out_of = case.quoted(renamed.get(c, c) for c in measurement.columns), case.quoted(measurement.columns)
-    once = "DISTINCT " if distinct else ""
-    copy = f"INSERT INTO {new} ({into}) SELECT {once}{out_of} FROM {old};"  # noqa: S608 -- shown, never run
-    swap = f"When all is copied and checked: DROP TABLE {old}; ALTER TABLE {new} RENAME {old};"
-    more = " What else was set stands in SHOW CREATE TABLE: partitions, defaults, comments, details of indexes."
-    return f"CREATE TABLE {new} (\n{body}\n){_with(measurement, options or {})};\n{copy}\n{swap}{more}"
-
-
-def without_key_columns(case: Case, measurement: Measurement, tags: Collection[str]) -> str:
-    """The table with some columns of the key as plain ones."""
-    return rebuilt(case, measurement, key=[c for c in primary_key(measurement) if c not in tags])
-
-
-def append_only(case: Case, measurement: Measurement) -> str:
-    """The table as one that keeps all rows: by its option from 1.0 on, before that by a copy."""
-    known = version(case.profile)
-    if known and known < (1, 0):
-        return rebuilt(case, measurement, options={"append_mode": "true", "merge_mode": ""})
-    statement = set_option(case, measurement, "append_mode", "true")
-    return f"{statement} This cannot be undone, and DELETE is refused from then on."
-
-
-def _column(case: Case, measurement: Measurement, column: str, name: str, data_type: str | None, is_time: bool) -> str:
-    """Name, type and indexes of a column of the new table."""
-    stored = {t.key: t.data_type for t in measurement.tags} | {f.key: f.types[0] for f in measurement.fields}
-    kind = data_type or stored.get(column) or measurement.time_type or "timestamp(3)"
-    indexes = [_CLAUSES[k] for k in sorted(indexes_on(measurement, column))]
-    return " ".join([case.quoted([name]), kind.upper(), *(["NOT NULL"] if is_time else []), *indexes])
-
-
-def _with(measurement: Measurement, changed: Mapping[str, str]) -> str:
-    options = {k: v for k, v in (measurement.options or {}).items() if k not in _NOT_CARRIED} | dict(changed)
-    words = [f"{quote_text(ENGINE, k)}={quote_text(ENGINE, v)}" for k, v in sorted(options.items()) if v]
-    return f" WITH ({', '.join(words)})" if words else ""
+    return {i.kind: i for i in measurement.indexes or () if i.kind in INDEX_KINDS and i.columns == (column,)}

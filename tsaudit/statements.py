@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from tsaudit.dialect import DOCUMENT_ENGINES, INFLUXQL_ENGINES, ONLY_QUERIES, quote_flux
-from tsaudit.greptime_tables import rebuilt, without_key_columns
+from tsaudit.greptime_statements import renamed, without_key_columns
 from tsaudit.profile import Measurement
 from tsaudit.rule import Case
 
@@ -34,8 +34,7 @@ def rename(case: Case, measurement: Measurement, name: str, new: str) -> str:
             return f"db.getCollection({table}).renameCollection({target})"
         return f"db.getCollection({table}).updateMany({{}}, {{ $rename: {{ {case.quoted([name])}: {target} }} }})"
     if case.profile.engine == "greptimedb":
-        # No statement renames a column there.
-        return rebuilt(case, measurement, names={name: new}) if is_column else f"ALTER TABLE {table} RENAME {target};"
+        return renamed(case, measurement, name, new)
     if case.profile.engine == "influxdb2":
         return _renamed(measurement, name if is_column else "", new)
     if case.profile.engine in ONLY_QUERIES:

@@ -112,4 +112,28 @@ def test_skipping_index_when_it_is_greptimedb() -> None:
     tags = (a_tag("app", 3), a_tag("trace_id", 2000, UUIDS[:64]))
     (finding,) = findings(rule, a_table(tags=tags, key=("app", "trace_id")))
     assert 'PRIMARY KEY ("app")' in finding.fix
-    assert finding.fix.endswith('ALTER TABLE "logs" MODIFY COLUMN "trace_id" SET SKIPPING INDEX;')
+    assert "Only where rows have to be deduplicated or sorted by it does it belong in the key." in finding.fix
+    (former,) = findings(rule, a_table(tags=tags, key=("app", "trace_id")), "0.17.2")
+    assert "it must not be" in former.fix
+    assert "Only where" not in former.fix
+
+
+def test_label_when_it_is_the_metric_engine() -> None:
+    tags = (a_tag("__table_id", 3), a_tag("trace_id", 2000, UUIDS[:64]))
+    (finding,) = findings(rule, a_table(tags=tags, key=("__table_id", "trace_id"), options={"engine": "metric"}))
+    assert "leave out trace_id where it is sent, as Prometheus does by labeldrop" in finding.fix
+    assert "CREATE TABLE" not in finding.fix
+    assert "INDEX" not in finding.fix
+
+
+def test_key_when_the_id_was_all_of_it() -> None:
+    (finding,) = findings(rule, a_table(tags=(a_tag("trace_id", 2000, UUIDS[:64]),), key=("trace_id",)))
+    assert "PRIMARY KEY" not in finding.fix
+    assert "'append_mode'='true'" in finding.fix
+    assert "Without a key it has to be append-only" in finding.fix
+
+
+def test_skipping_index_after_the_copy() -> None:
+    tags = (a_tag("app", 3), a_tag("trace_id", 2000, UUIDS[:64]))
+    (finding,) = findings(rule, a_table(tags=tags, key=("app", "trace_id")))
+    assert finding.fix.endswith('ALTER TABLE "main"."logs" MODIFY COLUMN "trace_id" SET SKIPPING INDEX;')

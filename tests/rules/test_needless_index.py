@@ -259,8 +259,8 @@ def test_greptimedb_when_rows_are_in_that_order_anyway() -> None:
         "INVERTED_INDEX_time": "(time): rows are kept by time anyway",
     }
     assert finding.fix.split("\n")[1:] == [
-        'ALTER TABLE "cpu" MODIFY COLUMN "host" UNSET INVERTED INDEX;',
-        'ALTER TABLE "cpu" MODIFY COLUMN "time" UNSET INVERTED INDEX;',
+        'ALTER TABLE "main"."cpu" MODIFY COLUMN "host" UNSET INVERTED INDEX;',
+        'ALTER TABLE "main"."cpu" MODIFY COLUMN "time" UNSET INVERTED INDEX;',
     ]
 
 

@@ -40,11 +40,17 @@ CASES = (
 )
 
 
-def _judge(held: int | None, *bytes_of: int | None, limits: dict[str, float] | None = None, **more: Any) -> RuleResult:
+def _judge(
+    held: int | None,
+    *bytes_of: int | None,
+    limits: dict[str, float] | None = None,
+    version: str = "0.17.2",
+    **more: Any,
+) -> RuleResult:
     parts = tuple(Partition(f"p{i}", f"host < '{i}'", None, size) for i, size in enumerate(bytes_of))
     cut = Partitioning(("host",), len(parts), parts)
     measurement = a_measurement("or'der", partitioning=cut, storage=Storage(held, None), **more)
-    return judge(rule, a_profile(measurement, engine="greptimedb"), limits)
+    return judge(rule, a_profile(measurement, engine="greptimedb", server_version=version), limits)
 
 
 def test_finding_when_just_below_the_limit() -> None:
@@ -52,8 +58,21 @@ def test_finding_when_just_below_the_limit() -> None:
     (finding,) = _judge(10 * GB - 1, 1, 1).findings
     assert finding.message == "2 partitions for 10 GB of data; below 10 GB one will do."
     assert (finding.observed, finding.severity) == (10 * GB - 1, Severity.INFO)
-    assert 'ALTER TABLE "or\'der" RENAME "or\'der_partitioned";' in finding.fix
+    assert finding.fix.startswith(
+        "If no fast growth is planned, copy or'der to a table without partitions:\nCREATE TABLE"
+    )
+    assert 'ALTER TABLE "main"."or\'der" RENAME "or\'der_old";' in finding.fix
+    assert "PARTITION ON" not in finding.fix
     assert _judge(10 * GB - 1, 1, 1, limits={"min_bytes": GB}).outcome is Outcome.PASS
+
+
+def test_statement_when_the_version_merges_partitions_in_place() -> None:
+    (finding,) = _judge(1, 1, 1, 1, version="1.0.2").findings
+    assert (
+        "ALTER TABLE \"main\".\"or'der\" MERGE PARTITION (\n  host < '0',\n  host < '1'\n);\nElsewhere copy or'der to"
+        in finding.fix
+    )
+    assert "MERGE" not in _judge(1, 1, 1).findings[0].fix
 
 
 def test_bytes_of_the_partitions_when_those_of_the_table_are_not_known() -> None:

@@ -180,3 +180,26 @@ def test_partitions_by_a_field_when_the_table_deduplicates() -> None:
     assert not message({"append_mode": "true"}, "usage")
     assert not message(None, "usage")
     assert message({"append_mode": "false"}, "time").startswith("Partitions are by time (time)")
+
+
+@pytest.mark.parametrize(
+    ("key", "version", "in_place"),
+    [
+        ("time", "1.1.4", "MERGE PARTITION (\n  host < 'm',\n  host >= 'm'\n);"),
+        ("host", "1.1.4", "SPLIT PARTITION (\n  host >= 'm'\n) INTO (...);"),
+        ("usage", "1.1.4", ""),
+        ("time", "0.17.2", ""),
+        ("host", "0.17.2", ""),
+    ],
+)
+def test_statement_when_the_version_changes_partitions_in_place(key: str, version: str, in_place: str) -> None:
+    large = GB if key == "usage" else 9 * GB
+    parts = (Partition("p1", "host >= 'm'", None, large), Partition("p0", "host < 'm'", None, GB))
+    measurement = a_measurement(partitioning=Partitioning((key,), 2, parts), options={})
+    profile = a_profile(measurement, engine="greptimedb", server_version=version)
+    fix = judge(rule, profile).findings[0].fix
+    assert ("A cluster with" in fix) == bool(in_place)
+    assert in_place in fix
+    # The rule that is wrong is not copied.
+    assert "PARTITION ON COLUMNS (...) (...)" in fix.split("CREATE TABLE")[0]
+    assert "PARTITION" not in fix.split("CREATE TABLE")[1]

@@ -56,8 +56,8 @@ def test_inverted_when_values_are_just_too_many() -> None:
         "rows of each."
     )
     assert finding.fix.startswith(
-        'ALTER TABLE "logs" MODIFY COLUMN "request_id" UNSET INVERTED INDEX;\n'
-        'ALTER TABLE "logs" MODIFY COLUMN "request_id" SET SKIPPING INDEX;\n'
+        'ALTER TABLE "main"."logs" MODIFY COLUMN "request_id" UNSET INVERTED INDEX;\n'
+        'ALTER TABLE "main"."logs" MODIFY COLUMN "request_id" SET SKIPPING INDEX;\n'
     )
 
 

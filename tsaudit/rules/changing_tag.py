@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tsaudit.analysis.contributions import share_of_tag
 from tsaudit.finding import Evidence, Finding, Severity
+from tsaudit.greptime_statements import left_out_by_sender
 from tsaudit.phrases import listed, many, number
 from tsaudit.profile import Measurement, Tag, TagChanges
 from tsaudit.rule import Case, Threshold, rule, subject_of
@@ -135,7 +136,8 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, seen: TagChanges) -
         severity=Severity.WARN if ratio >= limit.value else Severity.INFO,
         message=f"Tag {tag.key} changes over time for the same {source}: {many(seen.changes, 'time')} in "
         f"{number(seen.changing)} of {many(seen.sources, 'source')}.",
-        fix=case.fix(
+        fix=left_out_by_sender(measurement, {tag.key})
+        or case.fix(
             tag=tag.key,
             measurement=measurement.name,
             sources=source,

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
         ),
         "greptimedb": (
             "Write {after} instead of {before}: what varies as columns of one table, in its primary key if queries "
-            "filter by it. Copy what has to be kept (INSERT INTO {into:q} SELECT ... FROM {first:q}), then DROP TABLE "
-            "{first:q} and the others."
+            "filter by it. Copy what has to be kept (INSERT INTO {database:q}.{into:q} SELECT ... FROM "
+            "{database:q}.{first:q}), then DROP TABLE {database:q}.{first:q} and the others, which cannot be undone."
         ),
         "timestream": (
             "Write {after} instead of {before}: what varies as dimensions of one table.{template} Delete the tables "
@@ -106,6 +106,7 @@ def _finding(case: Case, database: str, family: NameFamily, first: Measurement) 
             set=json.dumps(tags, ensure_ascii=False),
             template=_graphite(family),
             first=first.name,
+            database=first.database,
         ),
         observed=len(family.members),
         limit=case.limit("min_names"),

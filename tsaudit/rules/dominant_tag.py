@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tsaudit.analysis.contributions import guilty_tag, left_ratio, share_of
 from tsaudit.finding import Finding, Severity
+from tsaudit.greptime_statements import left_out_by_sender
 from tsaudit.phrases import listed, number, percent
 from tsaudit.profile import Contribution, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
@@ -101,7 +102,8 @@ def _finding(case: Case, measurement: Measurement, guilty: Contribution) -> Find
             f"Without tag {guilty.tag}{together} {left_in_words(guilty)} of {about}{number(sets.series)} series would "
             f"be left ({percent(left_ratio(guilty, sets))}{on_sample(sets)})."
         ),
-        fix=case.fix(
+        fix=left_out_by_sender(measurement, {guilty.tag, *guilty.together_with})
+        or case.fix(
             tag=guilty.tag,
             measurement=measurement.name,
             copy=copy_without_tags(case, measurement, {guilty.tag, *guilty.together_with}),

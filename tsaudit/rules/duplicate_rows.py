@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from tsaudit.column_types import is_text
 from tsaudit.finding import Evidence, Finding, Severity
-from tsaudit.greptime_tables import is_append_only, primary_key, rebuilt
+from tsaudit.greptime_statements import rebuilt
+from tsaudit.greptime_tables import is_append_only, primary_key
 from tsaudit.phrases import listed, number, percent
 from tsaudit.profile import Measurement, Repeats
 from tsaudit.rule import Case, Threshold, rule, subject_of
@@ -75,7 +76,7 @@ def _finding(case: Case, measurement: Measurement, seen: Repeats, repeated: int)
     same = "are the same in all columns" if repeated == seen.identical else "have the same key and time"
     if _is_of_numbers(measurement):
         advice = "a copy that is not merges the rows of one key and time."
-        copy = rebuilt(case, measurement, options={"append_mode": ""})
+        copy = rebuilt(case, measurement, options={"append_mode": "false"})
     else:
         advice = "a copy has each row once that is the same in all columns."
         copy = rebuilt(case, measurement, distinct=True)

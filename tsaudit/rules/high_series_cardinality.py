@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from tsaudit.analysis.contributions import guilty_tag, share_of
 from tsaudit.finding import Evidence, Finding, Limit, Severity, Subject
+from tsaudit.greptime_statements import left_out_by_sender
 from tsaudit.phrases import number, percent
 from tsaudit.profile import Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
@@ -40,7 +41,7 @@ _ELSEWHERE = "engine timestream"
     fixes={
         "greptimedb": (
             "Take {tag} out of the key of {measurement}: as a field it can have a skipping index, which finds single "
-            "values as well. Rows of a table that is not append-only are then merged by the shorter key.\n{copy}"
+            "values as well.\n{copy}"
         ),
         "influxql": (
             "Take tag {tag} out of {measurement}: write it as a field. What is stored can be converted day by day "
@@ -208,7 +209,7 @@ def _message(case: Case, scope: _Scope, series: int, limit: Limit) -> str:
 def _fix(case: Case, measurement: Measurement | None, tag: str | None) -> str:
     if measurement is None or tag is None:
         return "Find the measurement that grew and the tag that multiplies its series; rule CAR006 shows contributions."
-    return case.fix(
+    return left_out_by_sender(measurement, {tag}) or case.fix(
         tag=tag,
         measurement=measurement.name,
         new=f"{measurement.name}_new",

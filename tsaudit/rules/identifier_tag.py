@@ -6,11 +6,18 @@ from collections.abc import Iterator
 
 from tsaudit.analysis.contributions import share_of_tag
 from tsaudit.finding import Evidence, Finding, Limit, Severity
-from tsaudit.greptime_tables import set_index
+from tsaudit.greptime_statements import left_out_by_sender, set_index
+from tsaudit.greptime_tables import has_former_format
 from tsaudit.phrases import count, many, number, over_time, percent, values_of
 from tsaudit.profile import Measurement, Tag
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.statements import copy_without_tags
+
+_UNLESS = "Only where rows have to be deduplicated or sorted by it does it belong in the key."
+_UNLESS_FORMER = (
+    "In the key of files in the former format it must not be: something is kept in memory for each of its values."
+)
+"""GreptimeDB's guide, before 1.0: never set columns of high cardinality as tags if they change frequently."""
 
 
 @rule(
@@ -46,8 +53,7 @@ from tsaudit.statements import copy_without_tags
     ),
     fixes={
         "greptimedb": (
-            "Make {tag} a field; single ids are then found by a skipping index. Only where rows have to be "
-            "deduplicated or sorted by it does it belong in the key.\n{copy}\nThen: {skipping}"
+            "Make {tag} a field; single ids are then found by a skipping index. {unless}\n{copy}\nThen: {skipping}"
         ),
         "influxql": (
             "Write {tag} as a field; keep as tags what has few values. Convert what is stored day by day (points that "
@@ -144,12 +150,14 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, reason: str, observ
         subject=subject_of(measurement, tag.key),
         severity=Severity.WARN,
         message=f"Tag {tag.key} has {reason}.",
-        fix=case.fix(
+        fix=left_out_by_sender(measurement, {tag.key})
+        or case.fix(
             tag=tag.key,
             measurement=measurement.name,
             copy=copy_without_tags(case, measurement, {tag.key}),
             index=f"{measurement.name}_{tag.key}",
             skipping=set_index(case, measurement, tag.key, "skipping"),
+            unless=_UNLESS_FORMER if has_former_format(case.profile, measurement) else _UNLESS,
         ),
         observed=observed,
         limit=limit,

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from tsaudit.analysis.contributions import share_of_tag
 from tsaudit.finding import Evidence, Finding, Severity
+from tsaudit.greptime_statements import left_out_by_sender
 from tsaudit.phrases import count, many, number, over_time, percent, values_of
 from tsaudit.profile import Measurement, Tag
 from tsaudit.rule import Case, Threshold, rule, subject_of
@@ -39,7 +40,7 @@ _MIXED = "texts with times or UUIDs in them"
     fixes={
         "greptimedb": (
             "Keep {tag} as a field, with a full-text index where words are searched in it, and in the key what can be "
-            "counted (level, component). ALTER TABLE {measurement:q} ADD COLUMN level STRING;\n{copy}"
+            "counted: ALTER TABLE {database:q}.{measurement:q} ADD COLUMN level STRING PRIMARY KEY;\n{copy}"
         ),
         "influxql": (
             "Write {tag} as a string field and keep what can be counted (level, code, component) as tags: "
@@ -117,8 +118,10 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, kind: str, share: f
         message=f"Tag {tag.key} holds {kind}: {values_of(tag.values, 'distinct value')}"
         + (f" in {many(series, 'series')}." if series else ".")
         + endless,
-        fix=case.fix(
+        fix=left_out_by_sender(measurement, {tag.key})
+        or case.fix(
             tag=tag.key,
+            database=measurement.database,
             measurement=measurement.name,
             copy=copy_without_tags(case, measurement, {tag.key}),
         ),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from tsaudit.analysis.contributions import share_of_tag
 from tsaudit.finding import Evidence, Finding, Severity
-from tsaudit.greptime_tables import primary_key, rebuilt
+from tsaudit.greptime_statements import left_out_by_sender, without_key_columns
 from tsaudit.phrases import count, many, number, percent
 from tsaudit.profile import Measurement, Tag, TagChanges
 from tsaudit.rule import Case, Threshold, rule, subject_of
@@ -160,24 +160,21 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, reading: _Reading) 
         ]
         if seen.roughness is not None:
             evidence.append(Evidence("mean step by that of any two values", number(round(seen.roughness, 3))))
+    kept = "BIGINT" if reading.kind == "integer" else "DOUBLE"
     words = "whole numbers" if reading.kind == "integer" else "numbers"
     return Finding(
         subject=subject_of(measurement, tag.key),
         severity=Severity.WARN,
         message=f"Tag {tag.key} holds {words} that vary with time: {many(tag.values.value, 'value')}.",
-        fix=case.fix(
+        fix=left_out_by_sender(measurement, {tag.key})
+        or case.fix(
             tag=tag.key,
             measurement=measurement.name,
             copy=copy_without_tags(case, measurement, {tag.key}),
             new=f"{measurement.name}_new",
             keep_columns=case.quoted(c for c in measurement.columns if c != tag.key),
-            rebuilt=rebuilt(
-                case,
-                measurement,
-                key=[c for c in primary_key(measurement) if c != tag.key],
-                types={tag.key: "BIGINT" if reading.kind == "integer" else "DOUBLE"},
-            ),
-            type="BIGINT" if reading.kind == "integer" else "DOUBLE",
+            rebuilt=without_key_columns(case, measurement, {tag.key}, types={tag.key: kept}),
+            type=kept,
         ),
         observed=tag.values.value,
         limit=case.limit("min_values", measurement),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tsaudit.finding import Evidence, Finding, Severity
+from tsaudit.greptime_statements import unset_index
 from tsaudit.phrases import listed, many, number, size
 from tsaudit.profile import Index, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
@@ -228,8 +229,7 @@ def _bytes(index: Index) -> str:
 
 def _drop(case: Case, measurement: Measurement, index: Index) -> str:
     if case.profile.engine == "greptimedb":
-        table, column = case.quoted([measurement.name]), case.quoted([str(index.columns[0])])
-        return f"ALTER TABLE {table} MODIFY COLUMN {column} UNSET {index.kind.upper()} INDEX;"
+        return unset_index(case, measurement, str(index.columns[0]), index.kind)
     # PostgreSQL refuses CONCURRENTLY for the index of a partitioned table.
     apart = " CONCURRENTLY" if case.profile.engine == "postgresql" and measurement.partitioning is None else ""
     return f"DROP INDEX{apart} {case.quoted([measurement.database])}.{case.quoted([index.name])};"

@@ -6,12 +6,17 @@ from collections.abc import Iterator
 from typing import Final
 
 from tsaudit.finding import Evidence, Finding, Severity
+from tsaudit.greptime_statements import merged_partitions, rebuilt
 from tsaudit.phrases import listed, many, number, size
 from tsaudit.profile import Measurement, Partitioning
 from tsaudit.rule import Case, Threshold, rule, subject_of
 
 _TRACES: Final = "greptime_trace_v1"
 """The data model of tables that the server makes for traces, which it divides by itself."""
+_CLUSTER: Final = (
+    "make one of two neighbours at a time, which a cluster with shared object storage and its garbage collection on "
+    "does in place:"
+)
 
 
 @rule(
@@ -20,18 +25,12 @@ _TRACES: Final = "greptime_trace_v1"
     severity=Severity.INFO,
     guidelines=("E13",),
     requires={"partitions"},
-    uses={"storage", "options"},
+    uses={"storage", "options", "indexes"},
     thresholds=(
         Threshold("min_bytes", 10_000_000_000, "bytes", "house judgement: any machine holds many times as much"),
     ),
     fixes={
-        "any": (
-            "If no fast growth is planned, copy {table} to a table without partitions:\n"
-            "CREATE TABLE {copy:q} with the same columns, keys and options, without PARTITION ON COLUMNS;\n"
-            "INSERT INTO {copy:q} SELECT * FROM {table:q};\n"
-            "ALTER TABLE {table:q} RENAME {old:q};\nALTER TABLE {copy:q} RENAME {table:q};\n"
-            "Writers have to stop meanwhile. {old} can be dropped once the counts of rows agree; that cannot be undone."
-        ),
+        "any": "If no fast growth is planned, {merge}copy {table} to a table without partitions:\n{copy}",
     },
 )
 def needless_partitions(case: Case) -> Iterator[Finding]:
@@ -52,11 +51,13 @@ def needless_partitions(case: Case) -> Iterator[Finding]:
     ## Fix
 
     A table without partitions. What is partitioned later, when it has to be, can be divided by what is known then.
+    From 1.0 on a cluster merges partitions in place, if it keeps its files in an object storage; else a copy does.
 
     ## References
 
     - Distributed tables, in the guide to schema design: https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
     - Table sharding: https://docs.greptime.com/user-guide/deployments-administration/manage-data/table-sharding/
+    - Repartition: https://docs.greptime.com/user-guide/deployments-administration/manage-data/repartition/
     """
     for measurement in case.measurements:
         cut, options = measurement.partitioning, measurement.options or {}
@@ -77,12 +78,16 @@ def _held(measurement: Measurement, cut: Partitioning) -> int | None:
 
 def _finding(case: Case, measurement: Measurement, cut: Partitioning, held: int) -> Finding:
     limit = case.limit("min_bytes", measurement)
-    name = measurement.name
+    merge = merged_partitions(case, measurement)
     return Finding(
         subject=subject_of(measurement),
         severity=Severity.INFO,
         message=f"{many(cut.count, 'partition')} for {size(held)} of data; below {size(limit.value)} one will do.",
-        fix=case.fix(table=name, copy=f"{name}_whole", old=f"{name}_partitioned"),
+        fix=case.fix(
+            table=measurement.name,
+            merge=f"{_CLUSTER}\n{merge}\nElsewhere " if merge else "",
+            copy=rebuilt(case, measurement, divided=False),
+        ),
         observed=held,
         limit=limit,
         unit="bytes",

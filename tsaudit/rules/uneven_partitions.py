@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from tsaudit.finding import Evidence, Finding, Severity
+from tsaudit.greptime_statements import merged_partitions, rebuilt, split_partition
 from tsaudit.phrases import listed, many, number, percent, size
 from tsaudit.profile import Measurement, Partition, Partitioning
 from tsaudit.rule import Case, Threshold, rule, subject_of
@@ -35,11 +36,7 @@ from tsaudit.rule import Case, Threshold, rule, subject_of
     ),
     fixes={
         "postgresql": "{steps}",
-        "greptimedb": (
-            "{steps} The rule of a table that holds data is changed by a copy:\n"
-            "CREATE TABLE {copy:q} with the same columns and the new PARTITION ON COLUMNS (...);\n"
-            "INSERT INTO {copy:q} SELECT * FROM {table:q};"
-        ),
+        "greptimedb": "{steps} {change}",
     },
 )
 def uneven_partitions(case: Case) -> Iterator[Finding]:
@@ -71,6 +68,7 @@ def uneven_partitions(case: Case) -> Iterator[Finding]:
     - Partitioning, PostgreSQL: https://www.postgresql.org/docs/current/ddl-partitioning.html
     - Hypertables and chunks: https://docs.timescale.com/use-timescale/latest/hypertables/
     - Table sharding, GreptimeDB: https://docs.greptime.com/user-guide/deployments-administration/manage-data/table-sharding/
+    - Repartition, GreptimeDB: https://docs.greptime.com/user-guide/deployments-administration/manage-data/repartition/
     """
     for measurement in case.measurements:
         if measurement.partitioning is None:
@@ -86,6 +84,8 @@ class _Trouble:
     step: str
     observed: float
     unit: str
+    in_place: str = ""
+    """A statement that mends it, or begins to; empty where there is none."""
 
 
 def _troubles(case: Case, measurement: Measurement, cut: Partitioning) -> Iterator[_Trouble]:
@@ -93,7 +93,8 @@ def _troubles(case: Case, measurement: Measurement, cut: Partitioning) -> Iterat
     by_time = _by_time(measurement, cut)
     if by_time and case.profile.engine == "greptimedb":
         step = "Divide by a column that queries filter by, or not at all: storage is divided by time already."
-        yield _Trouble(f"partitions are by time ({listed(cut.key)})", step, cut.count, "partitions")
+        merge = merged_partitions(case, measurement)
+        yield _Trouble(f"partitions are by time ({listed(cut.key)})", step, cut.count, "partitions", merge)
     yield from _default(case, measurement, cut, by_time)
     if case.profile.engine == "greptimedb" and not by_time:
         yield from _undivided_key(measurement, cut)
@@ -163,6 +164,7 @@ def _skew(case: Case, measurement: Measurement, cut: Partitioning) -> Iterator[_
                 step,
                 ratio,
                 "times the median of the others",
+                split_partition(case, measurement, largest) if case.profile.engine == "greptimedb" else "",
             )
         return
 
@@ -189,8 +191,7 @@ def _finding(case: Case, measurement: Measurement, cut: Partitioning, troubles: 
         message=f"{words[0].upper()}{words[1:]}.",
         fix=case.fix(
             steps=" ".join(dict.fromkeys(t.step for t in troubles)),
-            table=measurement.name,
-            copy=f"{measurement.name}_new",
+            change=_change(case, measurement, troubles) if case.profile.engine == "greptimedb" else "",
         ),
         observed=float(f"{worst.observed:.3g}"),
         unit=worst.unit,
@@ -199,6 +200,21 @@ def _finding(case: Case, measurement: Measurement, cut: Partitioning, troubles: 
             *([Evidence("largest", _described(largest))] if largest else []),
         ),
         facts=("partitions", "options"),
+    )
+
+
+def _change(case: Case, measurement: Measurement, troubles: list[_Trouble]) -> str:
+    """How GreptimeDB divides a table that holds rows in another way."""
+    elsewhere = (
+        "the rule of a table that holds rows is changed by a copy, with another PARTITION ON COLUMNS (...) (...) "
+        f"behind the columns or with none:\n{rebuilt(case, measurement, divided=False)}"
+    )
+    in_place = "\n".join(t.in_place for t in troubles if t.in_place)
+    if not in_place:
+        return elsewhere[0].upper() + elsewhere[1:]
+    return (
+        "A cluster with shared object storage and its garbage collection on does it in place, step by step; count the "
+        f"rows before and after:\n{in_place}\nElsewhere {elsewhere}"
     )
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from tsaudit.column_types import is_text
 from tsaudit.finding import Evidence, Finding, Limit, Severity
-from tsaudit.greptime_tables import DESIGN, indexes_on, is_metric, primary_key, set_index, unset_index
+from tsaudit.greptime_statements import set_index, unset_index
+from tsaudit.greptime_tables import DESIGN, indexes_on, is_metric, primary_key
 from tsaudit.phrases import count, listed, number
 from tsaudit.profile import Count, Field, Measurement, Tag
 from tsaudit.rule import Case, Threshold, rule, subject_of

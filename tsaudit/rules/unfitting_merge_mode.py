@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tsaudit.finding import Evidence, Finding, Severity
-from tsaudit.greptime_tables import deduplicates, option, overwritten, rebuilt
+from tsaudit.greptime_statements import rebuilt
+from tsaudit.greptime_tables import deduplicates, option, overwritten
 from tsaudit.phrases import listed, number, percent
 from tsaudit.profile import Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
@@ -81,7 +82,7 @@ def _whole(case: Case, measurement: Measurement) -> Finding:
         message="Merge mode last_non_null, and no row read lacks a field.",
         fix=case.fix(
             advice="If its writers send whole rows, last_row does the same with less work.",
-            rebuilt=rebuilt(case, measurement, options={"merge_mode": ""}),
+            rebuilt=rebuilt(case, measurement, options={"merge_mode": "last_row"}),
         ),
         evidence=(
             Evidence("merge_mode", "last_non_null"),

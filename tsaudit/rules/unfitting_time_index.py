@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from tsaudit.finding import Evidence, Finding, Severity
-from tsaudit.greptime_tables import is_metric, rebuilt
+from tsaudit.greptime_statements import rebuilt
+from tsaudit.greptime_tables import is_metric
 from tsaudit.phrases import listed, number, percent
 from tsaudit.profile import Field, Measurement, TimeLag
 from tsaudit.rule import Case, Threshold, rule, subject_of

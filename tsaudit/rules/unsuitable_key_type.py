@@ -9,7 +9,8 @@ from typing import Final
 
 from tsaudit.column_types import is_text
 from tsaudit.finding import Evidence, Finding, Severity
-from tsaudit.greptime_tables import is_metric, primary_key, without_key_columns
+from tsaudit.greptime_statements import without_key_columns
+from tsaudit.greptime_tables import is_metric, primary_key
 from tsaudit.phrases import listed, number
 from tsaudit.profile import Measurement, Tag
 from tsaudit.rule import Case, Threshold, rule, subject_of

@@ -1,0 +1,110 @@
+"""The tables that GreptimeDB makes itself, for traces and for Prometheus's metrics: nothing is wrong with them."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Final
+
+import pytest
+
+from tests.builders import DAY, NOW
+from tests.databases import Dataset, Greptime, Row, Table, write
+from tests.greptimedb_double import GreptimeDB
+from tsaudit.audit import audit
+from tsaudit.collect import collect
+from tsaudit.connectors import open_connection
+from tsaudit.finding import Outcome
+
+ROWS: Final = 3000
+SERVICES: Final = ("shop", "search", "billing", "login")
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[GreptimeDB]:
+    own = GreptimeDB()
+    yield own
+    own.stop()
+
+
+def said(server: GreptimeDB, *tables: Table) -> dict[str, str]:
+    """`code measurement.column` to the severity of each finding, all rules together."""
+    target = write(Dataset(tables, database="public"), "greptimedb", server)
+    with open_connection(target) as connection:
+        profile = collect(target, connection, day=DAY, now=NOW)
+    assert profile.gaps == ()
+    result = audit(profile)
+    assert not [r.reason for r in result.results if r.outcome is Outcome.ERROR]
+    return {
+        f"{r.code} {f.subject.measurement}{'.' if f.subject.column else ''}{f.subject.column}": str(f.severity)
+        for r, f in result.findings()
+    }
+
+
+def test_nothing_is_said_of_the_table_for_traces(server: GreptimeDB) -> None:
+    """Made by the server: in 16 parts by trace, append-only, with the service as its key."""
+    by_chance = random.Random(7)
+    rows = []
+    for i in range(ROWS):
+        trace = f"{by_chance.getrandbits(128):032x}"
+        fields: dict[str, str | int] = {
+            "trace_id": trace,
+            "span_id": trace[:16],
+            "span_name": by_chance.choice(("GET /items", "SELECT items", "charge")),
+            "duration_nano": by_chance.randint(10**5, 10**9),
+            "span_attributes.http.route": by_chance.choice(("/items", "/cart")),
+        }
+        rows.append(Row(NOW - timedelta(milliseconds=900 * (ROWS - i)), {"service_name": SERVICES[i % 4]}, fields))
+    bounds = [f"{n:x}" for n in range(1, 16)]
+    parts = [
+        f"trace_id < '{bounds[0]}'",
+        *(f"trace_id >= '{a}' AND trace_id < '{b}'" for a, b in itertools.pairwise(bounds)),
+        f"trace_id >= '{bounds[-1]}'",
+    ]
+    table = Table(
+        "opentelemetry_traces",
+        ("service_name",),
+        dict.fromkeys(("trace_id", "span_id", "span_name", "span_attributes.http.route"), "string")
+        | {"duration_nano": "integer"},
+        rows,
+        key=("service_name", "timestamp"),
+        time="timestamp",
+        greptime=Greptime(
+            options={"append_mode": "true", "table_data_model": "greptime_trace_v1"},
+            indexes={"trace_id": "skipping"},
+            partition_by=("trace_id",),
+            partitions=parts,
+        ),
+    )
+    found = said(server, table)
+    assert {k: v for k, v in found.items() if v != "info"} == {}
+    assert not {k for k in found if k.startswith(("STO", "TAG", "CAR"))}
+
+
+def test_nothing_is_said_of_tables_of_prometheus(server: GreptimeDB) -> None:
+    labels = ("cluster", "container", "endpoint", "instance", "job", "namespace", "pod", "service")
+    metrics = [
+        Table(
+            name,
+            labels,
+            {"greptime_value": "float"},
+            [
+                Row(
+                    NOW - timedelta(seconds=30 * (100 - i)),
+                    {label: f"{label}-{n % (k + 2)}" for k, label in enumerate(labels)},
+                    {"greptime_value": i * 0.37 + n},
+                )
+                for i in range(100)
+                for n in range(6)
+            ],
+            key=(*labels, "greptime_timestamp"),
+            time="greptime_timestamp",
+            greptime=Greptime(physical="greptime_physical_table", time_digits=3),
+        )
+        for name in ("container_cpu_usage", "container_memory_usage")
+    ]
+    found = said(server, *metrics)
+    assert {k: v for k, v in found.items() if v != "info"} == {}
+    assert not {k for k in found if k.startswith("STO")}
