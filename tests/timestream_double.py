@@ -8,6 +8,7 @@ Not the service's own, and only used in tests on the loopback address.
 
 from __future__ import annotations
 
+import fnmatch
 import itertools
 import json
 import math
@@ -42,15 +43,23 @@ _FOREVER_DAYS: Final = 73_000
 _MEGABYTE: Final = 1_000_000
 _NAME: Final = r'"((?:[^"]|"")+)"'
 _SHOW_MEASURES: Final = re.compile(rf"SHOW MEASURES FROM {_NAME}\.{_NAME}")
+_SHOW_TABLES: Final = re.compile(rf"SHOW TABLES FROM {_NAME}")
 _DESCRIBE: Final = re.compile(rf"DESCRIBE {_NAME}\.{_NAME}")
 _READS: Final = (exp.Select, exp.Union, exp.Intersect, exp.Except)
 _FUNCTIONS: Final = (
     *(exp.Count, exp.CountIf, exp.Min, exp.Max, exp.Avg, exp.Sum, exp.ApproxDistinct),
     *(exp.Cast, exp.TryCast, exp.Substring, exp.Length, exp.RegexpLike, exp.And, exp.Or),
+    *(exp.Case, exp.If, exp.Coalesce),
 )
 """What its documentation names, of what is used here."""
+_AGO: Final = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|\bago\((\d+)([smhd])\)""")
+_UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 _UNDOCUMENTED: Final = (exp.TableSample, exp.Offset, exp.Filter, exp.Unnest)
 _numbers = itertools.count()
+
+
+Policy = Mapping[str, Any]
+"""Of IAM, as `sql/timestream/grants.md` has one."""
 
 
 class RefusedError(Exception):
@@ -95,7 +104,7 @@ class _Query:
 class Timestream:
     """One account in one region."""
 
-    def __init__(self, *, empty_pages: int = 1, policy: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, *, empty_pages: int = 1, policy: Policy | None = None) -> None:
         self.empty_pages = empty_pages
         """Pages without rows before the first with some."""
         self.delay_s = 0.0
@@ -104,13 +113,15 @@ class Timestream:
         """How long one call waits for rows before it answers with an empty page; the service takes up to 60 s."""
         self.throttled = 0
         """How many of the next calls are refused."""
+        self.failing = 0
+        """How many of the next calls end with an error of the service's own."""
         self.statements: list[str] = []
         self.operations: list[str] = []
         """The calls that came, oldest first."""
         self.cancelled: list[str] = []
         self.scheduled_queries: list[dict[str, Any]] = []
         """As DescribeScheduledQuery returns them."""
-        self.rights = {AUDITOR: _allowed(policy or shipped_policy()), STRANGER: frozenset[str]()}
+        self.rights: dict[str, Policy] = {AUDITOR: policy or shipped_policy(), STRANGER: {"Statement": []}}
         self._databases: dict[str, dict[str, Any]] = {}
         self._tables: dict[str, dict[str, _Stored]] = {}
         self._queries: dict[str, _Query] = {}
@@ -167,21 +178,27 @@ class Timestream:
         if self.throttled:
             self.throttled -= 1
             raise RefusedError("ThrottlingException", "Request rate limit exceeded", 429)
+        if self.failing:
+            self.failing -= 1
+            raise RefusedError("InternalServerException", "The service failed.", 500)
         if key not in self.rights:
             raise RefusedError("UnrecognizedClientException", "The security token included in the request is invalid.")
         if operation not in _OPERATIONS:
             raise RefusedError("UnknownOperationException", operation)
-        if operation != "Query":
+        if operation == "ListTables":
+            self._authorize(key, operation, f"{_ACCOUNT}:database/{asked['DatabaseName']}")
+        elif operation != "Query":
             self._authorize(key, operation)
         return _OPERATIONS[operation](self, asked, key)
 
-    def _authorize(self, key: str, action: str) -> None:
-        if action not in self.rights[key]:
-            user = f"User: arn:aws:iam::123456789012:user/{key.lower()}"
-            detail = "because no identity-based policy allows the action"
-            raise RefusedError(
-                "AccessDeniedException", f"{user} is not authorized to perform: timestream:{action} {detail}"
-            )
+    def _authorize(self, key: str, action: str, resource: str = "*") -> None:
+        action = f"timestream:{action}"
+        for part in self.rights[key]["Statement"]:
+            if action in part["Action"] and any(fnmatch.fnmatchcase(resource, p) for p in _resources(part)):
+                return
+        user, on = f"User: arn:aws:iam::123456789012:user/{key.lower()}", f"on resource: {resource} "
+        detail = f"{on if resource != '*' else ''}because no identity-based policy allows the {action} action"
+        raise RefusedError("AccessDeniedException", f"{user} is not authorized to perform: {action} {detail}")
 
     def _describe_endpoints(self, asked: Mapping[str, Any], key: str) -> dict[str, Any]:
         return {"Endpoints": [{"Address": self.address, "CachePeriodInMinutes": 1440}]}
@@ -257,17 +274,28 @@ class Timestream:
 
     # --- SQL -----------------------------------------------------------------------------------------------------
 
+    def answer(self, statement: str) -> pa.Table:
+        """The whole answer to the auditor's statement; RefusedError."""
+        return self._answer(statement, AUDITOR)[0]
+
     def _answer(self, statement: str, key: str) -> tuple[pa.Table, int]:
         """The whole answer, and the bytes read for it."""
         if found := _SHOW_MEASURES.fullmatch(statement):
-            self._authorize(key, "ListMeasures")
-            return _measure_table(self._table(*found.groups()).measures), 0
+            table = self._table(*found.groups())
+            self._authorize(key, "ListMeasures", table.described["Arn"])
+            return _measure_table(table.measures), 0
+        if found := _SHOW_TABLES.fullmatch(statement):
+            database = found[1].replace('""', '"')
+            self._authorize(key, "ListTables", f"{_ACCOUNT}:database/{database}")
+            return pa.table({"Table": sorted(self._tables[database])}), 0
         if found := _DESCRIBE.fullmatch(statement):
-            self._authorize(key, "DescribeTable")
-            return _description(self._table(*found.groups())), 0
-        self._authorize(key, "Select")
+            table = self._table(*found.groups())
+            self._authorize(key, "DescribeTable", table.described["Arn"])
+            return _description(table), 0
         tree = _parsed(statement)
         tables = [self._table(node.db, node.name) for node in tree.find_all(exp.Table)]
+        for table in tables:
+            self._authorize(key, "Select", table.described["Arn"])
         aliases = {node.alias for node in tree.find_all(exp.Alias, exp.Subquery) if node.alias}
         known = aliases.union(*(table.columns for table in tables))
         for column in tree.find_all(exp.Column):
@@ -307,17 +335,18 @@ _OPERATIONS: Final[Mapping[str, _Operation]] = {
 }
 
 
-def shipped_policy() -> dict[str, Any]:
+def shipped_policy() -> Policy:
     """The IAM policy that tsaudit's users are told to give."""
     text = Path(__file__).parent.parent.joinpath("sql/timestream/grants.md").read_text(encoding="utf-8")
     found = re.search(r"```json\n(.*?)```", text, re.DOTALL)
     assert found
-    policy: dict[str, Any] = json.loads(found[1])
+    policy: Policy = json.loads(found[1])
     return policy
 
 
-def _allowed(policy: Mapping[str, Any]) -> frozenset[str]:
-    return frozenset(action.removeprefix("timestream:") for part in policy["Statement"] for action in part["Action"])
+def _resources(part: Mapping[str, Any]) -> Sequence[str]:
+    resource = part.get("Resource", "*")
+    return [resource] if isinstance(resource, str) else resource
 
 
 def _page(word: str, items: Sequence[dict[str, Any]], asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -329,8 +358,10 @@ def _page(word: str, items: Sequence[dict[str, Any]], asked: Mapping[str, Any]) 
 
 
 def _parsed(statement: str) -> exp.Expression:
+    if statement.rstrip().endswith(";"):
+        raise RefusedError("ValidationException", "The query syntax is invalid: mismatched input ';'")
     try:
-        trees = sqlglot.parse(statement, read="trino")
+        trees = sqlglot.parse(_AGO.sub(_instant, statement), read="trino")
     except sqlglot.ParseError as error:
         raise RefusedError("ValidationException", f"The query syntax is invalid: {error}") from error
     if len(trees) != 1 or not isinstance(trees[0], _READS):
@@ -339,7 +370,19 @@ def _parsed(statement: str) -> exp.Expression:
     for node in tree.find_all(exp.Func, *_UNDOCUMENTED):
         if not isinstance(node, _FUNCTIONS):
             raise RefusedError("ValidationException", f"Function or clause {node.key} is not registered")
+    for alias in tree.find_all(exp.Alias):
+        # As users of its JDBC driver met it: https://github.com/awslabs/amazon-timestream-driver-jdbc/pull/22
+        if ":" in alias.alias:
+            raise RefusedError("ValidationException", f"line 1:1: The alias '{alias.alias}' is not valid")
     return tree
+
+
+def _instant(found: re.Match[str]) -> str:
+    """`ago(1d)` as a literal; texts and quoted names as they are."""
+    if found[2] is None:
+        return found[0]
+    at = datetime.now(UTC) - timedelta(**{_UNITS[found[2]]: int(found[1])})
+    return f"TIMESTAMP '{at:%Y-%m-%d %H:%M:%S}'"
 
 
 # --- Rows --------------------------------------------------------------------------------------------------------

@@ -48,6 +48,12 @@ INFLUXQL_ENGINES: Final = frozenset({"influxdb1", "influxdb2"})
 ONLY_QUERIES: Final = frozenset({"influxdb3", "timestream"})
 """Their SQL reads only: nothing is made, renamed or changed by a statement."""
 
+QUALIFIED: Final = frozenset({"timestream"})
+"""No connection has a database: a query names each table with its own."""
+
+DESCRIBED_SINGLY: Final = frozenset({"timestream"})
+"""They describe each table in a statement of its own, which may be refused for some of them."""
+
 DOCUMENT_ENGINES: Final = frozenset({"mongodb"})
 """They keep documents, which may have any fields: what there is, is known from those that were read."""
 

@@ -53,7 +53,7 @@ _ALL: Final = (
         "scheduled_queries",
         Scope.TARGET,
         Step.METADATA,
-        ("query", "statement", "enabled", "bytes_scanned", "spatial_coverage"),
+        ("query", "statement", "enabled", "bytes_scanned", "spatial_coverage", "temporal_range_s"),
         "queries that the service runs by itself (Timestream), with the bytes that the last run read and the share "
         "of a "
         "table's partitions, 0 to 1; both None where it does not tell",
@@ -287,9 +287,9 @@ _ALL: Final = (
         "measure_name_counts",
         Scope.MEASUREMENT,
         Step.SCAN,
-        ("measure_name", "rows", "first_time", "last_time", "*"),
-        "for each measure name rows within the window, their first and last time, then for each tag and each field how "
-        "many of them are not null, then for each tag about how many values it has",
+        ("measure_name", "rows", "first_time", "last_time", "series", "*"),
+        "for each measure name rows within the window, their first and last time, about how many tag sets, then for "
+        "each tag and each field how many rows are not null, then for each tag about how many values it has",
     ),
     Fact(
         "null_ratios",

@@ -367,6 +367,8 @@ class MeasureName:
     """The tags that its records were ever written with."""
     rows: int | None = None
     """Within the window; None: not counted."""
+    series: int | None = None
+    """Tag sets that it was written with within the window, roughly; None: not counted."""
     filled: Mapping[str, int] = field(default_factory=dict)
     """Tag or field to the rows in which it is not null; those that are null in all of them are left out."""
     row_patterns: RowPatterns | None = None
@@ -405,6 +407,9 @@ class MeasureNames:
     """Up to MAX_MEASURE_NAMES, those with most rows first."""
     shared: SharedInstants | None = None
     """None where no rows were read, or none of them holds a single value."""
+    series_keys: Count | None = None
+    """Tag sets under each measure name, added up: the series of an engine to which the name is one tag more. None: not
+    counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -701,6 +706,8 @@ class StoredQuery:
     """By its last run; None: not told."""
     spatial_coverage: float | None
     """The largest share of a table's partitions that its last run read, 0 to 1; None: not told."""
+    temporal_range_s: float | None = None
+    """The longest time of which its last run read a table; None: not told."""
 
 
 class Reason(enum.StrEnum):

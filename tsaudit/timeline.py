@@ -123,6 +123,8 @@ def figures(profile: Profile) -> Iterator[Figure]:
             yield from (Figure(name, subject, float(n), How.EXACT) for name, n in kept.items() if n is not None)
         if measurement.measure_names is not None:
             yield row("measure_names", subject, measurement.measure_names.count)
+            if measurement.measure_names.series_keys is not None:
+                yield row("series_keys", subject, measurement.measure_names.series_keys)
         yield Figure("tags", subject, float(len(measurement.tags)), How.EXACT)
         yield Figure("fields", subject, float(len(measurement.fields)), How.EXACT)
         for tag in measurement.tags:

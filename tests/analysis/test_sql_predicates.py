@@ -18,6 +18,14 @@ from tsaudit.analysis.sql_predicates import filtered_columns, tables
         ("SELECT 'from x.y' -- from z.z\n FROM a.b /* from c.d */", {("a", "b")}),
         ("WITH t AS (SELECT 1 FROM a.b) SELECT 1 FROM t", {("a", "b"), ("", "t")}),
         ("SELECT extract(hour FROM time) FROM", {("", "time")}),
+        (
+            'SELECT 1, 2 FROM "a"."b" AS x, c.d, (SELECT 3, 4 FROM e.f) g, h.i WHERE y IN (5, z)',
+            {("a", "b"), ("c", "d"), ("e", "f"), ("h", "i")},
+        ),
+        (
+            "WITH t AS (SELECT 1 FROM a.b), u AS (SELECT 2) SELECT f(3, v), 4 FROM t, u",
+            {("a", "b"), ("", "t"), ("", "u")},
+        ),
         ("", set()),
     ],
 )

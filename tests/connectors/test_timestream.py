@@ -6,6 +6,7 @@ import contextlib
 import json
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import boto3
@@ -13,10 +14,11 @@ import pyarrow as pa
 import pytest
 from botocore.exceptions import ClientError
 
+from tests import timestream_double
 from tests.builders import NOW
 from tests.collect.conftest import collected
 from tests.databases import Dataset, Row, Table, times, write
-from tests.timestream_double import STRANGER, Timestream, shipped_policy
+from tests.timestream_double import AUDITOR, STRANGER, Timestream, shipped_policy
 from tsaudit.aws import typed_values
 from tsaudit.collect import probe
 from tsaudit.config import Target
@@ -155,6 +157,31 @@ def test_query_is_cancelled_when_it_is_given_up(server: Timestream) -> None:
     assert len(server.cancelled) == 1
 
 
+def test_query_that_could_not_be_cancelled_is_said_to_go_on() -> None:
+    with running(policy=_policy_without("CancelQuery")) as server:
+        target = _target(server)
+        server.delay_s = 60.0
+        with open_connection(target) as connection, pytest.raises(FactError) as raised:
+            list(connection.query("measure_name_counts", 0.5, **CPU))
+    assert raised.value.reason is Reason.TIMED_OUT
+    assert raised.value.detail.startswith("given up after 0.5 s, and not cancelled: User: ")
+    assert "not authorized to perform: timestream:CancelQuery" in raised.value.detail
+
+
+def test_page_that_does_not_come_ends_the_query(server: Timestream) -> None:
+    target = _target(server)
+    server.delay_s = 60.0
+    with open_connection(target) as connection:
+        rows = iter(connection.query("measure_name_counts", 1, **CPU))
+        next(rows)
+        server.patience_s = 4.0
+        with pytest.raises(FactError) as raised:
+            next(rows)
+    # Its id came with the first page.
+    assert (raised.value.reason, raised.value.detail) == (Reason.TIMED_OUT, "cancelled after 1 s")
+    assert len(server.cancelled) == 1
+
+
 def test_call_without_an_answer_ends_with_the_statement(server: Timestream) -> None:
     target = _target(server)
     server.delay_s, server.patience_s = 60.0, 4.0
@@ -174,6 +201,19 @@ def test_throttling_is_waited_out_and_then_is_a_gap(server: Timestream) -> None:
             list(connection.query("measurements", 0.5, database="shop"))
     assert raised.value.reason is Reason.OVER_BUDGET
     assert "Request rate limit exceeded" in raised.value.detail
+
+
+def test_failures_of_the_service_are_tried_again_and_then_are_a_gap(server: Timestream) -> None:
+    target = _target(server)
+    with open_connection(target) as connection:
+        server.failing = 2
+        assert [b.num_rows for b in connection.query("measurements", 10, database="shop")] == [1]
+        server.failing = 1_000
+        before = len(server.operations)
+        with pytest.raises(FactError, match="The service failed") as raised:
+            list(connection.query("measurements", 10, database="shop"))
+    assert raised.value.reason is Reason.FAILED
+    assert len(server.operations) == before + 3
 
 
 def test_token_of_another_query_is_refused(server: Timestream) -> None:
@@ -198,6 +238,9 @@ def test_token_of_another_query_is_refused(server: Timestream) -> None:
         ('SELECT count(*) FILTER (WHERE usage > 1) FROM "shop"."cpu"', "not registered"),
         ('SELECT md5(host) FROM "shop"."cpu"', "not registered"),
         ("SELECT FROM WHERE", "syntax is invalid"),
+        ('SELECT host FROM "shop"."cpu";', "mismatched input"),
+        ('SELECT host FROM "cpu"', "Requested database '' not found"),
+        ('SELECT host AS "measure_value::varchar" FROM "shop"."cpu"', "alias 'measure_value::varchar' is not valid"),
     ],
 )
 def test_what_the_service_does_not_document_is_refused(server: Timestream, statement: str, said: str) -> None:
@@ -220,6 +263,24 @@ def test_table_that_nothing_was_written_to(server: Timestream) -> None:
     assert empty.measure_names.count.value == 0
     with open_connection(_target(server)) as connection, pytest.raises(FactError, match="does not exist"):
         list(connection.query("series_listing", 5, **CPU | {"measurement": "empty"}, limit=1))
+
+
+def test_table_that_is_being_deleted_is_left_out(server: Timestream) -> None:
+    profile = collected(_target(server, _cpu(), _cpu(name="old", timestream={"TableStatus": "DELETING"})))
+    assert (profile.gaps, _rows(profile)) == ((), {"cpu": 30})
+
+
+def test_column_of_an_attribute_that_is_not_documented(server: Timestream, monkeypatch: pytest.MonkeyPatch) -> None:
+    as_described = timestream_double._description
+
+    def otherwise(table: Any) -> pa.Table:
+        found = as_described(table)
+        attributes = ["PARTITION_KEY" if a == "DIMENSION" else a for a in found.column(2).to_pylist()]
+        return found.set_column(2, found.column_names[2], pa.array(attributes))
+
+    monkeypatch.setattr(timestream_double, "_description", otherwise)
+    (cpu,) = collected(_target(server)).measurements
+    assert [(tag.key, tag.role_reason) for tag in cpu.tags] == [("host", "a varchar column without values to judge by")]
 
 
 def test_what_the_service_tells_of_a_table(server: Timestream) -> None:
@@ -262,6 +323,9 @@ def test_single_values_and_several_share_a_table(server: Timestream) -> None:
     assert m.measure_names is not None
     assert m.measure_names.count.value == 3
     names = {n.name: (n.data_type, n.dimensions, n.rows, dict(n.filled)) for n in m.measure_names.names}
+    assert {n.name: n.series for n in m.measure_names.names} == {"load": 1, "users": 1, "disk": 1}
+    assert m.measure_names.series_keys is not None
+    assert (m.measure_names.series_keys.value, m.measure_names.series_keys.source.how) == (3, How.ESTIMATE)
     assert names == {
         "load": ("double", ("host",), 20, {"host": 20, "measure_value::double": 20}),
         "users": ("bigint", ("host",), 20, {"host": 20, "measure_value::bigint": 20}),
@@ -313,12 +377,23 @@ def test_shipped_policy_suffices_and_writes_nothing(server: Timestream) -> None:
     assert all(a.removeprefix("timestream:").startswith(("List", "Describe", "Select", "CancelQuery")) for a in actions)
 
 
-@pytest.mark.parametrize("action", ["ListDatabases", "ListTables", "DescribeTable", "ListMeasures", "Select"])
+def _policy_without(action: str) -> dict[str, Any]:
+    actions = [a for part in shipped_policy()["Statement"] for a in part["Action"]]
+    actions.remove(f"timestream:{action}")
+    return {"Statement": [{"Action": actions}]}
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        *("ListDatabases", "ListTables", "DescribeTable", "ListMeasures", "Select"),
+        *("ListScheduledQueries", "DescribeScheduledQuery"),
+    ],
+)
 def test_right_that_is_missing_is_named_in_the_gap(action: str) -> None:
-    policy = {"Statement": [{"Action": [a for p in shipped_policy()["Statement"] for a in p["Action"]]}]}
-    policy["Statement"][0]["Action"].remove(f"timestream:{action}")
-    with running(policy=policy) as server:
+    with running(policy=_policy_without(action)) as server:
         target = _target(server)
+        server.scheduled_queries = [_scheduled(1)]
         profile = collected(target.model_copy(update={"databases": ()}))
         assert profile.gaps
         assert {g.reason for g in profile.gaps} == {Reason.DENIED}
@@ -329,6 +404,30 @@ def test_right_that_is_missing_is_named_in_the_gap(action: str) -> None:
             assert profile.measurements[0].measure_names is not None
         with open_connection(target) as connection:
             assert all(f"timestream:{action}" in g.detail for g in probe(target, connection, NOW))
+
+
+def test_right_to_discover_endpoints_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    with running(policy=_policy_without("DescribeEndpoints")) as server:
+        for service in ("QUERY", "WRITE"):
+            monkeypatch.setenv(f"AWS_ENDPOINT_URL_TIMESTREAM_{service}", server.address)
+        profile = collected(Target(name="t", engine="timestream", url="timestream://eu-central-1"))
+    assert profile.gaps
+    assert all("timestream:DescribeEndpoints" in g.detail and "grants.md" in g.detail for g in profile.gaps)
+
+
+def test_rights_on_some_tables_leave_the_others_as_gaps() -> None:
+    named, account = "arn:aws:timestream:eu-central-1:123456789012", shipped_policy()
+    own = {"Resource": [f"{named}:database/shop", f"{named}:database/shop/table/cpu"]}
+    policy = {"Statement": [dict(account["Statement"][0]) | own, account["Statement"][1]]}
+    with running(policy=policy) as server:
+        profile = collected(_target(server, _cpu(), _cpu(name="mem")))
+    cpu, mem = profile.measurements
+    assert (cpu.rows and cpu.rows.value, mem.rows, mem.measure_names) == (30, None, None)
+    assert {(g.measurement, g.reason) for g in profile.gaps} == {("mem", Reason.DENIED)}
+    assert {"columns", "measure_names", "series_listing"} <= {g.fact for g in profile.gaps}
+    assert all(f"on resource: {named}:database/shop/table/mem" in g.detail for g in profile.gaps)
+    refused = {g.detail.split("to perform: timestream:")[1].split()[0] for g in profile.gaps}
+    assert refused == {"DescribeTable", "ListMeasures"}
 
 
 def test_identity_without_rights(server: Timestream, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -348,10 +447,59 @@ def test_credentials_that_aws_does_not_know(server: Timestream, monkeypatch: pyt
         open_connection(_target(server)).__enter__()
 
 
-def test_no_credentials(server: Timestream, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
-    with pytest.raises(ConnectorError, match="no AWS credentials: set AWS_PROFILE"):
-        open_connection(_target(server)).__enter__()
+@pytest.mark.parametrize(
+    ("changes", "config", "said"),
+    [
+        ({"AWS_ACCESS_KEY_ID": None}, "", "Unable to locate credentials"),
+        ({"AWS_SECRET_ACCESS_KEY": None}, "", "Partial credentials found in env"),
+        ({"AWS_PROFILE": "nobody"}, "", r"The config profile \(nobody\) could not be found"),
+        ({"AWS_PROFILE": "odd"}, "[profile odd", "Unable to parse config file"),
+        (
+            {"AWS_PROFILE": "gone", "AWS_ACCESS_KEY_ID": None, "AWS_SECRET_ACCESS_KEY": None},
+            "[profile gone]\ncredential_process = false\n",
+            "Error when retrieving credentials from custom-process",
+        ),
+        (
+            {"AWS_PROFILE": "sso", "AWS_ACCESS_KEY_ID": None, "AWS_SECRET_ACCESS_KEY": None},
+            (
+                "[profile sso]\nsso_session = s\nsso_account_id = 123456789012\nsso_role_name = r\n"
+                "[sso-session s]\nsso_start_url = https://example.com\nsso_region = eu-central-1\n"
+            ),
+            "Error loading SSO Token",
+        ),
+    ],
+)
+def test_no_credentials(
+    server: Timestream,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    changes: dict[str, str | None],
+    config: str,
+    said: str,
+) -> None:
+    target = _target(server)
+    tmp_path.joinpath("config").write_text(config)
+    for name, value in ({"AWS_CONFIG_FILE": str(tmp_path / "config"), "HOME": str(tmp_path)} | changes).items():
+        monkeypatch.setenv(name, value) if value else monkeypatch.delenv(name)
+    with pytest.raises(ConnectorError, match=f"^no AWS credentials: {said}.*; set AWS_PROFILE or"):
+        open_connection(target).__enter__()
+
+
+def test_credentials_that_end_in_the_middle(server: Timestream) -> None:
+    with open_connection(_target(server)) as connection:
+        del server.rights[AUDITOR]
+        with pytest.raises(FactError) as raised:
+            list(connection.query("measurements", 2, database="shop"))
+    assert raised.value.reason is Reason.DENIED
+    assert raised.value.detail.startswith("AWS does not accept the credentials: The security token")
+
+
+def test_region_without_the_service(monkeypatch: pytest.MonkeyPatch) -> None:
+    for service in ("QUERY", "WRITE"):
+        monkeypatch.setenv(f"AWS_ENDPOINT_URL_TIMESTREAM_{service}", "http://127.0.0.1:1")
+    target = Target(name="t", engine="timestream", url="timestream://eu-north-1")
+    with pytest.raises(ConnectorError, match=r"eu-north-1 does not answer: .*; it is offered in .*eu-central-1"):
+        open_connection(target).__enter__()
 
 
 @pytest.mark.parametrize(
@@ -361,9 +509,12 @@ def test_no_credentials(server: Timestream, monkeypatch: pytest.MonkeyPatch) -> 
         ({"url": "timestream://eu-central-1?org=x"}, "not of the form"),
         ({"url": "timestream://eu-central-1/shop"}, "not of the form"),
         ({"url": "timestream://eu-central-1?endpoint=http://127.0.0.1:1"}, "eu-central-1 does not answer"),
-        ({"url": "timestream://nowhere%20?endpoint=x"}, "nowhere"),
+        ({"url": "timestream://nowhere%20?endpoint=http://127.0.0.1:1"}, "nowhere"),
+        ({"url": "timestream://?endpoint=http://127.0.0.1:1"}, "not of the form timestream://eu-central-1"),
+        ({"url": "timestream://eu-central-1?endpoint=127.0.0.1"}, "`endpoint` in the URL is no address"),
+        ({"url": "timestream://eu-central-1?query_endpoint=https://"}, "`query_endpoint` in the URL is no address"),
         ({"password": "secret"}, "give no `password`"),
-        ({"username": "nobody"}, "`username` names a profile of the AWS configuration"),
+        ({"username": "nobody"}, r"The config profile \(nobody\) could not be found"),
     ],
 )
 def test_settings_that_lead_nowhere(changes: dict[str, Any], said: str) -> None:
@@ -440,8 +591,8 @@ def test_dimensions_that_are_told_as_json(server: Timestream, monkeypatch: pytes
     target = _target(server)
     as_told = typed_values.batch
 
-    def as_json(answer: Any) -> pa.RecordBatch:
-        batch = as_told(answer)
+    def as_json(answer: Any, names: Any = ()) -> pa.RecordBatch:
+        batch = as_told(answer, names)
         if batch.num_columns != 3 or not pa.types.is_list(batch.schema.types[2]):
             return batch
         texts = pa.array([json.dumps(value) for value in batch.column(2).to_pylist()])
@@ -465,14 +616,17 @@ def _scheduled(number: int, state: str = "ENABLED", **run: Any) -> dict[str, Any
 def test_scheduled_queries_are_read_and_not_run(server: Timestream) -> None:
     run = {
         "ExecutionStats": {"CumulativeBytesScanned": 5_000},
-        "QueryInsightsResponse": {"QuerySpatialCoverage": {"Max": {"Value": 0.25, "TableArn": "x"}}},
+        "QueryInsightsResponse": {
+            "QuerySpatialCoverage": {"Max": {"Value": 0.25, "TableArn": "x"}},
+            "QueryTemporalRange": {"Max": {"Value": 3_600_000_000_000, "TableArn": "x"}},
+        },
     }
     target = _target(server)
     server.scheduled_queries = [_scheduled(1, **run), _scheduled(2, "DISABLED"), _scheduled(3)]
     profile = collected(target)
     assert profile.gaps == ()
     assert profile.stored_queries == (
-        StoredQuery("q001", "SELECT 1", 5_000, 0.25),
+        StoredQuery("q001", "SELECT 1", 5_000, 0.25, 3600.0),
         StoredQuery("q003", "SELECT 1", None, None),
     )
     assert "ExecuteScheduledQuery" not in server.operations
@@ -490,9 +644,7 @@ def test_scheduled_queries_when_there_are_very_many(server: Timestream) -> None:
 
 
 def test_scheduled_queries_when_they_may_not_be_read() -> None:
-    policy = {"Statement": [{"Action": [a for p in shipped_policy()["Statement"] for a in p["Action"]]}]}
-    policy["Statement"][0]["Action"].remove("timestream:ListScheduledQueries")
-    with running(policy=policy) as server:
+    with running(policy=_policy_without("ListScheduledQueries")) as server:
         profile = collected(_target(server))
     assert profile.stored_queries is None
     assert [(g.fact, g.reason) for g in profile.gaps] == [("scheduled_queries", Reason.DENIED)]

@@ -42,10 +42,21 @@ class _Token:
 
 def tables(sql: str) -> frozenset[tuple[str, str]]:
     """(database, table) of each that stands behind FROM or JOIN; the database is empty where it is not named."""
+    found, depth, naming = set(), 0, set[int]()
     tokens = _tokens(sql)
-    found = set()
     for i, token in enumerate(tokens):
-        if token.keyword in ("FROM", "JOIN") and i + 1 < len(tokens) and tokens[i + 1].name:
+        if token.kind == "other" and token.text == "(":
+            depth += 1
+        elif token.kind == "other" and token.text == ")":
+            naming.discard(depth)
+            depth -= 1
+        elif token.keyword == "FROM":
+            naming.add(depth)
+        elif token.keyword == "WHERE" or token.keyword in _ENDS_FILTER:
+            naming.discard(depth)
+        # Behind a comma stands a further table, as long as conditions have not begun.
+        begins = token.keyword in ("FROM", "JOIN") or (token.text == "," and depth in naming)
+        if begins and i + 1 < len(tokens) and tokens[i + 1].name:
             first = tokens[i + 1].name
             named = i + 3 < len(tokens) and tokens[i + 2].text == "."
             found.add((first, tokens[i + 3].name) if named else ("", first))

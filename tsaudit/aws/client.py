@@ -10,23 +10,33 @@ from typing import Any, Final
 
 import boto3
 from botocore.config import Config
+from botocore.discovery import EndpointDiscoveryRefreshFailed
 from botocore.exceptions import (
     BotoCoreError,
     ClientError,
+    ConfigParseError,
     ConnectTimeoutError,
+    CredentialRetrievalError,
     EndpointConnectionError,
     HTTPClientError,
+    InvalidConfigError,
+    LoginError,
     NoCredentialsError,
-    NoRegionError,
+    PartialCredentialsError,
     ProfileNotFound,
     ProxyConnectionError,
     ReadTimeoutError,
+    SSOError,
+    TokenRetrievalError,
 )
 
 from tsaudit.connector import ConnectorError, FactError
 from tsaudit.profile import Reason
 
 _FIRST_WAIT_S: Final = 0.2
+_LONGEST_WAIT_S: Final = 5.0
+_MOST_FAILURES: Final = 3
+"""Of the service, one after the other, for one call."""
 _THROTTLED: Final = frozenset({"ThrottlingException", "Throttling", "TooManyRequestsException"})
 _UNKNOWN_CALLER: Final = frozenset(
     {
@@ -34,10 +44,23 @@ _UNKNOWN_CALLER: Final = frozenset(
         "InvalidClientTokenId",
         "InvalidSignatureException",
         "ExpiredTokenException",
+        "RequestExpired",
+        "IncompleteSignature",
+        "IncompleteSignatureException",
+        "MissingAuthenticationToken",
         "MissingAuthenticationTokenException",
     }
 )
+_NO_CREDENTIALS: Final = (
+    *(NoCredentialsError, PartialCredentialsError, CredentialRetrievalError, SSOError, TokenRetrievalError),
+    *(InvalidConfigError, ConfigParseError, ProfileNotFound, LoginError),
+)
+_UNREACHABLE: Final = (
+    *(HTTPClientError, EndpointConnectionError, ConnectTimeoutError, ProxyConnectionError),
+    EndpointDiscoveryRefreshFailed,
+)
 _GRANT: Final = "see sql/timestream/grants.md"
+_SET_CREDENTIALS: Final = "set AWS_PROFILE or the AWS_ keys, or give a profile's name as `username`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +85,8 @@ class Client:
         self._lock = threading.Lock()
         try:
             self._session = boto3.session.Session(profile_name=account.profile, region_name=account.region)
-        except ProfileNotFound as error:
-            raise ConnectorError(f"{error}; `username` names a profile of the AWS configuration") from error
+        except BotoCoreError as error:
+            raise ConnectorError(_without_credentials(error)) from error
 
     def greet(self) -> None:
         """See whether the service answers at all, be it with a refusal. ConnectorError."""
@@ -71,29 +94,40 @@ class Client:
             self._of("timestream-write", self._account.connect_timeout_s).list_databases(MaxResults=1)
         except ClientError as error:
             if _code(error) in _UNKNOWN_CALLER:
-                raise ConnectorError(f"AWS does not accept the credentials: {_words(error)}") from error
-        except NoCredentialsError as error:
-            raise ConnectorError(
-                "no AWS credentials: set AWS_PROFILE or the AWS_ keys, or give a profile's name as `username`"
-            ) from error
-        except (BotoCoreError, NoRegionError) as error:
-            raise ConnectorError(f"Timestream in {self._account.region} does not answer: {_words(error)}") from error
+                raise ConnectorError(_unknown(error)) from error
+        except _NO_CREDENTIALS as error:
+            raise ConnectorError(_without_credentials(error)) from error
+        except BotoCoreError as error:
+            region = self._account.region
+            raise ConnectorError(f"Timestream in {region} does not answer: {_words(error)}{self._hint()}") from error
+
+    def _hint(self) -> str:
+        """Where the service is, if not in the region; empty when it is, or is reached by an address."""
+        known = self._session.get_available_regions("timestream-write")
+        if self._account.write_endpoint or self._account.region in known:
+            return ""
+        return f"; it is offered in {', '.join(known)}"
 
     def call(self, service: str, operation: str, deadline: float, **parameters: Any) -> dict[str, Any]:
-        """The answer to one call, tried again while the service throttles and the time lasts. FactError."""
-        wait = _FIRST_WAIT_S
+        """The answer to one call, tried again while the service throttles, a few times where it fails. FactError.
+
+        Not beyond the deadline.
+        """
+        wait, failures = _FIRST_WAIT_S, 0
         while True:
             left = max(deadline - time.monotonic(), 0.001)
             try:
                 answer: dict[str, Any] = self._of(service, left)._make_api_call(operation, parameters)
                 return answer
             except ClientError as error:
-                if _code(error) not in _THROTTLED or time.monotonic() + wait >= deadline:
+                failures += _is_failure(error)
+                again = _code(error) in _THROTTLED or (_is_failure(error) and failures < _MOST_FAILURES)
+                if not again or time.monotonic() + wait >= deadline:
                     raise _refused(error) from error
             except BotoCoreError as error:
                 raise _failed(error, left) from error
             time.sleep(wait)
-            wait *= 2
+            wait = min(2 * wait, _LONGEST_WAIT_S)
 
     def _of(self, service: str, timeout_s: float) -> Any:
         """The service's client whose calls wait for at most that long, in whole seconds."""
@@ -116,9 +150,16 @@ def _code(error: ClientError) -> str:
     return str(error.response.get("Error", {}).get("Code", ""))
 
 
+def _is_failure(error: ClientError) -> bool:
+    """Whether the service failed, which a second try may mend."""
+    return int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)) >= 500
+
+
 def _refused(error: ClientError) -> FactError:
     code = _code(error)
-    if code == "AccessDeniedException" or code in _UNKNOWN_CALLER:
+    if code in _UNKNOWN_CALLER:
+        return FactError(Reason.DENIED, _unknown(error))
+    if code == "AccessDeniedException":
         return FactError(Reason.DENIED, f"{_words(error)}; {_GRANT}")
     if code in _THROTTLED or "MaxQueryTCU" in str(error):
         return FactError(Reason.OVER_BUDGET, f"the service throttles: {_words(error)}")
@@ -128,9 +169,17 @@ def _refused(error: ClientError) -> FactError:
 def _failed(error: BotoCoreError, timeout_s: float) -> FactError:
     if isinstance(error, ReadTimeoutError):
         return FactError(Reason.TIMED_OUT, f"no answer within {timeout_s:g} s, and no id by which to cancel the query")
-    if isinstance(error, HTTPClientError | EndpointConnectionError | ConnectTimeoutError | ProxyConnectionError):
-        return FactError(Reason.UNREACHABLE, _words(error))
-    return FactError(Reason.FAILED, _words(error))
+    if isinstance(error, _NO_CREDENTIALS):
+        return FactError(Reason.DENIED, _without_credentials(error))
+    return FactError(Reason.UNREACHABLE if isinstance(error, _UNREACHABLE) else Reason.FAILED, _words(error))
+
+
+def _unknown(error: ClientError) -> str:
+    return f"AWS does not accept the credentials: {_words(error)}"
+
+
+def _without_credentials(error: BotoCoreError) -> str:
+    return f"no AWS credentials: {_words(error)}; {_SET_CREDENTIALS}"
 
 
 def _words(error: Exception) -> str:

@@ -25,18 +25,18 @@ _READ: Final[Mapping[pa.DataType, Callable[[str], Any]]] = {
 }
 
 
-def batch(answer: Mapping[str, Any]) -> pa.RecordBatch:
+def batch(answer: Mapping[str, Any], names: Sequence[str] = ()) -> pa.RecordBatch:
     """The rows of one page; times to the microsecond, in UTC without saying so. ValueError for what is no such page.
 
-    An array has no name of its own in the answer, and gets its position as one.
+    `names`: of the columns; empty for those in the answer, where an array has none and gets its position as one.
     """
     described: Sequence[Mapping[str, Any]] = answer["ColumnInfo"]
-    names = [str(column.get("Name") or position) for position, column in enumerate(described)]
+    names = names or [str(column.get("Name") or position) for position, column in enumerate(described)]
     rows = [row["Data"] for row in answer["Rows"]]
     if any(len(row) != len(described) for row in rows):
         raise ValueError("a row has not as many values as there are columns")
     arrays = [_array([row[i] for row in rows], arrow_type(c["Type"])) for i, c in enumerate(described)]
-    return pa.RecordBatch.from_arrays(arrays, names=names)
+    return pa.RecordBatch.from_arrays(arrays, names=list(names))
 
 
 def arrow_type(described: Mapping[str, Any]) -> pa.DataType:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 from tsaudit.collect import excerpts, families
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.draft import Draft
-from tsaudit.collect.measure_names import listed_names, name_in_catalogue
+from tsaudit.collect.measure_names import measure_names, name_in_catalogue
 from tsaudit.collect.storage import STORAGE_FACTS, describe_storage
-from tsaudit.dialect import DOCUMENT_ENGINES
+from tsaudit.dialect import DESCRIBED_SINGLY, DOCUMENT_ENGINES
 from tsaudit.facts import FACTS
 from tsaudit.profile import (
     FOREVER,
@@ -72,7 +72,8 @@ def stored_queries(asker: Asker) -> tuple[StoredQuery, ...] | None:
     if len(read) < len(enabled):
         detail = f"{len(enabled) - len(read)} of {len(enabled)} scheduled queries not looked at: each takes a call"
         asker.gap("scheduled_queries", Reason.OVER_BUDGET, detail)
-    found = [StoredQuery(row["query"], row["statement"], row["bytes_scanned"], row["spatial_coverage"]) for row in read]
+    figures = ("statement", "bytes_scanned", "spatial_coverage", "temporal_range_s")
+    found = [StoredQuery(row["query"], *(row[figure] for figure in figures)) for row in read]
     return tuple(sorted(found, key=lambda query: query.name))
 
 
@@ -118,15 +119,16 @@ def outline(
         chosen_columns = asker.target.columns.get(measurement)
         state = series.value if series else with_fields.value if with_fields else _state(estimates.get(measurement))
         draft.fingerprint = _fingerprint(draft, state, [*settings, repr(chosen_columns)])
-        if "columns" in asked and not draft.columns:
+        if "columns" in asked and not draft.columns and not draft.unreadable:
             # That is measured, and there is nothing more to ask.
             draft.is_empty = True
             draft.rows = draft.series = Count(0, asker.source("columns"))
         drafts.append(draft)
-    if "measure_names" in asked and (rows := rows_of(asker, "measure_names", name, measurements=chosen)) is not None:
-        names = listed_names(rows)
+    if "measure_names" in asked:
+        names = _each_of(asker, "measure_names", name, chosen) or {}
         for draft in drafts:
-            name_in_catalogue(asker, draft, names.get(draft.name, ()))
+            if (rows := names.get(draft.name)) is not None:
+                name_in_catalogue(asker, draft, measure_names(rows))
     if asker.target.engine in DOCUMENT_ENGINES:
         families.choose(asker, drafts)
     singly = [draft.name for draft in drafts if not draft.stood_for]
@@ -173,12 +175,15 @@ def _described(asker: Asker, database: str, asked: frozenset[str], chosen: list[
     if not asked & {"columns", "field_types"}:
         return drafts
     if "columns" in asked:
-        rows = rows_of(asker, "columns", database, measurements=chosen)
-        for row in rows or ():
-            said = row.get("role")
-            role, reason = Role(said) if said else None, row.get("reason") or ""
-            draft(row).columns += (Column(row["column"], row["data_type"], row["key_position"], role, reason),)
-        return None if rows is None else drafts
+        described = _each_of(asker, "columns", database, chosen)
+        for measurement, rows in (described or {}).items():
+            if rows is None:
+                draft({"measurement": measurement}).unreadable = asker.gap_in("columns", database, measurement)
+            for row in rows or ():
+                said = row.get("role")
+                role, reason = Role(said) if said else None, row.get("reason") or ""
+                draft(row).columns += (Column(row["column"], row["data_type"], row["key_position"], role, reason),)
+        return None if described is None else drafts
     tags, fields = rows_of(asker, "tag_keys", database), rows_of(asker, "field_types", database)
     if tags is None or fields is None:
         return None
@@ -190,6 +195,22 @@ def _described(asker: Asker, database: str, asked: frozenset[str], chosen: list[
     for (measurement, key), kinds in types.items():
         draft({"measurement": measurement}).fields += (Field(key, tuple(sorted(kinds))),)
     return drafts
+
+
+def _each_of(asker: Asker, fact: str, database: str, chosen: list[str]) -> dict[str, list[Row] | None] | None:
+    """Measurement to its rows of the fact; None in place of what left a gap.
+
+    An engine that describes each measurement in a statement of its own may refuse some and not others.
+    """
+    if asker.target.engine in DESCRIBED_SINGLY:
+        return {name: rows_of(asker, fact, database, measurement=name, measurements=[name]) for name in chosen}
+    rows = rows_of(asker, fact, database, measurements=chosen)
+    if rows is None:
+        return None
+    found: dict[str, list[Row] | None] = {}
+    for row in rows:
+        found.setdefault(row["measurement"], []).append(row)  # type: ignore[union-attr]
+    return found
 
 
 def _retention(asker: Asker, database: str) -> tuple[Retention, ...] | None:

@@ -42,13 +42,9 @@ _MARGIN: Final = 2.0
 """How many times as many rows the part of the window that is read should hold as are wanted: rates vary."""
 
 
-def listed_names(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[MeasureName]]:
-    """The measure names of each table by the catalogue."""
-    found: dict[str, list[MeasureName]] = {}
-    for row in rows:
-        name = MeasureName(row["measure_name"], row["data_type"], tuple(row["dimensions"]))
-        found.setdefault(row["measurement"], []).append(name)
-    return found
+def measure_names(rows: Iterable[Mapping[str, Any]]) -> list[MeasureName]:
+    """The measure names of one table by the catalogue."""
+    return [MeasureName(row["measure_name"], row["data_type"], tuple(row["dimensions"])) for row in rows]
 
 
 def name_in_catalogue(asker: Asker, draft: Draft, names: Sequence[MeasureName]) -> None:
@@ -96,14 +92,15 @@ def _count(asker: Asker, draft: Draft) -> dict[str, list[int]]:
     counted = {row["measure_name"]: _counted(draft, row) for row in found}
     known = {name.name: name for name in draft.listed_names}
     names = [
-        dataclasses.replace(known.get(name, MeasureName(name, "", ())), rows=rows_of_name, filled=filled)
-        for name, (rows_of_name, filled) in counted.items()
+        dataclasses.replace(known.get(name, MeasureName(name, "", ())), rows=of_name, series=series, filled=filled)
+        for name, (of_name, series, filled) in counted.items()
     ]
     # Written once, and not within the window.
-    names += [dataclasses.replace(name, rows=0) for key, name in known.items() if key not in counted]
+    names += [dataclasses.replace(name, rows=0, series=0) for key, name in known.items() if key not in counted]
     names.sort(key=lambda m: (-(m.rows or 0), m.name))
     count = draft.measure_names.count if draft.measure_names else Count(len(names), source)
-    draft.measure_names = MeasureNames(count, tuple(names[:MAX_MEASURE_NAMES]))
+    keys = Count(sum(row["series"] for row in found), dataclasses.replace(source, how=How.ESTIMATE))
+    draft.measure_names = MeasureNames(count, tuple(names[:MAX_MEASURE_NAMES]), series_keys=keys)
     if rows:
         draft.fields = tuple(
             dataclasses.replace(field, null_ratio=Ratio(_null_ratio(field.key, names, rows), source))
@@ -112,10 +109,11 @@ def _count(asker: Asker, draft: Draft) -> dict[str, list[int]]:
     return {tag.key: [row[f"distinct_{i}"] for row in found] for i, tag in enumerate(draft.tags, start=1) if found}
 
 
-def _counted(draft: Draft, row: Mapping[str, Any]) -> tuple[int, dict[str, int]]:
+def _counted(draft: Draft, row: Mapping[str, Any]) -> tuple[int, int, dict[str, int]]:
+    """Rows, series and filled columns of one measure name."""
     keys = [*(t.key for t in draft.tags), *(f.key for f in draft.fields)]
     counts = {key: row[f"count_{i}"] for i, key in enumerate(keys, start=1)}
-    return row["rows"], {key: count for key, count in counts.items() if count}
+    return row["rows"], row["series"], {key: count for key, count in counts.items() if count}
 
 
 def _null_ratio(field: str, names: Sequence[MeasureName], rows: int) -> float:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
+import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
@@ -22,11 +22,23 @@ _ENGINE: Final = "timestream"
 _QUERY: Final = "timestream-query"
 _SETTINGS: Final = frozenset({"endpoint", "query_endpoint", "write_endpoint"})
 _ROLES: Final = {"DIMENSION": "tag", "TIMESTAMP": "time", "MEASURE_VALUE": "field", "MULTI": "field"}
-"""Attribute of a column to its role. The column of the measure name has a notion of its own."""
+"""Attribute of a column to its role."""
+_MEASURE_NAME: Final = "MEASURE_NAME"
+"""Neither of them: the measure name has a notion of its own."""
 _FOREVER_DAYS: Final = 73_000
+_ON_ITS_WAY_OUT: Final = "DELETING"
 _CANCEL_S: Final = 5.0
 _MOST_QUERIES: Final = 200
 """Each is described by a call of its own, and five calls a second are allowed."""
+_COLUMNS: Final = pa.schema(
+    [
+        ("measurement", pa.string()),
+        ("column", pa.string()),
+        ("data_type", pa.string()),
+        ("key_position", pa.int64()),
+        ("role", pa.string()),
+    ]
+)
 _SCHEDULED: Final = pa.schema(
     [
         ("query", pa.string()),
@@ -34,6 +46,7 @@ _SCHEDULED: Final = pa.schema(
         ("enabled", pa.bool_()),
         ("bytes_scanned", pa.int64()),
         ("spatial_coverage", pa.float64()),
+        ("temporal_range_s", pa.float64()),
     ]
 )
 _AT_WORK: Final = pa.record_batch([], names=[])
@@ -50,6 +63,9 @@ def connect(
         raise ConnectorError(
             "the URL is not of the form timestream://eu-central-1 (`?endpoint=https://...` may follow)"
         )
+    for name, value in settings.items():
+        if not re.match(r"https?://[^/]", value):
+            raise ConnectorError(f"`{name}` in the URL is no address: it begins with https://")
     if password:
         raise ConnectorError("AWS credentials come from the environment or a profile: give no `password`")
     both = settings.get("endpoint")
@@ -95,7 +111,8 @@ class TimestreamConnection:
         if fact in own:
             return rows.reading(own[fact](rows, deadline, parameters))
         rows.statement = queries.render(_ENGINE, fact, **parameters)
-        return rows.reading(self._run(rows.statement, rows, deadline, timeout_s))
+        names = (*parameters["columns"], "measure_name") if fact == "row_sample" else ()
+        return rows.reading(self._run(rows.statement, rows, deadline, timeout_s, names))
 
     def reconnect(self) -> TimestreamConnection:
         """A further connection to the same account."""
@@ -118,7 +135,8 @@ class TimestreamConnection:
         yield pa.record_batch({"database": pa.array([found["DatabaseName"] for found in listed], pa.string())})
 
     def _list_tables(self, rows: Rows, deadline: float, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
-        tables = self._pages("measurements", "Tables", rows, deadline, parameters)
+        listed = self._pages("measurements", "Tables", rows, deadline, parameters)
+        tables = [table for table in listed if table.get("TableStatus") != _ON_ITS_WAY_OUT]
         self._tables = parameters["database"], tables
         yield pa.record_batch({"measurement": pa.array([table["TableName"] for table in tables], pa.string())})
 
@@ -182,10 +200,11 @@ class TimestreamConnection:
 
     def _columns(self, rows: Rows, deadline: float, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
         for table, row in self._of_each_table("columns", rows, deadline, parameters):
-            column, data_type, attribute = row.values()
-            if attribute in _ROLES:
-                described = {"measurement": table, "column": column, "data_type": data_type}
-                yield pa.RecordBatch.from_pylist([described | {"key_position": None, "role": _ROLES[attribute]}])
+            column, data_type, attribute = list(row.values())[:3]
+            if attribute != _MEASURE_NAME:
+                described = {"measurement": table, "column": column, "data_type": data_type, "key_position": None}
+                # An attribute that is not documented: then the column's type has to tell.
+                yield pa.RecordBatch.from_pylist([described | {"role": _ROLES.get(attribute)}], _COLUMNS)
 
     def _measure_names(self, rows: Rows, deadline: float, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
         names = pa.schema(
@@ -193,7 +212,7 @@ class TimestreamConnection:
             + [("dimensions", pa.list_(pa.string()))]
         )
         for table, row in self._of_each_table("measure_names", rows, deadline, parameters):
-            name, data_type, dimensions = row.values()
+            name, data_type, dimensions = list(row.values())[:3]
             # Told as an array of rows; the service's own samples show the same as JSON.
             told = json.loads(dimensions) if isinstance(dimensions, str) else dimensions or ()
             described = {"measurement": table, "measure_name": name, "data_type": data_type}
@@ -213,8 +232,13 @@ class TimestreamConnection:
 
     # --- SQL -----------------------------------------------------------------------------------------------------
 
-    def _run(self, statement: str, rows: Rows, deadline: float, timeout_s: float) -> Iterator[pa.RecordBatch]:
-        """The pages as they come; one without rows while the query is at work. Cancelled unless read to its end."""
+    def _run(
+        self, statement: str, rows: Rows, deadline: float, timeout_s: float, names: Sequence[str] = ()
+    ) -> Iterator[pa.RecordBatch]:
+        """The pages as they come; one without rows while the query is at work. Cancelled unless read to its end.
+
+        `names`: of the columns; empty for those in the answer.
+        """
         scanned, metered = rows.bytes_scanned or 0, rows.bytes_metered or 0
         asked = {"QueryString": statement}
         begun = ""
@@ -226,30 +250,44 @@ class TimestreamConnection:
                 rows.bytes_scanned = scanned + status.get("CumulativeBytesScanned", 0)
                 rows.bytes_metered = metered + status.get("CumulativeBytesMetered", 0)
                 begun = answer["QueryId"] if answer.get("NextToken") else ""
-                yield typed_values.batch(answer) if answer["Rows"] or not begun else _AT_WORK
+                yield typed_values.batch(answer, names) if answer["Rows"] or not begun else _AT_WORK
                 if not begun:
                     return
                 if time.monotonic() >= deadline:
-                    raise FactError(Reason.TIMED_OUT, f"cancelled after {timeout_s:g} s")
+                    raise FactError(Reason.TIMED_OUT, f"no answer within {timeout_s:g} s")
                 asked["NextToken"] = answer["NextToken"]
+        except FactError as error:
+            if error.reason is not Reason.TIMED_OUT or not begun:
+                raise
+            query, begun = begun, ""
+            refused = self._cancel(query)
+            detail = f"given up after {timeout_s:g} s, and not cancelled: {refused}"
+            raise FactError(error.reason, detail if refused else f"cancelled after {timeout_s:g} s") from error
         finally:
             if begun:
                 self._cancel(begun)
 
-    def _cancel(self, query: str) -> None:
-        with contextlib.suppress(FactError):
+    def _cancel(self, query: str) -> str:
+        """Why the query could not be cancelled; empty when it was."""
+        try:
             self._client.call(_QUERY, "CancelQuery", time.monotonic() + _CANCEL_S, QueryId=query)
+        except FactError as error:
+            return error.detail
+        return ""
 
 
 def _last_run(query: Mapping[str, Any]) -> dict[str, Any]:
     run = query.get("LastRunSummary", {})
-    coverage = run.get("QueryInsightsResponse", {}).get("QuerySpatialCoverage", {}).get("Max", {})
+    insights = run.get("QueryInsightsResponse", {})
+    coverage, span = (insights.get(f"Query{of}", {}).get("Max", {}) for of in ("SpatialCoverage", "TemporalRange"))
     return {
         "query": query["Name"],
         "statement": query["QueryString"],
         "enabled": True,
         "bytes_scanned": run.get("ExecutionStats", {}).get("CumulativeBytesScanned"),
         "spatial_coverage": coverage.get("Value"),
+        # In nanoseconds.
+        "temporal_range_s": span["Value"] / 1e9 if "Value" in span else None,
     }
 
 
@@ -260,7 +298,7 @@ def _set_options(table: Mapping[str, Any], key: str | None) -> Iterator[tuple[st
     writes = table.get("MagneticStoreWriteProperties", {})
     yield "EnableMagneticStoreWrites", str(bool(writes.get("EnableMagneticStoreWrites"))).lower()
     rejected = writes.get("MagneticStoreRejectedDataLocation", {}).get("S3Configuration", {})
-    for option in ("EncryptionOption", "KmsKeyId"):
+    for option in ("BucketName", "ObjectKeyPrefix", "EncryptionOption", "KmsKeyId"):
         if rejected.get(option):
             yield f"MagneticStoreRejectedDataLocation.{option}", str(rejected[option])
     for part in table.get("Schema", {}).get("CompositePartitionKey", ()):
