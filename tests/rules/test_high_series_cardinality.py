@@ -72,11 +72,20 @@ def test_information_when_the_limit_is_that_of_another_engine() -> None:
     (finding,) = judge(rule, a_profile(cpu, engine="timestream")).findings
     assert finding.severity is Severity.INFO
     assert finding.message.startswith(
-        "12,000,000 series, 120 % of the limit of 10,000,000 that InfluxDB 2 has, should the table move there"
+        "12,000,000 series, 120 % of the limit of 10,000,000 up to which AWS advises InfluxDB 2, should it move there"
     )
     assert finding.evidence[-1].value == "24"
     (finding,) = judge(rule, a_profile(cpu, engine="timestream"), LIMIT).findings
     assert finding.severity is Severity.CRITICAL
+
+
+def test_measure_names_when_the_limit_is_that_of_another_engine() -> None:
+    names = MeasureNames(a_count(24), (), series_keys=a_count(24_000_000, How.ESTIMATE))
+    cpu = a_measurement(series=1_000_000, measure_names=names)
+    (finding,) = judge(rule, a_profile(cpu, engine="timestream")).findings
+    assert finding.observed == 24_000_000
+    # By a limit of one's own, series are combinations of dimensions.
+    assert judge(rule, a_profile(cpu, engine="timestream"), {"max_series": 2_000_000}).outcome is Outcome.PASS
 
 
 def test_limit_of_a_measurement_when_a_pattern_matches() -> None:

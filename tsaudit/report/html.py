@@ -25,6 +25,7 @@ from tsaudit.report import (
     dependency_graph,
     findings,
     foreign,
+    moving,
     tables,
     trends,
     words,
@@ -152,6 +153,7 @@ def page(story: Story) -> str:
             "shares": shares,
             "shares_left_out": shares_left_out,
             "bill": coverage.bill(profile),
+            "moves": moving.moves(profile),
         }
     return render("report.html.j2", view)
 
@@ -212,6 +214,7 @@ def _environment() -> Environment:
         dependency_graph=dependency_graph.draw,
         share_of=share_of,
         most_names=tables.MOST_NAMES,
+        most_keys=moving.MOST_KEYS,
         statements=findings.statements,
         samples=foreign.shown,
         limit_text=_limit_text,

@@ -16,6 +16,7 @@ from tsaudit.profile import (
     Measurement,
     NearDependency,
     Profile,
+    Retention,
     Tag,
 )
 from tsaudit.report import words
@@ -94,7 +95,7 @@ def overview(profile: Profile, timeline: Timeline, items: Sequence[Item]) -> Ove
     """A row per measurement: by verdict, then by series; at most MOST_ROWS."""
     worst = _verdicts(profile, items)
     total = _total_rows(profile)
-    retention = {d.name: _retention(profile, d.name) for d in profile.databases}
+    retention = {d.name: d.retention or () for d in profile.databases}
 
     def row(m: Measurement) -> Row:
         points = [p for p in timeline.of("series", Subject(m.database, m.name)) if p.day < profile.day]
@@ -104,7 +105,7 @@ def overview(profile: Profile, timeline: Timeline, items: Sequence[Item]) -> Ove
             series_change=m.series.value - points[-1].value if m.series and points else None,
             row_share=m.rows.value / total if total and m.rows else None,
             worst_null=_worst_null(m),
-            retention=words.duration(m.retention.duration_s) if m.retention else retention.get(m.database, ""),
+            retention=_kept([m.retention] if m.retention else retention.get(m.database, ()), m.name),
         )
 
     def order(m: Measurement) -> tuple[object, ...]:
@@ -214,10 +215,8 @@ def _worst_null(m: Measurement) -> tuple[str, float] | None:
     return max(ratios, key=lambda pair: pair[1], default=None)
 
 
-def _retention(profile: Profile, database: str) -> str:
-    """The default policy's duration, else all of them; a dash where none was measured or there is no such thing."""
-    policies = next((d.retention for d in profile.databases if d.name == database), None)
-    if not policies:
-        return words.NONE
-    chosen = [p for p in policies if p.default] or list(policies)
-    return ", ".join(dict.fromkeys(words.duration(p.duration_s) for p in chosen[:3]))
+def _kept(policies: Sequence[Retention], measurement: str) -> str:
+    """The default policy's duration, else that of the measurement's own, else all; a dash where there is none."""
+    own = [p for p in policies if p.policy == measurement]
+    chosen = [p for p in policies if p.default] or own or list(policies)
+    return ", ".join(dict.fromkeys(words.duration(p.duration_s) for p in chosen[:3])) or words.NONE

@@ -23,7 +23,7 @@ from tsaudit.series_estimate import (
 from tsaudit.statements import copy_without_tags
 
 _ELSEWHERE = "engine timestream"
-"""Origin of the limit of another engine, to which users of this one may have to move."""
+"""Origin of the limit that Timestream's users meet elsewhere."""
 
 
 @rule(
@@ -86,8 +86,9 @@ def high_series_cardinality(case: Case) -> Iterator[Finding]:
     coarser values, or not at all. Where the series are many because the sources are many, raise the limit knowingly:
     `limits: {high-series-cardinality.max_series: 2000000}`.
 
-    On Timestream for LiveAnalytics, which has no such limit, the number is that of InfluxDB 2, to which AWS advises to
-    move; a finding is information there, unless you set a limit of your own.
+    Timestream for LiveAnalytics has no such limit. The number is the one up to which AWS advises its users to move to
+    InfluxDB 2, and series are counted as they would be there, with the measure name as a tag; a finding is information,
+    unless you set a limit of your own. The report shows for each table where it could move.
 
     ## References
 
@@ -122,15 +123,28 @@ class _Scope:
 
 def _scopes(case: Case) -> Iterator[_Scope]:
     """The narrow ones first."""
-    yield from (_Scope(subject_of(m), series_of(case, m), [m], series_error(case, m)) for m in case.measurements)
+    yield from (_Scope(subject_of(m), _counted(case, m), [m], series_error(case, m)) for m in case.measurements)
     totals, errors = [], []
     for database in case.profile.databases:
         inside = [m for m in case.measurements if m.database == database.name]
         own = database.series_with_fields if counts_fields(case) else database.series
-        totals.append(own.value if own else _sum([series_of(case, m) for m in inside]))
+        totals.append(own.value if own else _sum([_counted(case, m) for m in inside]))
         errors.append(math.hypot(*(series_error(case, m) for m in inside)) if own is None else 0.0)
         yield _Scope(Subject(database.name), totals[-1], inside, errors[-1])
     yield _Scope(Subject(), _sum(totals), case.measurements, math.hypot(*errors))
+
+
+def _counted(case: Case, measurement: Measurement) -> int | None:
+    """The measurement's series as the limit counts them: InfluxDB would have the measure name as one tag more."""
+    names = measurement.measure_names
+    if names is not None and names.series_keys is not None and _is_of_other_engine(series_limit(case, measurement)):
+        return names.series_keys.value
+    return series_of(case, measurement)
+
+
+def _is_of_other_engine(limit: Limit) -> bool:
+    """Whether it is the limit of the engine to which users of this one may have to move."""
+    return limit.origin == _ELSEWHERE
 
 
 def _sum(counts: Sequence[int | None]) -> int | None:
@@ -151,7 +165,7 @@ def _judge(case: Case, scope: _Scope) -> Finding | None:
     # An estimate is as good as over a limit that the true number may well exceed: it was not seen to be under it.
     if not series or series + scope.margin < limit.value * case.limit("warn_ratio").value:
         return None
-    sizes = sorted(((series_of(case, m) or 0, i) for i, m in enumerate(scope.inside)), reverse=True)
+    sizes = sorted(((_counted(case, m) or 0, i) for i, m in enumerate(scope.inside)), reverse=True)
     largest = scope.inside[sizes[0][1]] if sizes else None
     guilty = guilty_tag(largest.tag_sets) if largest and largest.tag_sets else None
     share, blame = None, ""
@@ -180,7 +194,7 @@ def _judge(case: Case, scope: _Scope) -> Finding | None:
 
 
 def _severity(limit: Limit, exceeded: bool) -> Severity:
-    if limit.origin == _ELSEWHERE:
+    if _is_of_other_engine(limit):
         return Severity.INFO
     # Set by the engine, a plan or the configuration, and not by us.
     is_set = not limit.source.startswith("house judgement")
@@ -197,7 +211,7 @@ def _measure_names(measurement: Measurement | None) -> Iterator[Evidence]:
 def _message(case: Case, scope: _Scope, series: int, limit: Limit) -> str:
     share = f"{percent(series / limit.value)} of" if limit.value else "above"
     unit = "series (tag sets x fields)" if counts_fields(case) else "series"
-    whose = " that InfluxDB 2 has, should the table move there" if limit.origin == _ELSEWHERE else ""
+    whose = " up to which AWS advises InfluxDB 2, should it move there" if _is_of_other_engine(limit) else ""
     if not scope.error:
         return f"{number(series)} {unit}, {share} the limit of {number(limit.value)}{whose}"
     open_ = abs(series - limit.value) <= scope.margin

@@ -1,0 +1,107 @@
+"""Where tables of Timestream could move."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from tests.builders import DAY, NOW, a_count, a_measurement, a_profile, a_result, a_source, a_tag
+from tests.databases import write
+from tests.devops import devops
+from tests.timestream_double import Timestream
+from tsaudit.collect import collect
+from tsaudit.connectors import open_connection
+from tsaudit.profile import Contribution, Database, How, Measurement, MeasureNames, Profile, Retention, TagSets
+from tsaudit.report import html
+from tsaudit.report.moving import Move, moves
+from tsaudit.timeline import Timeline
+
+
+def _table(keys: int | None, name: str = "cpu", **changes: Any) -> Measurement:
+    counted = None if keys is None else a_count(keys, How.ESTIMATE)
+    return a_measurement(name, measure_names=MeasureNames(a_count(2), (), series_keys=counted), **changes)
+
+
+def _move(table: Measurement) -> Move:
+    found = moves(a_profile(table, engine="timestream"))
+    assert found is not None
+    (move,) = found.tables
+    return move
+
+
+@pytest.mark.parametrize(
+    ("keys", "instance"),
+    [
+        (99_999, "db.influx.large"),
+        (100_000, "db.influx.2xlarge"),
+        (1_000_000, "db.influx.4xlarge"),
+        (9_999_999, "db.influx.8xlarge"),
+        (10_000_000, ""),
+        (None, ""),
+    ],
+)
+def test_instance_by_the_number_of_series(keys: int | None, instance: str) -> None:
+    assert _move(_table(keys)).instance == instance
+
+
+def test_dimension_that_makes_most_series_becomes_a_field() -> None:
+    tags = (a_tag("host", 50), a_tag("request_id", 2000))
+    left = (Contribution("request_id", (), 50), Contribution("host", (), 2000))
+    sets = TagSets(2000, 100_000, 100_000, (), ("request_id",), left, left, a_source())
+    move = _move(_table(2000, tags=tags, tag_sets=sets))
+    assert (move.as_field, move.series_left) == ("request_id", 50)
+    # Where the listing would have been the table, its values are known roughly.
+    move = _move(_table(2000, tags=tags, rows=a_count(3999)))
+    assert (move.as_field, move.series_left) == ("request_id", None)
+    assert _move(_table(2000, tags=tags, rows=a_count(4000))).as_field == ""
+
+
+def test_total_only_where_all_were_counted() -> None:
+    found = moves(a_profile(_table(5), _table(7, "mem"), engine="timestream"))
+    assert found is not None
+    assert ([m.measurement.name for m in found.tables], found.total) == (["mem", "cpu"], 12)
+    found = moves(a_profile(_table(5), _table(None, "mem"), engine="timestream"))
+    assert found is not None
+    assert found.total is None
+    assert moves(a_profile(_table(5), engine="influxdb1")) is None
+
+
+def _section(profile: Profile) -> str:
+    options: dict[str, Any] = {"incidents": (), "full_values": False, "run_url": None, "previous": None}
+    page = html.page(html.tell(a_result(), profile, Timeline(), **options))
+    found = re.search(r"Ready to move to Timestream.*?</table>", page, re.DOTALL)
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", found[0])) if found else ""
+
+
+def test_report_says_where_each_table_could_move() -> None:
+    text = _section(a_profile(_table(11_000_000), _table(None, "mem"), _table(50_000, "disk"), engine="timestream"))
+    assert "cpu ≈ 11,000,000 estimate, error unknown 110 % too many: InfluxDB 3" in text
+    assert "disk ≈ 50,000 estimate, error unknown 0.5 % db.influx.large" in text
+    assert "mem \N{EN DASH} \N{EN DASH} not known" in text
+    assert not _section(a_profile(engine="influxdb1"))
+
+
+def test_example_of_aws_is_counted_as_its_own_script_does(timestream: Timestream) -> None:
+    """With a request id as dimension each record is a series there; as a measure, each host with each measure name."""
+    for request_id, as_field in (("measure", ""), ("dimension", "request_id")):
+        dataset = devops(hosts=12, request_id=request_id)  # type: ignore[arg-type]
+        with open_connection(target := write(dataset, "timestream", timestream)) as connection:
+            profile = collect(target, connection, day=DAY, now=NOW)
+        (rows,) = [m.rows.value for m in profile.measurements if m.rows]
+        found = moves(profile)
+        assert found is not None
+        assert found.tables[0].as_field == as_field
+        assert found.total == pytest.approx(rows if as_field else 2 * 12, rel=0.1)
+
+
+def test_lifetime_of_a_table_is_its_own() -> None:
+    policies = (Retention("cpu", 86_400, None, default=False), Retention("mem", 172_800, None, default=False))
+    profile = a_profile(
+        a_measurement(), a_measurement("mem"), engine="timestream", databases=(Database("main", None, policies),)
+    )
+    options: dict[str, Any] = {"incidents": (), "full_values": False, "run_url": None, "previous": None}
+    page = html.page(html.tell(a_result(), profile, Timeline(), **options))
+    kept = re.findall(r"<code>(cpu|mem)</code>.*?<td>([^<\n]*)\n", page)
+    assert dict(kept) == {"cpu": "1 d", "mem": "2 d"}
