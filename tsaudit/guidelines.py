@@ -282,7 +282,12 @@ GUIDELINES: Final = (
     _guideline("H2", "The document's own `_id` is used", "MG", _DOCUMENTS),
     _guideline("H3", "Closed periods are rolled up and dropped", "MG", _DOCUMENTS),
     _guideline("H4", "A store without a schema still has one", "MG", _DOCUMENTS | {"I2": "F3 says the same"}),
-    _guideline("H5", "Growth is planned for", "all"),
+    _guideline(
+        "H5",
+        "Growth is planned for",
+        "I2 I3 GR SQL MG",
+        {"TS": "the API tells no bytes of a table, and there is no disk that fills: what is stored is paid for"},
+    ),
     _guideline("H6", "The store's limits are known and it is used for what it does", "MG", _DOCUMENTS),
 )
 """All of them, in order."""

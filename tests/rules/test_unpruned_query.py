@@ -52,7 +52,7 @@ CASES = (
 
 def _findings(*conditions: str, key: str = "", names: int = 2) -> tuple[Finding, ...]:
     queries = tuple(
-        StoredQuery(f"q{i}", f"SELECT 1 FROM main.cpu {condition}", 1_000_000 * (i + 1), 0.5)
+        StoredQuery(f"q{i}", f"SELECT 1 FROM main.cpu {condition}", 1_000_000 * (i + 1), 0.5, 7200.0)
         for i, condition in enumerate(conditions)
     )
     found = MeasureNames(a_count(names), (MeasureName("metrics", "multi", ("host",)),))
@@ -68,8 +68,8 @@ def test_warning_when_there_is_no_condition_on_the_time() -> None:
     assert (finding.severity, finding.guilty) == (Severity.WARN, "q0")
     assert finding.message == "q0 runs on it without a condition on the time: all that was ever written is read."
     assert [e.value for e in finding.evidence] == [
-        "filters by nothing; 1 MB read by the last run; up to 50 % of the partitions",
-        "filters by measure_name and time; 2 MB read by the last run; up to 50 % of the partitions",
+        "filters by nothing; 1 MB read by the last run; up to 50 % of the partitions; 2 hours of data",
+        "filters by measure_name and time; 2 MB read by the last run; up to 50 % of the partitions; 2 hours of data",
     ]
 
 

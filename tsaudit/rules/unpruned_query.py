@@ -118,4 +118,6 @@ def _evidence(one: _Read) -> Evidence:
         said.append(f"{size(one.query.bytes_scanned)} read by the last run")
     if one.query.spatial_coverage is not None:
         said.append(f"up to {percent(one.query.spatial_coverage)} of the partitions")
+    if one.query.temporal_range_s is not None:
+        said.append(f"{many(round(one.query.temporal_range_s / 3600, 1), 'hour')} of data")
     return Evidence(one.query.name, "; ".join(said))
