@@ -84,11 +84,3 @@ def _renamed(measurement: Measurement, column: str, new: str) -> str:
         f'{_day_of(measurement)} {change}|> set(key: "_measurement", value: {quote_flux(copy)}) '
         f"|> to(bucket: {quote_flux(measurement.database)})"
     )
-
-
-def partitioned(measurement: Measurement, tag: str) -> str:
-    """How to make a Timestream table like this one, partitioned by the dimension."""
-    return (
-        f"aws timestream-write create-table --database-name {measurement.database} --table-name {measurement.name}_new "
-        f"--schema with a CompositePartitionKey of Type DIMENSION, Name {tag}, EnforcementInRecord REQUIRED"
-    )

@@ -7,7 +7,8 @@ import pytest
 from tests.builders import a_measurement, a_profile
 from tests.devops import devops
 from tests.rules.cases import Case, judge
-from tsaudit.finding import Subject
+from tests.rules.timestream import arguments
+from tsaudit.finding import Severity, Subject
 from tsaudit.rules.mixed_encryption import mixed_encryption as rule
 
 
@@ -39,7 +40,8 @@ CASES = (
     ],
 )
 def test_finding_when_keys_differ(settings: dict[str, str], said: str) -> None:
-    options = OWN | {f"MagneticStoreRejectedDataLocation.{name}": value for name, value in settings.items()}
+    place = {"BucketName": "rejected"} | settings if settings else {}
+    options = OWN | {f"MagneticStoreRejectedDataLocation.{name}": value for name, value in place.items()}
     tables = [a_measurement("cpu", options=options), a_measurement("mem", options=OWN)]
     findings = judge(rule, a_profile(*tables, engine="timestream")).findings
     assert [f.message for f in findings] == [
@@ -47,6 +49,14 @@ def test_finding_when_keys_differ(settings: dict[str, str], said: str) -> None:
     ] * bool(said)
     if said:
         assert findings[0].evidence[2].value == "mem"
+        # Only a key that somebody chose says that another protection was wanted.
+        assert findings[0].severity is (Severity.WARN if said == "other" else Severity.INFO)
+        options = {"BucketName": "rejected", "EncryptionOption": "SSE_KMS", "KmsKeyId": OWN["KmsKeyId"]}
+        asked = arguments(findings[0].fix.splitlines()[-1])
+        assert asked["MagneticStoreWriteProperties"] == {
+            "EnableMagneticStoreWrites": True,
+            "MagneticStoreRejectedDataLocation": {"S3Configuration": options},
+        }
 
 
 def test_silence_when_the_key_is_not_known() -> None:

@@ -19,6 +19,7 @@ from tests.databases import Dataset, influxql, write
 from tests.greptimedb_double import GreptimeDB
 from tests.influxdb3_double import InfluxDB3
 from tests.influxdb3_server import RealInfluxDB3
+from tests.rules import timestream
 from tests.rules.cases import Case, History
 from tests.servers import Influxd, Postgresql, without_unsupported
 from tests.timestream_double import Timestream
@@ -103,7 +104,9 @@ def _judge(
 
 
 @pytest.mark.parametrize(("rule", "case", "engine"), CASES)
-def test_finding_when_broken(rule: Rule, case: Case, engine: str, collected: Collector) -> None:
+def test_finding_when_broken(
+    rule: Rule, case: Case, engine: str, collected: Collector, request: pytest.FixtureRequest
+) -> None:
     result, database = _judge(rule, case, engine, case.breaks, case.history, collected)
     assert not result.gaps, result.gaps
     assert result.outcome is Outcome.FAIL, result.reason
@@ -116,6 +119,8 @@ def test_finding_when_broken(rule: Rule, case: Case, engine: str, collected: Col
     _complete(found[0], rule)
     if engine in ONLY_QUERIES:
         assert not _CHANGES.search(found[0].fix), found[0].fix
+    if engine == "timestream":
+        timestream.works(found[0].fix, request.getfixturevalue("timestream"))
 
 
 _CHANGES = re.compile(r"\b(ALTER|CREATE|DROP|UPDATE|INSERT|DELETE) (TABLE|INTO|COLUMN|MEASUREMENT|SERIES|VIEW|FROM)\b")

@@ -9,9 +9,20 @@ from typing import Any
 from tests.builders import DAY, a_count, a_measurement, a_profile
 from tests.databases import Greptime
 from tests.rules.cases import Case, dataset, history_of, hosts, judge, table
+from tests.rules.timestream import arguments
 from tsaudit.dialect import INFLUXQL_ENGINES
 from tsaudit.finding import Outcome, Severity, Subject
-from tsaudit.profile import FOREVER, Database, Forever, Partitioning, Profile, Retention, Storage
+from tsaudit.profile import (
+    FOREVER,
+    Database,
+    Forever,
+    MeasureName,
+    MeasureNames,
+    Partitioning,
+    Profile,
+    Retention,
+    Storage,
+)
 from tsaudit.rule import subject_of
 from tsaudit.rules.unbounded_retention import unbounded_retention as rule
 from tsaudit.timeline import Point, Timeline
@@ -149,3 +160,35 @@ def test_silence_when_the_table_is_small_or_its_bytes_are_not_known() -> None:
         assert judge(rule, profile, timeline=bytes_of(profile, GROWING)).outcome is Outcome.PASS
     profile = _table("", retention=None)
     assert judge(rule, profile, timeline=bytes_of(profile, GROWING)).outcome is Outcome.PASS
+
+
+def _timestream(rows: int, *names: MeasureName) -> Profile:
+    options = {"MemoryStoreRetentionPeriodInHours": "12", "MagneticStoreRetentionPeriodInDays": "73000"}
+    found = MeasureNames(a_count(len(names)), names) if names else None
+    kept, short = (a_measurement(n, rows=a_count(rows), options=options, measure_names=found) for n in ("raw", "sums"))
+    policies = (Retention("raw", FOREVER, None, default=False), Retention("sums", 86_400, None, default=False))
+    return a_profile(kept, short, engine="timestream", databases=(Database("main", None, policies),))
+
+
+def test_warning_when_a_table_that_is_paid_for_by_its_rows_takes_many() -> None:
+    (finding,) = judge(rule, _timestream(999_999)).findings
+    assert (finding.severity, finding.message) == (Severity.INFO, "Table raw keeps everything forever.")
+    (finding,) = judge(rule, _timestream(1_000_000)).findings
+    assert (finding.severity, finding.message) == (
+        Severity.WARN,
+        "Table raw keeps everything forever, and 1,000,000 rows came to it within the window.",
+    )
+    # The memory store is left as it is, though the API asks for both.
+    assert arguments(finding.fix.splitlines()[-1]) == {
+        "DatabaseName": "main",
+        "TableName": "raw",
+        "RetentionProperties": {"MemoryStoreRetentionPeriodInHours": 12, "MagneticStoreRetentionPeriodInDays": 365},
+    }
+
+
+def test_measure_names_when_they_are_rare() -> None:
+    names = (MeasureName("metrics", "multi", (), 5000), MeasureName("reboots", "multi", (), 5))
+    (finding,) = judge(rule, _timestream(5005, *names)).findings
+    assert {e.label: e.value for e in finding.evidence}[
+        "rare measure names of raw, kept as long as the others"
+    ] == "reboots"

@@ -63,3 +63,16 @@ def test_finding_when_it_is_read() -> None:
 def test_silence_when_nothing_is_shared_or_known() -> None:
     assert judge(rule, _profile(0, 0)).outcome is Outcome.PASS
     assert judge(rule, a_profile(engine="timestream")).outcome is Outcome.PASS
+
+
+def test_statement_when_values_are_of_several_types() -> None:
+    shared = SharedInstants(("load", "user's: 1"), 200, 100, 1000, 400, a_source())
+    names = (MeasureName("load", "double", ("host",), 400), MeasureName("user's: 1", "bigint", ("host",), 400))
+    m = a_measurement(measure_names=MeasureNames(a_count(2), names, shared))
+    (finding,) = judge(rule, a_profile(m, engine="timestream")).findings
+    assert finding.fix.splitlines()[-1] == (
+        'SELECT "time", "host", '
+        'max(CASE WHEN measure_name = \'load\' THEN "measure_value::double" END) AS "load", '
+        "max(CASE WHEN measure_name = 'user''s: 1' THEN \"measure_value::bigint\" END) AS \"user's_ 1\" "
+        'FROM "main"."cpu" WHERE time >= ago(1d) GROUP BY "time", "host"'
+    )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 from tests.builders import a_count, a_measurement, a_profile, a_ratio, a_tag
 from tests.devops import devops, partitioned_by
 from tests.rules.cases import Case, judge
+from tests.rules.timestream import arguments
 from tsaudit.finding import Finding, Outcome, Severity, Subject
 from tsaudit.profile import MeasureName, MeasureNames, Profile
 from tsaudit.rules.weak_partition_key import weak_partition_key as rule
@@ -38,12 +40,13 @@ CASES = (
 )
 
 
-def _profile(key: str | None = "host", enforcement: str = "REQUIRED", rows: int = 10, **changes: Any) -> Profile:
+def _profile(key: str | None = "host", enforcement: str = "REQUIRED", rows: int = 10_000, **changes: Any) -> Profile:
     options = {"CompositePartitionKey": key, "EnforcementInRecord": enforcement} if key else {}
-    host = a_tag("host", **{"values": 200} | changes)
+    tags, values = changes.pop("tags", None), changes.pop("values", 200)
+    host = dataclasses.replace(a_tag("host", **changes), values=None if values is None else a_count(values))
     names = MeasureNames(a_count(1), (MeasureName("metrics", "multi", ("host",), rows),))
     measurement = a_measurement(
-        tags=(host, a_tag("device", 500)), options=options, rows=a_count(rows), measure_names=names
+        tags=tags or (host, a_tag("device", 500)), options=options, rows=a_count(rows), measure_names=names
     )
     return a_profile(measurement, engine="timestream")
 
@@ -85,6 +88,34 @@ def test_information_when_a_large_table_has_none() -> None:
 
 
 def test_silence_when_the_key_was_not_measured() -> None:
-    assert judge(rule, _profile("gone")).outcome is Outcome.PASS
+    assert judge(rule, _profile("gone", rows=0)).outcome is Outcome.PASS
+    assert judge(rule, _profile(values=None)).outcome is Outcome.PASS
     bare = a_measurement(tags=(), options={})
     assert judge(rule, a_profile(bare, engine="timestream")).outcome is Outcome.PASS
+
+
+def test_warning_when_no_record_has_the_key() -> None:
+    finding = _finding(_profile("gone", "OPTIONAL"))
+    assert (finding.severity, finding.message) == (
+        Severity.WARN,
+        "The partition key gone is a dimension of no record.",
+    )
+
+
+def test_key_when_one_is_proposed() -> None:
+    tags = (a_tag("host", 99), a_tag("device", 500), a_tag("request_id", 9_000))
+    finding = _finding(_profile(values=99, tags=tags))
+    asked = arguments(finding.fix.splitlines()[-1])
+    assert asked["TableName"] == "cpu_new"
+    # Not the id of which each row has another value.
+    assert asked["Schema"]["CompositePartitionKey"][0]["Name"] == "device"
+
+
+def test_command_when_the_key_is_to_be_enforced() -> None:
+    finding = _finding(_profile(enforcement="OPTIONAL"))
+    key = {"Type": "DIMENSION", "Name": "host", "EnforcementInRecord": "REQUIRED"}
+    assert arguments(finding.fix.splitlines()[-1]) == {
+        "DatabaseName": "main",
+        "TableName": "cpu",
+        "Schema": {"CompositePartitionKey": [key]},
+    }

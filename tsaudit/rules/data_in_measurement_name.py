@@ -12,6 +12,7 @@ from tsaudit.finding import Evidence, Finding, Severity, Subject
 from tsaudit.phrases import listed, many, number
 from tsaudit.profile import Measurement
 from tsaudit.rule import Case, Threshold, rule
+from tsaudit.timestream_tables import delete_table
 
 if TYPE_CHECKING:
     from tsaudit.analysis.shapes import NameFamily
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
         ),
         "timestream": (
             "Write {after} instead of {before}: what varies as dimensions of one table.{template} Delete the tables "
-            "that are no longer written, {first} and the others, once they are not needed."
+            "that are no longer written once they are not needed, beginning with:\n{deleted}"
         ),
     },
 )
@@ -107,6 +108,7 @@ def _finding(case: Case, database: str, family: NameFamily, first: Measurement) 
             template=_graphite(family),
             first=first.name,
             database=first.database,
+            deleted=delete_table(database, first.name),
         ),
         observed=len(family.members),
         limit=case.limit("min_names"),

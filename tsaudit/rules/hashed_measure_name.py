@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from tsaudit.finding import Evidence, Finding, Severity
 from tsaudit.phrases import count, listed, number, percent
-from tsaudit.profile import Measurement, MeasureNames
+from tsaudit.profile import Measurement, MeasureNames, Tag
 from tsaudit.rule import Case, Threshold, rule, subject_of
-from tsaudit.statements import partitioned
+from tsaudit.timestream_tables import KEY, best_key, create_partitioned
 
 _BUCKETS = 8192
 _NUMBER = re.compile(r"-?\d{1,4}")
@@ -25,16 +25,21 @@ _NUMBER = re.compile(r"-?\d{1,4}")
     thresholds=(
         Threshold("min_names", 8, "names that are numbers", "house judgement: fewer may be codes of things"),
         Threshold("min_share", 0.9, "share of the names", "house judgement: a few names may have other uses"),
+        Threshold(
+            "min_spread",
+            0.25,
+            "share of the 8,192 numbers that they lie in",
+            "house judgement: eight hashes lie closer together once in two thousand times, numbers of channels mostly",
+        ),
     ),
     fixes={
-        "any": (
-            "Write to a new table with a partition key of its own, and one measure name for each kind of record: "
-            "{partitioned}. The key of a table cannot be changed later: choose the dimension that queries filter by."
-        ),
+        "any": ("Write one measure name for each kind of record, {where}"),
     },
 )
 def hashed_measure_name(case: Case) -> Iterator[Finding]:
     """Tables whose measure names are bare numbers below 8,192: a dimension hashed into as many as a table may have.
+
+    Numbers that lie within less than `min_spread` of that range are taken for those of channels or registers.
 
     ## Why it matters
 
@@ -60,7 +65,12 @@ def hashed_measure_name(case: Case) -> Iterator[Finding]:
             continue
         hashed = [name.name for name in found.names if _is_bucket(name.name)]
         enough = len(hashed) >= case.limit("min_names", measurement).value
-        if enough and len(hashed) / len(found.names) >= case.limit("min_share", measurement).value:
+        share = len(hashed) / len(found.names)
+        if (
+            enough
+            and share >= case.limit("min_share", measurement).value
+            and _spread(hashed) >= case.limit("min_spread", measurement).value
+        ):
             yield _finding(case, measurement, found, hashed)
 
 
@@ -68,26 +78,43 @@ def _is_bucket(name: str) -> bool:
     return bool(_NUMBER.fullmatch(name)) and abs(int(name)) < _BUCKETS
 
 
+def _spread(hashed: list[str]) -> float:
+    """Share of all numbers that those from the least to the largest are."""
+    numbers = [abs(int(name)) for name in hashed]
+    return (max(numbers) - min(numbers)) / _BUCKETS
+
+
 def _finding(case: Case, measurement: Measurement, found: MeasureNames, hashed: list[str]) -> Finding:
-    tags = sorted(measurement.tags, key=lambda t: (-(t.values.value if t.values else 0), t.key))
-    key = (measurement.options or {}).get("CompositePartitionKey")
+    key, best = (measurement.options or {}).get(KEY), best_key(measurement)
     share = len(hashed) / len(found.names)
     limit = case.limit("min_share", measurement)
+    evidence = [
+        Evidence("names that are numbers", f"{percent(share)} of those looked at"),
+        Evidence("partition key", key or "none but the measure name"),
+    ]
+    if best and best.values:
+        evidence.append(Evidence("dimension with most values", f"{best.key}: {count(best.values)}"))
     return Finding(
         subject=subject_of(measurement),
         severity=Severity.WARN,
         message=f"{count(found.count)} measure names such as {listed(hashed, 3)} are numbers below {number(_BUCKETS)}: "
         "hashes, which a partition key makes needless.",
-        fix=case.fix(partitioned=partitioned(measurement, key or (tags[0].key if tags else "of what is hashed"))),
+        fix=case.fix(where=_where(measurement, key, best)),
         observed=share,
         limit=limit,
         unit=limit.unit,
         samples=tuple(hashed[:3]),
-        evidence=(
-            Evidence("names that are numbers", f"{percent(share)} of those looked at"),
-            Evidence("partition key", key or "none but the measure name"),
-            *(Evidence("dimension with most values", f"{t.key}: {count(t.values)}") for t in tags[:1] if t.values),
-        ),
+        evidence=tuple(evidence),
         facts=("measure_names", "options", "tag_values"),
         source=found.count.source,
     )
+
+
+def _where(measurement: Measurement, key: str | None, best: Tag | None) -> str:
+    if key:
+        return f"to this table: it is partitioned by {key} already."
+    advice = (
+        "to a new table that is partitioned by a dimension. Its key cannot be changed later: take the one that queries "
+        "filter by"
+    )
+    return f"{advice}, e.g.\n{create_partitioned(measurement, best.key)}" if best else f"{advice}."

@@ -46,8 +46,8 @@ _SOURCE_KINDS = frozenset({"uuid", "ulid", "id", "mac", "ip", "hostname", "conta
             "SELECT * FROM {measurement:q} and write them back with the tag. {effect}"
         ),
         "timestream": (
-            "Write {field} as a dimension of {measurement}. Stored records can only be written anew: query "
-            "SELECT * FROM {measurement:q} and write them back with the dimension. {effect}"
+            "Write {field} as a dimension of {measurement}. {effect} Stored records stay as they are, unless you read "
+            "and write them anew:\nSELECT {columns} FROM {place} WHERE {field:q} IS NOT NULL AND time >= ago(1d)"
         ),
         "greptimedb": (
             "{indexing} Where queries all filter by it, and rows are to be sorted or deduplicated by it, make it part "
@@ -157,6 +157,8 @@ def _finding(case: Case, measurement: Measurement, field: Field) -> Finding:
             else f"Where queries filter by {field.key}, an inverted index does: "
             + set_index(case, measurement, field.key, "inverted"),
             effect=effect,
+            place=case.place(subject_of(measurement)),
+            columns=case.quoted(measurement.columns),
         ),
         observed=field.distinct.value,
         limit=case.limit("max_values", measurement),

@@ -8,9 +8,9 @@ from tsaudit.finding import Evidence, Finding, Severity
 from tsaudit.phrases import listed
 from tsaudit.profile import Measurement
 from tsaudit.rule import Case, rule, subject_of
+from tsaudit.timestream_tables import DATABASE_KEY, REJECTED, encrypt_rejected
 
-_KEY = "KmsKeyId"
-_REJECTED = "MagneticStoreRejectedDataLocation"
+_OWN_KEY = f"{REJECTED}.KmsKeyId"
 
 
 @rule(
@@ -22,9 +22,8 @@ _REJECTED = "MagneticStoreRejectedDataLocation"
     fixes={
         "any": (
             "If the data of {table} needs {other}, move the table to a database with that key: a database has one, for "
-            "all its tables. If not, let its rejected records be encrypted as the database is: aws timestream-write "
-            "update-table --database-name {database} --table-name {table} --magnetic-store-write-properties ... with "
-            "EncryptionOption=SSE_KMS,KmsKeyId={key}"
+            "all its tables. If not, and if the database's key is your own (AWS's for Timestream serves nothing else), "
+            "have rejected records encrypted with it, too:\n{command}"
         ),
     },
 )
@@ -32,8 +31,9 @@ def mixed_encryption(case: Case) -> Iterator[Finding]:
     """Tables whose rejected records are encrypted with another key than the table itself.
 
     Records that a table's magnetic store rejects are written to S3, encrypted as that table's settings say. The table
-    is encrypted with the key of its database. Where the two differ, somebody wanted another protection than the
-    database gives, or the copy in S3 has less.
+    is encrypted with the key of its database. Where another key was chosen, somebody wanted another protection than the
+    database gives: a warning. That the copy is under a key of S3's or AWS's is information: it is less only where the
+    database has a key of the customer's, and Timestream does not tell whose it is.
 
     ## Why it matters
 
@@ -57,16 +57,16 @@ def mixed_encryption(case: Case) -> Iterator[Finding]:
     """
     for measurement in case.measurements:
         options = measurement.options or {}
-        key, other = options.get(_KEY), _other_key(options)
+        key, other = options.get(DATABASE_KEY), _other_key(options)
         if key and other and not _same(key, other):
             yield _finding(case, measurement, key, other)
 
 
 def _other_key(options: Mapping[str, str]) -> str:
     """What rejected records are encrypted with; empty where they are not kept."""
-    option = options.get(f"{_REJECTED}.EncryptionOption")
+    option = options.get(f"{REJECTED}.EncryptionOption")
     if option == "SSE_KMS":
-        return options.get(f"{_REJECTED}.KmsKeyId", "AWS's key for S3")
+        return options.get(_OWN_KEY, "AWS's key for S3")
     return "S3's own key" if option else ""
 
 
@@ -79,9 +79,9 @@ def _finding(case: Case, measurement: Measurement, key: str, other: str) -> Find
     beside = [m.name for m in case.measurements if m.database == measurement.database and m.name != measurement.name]
     return Finding(
         subject=subject_of(measurement),
-        severity=Severity.WARN,
+        severity=Severity.WARN if (measurement.options or {}).get(_OWN_KEY) else Severity.INFO,
         message=f"The table is encrypted with {key}, records that it rejects with {other}.",
-        fix=case.fix(table=measurement.name, database=measurement.database, key=key, other=other),
+        fix=case.fix(table=measurement.name, other=other, command=encrypt_rejected(measurement, key)),
         evidence=(
             Evidence("key of the database", key),
             Evidence("encryption of rejected records", other),

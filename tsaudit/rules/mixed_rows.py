@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tsaudit.collection_families import once_for_family
-from tsaudit.dialect import DOCUMENT_ENGINES, ONLY_QUERIES
+from tsaudit.dialect import DOCUMENT_ENGINES, ONLY_QUERIES, QUALIFIED
 from tsaudit.finding import Evidence, Finding, Severity
 from tsaudit.phrases import listed, many, number, percent, under
 from tsaudit.profile import Measurement, MeasureName, RowPatterns
@@ -157,7 +157,8 @@ def _renaming(pairs: Sequence[Renaming]) -> str:
 def _split(case: Case, measurement: Measurement, divided: Groups, kinds: Sequence[Group]) -> str:
     """A statement per kind that copies its rows into a table of its own, or reads them where none can copy."""
     time = [measurement.time_column] if measurement.time_column else []
-    table = case.quoted([measurement.name])
+    table = case.place(subject_of(measurement))
+    metered = case.profile.engine in QUALIFIED
     statements = []
     if case.profile.engine in DOCUMENT_ENGINES:
         return "\n".join(_copied(case, measurement, group) for group in kinds)
@@ -165,7 +166,8 @@ def _split(case: Case, measurement: Measurement, divided: Groups, kinds: Sequenc
         columns = case.quoted([*time, *divided.common, *group.columns])
         name = case.quoted([f"{measurement.name}_{group.columns[0]}"])
         filled = " OR ".join(f"{case.quoted([column])} IS NOT NULL" for column in group.columns)
-        rows = f"SELECT {columns} FROM {table} WHERE {filled};"  # noqa: S608 -- shown, never run
+        filled = f"time >= ago(1d) AND ({filled})" if metered else f"{filled};"
+        rows = f"SELECT {columns} FROM {table} WHERE {filled}"  # noqa: S608 -- shown, never run
         statements.append(
             f"for {name}: {rows}" if case.profile.engine in ONLY_QUERIES else f"CREATE TABLE {name} AS {rows}"
         )

@@ -36,8 +36,8 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
             "{measurement:q}. Stored rows keep their names: read them and write them back."
         ),
         "timestream": (
-            "Write under plain names ({plain}). Until then quote them in every query: SELECT {quoted} FROM "
-            "{measurement:q}. Stored records keep their names until they expire."
+            "Write under plain names ({plain}). Stored records keep their names until they expire; until then quote "
+            "them in every query:\nSELECT {quoted} FROM {place} WHERE time >= ago(1d)"
         ),
         "greptimedb": (
             "Write under plain names ({plain}). A table is renamed by ALTER TABLE ... RENAME, a column only by copying "
@@ -134,6 +134,7 @@ def _finding(case: Case, subject: Subject, bad: dict[str, str], measurement: Mea
     table = measurement.name if measurement else subject.database
     columns = [name for name in bad if measurement and name in measurement.columns]
     first = columns[0] if columns else next(iter(bad))
+    example = measurement or next((m for m in case.measurements if m.database == subject.database), None)
     return Finding(
         subject=subject,
         severity=Severity.WARN,
@@ -142,6 +143,7 @@ def _finding(case: Case, subject: Subject, bad: dict[str, str], measurement: Mea
         fix=case.fix(
             measurement=table,
             quoted=case.quoted(columns[:3]) if columns else "*",
+            place=case.place(subject_of(example)) if example else "",
             plain=listed([_plain(name, reserved) for name in bad]),
             renames=_renames(case, measurement, bad),
         ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tsaudit.finding import Evidence, Finding, Severity
+from tsaudit.finding import Evidence, Finding, Severity, Subject
 from tsaudit.profile import Measurement, Profile, Role
 from tsaudit.rule import Case, rule
 from tsaudit.schema_diff import Column, Difference, Kind, differences
@@ -34,7 +34,7 @@ from tsaudit.schema_diff import Column, Difference, Kind, differences
         ),
         "timestream": (
             "If {what} was not meant, stop the writer that {did}: a record may bring any new dimension or measure. "
-            "What is no longer written is there until its records expire; see what is there: DESCRIBE {measurement:q}"
+            "What is no longer written is there until its records expire; see what is there:\n{see}"
         ),
         "greptimedb": (
             "If {what} was not meant, stop the writer that {did}: tables and columns are made by what is written "
@@ -147,9 +147,21 @@ def _finding(case: Case, difference: Difference, previous: Profile) -> Finding:
         subject=subject,
         severity=words.severity,
         message=words.message,
-        fix=words.fix or case.fix(what=words.what, did=words.did, measurement=subject.measurement or subject.database),
+        fix=words.fix
+        or case.fix(
+            what=words.what,
+            did=words.did,
+            measurement=subject.measurement or subject.database,
+            see=_look(case, subject),
+        ),
         guilty=subject.column or None,
         evidence=(Evidence(f"on {previous.day}", words.before), Evidence(f"on {case.profile.day}", words.after)),
         since=case.profile.day,
         facts=("measurements", "tag_keys", "field_types"),
     )
+
+
+def _look(case: Case, subject: Subject) -> str:
+    """The statement that shows the columns of the table, on Timestream; the tables where it is gone."""
+    is_there = any((m.database, m.name) == (subject.database, subject.measurement) for m in case.measurements)
+    return f"DESCRIBE {case.place(subject)}" if is_there else f"SHOW TABLES FROM {case.quoted([subject.database])}"

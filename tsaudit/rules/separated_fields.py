@@ -39,6 +39,11 @@ if TYPE_CHECKING:
         ),
     ),
     fixes={
+        "timestream": (
+            "Write what is asked for together as measures of one multi-measure record, in one table with the "
+            "dimensions they have already: {fields}. Whoever writes them has all values of an instant at hand, and "
+            "makes one record of them.{sources}"
+        ),
         "any": (
             "Write what is asked for together as fields of one measurement, with the tags they have already: {fields}. "
             "Whoever writes them has all values of an instant at hand, and makes one point of them.{sources}"
@@ -116,6 +121,7 @@ def _finding(case: Case, group: Group, members: Sequence[Measurement]) -> Findin
     first = members[0]
     limit = case.limit("min_share")
     tags = [tag.key for tag in first.tags]
+    tag = "dimension" if case.profile.engine == "timestream" else "tag"
     alike = len({tuple(field.key for field in m.fields) for m in members}) == 1
     assert first.point_sample is not None
     return Finding(
@@ -125,7 +131,9 @@ def _finding(case: Case, group: Group, members: Sequence[Measurement]) -> Findin
         f"one reading is written in {number(len(members))} pieces.",
         fix=case.fix(
             fields=listed(_fields(members), 20),
-            sources=" If the names are of sources and not of quantities, make them values of a tag." if alike else "",
+            sources=f" If the names are of sources and not of quantities, make them values of a {tag}."
+            if alike
+            else "",
         ),
         observed=group.share,
         limit=limit,

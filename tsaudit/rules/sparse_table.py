@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from tsaudit.collection_families import once_for_family
-from tsaudit.dialect import DOCUMENT_ENGINES, DOCUMENT_ID
+from tsaudit.dialect import DOCUMENT_ENGINES, DOCUMENT_ID, ONLY_QUERIES, QUALIFIED
 from tsaudit.finding import Evidence, Finding, Severity
 from tsaudit.phrases import listed, many, percent, under
 from tsaudit.profile import Measurement, MeasureName, Ratio
@@ -53,8 +53,8 @@ from tsaudit.timeline import Point
         "timestream": (
             "Write the fields that one source reports together under a measure name of their own; what comes one at a "
             "time as records of a single value, or under one name for all such values, value_double say, with what it "
-            "measures as the measure name. Rows that fill {first}: SELECT {key}, {sparse} FROM {table:q} WHERE "
-            "{condition}"
+            "measures as the measure name. Rows that fill {first}:\nSELECT {key}, {sparse} FROM {place} WHERE "
+            "time >= ago(1d) AND ({condition})"
         ),
         "any": (
             "Give rows that fill different columns tables of their own, e.g. "
@@ -175,9 +175,11 @@ def _find_source(case: Case, measurement: Measurement, column: str) -> str:
         return f"Find the source that stopped sending it, by the newest documents without it:\n{newest}"
     tags = case.quoted(t.key for t in measurement.tags)
     by, group = (f"{tags}, ", f" GROUP BY {tags} ORDER BY filled") if tags else ("", "")
-    column, table = case.quoted([column]), case.quoted([measurement.name])
-    statement = f"SELECT {by}count(*) AS total, count({column}) AS filled FROM {table}{group};"  # noqa: S608 -- shown, never run
-    return f"Find the source that stopped sending it:\n{statement}\nIf that was meant, drop the column."
+    column, table = case.quoted([column]), case.place(subject_of(measurement))
+    where, end = (" WHERE time >= ago(1d)", "") if case.profile.engine in QUALIFIED else ("", ";")
+    statement = f"SELECT {by}count(*) AS total, count({column}) AS filled FROM {table}{where}{group}{end}"  # noqa: S608 -- shown, never run
+    then = "nothing has to be done" if case.profile.engine in ONLY_QUERIES else "drop the column"
+    return f"Find the source that stopped sending it:\n{statement}\nIf that was meant, {then}."
 
 
 def _finding(
@@ -198,6 +200,7 @@ def _finding(
         message=message,
         fix=case.fix(
             table=measurement.name,
+            place=case.place(subject_of(measurement)),
             part=f"{measurement.name}_{sparse[0]}",
             key=case.quoted(keys) or "its key",
             sparse=case.quoted(sparse),

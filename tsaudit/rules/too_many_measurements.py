@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ from tsaudit.finding import Evidence, Finding, Limit, Severity, Subject
 from tsaudit.phrases import listed, many, number, percent
 from tsaudit.profile import Selection
 from tsaudit.rule import Case, Threshold, rule
+from tsaudit.timestream_tables import delete_table
 
 if TYPE_CHECKING:
     from tsaudit.analysis.shapes import NameFamily
@@ -71,8 +71,8 @@ _INFLUXDB3 = "https://docs.influxdata.com/influxdb3"
             "{first:q} and so on: influxdb3 delete table."
         ),
         "timestream": (
-            "Write the families to one table each with what varies as dimensions: {proposals}. Delete the old tables, "
-            "{first} and so on, when their records are no longer needed: aws timestream-write delete-table."
+            "Write the families to one table each with what varies as dimensions: {proposals}. Delete the old tables "
+            "when their records are no longer needed, beginning with:\n{deleted}"
         ),
         "greptimedb": (
             "Keep each family in one table with what varies as columns: {proposals}. Make {target:q} by CREATE TABLE, "
@@ -136,13 +136,14 @@ def _server(case: Case, counts: dict[str, int], families: dict[str, list[NameFam
     tables, databases = case.limit("server_measurements"), case.limit("server_databases")
     names = sum(counts.values())
     if tables.value and names >= tables.value * case.limit("critical_ratio").value:
-        largest = max(itertools.chain(*families.values()), key=_size, default=None)
+        each = ((database, family) for database, found in families.items() for family in found)
+        largest = max(each, key=lambda one: len(one[1].members), default=None)
         yield Finding(
             subject=Subject(),
             severity=Severity.CRITICAL,
             message=f"{_at_least(case)}{number(names)} measurements in {many(len(counts), 'database')}, "
             f"{percent(names / tables.value)} of the {number(tables.value)} that the product allows in all.",
-            fix=_fix(case, largest) if largest else _NO_FAMILY,
+            fix=_fix(case, *largest) if largest else _NO_FAMILY,
             observed=names,
             limit=tables,
             unit="measurements",
@@ -165,10 +166,6 @@ def _server(case: Case, counts: dict[str, int], families: dict[str, list[NameFam
             evidence=(Evidence("databases", listed(list(counts))),),
             facts=("databases", "measurements"),
         )
-
-
-def _size(family: NameFamily) -> int:
-    return len(family.members)
 
 
 def _at_least(case: Case) -> str:
@@ -194,7 +191,7 @@ def _whole(case: Case, database: str, names: int, families: list[NameFamily], li
         severity=Severity.CRITICAL if near else Severity.WARN,
         message=f"{number(names)} measurements, {reached if near else f'more than {number(limit.value)}'}"
         + (f"; {number(in_families)} of them have names that differ only in data." if in_families else "."),
-        fix=_fix(case, families[0]) if families else _NO_FAMILY,
+        fix=_fix(case, database, families[0]) if families else _NO_FAMILY,
         observed=names,
         limit=limit,
         unit="measurements",
@@ -214,7 +211,7 @@ def _family(case: Case, database: str, family: NameFamily, names: int) -> Findin
         subject=Subject(database, family.template),
         severity=Severity.WARN,
         message=f"{number(size)} measurements have names that differ only in data: {family.template}.",
-        fix=_fix(case, family),
+        fix=_fix(case, database, family),
         observed=size,
         limit=limit,
         unit="names",
@@ -229,7 +226,7 @@ def _family(case: Case, database: str, family: NameFamily, names: int) -> Findin
     )
 
 
-def _fix(case: Case, family: NameFamily) -> str:
+def _fix(case: Case, database: str, family: NameFamily) -> str:
     from tsaudit.dialect import quote_text
 
     tags = [part.name for part in family.tags]
@@ -240,4 +237,5 @@ def _fix(case: Case, family: NameFamily) -> str:
             f"{quote_text(case.profile.engine, p.example)} AS {case.quoted([p.name])}, " for p in family.tags
         ),
         first=family.members[0],
+        deleted=delete_table(database, family.members[0]),
     )

@@ -6,10 +6,13 @@ from collections.abc import Iterator, Sequence
 
 from tsaudit.dialect import quote_text
 from tsaudit.finding import Evidence, Finding, Severity, Subject
-from tsaudit.phrases import listed, number, percent, size
+from tsaudit.phrases import listed, many, number, percent, size
 from tsaudit.profile import FOREVER, Database, Measurement, Retention
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.timeline import Point
+from tsaudit.timestream_tables import keep_for
+
+_A_YEAR = 365
 
 
 @rule(
@@ -18,10 +21,16 @@ from tsaudit.timeline import Point
     severity=Severity.WARN,
     guidelines=("F1",),
     requires={"retention"},
-    uses={"database_series", "row_count", "storage", "table_retention"},
+    uses={"database_series", "row_count", "storage", "table_retention", "options", "measure_name_counts"},
     thresholds=(
         Threshold("min_series", 1_000, "series", "house judgement: below it no engine notices"),
         Threshold("min_bytes", 1_000_000_000, "bytes", "house judgement: a smaller table is no burden for years"),
+        Threshold(
+            "min_rows",
+            1_000_000,
+            "rows within the window",
+            "house judgement: of tables that are paid for by what they hold; fewer cost little for years",
+        ),
         Threshold(
             "max_rate_ratio", 1_000, "times the rows of another measurement", "house judgement: another kind of data"
         ),
@@ -37,10 +46,8 @@ from tsaudit.timeline import Point
             "What has to live longer goes to a database of its own."
         ),
         "timestream": (
-            "Give each table a lifetime: aws timestream-write update-table --database-name {database} --table-name "
-            "{policy} --retention-properties "
-            "MemoryStoreRetentionPeriodInHours=24,MagneticStoreRetentionPeriodInDays=365. Data that has to live "
-            "longer goes to a table of its own. What is older is deleted and does not come back."
+            "Give each table a lifetime; data that has to live longer goes to a table of its own. What is older is "
+            "then deleted and does not come back. A year:\n{commands}"
         ),
         "influxdb2": (
             "Give bucket {database} a lifetime (older data goes with its shards, at once), with its id from `influx "
@@ -60,11 +67,12 @@ def unbounded_retention(case: Case) -> Iterator[Finding]:
     """Databases, or tables, that keep all data forever.
 
     Of a database, the default policy counts, on Timestream those of its tables. It is information by itself, and a
-    warning when the database's series grow. Measurements that differ much in how fast they are written, or that nobody
-    writes any more, are named: they may need lifetimes of their own. Of TimescaleDB's hypertables and GreptimeDB's
-    tables, each one without a lifetime is information, and a warning when it holds more than `min_bytes` and its bytes
-    grow. So are tables of PostgreSQL that grow and from which next to nothing was deleted; without growth nothing is
-    said of them, as PostgreSQL has no lifetime to set.
+    warning when the database's series grow; on Timestream, when `min_rows` rows and more came to them within the
+    window, as what is stored is paid for by the month. Measurements that differ much in how fast they are written, or
+    that nobody writes any more, are named: they may need lifetimes of their own. Of TimescaleDB's hypertables and
+    GreptimeDB's tables, each one without a lifetime is information, and a warning when it holds more than `min_bytes`
+    and its bytes grow. So are tables of PostgreSQL that grow and from which next to nothing was deleted; without growth
+    nothing is said of them, as PostgreSQL has no lifetime to set.
 
     ## Why it matters
 
@@ -118,21 +126,29 @@ def _finding(case: Case, database: Database, forever: Sequence[Retention], insid
         )
     if growth:
         message += f", while series grew from {number(growth[0].value)} on {growth[0].day} to {number(growth[1].value)}"
+    kept = [m for m in inside if m.name in {one.policy for one in forever}] if not policy.default else []
+    rows = sum(m.rows.value for m in kept if m.rows)
+    if paid := rows >= case.limit("min_rows").value:
+        message += f", and {many(rows, 'row')} came to {'it' if len(forever) == 1 else 'them'} within the window"
     return Finding(
         subject=subject,
-        severity=Severity.WARN if growth else Severity.INFO,
+        severity=Severity.WARN if growth or paid else Severity.INFO,
         message=f"{message}.",
-        fix=case.fix(policy=policy.policy, database=database.name),
+        fix=case.fix(
+            policy=policy.policy,
+            database=database.name,
+            commands="\n".join(keep_for(m, _A_YEAR) for m in kept[:5]),
+        ),
         observed=database.series.value if database.series else None,
         unit="series" if database.series else "",
         baseline=growth[0].value if growth else None,
         evidence=(
             Evidence("measurements", number(len(inside))),
-            *(_rates(case, inside) if policy.default else ()),
+            *(_rates(case, inside) if policy.default else _rare_names(case, kept)),
             *_idle(inside),
         ),
         since=growth[0].day if growth else None,
-        facts=("retention", "database_series", "row_count"),
+        facts=("retention", "database_series", "row_count", "measure_name_counts"),
         source=database.series.source if database.series else None,
     )
 
@@ -207,6 +223,15 @@ def _rates(case: Case, inside: Sequence[Measurement]) -> Iterator[Evidence]:
         share = percent(rows[busiest] / sum(rows.values()))
         yield Evidence("busiest measurement", f"{busiest}: {number(rows[busiest])} rows in the window, {share} of all")
         yield Evidence("measurements with other rates under the same policy", listed(slow))
+
+
+def _rare_names(case: Case, kept: Sequence[Measurement]) -> Iterator[Evidence]:
+    """Measure names that come much less often than others of their table, and may need another lifetime."""
+    for m in kept:
+        rows = {name.name: name.rows for name in (m.measure_names.names if m.measure_names else ()) if name.rows}
+        most = max(rows.values(), default=0)
+        if rare := [name for name, n in rows.items() if n * case.limit("max_rate_ratio", m).value <= most]:
+            yield Evidence(f"rare measure names of {m.name}, kept as long as the others", listed(rare))
 
 
 def _idle(inside: Sequence[Measurement]) -> Iterator[Evidence]:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tsaudit.dialect import SINGLE_VALUE
+from tsaudit.dialect import SINGLE_VALUE, quote_text
 from tsaudit.finding import Evidence, Finding, Severity
 from tsaudit.phrases import listed, many, number, percent, size
 from tsaudit.profile import Measurement, SharedInstants
 from tsaudit.rule import Case, Threshold, rule, subject_of
+
+_SHOWN = 3
+"""Measure names in the statement that is proposed; the others go alike."""
 
 
 @rule(
@@ -27,9 +30,8 @@ from tsaudit.rule import Case, Threshold, rule, subject_of
     fixes={
         "any": (
             "Write {names} as measures of one multi-measure record (MeasureValueType MULTI, under a measure name "
-            "such as metrics): one row per instant and source. Stored records stay as they are; read them with one "
-            "column per value: SELECT {key}, max(CASE WHEN measure_name = {first} THEN {value} END) AS {column} FROM "
-            "{table:q} GROUP BY {key}"
+            "such as metrics): one row per instant and source. Stored records stay as they are; read them with a "
+            "column for each value, such as:\nSELECT {key}, {values} FROM {place} WHERE time >= ago(1d) GROUP BY {key}"
         ),
     },
 )
@@ -70,8 +72,6 @@ def _finding(case: Case, measurement: Measurement, found: SharedInstants) -> Fin
     limit = case.limit("max_rows_per_instant", measurement)
     per_instant = found.rows / found.instants
     saved = 1 - found.bytes_merged / found.bytes_now
-    first = found.names[0]
-    value = next((f.key for f in measurement.fields if f.key.startswith(SINGLE_VALUE)), f"{SINGLE_VALUE}double")
     key = case.quoted(c for c in measurement.columns if c == measurement.time_column or measurement.tag(c))
     return Finding(
         subject=subject_of(measurement),
@@ -81,10 +81,8 @@ def _finding(case: Case, measurement: Measurement, found: SharedInstants) -> Fin
         fix=case.fix(
             names=listed(found.names, 4),
             key=key,
-            first="'" + first.replace("'", "''") + "'",
-            value=case.quoted([value]),
-            column=case.quoted([first]),
-            table=measurement.name,
+            values=", ".join(_value(case, measurement, name) for name in found.names[:_SHOWN]),
+            place=case.place(subject_of(measurement)),
         ),
         observed=per_instant,
         limit=limit,
@@ -99,6 +97,14 @@ def _finding(case: Case, measurement: Measurement, found: SharedInstants) -> Fin
         facts=("measure_names", "row_sample", "measure_name_counts"),
         source=found.source,
     )
+
+
+def _value(case: Case, measurement: Measurement, name: str) -> str:
+    """The value of one measure name as a column of its own. No column may be called by a name with a colon."""
+    known = measurement.measure_names.names if measurement.measure_names else ()
+    data_type = next((n.data_type for n in known if n.name == name and n.data_type), "double")
+    text, value = quote_text(case.profile.engine, name), case.quoted([f"{SINGLE_VALUE}{data_type}"])
+    return f"max(CASE WHEN measure_name = {text} THEN {value} END) AS {case.quoted([name.replace(':', '_')])}"
 
 
 def _whole(measurement: Measurement, found: SharedInstants) -> Iterator[Evidence]:
