@@ -58,6 +58,14 @@ _ALL: Final = (
         "of a "
         "table's partitions, 0 to 1; both None where it does not tell",
     ),
+    Fact(
+        "target_storage",
+        Scope.TARGET,
+        Step.METADATA,
+        ("data_bytes", "index_bytes"),
+        "bytes that all databases of the target take, where they are one file; index_bytes None where it is part of "
+        "data_bytes",
+    ),
     Fact("measurements", Scope.DATABASE, Step.METADATA, ("measurement",), "measurements, tables or collections"),
     Fact(
         "columns",
@@ -212,6 +220,14 @@ _ALL: Final = (
         Step.METADATA,
         ("data_bytes", "index_bytes", "disk_used_bytes", "disk_bytes"),
         "bytes that the database takes, those used on the file system it is on, and that one's size",
+    ),
+    Fact(
+        "stored_bytes",
+        Scope.DATABASE,
+        Step.METADATA,
+        (),
+        "bytes that data and indexes take, told for the target, each database or each measurement",
+        derived_from=("target_storage", "database_storage", "storage"),
     ),
     Fact(
         "measure_names",

@@ -816,6 +816,8 @@ class Profile:
     selection: Selection = field(default_factory=Selection)
     stored_queries: tuple[StoredQuery, ...] | None = None
     """Those that are enabled, by name. None: not measured, or the engine keeps none."""
+    storage: Storage | None = None
+    """Of all databases together, where they are one file. None: they are not, or it was not measured."""
     schema_version: int = SCHEMA_VERSION
 
     def gaps_for(self, fact: str, measurement: Measurement | None = None) -> Iterator[Gap]:

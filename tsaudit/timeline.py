@@ -9,7 +9,7 @@ from datetime import date
 from typing import Final
 
 from tsaudit.finding import Subject
-from tsaudit.profile import Count, DatabaseStorage, How, Profile, Ratio
+from tsaudit.profile import Count, DatabaseStorage, How, Profile, Ratio, Storage
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,11 +138,36 @@ def figures(profile: Profile) -> Iterator[Figure]:
 
 
 def stored_bytes(profile: Profile) -> int | None:
-    """What data and indexes of all measurements take; None where one of them is not known: a part is not the whole."""
-    kept = [m.storage for m in profile.measurements]
-    if not kept or not profile.all_listed() or any(s is None or s.data_bytes is None for s in kept):
+    """What data and indexes of the whole target take; None where a part of it is not known: that is not the whole.
+
+    By the engine's account of all, else of each database, else of each of its measurements.
+    """
+    held = stored_parts(profile).values()
+    known = [n for n in held if n is not None]
+    return sum(known) if known and len(known) == len(held) else None
+
+
+def stored_parts(profile: Profile) -> dict[Subject, int | None]:
+    """The same apart: of the target, each database or each measurement, whichever the engine tells."""
+    if profile.storage is not None:
+        return {Subject(): _held(profile.storage)}
+    found: dict[Subject, int | None] = {}
+    for database in profile.databases:
+        if database.storage is not None:
+            found[Subject(database.name)] = _held(database.storage)
+            continue
+        if not profile.all_listed(database.name):
+            found[Subject(database.name)] = None
+        inside = (m for m in profile.measurements if m.database == database.name)
+        found |= {Subject(m.database, m.name): _held(m.storage) for m in inside}
+    return found
+
+
+def _held(storage: Storage | DatabaseStorage | None) -> int | None:
+    """Data and indexes; None where the engine did not tell."""
+    if storage is None or storage.data_bytes is None:
         return None
-    return sum((s.data_bytes or 0) + (s.index_bytes or 0) for s in kept if s is not None)
+    return storage.data_bytes + (storage.index_bytes or 0)
 
 
 def _stored(subject: Subject, storage: DatabaseStorage) -> Iterator[Figure]:

@@ -18,7 +18,8 @@ from tests.databases import Dataset, Row, Table, TimeAs, times
 from tsaudit.config import Columns, Target
 from tsaudit.connector import FactError, Rows
 from tsaudit.connectors import open_connection
-from tsaudit.profile import How, Measurement, Profile, Reason
+from tsaudit.profile import How, Measurement, Profile, Reason, Storage
+from tsaudit.timeline import figures, stored_bytes
 
 
 def _roles(measurement: Measurement) -> tuple[str | None, set[str], set[str]]:
@@ -331,3 +332,27 @@ def test_profiles_of_ten_days_follow_the_growth(written_sql: Writer) -> None:
         # The catalogue shows the present: it cannot tell that nothing moved on a day long past.
         assert previous.reused == 0
     assert seen == [sum(20 - d for d in range(9, n - 1, -1)) for n in range(9, -1, -1)]
+
+
+def test_bytes_are_those_of_the_file(written_sql: Writer, tmp_path: Path) -> None:
+    target = written_sql(Dataset([Table("t", ("id",), {"v": "float"}, _many(20_000))]))
+    path = tmp_path / f"main.{written_sql.engine}"
+    if written_sql.engine == "duckdb":
+        with duckdb.connect(str(path)) as connection:
+            connection.execute("CREATE SCHEMA more")
+            connection.execute("CREATE TABLE more.t AS SELECT now() AS time, 1.5 AS v")
+    profile = collected(target)
+    assert profile.gaps == ()
+    # DuckDB's file begins with three headers of 4 kB.
+    headers = 3 * 4096 if written_sql.engine == "duckdb" else 0
+    assert profile.storage == Storage(path.stat().st_size - headers, None)
+    # However many schemas share the file, it is one.
+    assert len(profile.databases) == (2 if written_sql.engine == "duckdb" else 1)
+    assert stored_bytes(profile) == profile.storage.data_bytes
+    assert [f.value for f in figures(profile) if f.name == "stored_bytes"] == [profile.storage.data_bytes]
+
+
+def _many(count: int) -> list[Row]:
+    return [
+        Row(time, {"id": f"i{i % 50}"}, {"v": i * 1.7}) for i, time in enumerate(times(count, timedelta(seconds=1)))
+    ]

@@ -8,7 +8,7 @@ from datetime import timedelta
 from tests.builders import DAY, a_measurement, a_profile
 from tests.rules.cases import Case, dataset, hosts, judge, table
 from tsaudit.finding import Finding, Outcome, Severity, Subject
-from tsaudit.profile import Measurement, Profile, Storage
+from tsaudit.profile import Database, DatabaseStorage, Gap, Measurement, Profile, Reason, Storage
 from tsaudit.rules.growing_storage import growing_storage as rule
 from tsaudit.timeline import Point, Timeline, figures, stored_bytes
 
@@ -84,7 +84,7 @@ def test_critical_when_the_limit_is_reached_without_growth() -> None:
     (finding,) = _found(a_table("raw", 40 * GB), factors=FLAT, max_bytes=40 * GB)
     assert finding.severity is Severity.CRITICAL
     assert finding.message.endswith("; the limit of 40 GB is reached.")
-    assert "no single table" in finding.fix
+    assert finding.fix.startswith("Find the table that grows: give its rows a lifetime")
     assert not _found(a_table("raw", 40 * GB), factors=FLAT, max_bytes=40 * GB + 1)
 
 
@@ -94,6 +94,29 @@ def test_finding_when_there_is_no_history() -> None:
     (finding,) = judge(rule, profile, {"max_bytes": GB}).findings
     assert finding.message == "Data and indexes take 40 GB; the limit of 1 GB is reached."
     assert finding.since is None
+
+
+def test_bytes_are_those_of_the_target_or_of_its_databases_where_the_engine_tells_no_more() -> None:
+    tables = (a_measurement("raw", database="a"), a_measurement("raw", database="b"))
+    kept = (DatabaseStorage(30 * GB, None, None, None), DatabaseStorage(10 * GB, 4 * GB, None, None))
+    databases = tuple(Database(name, storage=storage) for name, storage in zip("ab", kept, strict=True))
+    apart = a_profile(*tables, engine="postgresql", databases=databases)
+    assert stored_bytes(apart) == 44 * GB
+    (finding,) = judge(rule, apart, {}, held(apart, GROWING)).findings
+    assert finding.fix.startswith("Most of what was added since is in a: give its rows a lifetime")
+    assert [(e.label, e.value) for e in finding.evidence][1:] == [
+        ("added in a", "15 GB, 68 % of it"),
+        ("added in b", "7 GB, 32 % of it"),
+    ]
+    whole = a_profile(*tables, engine="duckdb", databases=databases, storage=Storage(20 * GB, None))
+    assert stored_bytes(whole) == 20 * GB
+    (finding,) = judge(rule, whole, {}, held(whole, GROWING)).findings
+    assert finding.message.startswith("Data and indexes take 20 GB, 10 GB on 2026-03-03")
+    assert [e.label for e in finding.evidence] == ["tables"]
+    unknown = a_profile(*tables, databases=(databases[0], Database("b")))
+    assert stored_bytes(unknown) is None
+    gap = Gap("measurements", Reason.DENIED, "denied", "b")
+    assert stored_bytes(a_profile(tables[0], databases=(databases[0], Database("b")), gaps=(gap,))) is None
 
 
 def test_nothing_is_known_when_a_part_is_not() -> None:

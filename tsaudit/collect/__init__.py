@@ -63,6 +63,7 @@ def collect(
         databases.append(database)
         drafts += found
     stored = catalogue.stored_queries(asker) if databases and "scheduled_queries" in asked else None
+    storage = catalogue.target_storage(asker) if databases and "target_storage" in asked else None
     incomplete = {(gap.database, gap.measurement) for gap in previous.gaps} if previous else set()
     for draft in drafts:
         if (draft.database, draft.name) not in incomplete:
@@ -87,6 +88,7 @@ def collect(
         reused=sum(draft.reused for draft in drafts),
         selection=Selection(target.databases, target.include, target.exclude),
         stored_queries=stored,
+        storage=storage,
     )
 
 

@@ -26,6 +26,7 @@ from tsaudit.profile import (
     Reason,
     Retention,
     Role,
+    Storage,
     StoredQuery,
     Tag,
 )
@@ -75,6 +76,12 @@ def stored_queries(asker: Asker) -> tuple[StoredQuery, ...] | None:
     figures = ("statement", "bytes_scanned", "spatial_coverage", "temporal_range_s")
     found = [StoredQuery(row["query"], *(row[figure] for figure in figures)) for row in read]
     return tuple(sorted(found, key=lambda query: query.name))
+
+
+def target_storage(asker: Asker) -> Storage | None:
+    """What all databases take together; None when a gap was left."""
+    rows = rows_of(asker, "target_storage")
+    return Storage(**rows[0]) if rows else None
 
 
 def outline(

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from tsaudit.finding import Evidence, Finding, Forecast, Limit, Severity, Subject
 from tsaudit.phrases import many, number, percent, size
-from tsaudit.profile import Measurement
-from tsaudit.rule import Case, Threshold, rule, subject_of
-from tsaudit.timeline import Point, stored_bytes
+from tsaudit.rule import Case, Threshold, rule
+from tsaudit.timeline import Point, stored_bytes, stored_parts
 
 
 @rule(
@@ -16,7 +15,7 @@ from tsaudit.timeline import Point, stored_bytes
     title="Data and indexes outgrow their room",
     severity=Severity.WARN,
     guidelines=("H5",),
-    requires={"storage"},
+    requires={"stored_bytes"},
     moot={"mongodb": "disk-fills-up watches the disk itself"},
     thresholds=(
         Threshold(
@@ -27,14 +26,11 @@ from tsaudit.timeline import Point, stored_bytes
         Threshold("critical_days", 14, "days to the limit", "house judgement: the time a change needs to be deployed"),
     ),
     fixes={
-        "any": (
-            "Most of what was added since is in {table}: give its rows a lifetime, keep coarser values of old ones, or "
-            "make room in time."
-        ),
+        "any": ("{where}: give its rows a lifetime, keep coarser values of old ones, or make room in time."),
     },
 )
 def growing_storage(case: Case) -> Iterator[Finding]:
-    """When data and indexes of all tables reach `max_bytes`, by the daily history of their size.
+    """When data and indexes of all databases reach `max_bytes`, by the daily history of their size.
 
     The server does not tell how much room there is: set `max_bytes` to the size of the disk less what else is on it. It
     is a warning within `warn_days` of that, and critical within `critical_days` and beyond. Without that limit, growth
@@ -105,23 +101,23 @@ def _finding(
     elif doubling is not None:
         message += f"; at this rate they double in {many(round(doubling), 'day')}"
     grown = _grown(case, before)
-    table = str(subject_of(grown[0][1])) if grown else "no single table"
+    where = f"Most of what was added since is in {grown[0][1]}" if grown else "Find the table that grows"
     return Finding(
         subject=Subject(),
         severity=severity,
         message=f"{message}.",
-        fix=case.fix(table=table),
+        fix=case.fix(where=where),
         observed=now.value,
         limit=limit if limit.value else None,
         unit="bytes",
         baseline=before.value,
         evidence=(
             Evidence("tables", number(len(case.measurements))),
-            *(Evidence(f"added in {subject_of(m)}", _added(added, now.value - before.value)) for added, m in grown[:3]),
+            *(Evidence(f"added in {part}", _added(added, now.value - before.value)) for added, part in grown[:3]),
         ),
         since=before.day if before.day < now.day else None,
         forecast=forecast,
-        facts=("storage",),
+        facts=("stored_bytes",),
     )
 
 
@@ -129,14 +125,17 @@ def _added(added: float, of_all: float) -> str:
     return size(added) + (f", {percent(min(1.0, added / of_all))} of it" if of_all > 0 else "")
 
 
-def _grown(case: Case, before: Point) -> Sequence[tuple[float, Measurement]]:
-    """By how many bytes each measurement grew since that day, most first; those that did not are left out."""
+def _grown(case: Case, before: Point) -> Sequence[tuple[float, Subject]]:
+    """By how many bytes each database or measurement grew since that day, most first; those that did not are left out.
+
+    None are told of a target whose bytes are known as a whole only.
+    """
     found = []
-    for m in case.measurements:
-        now = ((m.storage.data_bytes or 0) + (m.storage.index_bytes or 0)) if m.storage else 0
+    for part, now in stored_parts(case.profile).items():
         past = sum(
-            next((p.value for p in case.timeline.of(name, subject_of(m)) if p.day == before.day), 0.0)
+            next((p.value for p in case.timeline.of(name, part) if p.day == before.day), 0.0)
             for name in ("data_bytes", "index_bytes")
         )
-        found.append((now - past, m))
-    return sorted((pair for pair in found if pair[0] > 0), key=lambda pair: (-pair[0], pair[1].database, pair[1].name))
+        if part != Subject() and now is not None and now > past:
+            found.append((now - past, part))
+    return sorted(found, key=lambda pair: (-pair[0], pair[1]))
