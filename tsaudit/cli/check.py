@@ -113,6 +113,7 @@ def _target(target: Target) -> bool:
     from tsaudit.collect import probe
     from tsaudit.connector import ConnectorError
     from tsaudit.connectors import open_connection
+    from tsaudit.profile import Reason
 
     try:
         with open_connection(target) as connection:
@@ -121,7 +122,9 @@ def _target(target: Target) -> bool:
     except ConnectorError as error:
         _line(target.name, "failed", str(error))
         return False
-    lost = {rule for gap in gaps for rule in _rules_without(target.engine, gap.fact)}
+    # What is left out of one measurement takes no rule away.
+    missing = [gap for gap in gaps if gap.reason is not Reason.OVER_BUDGET or gap.measurement is None]
+    lost = {rule for gap in missing for rule in _rules_without(target.engine, gap.fact)}
     judged = _judged(target.engine) - lost
     _line(target.name, "ok", f"{target.engine} {version}: {show.plural(len(judged), 'rule')} can be judged")
     for line in _missing(target.engine, gaps):

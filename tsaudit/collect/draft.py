@@ -77,8 +77,8 @@ class Draft:
     rhythms: Rhythms | None = None
     point_sample: PointSample | None = None
     activity: Activity | None = None
-    stood_for: bool = False
-    """Other members of its family are measured in its place."""
+    stood_for: str = ""
+    """The family of which other members are measured in its place; empty for none."""
     documents: Documents | None = None
     buckets: Buckets | None = None
     listing_window: Window | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Final
 
@@ -32,18 +33,23 @@ def choose(asker: Asker, drafts: Sequence[Draft]) -> None:
     for family in period_families(list(by_name), now=asker.now):
         asked = spread(len(family.members), asker.target.budget.max_family)
         for place, period in enumerate(family.members):
-            by_name[period.name].stood_for = place not in asked
+            by_name[period.name].stood_for = "" if place in asked else family.template
 
 
 def note_left_out(asker: Asker, drafts: Sequence[Draft], asked: frozenset[str]) -> None:
-    """Leave a gap for each fact that was not asked for of all collections of the database."""
-    left_out = [draft for draft in drafts if draft.stood_for]
-    if not left_out:
-        return
-    detail = (
-        f"{len(left_out):,} of {len(drafts):,} collections belong to families of which "
-        f"{asker.target.budget.max_family} members each were measured; raise budget.max_family"
-    )
-    of_series = any((draft.options or {}).get("type") == "timeseries" for draft in left_out)
-    for fact in sorted(asked & (_BY_FEW | ({"buckets"} if of_series else frozenset()))):
-        asker.gap(fact, Reason.OVER_BUDGET, detail, left_out[0].database)
+    """Leave a gap for each fact that was not asked for of all members of a family, in the first that was left out.
+
+    It is about a collection, so that what is known of the others, and of the family by its members, stays known.
+    """
+    left_out: dict[str, list[Draft]] = defaultdict(list)
+    for draft in drafts:
+        if draft.stood_for:
+            left_out[draft.stood_for].append(draft)
+    for family, members in left_out.items():
+        detail = (
+            f"{len(members):,} collections named {family}, of which this is the first, are not looked at: "
+            f"{asker.target.budget.max_family} others stand for them; raise budget.max_family"
+        )
+        of_series = any((draft.options or {}).get("type") == "timeseries" for draft in members)
+        for fact in sorted(asked & (_BY_FEW | ({"buckets"} if of_series else frozenset()))):
+            asker.gap(fact, Reason.OVER_BUDGET, detail, members[0].database, members[0].name)
