@@ -13,7 +13,7 @@ import pytest
 from bson.dbref import DBRef
 
 from tests.builders import NOW
-from tests.collect.conftest import collected
+from tests.collect.conftest import collected, collected_with
 from tests.databases import Collection, Dataset, times, write
 from tests.mongodb_double import MongoDB, User
 from tsaudit.collect import probe
@@ -306,15 +306,20 @@ def test_command_that_takes_too_long_is_given_up_on_the_server_too() -> None:
     assert reasons["documents"] is Reason.TIMED_OUT
 
 
-def test_thousands_of_collections_may_take_longer_than_one_statement(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tsaudit.collect.catalogue._AT_ONCE", 2)
+def test_thousands_of_collections_are_asked_about_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tsaudit.collect.catalogue._AT_ONCE", 4)
+    asked: dict[str, list[int]] = {}
+
+    def noted(fact: str, parameters: Any) -> None:
+        if fact in ("row_estimate", "storage"):
+            asked.setdefault(fact, []).append(len(parameters["measurements"]))
+
     dataset = Dataset(collections=[Collection(f"c{i}", [{"v": 1}]) for i in range(6)])
     with running() as server:
-        target = write(dataset, "mongodb", server.url, budget={"statement_timeout_s": 0.6})
-        server.delay_s["count"] = 0.2
-        profile = collected(target, wanted=frozenset({"measurements"}))
-    assert profile.gaps == ()
-    assert all(m.rows is not None for m in profile.measurements)
+        profile = collected_with(write(dataset, "mongodb", server.url), noted)
+    # Each within the time that a statement may take.
+    assert asked == {"row_estimate": [4, 2], "storage": [4, 2]}
+    assert all(m.rows is not None and m.storage is not None for m in profile.measurements)
 
 
 def test_large_documents_are_read_up_to_a_number_of_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -384,6 +389,19 @@ def test_server_that_is_gone_is_one_clear_line() -> None:
         pytest.raises(ConnectorError, match=r"the server does not answer \(.*\); is it the right address\?"),
         open_connection(target),
     ):
+        pass
+
+
+def test_login_that_is_missing_is_what_is_asked_for() -> None:
+    with running(users={"owner": User(PASSWORD, (("readWrite", "shop"),))}) as server:
+        profile = collected(Target(name="t", engine="mongodb", url=server.url, databases=("shop",)))
+    assert {gap.reason for gap in profile.gaps} == {Reason.DENIED}
+    assert "set username and password of the target" in profile.gaps[0].detail
+
+
+def test_name_without_a_record_is_one_clear_line() -> None:
+    target = Target(name="t", engine="mongodb", url="mongodb+srv://nowhere.invalid/")
+    with pytest.raises(ConnectorError, match="SRV record"), open_connection(target):
         pass
 
 

@@ -32,9 +32,10 @@ def connect(
     except (errors.PyMongoError, ValueError) as error:
         # What the driver says may quote a password that it took for a port.
         kind = type(error).__name__
+        seek = " Does the domain name have an SRV record?" if url.startswith("mongodb+srv://") else ""
         raise ConnectorError(
             f"the URL is none that MongoDB's driver understands ({kind}); is it mongodb://user:password@host:27017, "
-            "with what is special in user and password percent-encoded?"
+            f"with what is special in user and password percent-encoded?{seek}"
         ) from None
     try:
         yield MongoConnection(Server(client, _build_info(client, timeout_s)))

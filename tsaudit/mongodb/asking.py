@@ -24,6 +24,7 @@ ENGINE: Final = "mongodb"
 _COUNTERS: Final = frozenset({"activity", "index_use"})
 """Facts that each server counts for itself. Only the primary counts writes; asked of another, all would look unused."""
 
+_LOGIN: Final = "set username and password of the target, or put them into its url"
 _READ: Final = "grant it read on the database"
 _MONITOR: Final = "grant it clusterMonitor on admin"
 _RIGHTS: Final = {
@@ -136,7 +137,7 @@ class Asking:
         if not isinstance(error, errors.OperationFailure):
             return FactError(Reason.FAILED, in_short(error))
         if error.code in _SAYS_NO:
-            right = _RIGHTS.get(self.fact, _READ)
+            right = _LOGIN if "requires authentication" in str(error) else _RIGHTS.get(self.fact, _READ)
             return FactError(Reason.DENIED, f"{in_short(error)}; {right}, see sql/mongodb/grants.md")
         if error.code in _UNKNOWN:
             return FactError(Reason.UNSUPPORTED, f"this server does not do it ({in_short(error)})")
