@@ -40,6 +40,13 @@ def test_warning_when_just_over_half_of_the_cells_are_null() -> None:
     assert judge(rule, _profile(0.5, 0.5, 0.53), {"max_null_ratio": 0.6}).outcome is Outcome.PASS
 
 
+def test_silence_about_fields_of_documents_whose_names_are_data() -> None:
+    fields = tuple(a_field(f"scores.user_{i}", null_ratio=0.98) for i in range(20))
+    games = a_measurement("games", fields=fields, tags=())
+    assert judge(rule, a_profile(games, engine="mongodb")).outcome is Outcome.PASS
+    assert len(judge(rule, a_profile(games)).findings) == 1
+
+
 def test_information_when_one_column_is_hardly_ever_set() -> None:
     assert judge(rule, _profile(0.0, 0.0, 0.95)).outcome is Outcome.PASS
     (finding,) = judge(rule, _profile(0.0, 0.0, 0.96)).findings

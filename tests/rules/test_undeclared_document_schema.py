@@ -62,11 +62,12 @@ def test_message_and_validator() -> None:
     shown = finding.fix.split("validator: ", 1)[1].removesuffix(" })")
     assert json.loads(shown) == {
         "$jsonSchema": {
-            "required": ["price", "at"],
+            "required": ["price", "at", "buyer"],
             "properties": {
                 "price": {"bsonType": ["double", "string"]},
                 "currency": {"bsonType": ["string", "null"]},
                 "at": {"bsonType": ["date"]},
+                "buyer": {"bsonType": ["object"]},
             },
         }
     }
@@ -102,6 +103,12 @@ def test_newest_of_a_family_says_it_for_all() -> None:
     assert finding.subject.measurement == "visits_{day}"
     assert finding.evidence[0] == Evidence("seen in", names[-1])
     assert f'collMod: "{names[-1]}"' in finding.fix
+
+
+def test_silence_about_fields_whose_names_are_data() -> None:
+    keyed = [a_field(f"scores.user_{i}", types=("int",), null_ratio=0.9) for i in range(9)]
+    assert _found(_with(*keyed)) == ()
+    assert len(_found(_with(*keyed, a_field("v", types=("int",), null_ratio=0.5)))) == 1
 
 
 def test_validator_has_no_empty_list_of_required_fields() -> None:

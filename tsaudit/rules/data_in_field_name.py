@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Final
 
 from tsaudit.collection_families import once_for_family
 from tsaudit.finding import Evidence, Finding, Severity
+from tsaudit.keyed_fields import FEWEST, KeyedFields, keyed_fields
 from tsaudit.phrases import listed, many, number
 from tsaudit.profile import Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
@@ -22,7 +19,7 @@ from tsaudit.rule import Case, Threshold, rule, subject_of
     guidelines=("B4",),
     requires={"documents"},
     thresholds=(
-        Threshold("min_names", 8, "names", "house judgement: fewer may be a fixed set, such as quarters or sizes"),
+        Threshold("min_names", FEWEST, "names", "house judgement: fewer may be a fixed set, such as quarters or sizes"),
     ),
     fixes={
         "mongodb": (
@@ -62,47 +59,11 @@ def data_in_field_name(case: Case) -> Iterator[Finding]:
 
 def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
     if measurement.documents is not None:
-        for found in _keyed(measurement, round(case.limit("min_names", measurement).value)):
+        for found in keyed_fields(measurement, round(case.limit("min_names", measurement).value)):
             yield _finding(case, measurement, found)
 
 
-_WHOLE: Final = {"{id}": re.compile(r"[0-9a-f]{24}"), "{n}": re.compile(r"\d{1,23}")}
-"""Names that are nothing but data: an ObjectId as text, a number."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Keyed:
-    """Names side by side that differ only in data."""
-
-    above: str
-    """The path that holds them; empty at the top."""
-    template: str
-    names: tuple[str, ...]
-
-
-def _keyed(measurement: Measurement, fewest: int) -> Iterator[_Keyed]:
-    from tsaudit.analysis.name_families import name_families
-
-    below: dict[str, set[str]] = defaultdict(set)
-    for field in measurement.fields:
-        parts = field.key.split(".")
-        for at, part in enumerate(parts):
-            below[".".join(parts[:at])].add(part)
-    told: list[str] = []
-    for above, names in sorted(below.items(), key=lambda one: (one[0].count("."), one[0])):
-        # What is in a document whose name is data itself has been told.
-        if len(names) < fewest or any(above.startswith(path) for path in told):
-            continue
-        whole = {kind: sorted(n for n in names if form.fullmatch(n)) for kind, form in _WHOLE.items()}
-        others = sorted(names - {n for kind in whole.values() for n in kind})
-        families = [_Keyed(above, f.template, f.members) for f in name_families(others)]
-        for found in [*families, *(_Keyed(above, kind, tuple(members)) for kind, members in whole.items())]:
-            if len(found.names) >= fewest:
-                told += [f"{above}.{n}".lstrip(".") for n in found.names]
-                yield found
-
-
-def _finding(case: Case, measurement: Measurement, found: _Keyed) -> Finding:
+def _finding(case: Case, measurement: Measurement, found: KeyedFields) -> Finding:
     assert measurement.documents is not None
     path = f"{found.above}.{found.template}".lstrip(".")
     above = found.above or "values"

@@ -9,6 +9,7 @@ from datetime import timedelta
 from tsaudit.collection_families import once_for_family
 from tsaudit.dialect import DOCUMENT_ENGINES, DOCUMENT_ID, ONLY_QUERIES, QUALIFIED
 from tsaudit.finding import Evidence, Finding, Severity
+from tsaudit.keyed_fields import named_fields
 from tsaudit.phrases import listed, many, percent, under
 from tsaudit.profile import Measurement, MeasureName, Ratio
 from tsaudit.rule import Case, Threshold, rule, subject_of
@@ -96,7 +97,9 @@ def sparse_table(case: Case) -> Iterator[Finding]:
 
 
 def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
-    nulls = {f.key: f.null_ratio for f in measurement.fields if f.null_ratio is not None and f.key != DOCUMENT_ID}
+    # Where names are data, each is in few documents: data-in-field-name says so.
+    fields = named_fields(measurement) if case.profile.engine in DOCUMENT_ENGINES else measurement.fields
+    nulls = {f.key: f.null_ratio for f in fields if f.null_ratio is not None and f.key != DOCUMENT_ID}
     rows = measurement.rows
     if nulls and rows is not None and rows.value >= case.limit("min_rows", measurement).value:
         yield from _judge_nulls(case, measurement, nulls)

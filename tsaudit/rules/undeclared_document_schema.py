@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
@@ -10,6 +11,7 @@ from tsaudit.collection_families import once_for_family
 from tsaudit.column_types import told_apart
 from tsaudit.dialect import DOCUMENT_ID
 from tsaudit.finding import Evidence, Finding, Severity
+from tsaudit.keyed_fields import named_fields
 from tsaudit.phrases import listed, many, number, percent
 from tsaudit.profile import Field, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
@@ -77,8 +79,9 @@ def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
     if documents.read < case.limit("min_documents", measurement).value:
         return
     rare = case.limit("rare_share", measurement).value
-    mixed = [f for f in measurement.fields if len(told_apart(case.profile.engine, f.types)) > 1]
-    partial = [f for f in measurement.fields if f.null_ratio and rare <= f.null_ratio.value <= 1 - rare]
+    fields = named_fields(measurement)
+    mixed = [f for f in fields if len(told_apart(case.profile.engine, f.types)) > 1]
+    partial = [f for f in fields if f.null_ratio and rare <= f.null_ratio.value <= 1 - rare]
     if mixed or partial:
         yield _finding(case, measurement, mixed, partial)
 
@@ -115,17 +118,26 @@ def _presence(field: Field) -> float:
 
 def _validator(measurement: Measurement) -> str:
     """A `$jsonSchema` of the fields at the top, by what was read; one line of JavaScript."""
-    top = [f for f in measurement.fields if "." not in f.key and f.key != DOCUMENT_ID][:_SHOWN]
-    schema: dict[str, Any] = {
-        "required": [f.key for f in top if f.null_ratio is not None and f.null_ratio.value == 0],
-        "properties": {f.key: {"bsonType": _allowed(f)} for f in top if f.types},
+    top: dict[str, list[Field]] = defaultdict(list)
+    for field in measurement.fields:
+        if field.key != DOCUMENT_ID:
+            top[field.key.partition(".")[0]].append(field)
+    shown = dict(list(top.items())[:_SHOWN])
+    required = [key for key, fields in shown.items() if any(_is_always(f) for f in fields)]
+    schema: dict[str, Any] = {"required": required} if required else {}  # an empty list is refused
+    schema["properties"] = {
+        key: {"bsonType": [*types, *([] if key in required else ["null"])]}
+        for key, fields in shown.items()
+        if (types := _types(key, fields))
     }
-    if not schema["required"]:
-        del schema["required"]  # an empty list is refused
     return json.dumps({"$jsonSchema": schema}, ensure_ascii=False)
 
 
-def _allowed(field: Field) -> list[str]:
-    """Its types; and null, which a field that is not always there may be as well."""
-    always = field.null_ratio is not None and field.null_ratio.value == 0
-    return [*field.types, *([] if always else ["null"])]
+def _is_always(field: Field) -> bool:
+    return field.null_ratio is not None and field.null_ratio.value == 0
+
+
+def _types(key: str, fields: Sequence[Field]) -> list[str]:
+    """Types of a field at the top; one with fields in it is a document. Null is told apart by who asks."""
+    found = {t for f in fields if f.key == key for t in f.types}
+    return sorted(found | ({"object"} if any(f.key != key for f in fields) else set()))
