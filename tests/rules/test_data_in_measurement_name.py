@@ -73,6 +73,14 @@ def test_fix_for_documents_copies_what_the_name_said() -> None:
     assert "fields host and region" in finding.message
 
 
+def test_numbers_that_could_be_dates_are_among_the_others() -> None:
+    orders = [a_measurement(f"order_{n}") for n in range(201201, 201230)]
+    visits = [a_measurement(f"visits_2024_{m:02}") for m in range(1, 7)]
+    (finding,) = judge(rule, a_profile(*orders, *visits, engine="mongodb")).findings
+    assert finding.message == "29 collections named order_{n} should be collection order and field part_1."
+    assert judge(rule, a_profile(a_measurement("order_201210"), engine="mongodb")).outcome is Outcome.PASS
+
+
 def test_silence_on_documents_when_names_differ_in_nothing_but_the_period() -> None:
     months = [a_measurement(f"events_2024_{m:02}") for m in range(1, 7)]
     assert judge(rule, a_profile(*months, engine="mongodb")).outcome is Outcome.PASS

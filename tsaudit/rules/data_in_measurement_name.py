@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tsaudit.dialect import DOCUMENT_ENGINES
@@ -82,11 +84,27 @@ def data_in_measurement_name(case: Case) -> Iterator[Finding]:
 
     for database in case.profile.databases:
         inside = {m.name: m for m in case.measurements if m.database == database.name}
-        for family in shapes.name_families(list(inside)):
-            if case.profile.engine in DOCUMENT_ENGINES and not family.tags:
-                continue  # named by nothing but a period, which collection-per-period reports
+        families = shapes.name_families(list(inside))
+        if case.profile.engine in DOCUMENT_ENGINES:
+            families = _of_collections(case, list(inside), families)
+        for family in families:
             if len(family.members) >= case.limit("min_names").value:
                 yield _finding(case, database.name, family, inside[family.members[0]])
+
+
+def _of_collections(case: Case, names: list[str], families: list[NameFamily]) -> list[NameFamily]:
+    """The families that differ in more than a date, with the numbers among theirs that could be read as dates.
+
+    Collections of periods collection-per-period reports; a date in a name or two may be a number as well.
+    """
+    from tsaudit.analysis.periods import period_families
+
+    by_period = {p.name for family in period_families(names, now=case.profile.window.end) for p in family.members}
+    dated: dict[str, list[str]] = defaultdict(list)
+    for family in families:
+        if not family.tags:
+            dated[family.template.replace("{date}", "{n}")] += [n for n in family.members if n not in by_period]
+    return [replace(f, members=tuple(sorted({*f.members, *dated[f.template]}))) for f in families if f.tags]
 
 
 def _finding(case: Case, database: str, family: NameFamily, first: Measurement) -> Finding:
