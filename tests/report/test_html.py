@@ -311,6 +311,18 @@ def test_measure_names_show_where_the_rows_are() -> None:
     assert ("n19" in many, "n20" in many) == (True, False)
 
 
+def test_documents_are_counted_where_series_are_not() -> None:
+    def verdict(rows: Count | None) -> str:
+        profile = a_profile(a_measurement("a", rows=a_count(7)), a_measurement("b", rows=rows), engine="mongodb")
+        options: dict[str, Any] = {"incidents": (), "full_values": False, "run_url": None, "previous": None}
+        page = html.page(html.tell(replace(a_result(), engine="mongodb"), profile, Timeline(), **options))
+        return page.split('id="verdict"')[1].split("</section>")[0]
+
+    assert "<dt>Documents</dt><dd>12<small>in all collections</small>" in verdict(a_count(5))
+    assert "<dt>Documents</dt><dd>\N{EN DASH}<small>not measured</small>" in verdict(None)
+    assert "Series" not in verdict(None)
+
+
 def test_measure_names_when_rows_were_not_counted() -> None:
     text = measure_names(MeasureName("metrics", "multi", ("host",)), rows=None)
     assert "metrics multi 1 \N{EN DASH} \N{EN DASH}" in text

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from markupsafe import Markup
 
 from tsaudit.analysis.contributions import share_of
+from tsaudit.dialect import DOCUMENT_ENGINES
 from tsaudit.finding import UNREACHABLE_CODE, AuditResult, Finding, Limit, Outcome, Severity, Verdict
 from tsaudit.profile import How, Profile
 from tsaudit.report import (
@@ -64,6 +65,17 @@ class Story:
         """Findings by severity, worst first; accepted and snoozed ones not counted."""
         found = Counter(i.finding.severity for i in self.items if not i.settled)
         return {severity: found[severity] for severity in reversed(Severity)}
+
+    @property
+    def keeps_documents(self) -> bool:
+        """Whether it is documents that the engine counts, and not series."""
+        return self.result.engine in DOCUMENT_ENGINES
+
+    @property
+    def documents(self) -> int | None:
+        """In all measurements; None where the number is not known of one."""
+        counts = [m.rows for m in self.profile.measurements] if self.profile else [None]
+        return None if None in counts else sum(count.value for count in counts if count)
 
     @property
     def series_how(self) -> str:
