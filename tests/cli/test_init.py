@@ -199,6 +199,18 @@ def test_init_when_the_address_holds_a_password_keeps_it_out(monkeypatch: pytest
     assert load("tsaudit.yaml").targets[0].url.get_secret_value() == "http://me:hunter2@db:8086"
 
 
+def test_init_when_the_password_may_hold_any_character(monkeypatch: pytest.MonkeyPatch) -> None:
+    url = "postgresql://me:p%40ss%2Fword@db:5432/plant?sslmode=require"
+    done = init("--engine", "postgresql", "--url", url)
+    assert "export TSAUDIT_PLANT_PASSWORD=" in done.stdout
+    assert advice("tsaudit.yaml") == ()
+    monkeypatch.setenv("TSAUDIT_PLANT_PASSWORD", "p@ss/word")
+    (target,) = load("tsaudit.yaml").targets
+    assert target.url.get_secret_value() == "postgresql://me@db:5432/plant?sslmode=require"
+    assert target.password is not None
+    assert target.password.get_secret_value() == "p@ss/word"
+
+
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [

@@ -17,6 +17,8 @@ from tsaudit.cli import show
 from tsaudit.terminal import printable
 
 _BY_TOKEN: Final = frozenset({"influxdb2", "influxdb3"})
+_BY_SQLALCHEMY: Final = frozenset({"postgresql", "greptimedb"})
+"""Their addresses are taken apart at characters that a password may hold, so that it stands beside them."""
 _LOCAL_INFLUXDB: Final = "http://127.0.0.1:8086"
 _LOCAL_GREPTIMEDB: Final = "http://127.0.0.1:4000"
 """Its own interface; audits go through that of MySQL, two ports on."""
@@ -34,9 +36,9 @@ class Found:
     engine: str
     url: str
     variable: str = ""
-    """The environment variable that stands for the password in `url`, or for a token; empty for none."""
+    """The environment variable that stands for a password or a token; empty for none."""
     has_token: bool = False
-    """The variable holds a token, which the address does not."""
+    """The variable holds a token."""
 
 
 @click.command()
@@ -100,9 +102,8 @@ def _given(engine: str, url: str, name: str | None) -> Found:
         return _with_token(chosen, engine, url) if by_token else Found(chosen, engine, url)
     variable = _variable(chosen, "PASSWORD")
     place = parts.netloc.rpartition("@")[2]
-    return Found(
-        chosen, engine, urlunsplit(parts._replace(netloc=f"{parts.username}:${{{variable}}}@{place}")), variable
-    )
+    login = f"{parts.username}" if engine in _BY_SQLALCHEMY else f"{parts.username}:${{{variable}}}"
+    return Found(chosen, engine, urlunsplit(parts._replace(netloc=f"{login}@{place}")), variable)
 
 
 def _with_token(name: str, engine: str, url: str) -> Found:
@@ -233,7 +234,7 @@ _EXAMPLE: Final = """\
 def _text(found: list[Found]) -> str:
     targets = "\n".join(
         f"  - name: {one.name}\n    engine: {one.engine}\n    url: {_quoted(one.url)}"
-        + (f"\n    password: ${{{one.variable}}}" if one.has_token else "")
+        + (f"\n    password: ${{{one.variable}}}" if one.variable and one.variable not in one.url else "")
         for one in found
     )
     return _TEMPLATE % {"targets": targets or _EXAMPLE}
