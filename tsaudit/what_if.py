@@ -117,7 +117,9 @@ def _live(asker: Asker, name: str, change: Change, database: str | None, with_co
 
     list_tag_sets(asker, draft, also=take_in)
     left, how = (counter.left, _live_how(counter.left)) if draft.tag_sets else (None, _why(asker, "series_listing"))
-    if left and (which := scope(asker, draft, "series_listing")):
+    if left and draft.excerpt and draft.series:
+        how = f"sampled, live: {draft.series.source.scope}"
+    elif left and (which := scope(asker, draft, "series_listing")):
         how += f": {which}"
     found, found_how = None, "not measured: rows are read only when asked for"
     if with_collisions:
@@ -147,6 +149,8 @@ def _draft(asker: Asker, name: str, database: str | None, files: frozenset[str])
     """The measurement as the catalogue has it, and the series of its database where the engine counts them."""
     target = asker.target
     wanted = files & {"measurements", "columns", "tag_keys", "field_types", "retention", "database_series"}
+    # By these it is decided how much of a big table is read.
+    wanted |= files & {"row_estimate", "column_statistics", "scan_estimate"}
     found: list[tuple[Draft, int | None]] = []
     names: set[str] = set()
     narrowed = target.model_copy(update={"include": (glob.escape(name),), "exclude": ()})

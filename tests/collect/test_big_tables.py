@@ -5,19 +5,26 @@ from __future__ import annotations
 import itertools
 import json
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
-from tests.collect.conftest import collected
+from tests.builders import NOW
+from tests.collect.conftest import collected, collected_with
 from tests.servers import Postgresql
+from tsaudit.analysis.what_if import Change
 from tsaudit.audit import audit
 from tsaudit.collect import probe
 from tsaudit.config import Target
+from tsaudit.connector import Rows
 from tsaudit.connectors import open_connection
+from tsaudit.facts import FACTS
 from tsaudit.finding import Outcome
 from tsaudit.profile import How, Measurement, Profile, Reason
+from tsaudit.what_if import answer
 
 ROWS = 2_000_000
 FEW = {"max_scan_rows": 20_000, "max_rows": 1_000}
@@ -304,3 +311,39 @@ def test_nothing_is_read_when_the_planner_gives_no_answer(postgresql: Postgresql
     assert {g.reason for g in profile.gaps} == {Reason.DENIED}
     assert {"series_listing", "null_counts", "row_sample", "scan_estimate"} <= {g.fact for g in profile.gaps}
     assert "row_sample" not in {c.fact for c in profile.costs}
+
+
+def test_nothing_big_is_read_when_the_statistics_make_no_sense(postgresql: Postgresql) -> None:
+    target = _made(postgresql, f"CREATE TABLE t AS {_fill(60_000)}", "ANALYZE t", budget=FEW)
+
+    def tampering(fact: str, parameters: Mapping[str, Any]) -> Rows | None:
+        del parameters
+        if fact != "column_statistics":
+            return None
+        row = dict.fromkeys(FACTS[fact].columns) | {"measurement": "t", "column": "v", "common_values": "{"}
+        return Rows("SELECT", iter([pa.RecordBatch.from_pylist([row])]))
+
+    before = _counters(postgresql, target)
+    profile = collected_with(target, tampering)
+    assert "tsaudit cannot make sense of the answer" in {g.fact: g for g in profile.gaps}["column_statistics"].detail
+    assert _counters(postgresql, target)[0] - before[0] < 25_000
+
+
+def test_what_if_reads_no_more_than_an_audit(postgresql: Postgresql, big: Target) -> None:
+    before = _counters(postgresql, big)
+    found = answer(big, None, "requests", Change(frozenset({"request_id", "sensor_id"}), {}), now=NOW)
+    whole, by_index = _counters(postgresql, big)
+    assert whole == before[0], "no sequential scan"
+    assert by_index - before[1] <= 1_000 + 100_000
+    assert found.left is not None
+    assert (found.left.now, found.left.after) == (100_000, 50)
+    assert found.left_how.startswith("sampled, live: at least; by the newest 100,000 rows from 2026-03-01")
+
+
+def test_what_if_lists_what_an_audit_need_not(postgresql: Postgresql) -> None:
+    target = _made(
+        postgresql, f"CREATE TABLE t AS {_fill(60_000)}", "CREATE INDEX ON t (ts)", "VACUUM ANALYZE t", budget=FEW
+    )
+    found = answer(target, None, "t", Change(frozenset(), {"host": 2}), now=NOW)
+    assert found.left is not None
+    assert (found.left.now, found.left.after) == (100, 40)

@@ -18,6 +18,7 @@ from tests.databases import Dataset, Row, Table, TimeAs, times
 from tsaudit.config import Columns, Target
 from tsaudit.connector import FactError, Rows
 from tsaudit.connectors import open_connection
+from tsaudit.facts import FACTS
 from tsaudit.profile import How, Measurement, Profile, Reason, Storage
 from tsaudit.timeline import figures, stored_bytes
 
@@ -356,3 +357,20 @@ def _many(count: int) -> list[Row]:
     return [
         Row(time, {"id": f"i{i % 50}"}, {"v": i * 1.7}) for i, time in enumerate(times(count, timedelta(seconds=1)))
     ]
+
+
+def test_answer_about_storage_that_makes_no_sense_is_a_gap(written_sql: Writer) -> None:
+    target = written_sql(Dataset([_logs(None)]))
+
+    def tampering(fact: str, parameters: Mapping[str, Any]) -> Rows | None:
+        del parameters
+        if fact != "indexes":
+            return None
+        rows = [dict.fromkeys(FACTS[fact].columns) | {"measurement": "logs", "position": p} for p in (1, "first")]
+        return Rows("SELECT", iter(pa.RecordBatch.from_pylist([row]) for row in rows))
+
+    profile = collected_with(target, tampering)
+    (gap,) = profile.gaps
+    assert (gap.fact, gap.reason) == ("indexes", Reason.FAILED)
+    assert gap.detail.startswith("tsaudit cannot make sense of the answer (TypeError")
+    assert profile.measurements[0].rows is not None

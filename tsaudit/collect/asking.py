@@ -127,6 +127,14 @@ class Asker:
             self.gap(fact, Reason.FAILED, not_understood(error), database, measurement)
         return None
 
+    @contextmanager
+    def understanding(self, fact: str, database: str) -> Iterator[None]:
+        """What breaks inside over the fact's answer is a gap in it, and the audit goes on."""
+        try:
+            yield
+        except Exception as error:
+            self.gap(fact, Reason.FAILED, not_understood(error), database)
+
     def gap(
         self, fact: str, reason: Reason, detail: str, database: str | None = None, measurement: str | None = None
     ) -> None:

@@ -140,7 +140,9 @@ def outline(
         families.choose(asker, drafts)
     singly = [draft.name for draft in drafts if not draft.stood_for]
     answers = {f: _rows_about(asker, f, name, singly) for f in STORAGE_FACTS if f in asked}
-    describe_storage(drafts, answers)
+    for fact, rows in answers.items():
+        with asker.understanding(fact, name):
+            describe_storage(drafts, {fact: rows})
     if answers.get("storage") is not None:
         _note_unknown_sizes(asker, drafts)
     families.note_left_out(asker, drafts, asked)
@@ -265,7 +267,10 @@ def _look_up_statistics(asker: Asker, drafts: list[Draft]) -> None:
     if big and most:
         names = [draft.name for draft in big]
         found = rows_of(asker, "column_statistics", big[0].database, measurements=names)
-        excerpts.look_up(big, found or ())
+        for draft in big:
+            draft.statistics = {}
+        with asker.understanding("column_statistics", big[0].database):
+            excerpts.look_up(big, found or ())
 
 
 def _storage(asker: Asker, database: str) -> DatabaseStorage | None:

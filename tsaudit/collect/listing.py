@@ -31,14 +31,14 @@ def list_tag_sets(
     """Fill in series, tag values and tag sets, and remember a few of the tag sets.
 
     `also` is given each batch of tag sets as it comes; `then` the whole listing, unless it was broken off. Of a table
-    too big to be read, a part is listed, and that only if there may be many series.
+    too big to be read, a part is listed, and that only if there may be many series, or for `also`.
     """
     fact = "series_listing"
     if not draft.tags:
         # Without tags all rows are of one source: nothing to list.
         draft.series = Count(1, asker.source(fact, scope="has no tags"))
         return
-    if draft.excerpt and (bound := excerpts.series_bound(asker, draft)):
+    if draft.excerpt and not also and (bound := excerpts.series_bound(asker, draft)):
         draft.series = bound
         draft.tags = tuple(_by_statistics(asker, draft, tag) for tag in draft.tags)
         return
