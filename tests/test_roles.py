@@ -11,7 +11,17 @@ from hypothesis import strategies as st
 from tests.builders import a_field, a_measurement, a_tag
 from tsaudit.config import Columns
 from tsaudit.profile import Role
-from tsaudit.roles import Column, TimeColumn, TimeKind, Values, assign, is_text, time_candidates, time_column
+from tsaudit.roles import (
+    Column,
+    TimeColumn,
+    TimeKind,
+    Values,
+    assign,
+    is_text,
+    may_be_long,
+    time_candidates,
+    time_column,
+)
 
 SHORT = Values(100, 8, 0.0)
 
@@ -21,13 +31,41 @@ def _role(column: Column, values: Values | None = SHORT, **settings: object) -> 
     return assigned.role
 
 
-@pytest.mark.parametrize("kind", ["VARCHAR", "TEXT", "character varying", "UUID", "ENUM('a')", "BOOLEAN", "string", ""])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "VARCHAR",
+        "TEXT",
+        "character varying",
+        "UUID",
+        "ENUM('a')",
+        "BOOLEAN",
+        "string",
+        "",
+        "public.citext",
+        '"a.b".citext',
+    ],
+)
 def test_text_types_can_name_a_source(kind: str) -> None:
     assert is_text(kind)
     assert _role(Column("c", kind)) is Role.TAG
 
 
-@pytest.mark.parametrize("kind", ["DOUBLE", "INTEGER", "DECIMAL(9,2)", "BLOB", "INTEGER[]", "JSON", "TIMESTAMP"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "DOUBLE",
+        "INTEGER",
+        "DECIMAL(9,2)",
+        "BLOB",
+        "INTEGER[]",
+        "JSON",
+        "TIMESTAMP",
+        "text[]",
+        "boolean[]",
+        "VARCHAR[3]",
+    ],
+)
 def test_other_types_hold_what_was_measured(kind: str) -> None:
     assert not is_text(kind)
     assert _role(Column("c", kind)) is Role.FIELD
@@ -48,7 +86,10 @@ def test_text_is_judged_by_its_values(values: Values | None, role: Role) -> None
     assert _role(Column("reading", "VARCHAR"), values) is role
 
 
-@pytest.mark.parametrize("name", ["user_id", "id", "zip", "serial", "deviceId", "userid", "meter_no", "account_number"])
+@pytest.mark.parametrize(
+    "name",
+    ["user_id", "id", "zip", "serial", "deviceId", "userid", "meter_no", "account_number", "http_status", "statusCode"],
+)
 def test_numbers_under_the_name_of_an_id_stay_a_tag(name: str) -> None:
     assert _role(Column(name, "VARCHAR"), Values(100, 5.0, 1.0)) is Role.TAG
 
@@ -198,3 +239,22 @@ def test_type_alone_says_nothing_where_columns_hold_anything() -> None:
     assert time_column(columns, {"time": [1_770_000_000_000]}, typed=False) == TimeColumn("time", TimeKind.MILLISECONDS)
     assert time_column(columns, {"time": []}, typed=False) == TimeColumn("time", TimeKind.TIMESTAMP)
     assert time_column(columns, {"time": ["noon"]}, typed=False) is None
+
+
+@pytest.mark.parametrize("kind", ["timestamp with time zone[]", "date[]"])
+def test_list_of_times_is_no_time(kind: str) -> None:
+    columns = (Column("ts", kind), Column("made", "timestamp with time zone"))
+    assert time_column(columns, {}) == TimeColumn("made", TimeKind.ZONED)
+    assert time_column(columns[:1], {}) is None
+
+
+@pytest.mark.parametrize(
+    "kind", ["text", "jsonb", "public.geometry(Point,4326)", "integer[]", "enum public.mood", "public.hstore"]
+)
+def test_values_that_may_be_long(kind: str) -> None:
+    assert may_be_long(kind) is (kind != "enum public.mood")
+
+
+@pytest.mark.parametrize("kind", ["bigint", "double precision", "timestamp with time zone", "uuid", "numeric(9,2)"])
+def test_values_that_are_short(kind: str) -> None:
+    assert not may_be_long(kind)

@@ -8,10 +8,25 @@ from typing import Final
 
 from tsaudit.dialect import DOCUMENT_ENGINES
 
+_SCHEMA: Final = re.compile(r'(\w+|"([^"]|"")*")\.')
+
+
+def is_made(data_type: str) -> bool:
+    """Whether the type is not the engine's own but was made in a schema, such as an extension's `public.citext`."""
+    return bool(_SCHEMA.match(data_type))
+
+
+def is_list(data_type: str) -> bool:
+    """Whether columns of the type hold several values each."""
+    return data_type.endswith("]")
+
 
 def is_text(data_type: str) -> bool:
     """Whether columns of the type hold text."""
-    return bool(re.match(r"(N?VAR)?CHAR|N?VARCHAR|(CI)?TEXT|STRING|BPCHAR|CLOB|ENUM|UUID", data_type.upper()))
+    schema = _SCHEMA.match(data_type)
+    kind = data_type[schema.end() if schema else 0 :].upper()
+    is_one = re.match(r"(N?VAR)?CHAR|N?VARCHAR|(CI)?TEXT|STRING|BPCHAR|CLOB|ENUM|UUID", kind)
+    return bool(is_one) and not is_list(data_type)
 
 
 _NUMBERS: Final = frozenset({"int", "long", "double", "decimal"})
@@ -27,4 +42,17 @@ def told_apart(engine: str, types: Sequence[str]) -> tuple[str, ...]:
 
 def is_integer(data_type: str) -> bool:
     """Whether columns of the type hold whole numbers."""
-    return bool(re.match(r"U?(TINY|SMALL|BIG|HUGE|MEDIUM)?INT(EGER)?([248]|16|32|64)?\b|UNSIGNED", data_type.upper()))
+    is_one = re.match(r"U?(TINY|SMALL|BIG|HUGE|MEDIUM)?INT(EGER)?([248]|16|32|64)?\b|UNSIGNED", data_type.upper())
+    return bool(is_one) and not is_list(data_type)
+
+
+_SQL_TYPES: Final = {"integer": "BIGINT", "float": "DOUBLE", "boolean": "BOOLEAN", "time": "TIMESTAMP"}
+_OWN_SQL_TYPES: Final = {
+    "sqlite": {"integer": "INTEGER", "float": "REAL", "boolean": "INTEGER", "time": "TEXT"},
+    "postgresql": {"float": "DOUBLE PRECISION", "time": "TIMESTAMPTZ"},
+}
+
+
+def sql_type(engine: str, kind: str) -> str:
+    """What the engine calls a column of integers, floats, booleans or times (`integer`, `float`, ...)."""
+    return (_SQL_TYPES | _OWN_SQL_TYPES.get(engine, {}))[kind]

@@ -67,6 +67,31 @@ UNINDEXED: Final = frozenset({"influxdb3"})
 """They keep no index of tag values: however many there are, that alone costs nothing."""
 
 
+SCHEMAS: Final[Mapping[str, str]] = {"duckdb": "main", "postgresql": ""}
+"""Engines whose databases are schemas, to the one in which every session finds names that stand alone; empty: none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Qualified:
+    """The name of a table or an index, which a statement has to find whatever schemas a session searches."""
+
+    database: str
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def quote_name(engine: str, name: str | Qualified) -> str:
+    """`name` as an identifier, with its schema where it would not be found without."""
+    if isinstance(name, str):
+        return quote_identifier(engine, name)
+    quoted = quote_identifier(engine, name.name)
+    if SCHEMAS.get(engine, name.database) == name.database:
+        return quoted
+    return f"{quote_identifier(engine, name.database)}.{quoted}"
+
+
 def quote_identifier(engine: str, name: str) -> str:
     """`name` as an identifier of the engine's query language.
 

@@ -22,6 +22,8 @@ SAMPLE_SIZE: Final = 64
 MAX_PATTERNS: Final = 32
 MAX_MEASURE_NAMES: Final = 128
 MAX_PARTITIONS: Final = 100
+DEFAULT_PARTITION: Final = "DEFAULT"
+"""The bounds of the partition that takes the rows for which there is no other one (PostgreSQL)."""
 
 Forever = Literal["forever"]
 FOREVER: Final[Forever] = "forever"
@@ -440,6 +442,8 @@ class Index:
     """How often it was used since `counted_since`; None where the engine does not count."""
     counted_since: datetime | None = None
     """None: since always, or it is not known."""
+    valid: bool = True
+    """False where no query uses it, as it was never finished."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -462,7 +466,7 @@ class Partitioning:
     """The columns, or expressions, that decide where a row goes."""
     count: int
     partitions: tuple[Partition, ...]
-    """Up to MAX_PARTITIONS, the largest first."""
+    """Up to MAX_PARTITIONS, the largest first; a default partition in any case."""
 
 
 @dataclass(frozen=True, slots=True)

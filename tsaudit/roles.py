@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from tsaudit.column_types import is_integer
+from tsaudit import column_types
+from tsaudit.column_types import is_integer, is_list, is_made
 from tsaudit.config import Columns
 from tsaudit.profile import Measurement, Role
 
@@ -34,6 +35,10 @@ _ID_NAME: Final = re.compile(
     r"|(user|device|host|sensor|machine|order|request|session|trace|span|event|customer|client|account|node)id$"
 )
 """Names under which digits identify something, and measure nothing."""
+_CODE_NAME: Final = re.compile(
+    r"(?i:(^|_)(id|code|status|serial|zip|postcode|phone|version|no|nr|number|key|uuid)$)|[a-z](Code|Status|Version)$"
+)
+"""Those, and names of categories that are written in digits."""
 _EARLIEST: Final = datetime(1980, 1, 1, tzinfo=UTC).timestamp()
 _LATEST: Final = datetime(2100, 1, 1, tzinfo=UTC).timestamp()
 _ISO: Final = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?([zZ]|[+-]\d\d(:?\d\d)?)?)?")
@@ -181,16 +186,21 @@ def time_names() -> tuple[str, ...]:
 
 
 def is_text(data_type: str) -> bool:
-    """Whether the type can name a source: text, enumeration, UUID or boolean."""
-    return bool(re.match(r"(N?VAR)?CHAR|N?VARCHAR|(CI)?TEXT|STRING|BPCHAR|CLOB|ENUM|UUID|BOOL|$", data_type.upper()))
+    """Whether the type can name a source: text, enumeration, UUID or boolean; in SQLite also none."""
+    is_boolean = data_type.upper().startswith("BOOL") and not is_list(data_type)
+    return not data_type or is_boolean or column_types.is_text(data_type)
+
+
+def names_code(name: str) -> bool:
+    """Whether digits under the name say which one it is, like a status: nobody computes with them."""
+    return bool(_ID_NAME.search(name) or _CODE_NAME.search(name))
 
 
 def may_be_long(data_type: str) -> bool:
     """Whether values of the type may be, or print as, texts of any length."""
     kind = data_type.upper()
-    return bool(
-        re.match(r"(N?VAR)?CHAR|N?VARCHAR|(CI)?TEXT|STRING|BPCHAR|CLOB|JSON|XML|BYTEA|HSTORE|TSVECTOR", kind)
-    ) or (kind.endswith("[]"))
+    is_long = re.match(r"(N?VAR)?CHAR|N?VARCHAR|TEXT|STRING|BPCHAR|CLOB|JSON|XML|BYTEA|TSVECTOR|PATH|POLYGON", kind)
+    return bool(is_long) or is_made(data_type) or is_list(data_type)
 
 
 _CONFIGURED: Final = "set in tsaudit.yaml"
@@ -247,7 +257,7 @@ def _by_type_and_values(column: Column, values: Values | None) -> tuple[Role, st
         return Role.FIELD, f"long text, {values.mean_length:.0f} characters on average"
     if kind.startswith("bool"):
         return Role.TAG, f"a {kind} column"
-    if values.number_share >= NUMBERS_SHARE and not _ID_NAME.search(column.name):
+    if values.number_share >= NUMBERS_SHARE and not names_code(column.name):
         return Role.FIELD, f"numbers kept as text ({values.number_share:.0%} of the values read)"
     return Role.TAG, f"a {kind} column with short values"
 
@@ -262,6 +272,8 @@ def _times(values: Values | None) -> float:
 def _native(column: Column) -> TimeKind | None:
     """How a column of a time type keeps the time; None for other types."""
     kind = column.data_type.upper()
+    if is_list(kind):
+        return None
     if re.match(r"TIMESTAMPTZ|TIMESTAMP.* WITH TIME ZONE", kind):
         return TimeKind.ZONED
     return TimeKind.TIMESTAMP if re.match(r"TIMESTAMP|DATETIME|DATE\b", kind) else None

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from tsaudit.dialect import INFLUXQL_ENGINES, QUALIFIED, SQL_ENGINES, quote_identifier
+from tsaudit.dialect import INFLUXQL_ENGINES, QUALIFIED, SQL_ENGINES, Qualified, quote_identifier, quote_name
 from tsaudit.facts import offered
 from tsaudit.finding import Finding, Limit, Severity, Subject
 from tsaudit.guidelines import engines_of
@@ -131,15 +131,16 @@ class Case:
         """The figure's values before today, oldest first, without this rule's known incidents that came and went."""
         return self.timeline.usual(name, subject, self.rule.code)
 
-    def quoted(self, names: Iterable[str]) -> str:
+    def quoted(self, names: Iterable[str | Qualified]) -> str:
         """The names as identifiers of the engine, with commas between."""
-        return ", ".join(quote_identifier(self.profile.engine, name) for name in names)
+        return ", ".join(quote_name(self.profile.engine, name) for name in names)
 
     def place(self, subject: Subject) -> str:
         """The subject's measurement as a query of the engine names it."""
         engine = self.profile.engine
-        names = [subject.database, subject.measurement] if engine in QUALIFIED else [subject.measurement]
-        return ".".join(quote_identifier(engine, name) for name in names)
+        if engine in QUALIFIED:
+            return ".".join(quote_identifier(engine, name) for name in (subject.database, subject.measurement))
+        return quote_name(engine, Qualified(subject.database, subject.measurement))
 
     def fix(self, **names: object) -> str:
         """The fix text for the engine at hand with `{placeholders}` filled in.
@@ -161,7 +162,7 @@ class _Quotable:
 
     def __format__(self, spec: str) -> str:
         if spec == "q":
-            return quote_identifier(self._engine, str(self._value))
+            return quote_name(self._engine, self._value if isinstance(self._value, Qualified) else str(self._value))
         return format(self._value, spec)
 
 
@@ -246,6 +247,11 @@ def rule(
         )
 
     return decorate
+
+
+def table_of(measurement: Measurement, name: str = "") -> Qualified:
+    """The measurement's name as statements have it; with `name` that of another table beside it."""
+    return Qualified(measurement.database, name or measurement.name)
 
 
 def subject_of(measurement: Measurement, column: str = "") -> Subject:

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from tsaudit.dialect import DOCUMENT_ENGINES, INFLUXQL_ENGINES, ONLY_QUERIES, quote_flux
 from tsaudit.greptime_statements import renamed, without_key_columns
 from tsaudit.profile import Measurement
-from tsaudit.rule import Case
+from tsaudit.rule import Case, table_of
 
 
 def copy_without_tags(case: Case, measurement: Measurement, dropped: Collection[str]) -> str:
@@ -27,7 +27,7 @@ def copy_without_tags(case: Case, measurement: Measurement, dropped: Collection[
 
 def rename(case: Case, measurement: Measurement, name: str, new: str) -> str:
     """How to rename the measurement or one of its columns, as a statement, or as words where there is none."""
-    table, target = case.quoted([measurement.name]), case.quoted([new])
+    table, target = case.quoted([table_of(measurement)]), case.quoted([new])
     is_column = name in measurement.columns
     if case.profile.engine in DOCUMENT_ENGINES:
         if not is_column:

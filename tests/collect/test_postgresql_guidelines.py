@@ -7,7 +7,10 @@ listed here, finding by finding.
 from __future__ import annotations
 
 import dataclasses
+import re
 from datetime import timedelta
+
+import pytest
 
 from tests.builders import DAY, NOW
 from tests.collect.conftest import collected
@@ -232,12 +235,38 @@ FOUND = (
     ("C2", "TAG006", Severity.WARN, "rooms", "temperature"),
 )
 """Guideline, rule, severity, table, column."""
+STATEMENT = re.compile(
+    r"(?:ALTER TABLE|CREATE TABLE|CREATE INDEX(?! CONCURRENTLY,)|DELETE FROM|DROP INDEX|SELECT(?! the )|UPDATE)\b"
+    r"(?:(?!\.\.\.)[^;])+;"
+)
 
 
-def test_database_that_breaks_every_guideline(postgresql: Postgresql) -> None:
-    result = _audited(postgresql, "broken", BROKEN, CHANGE, [1.1 ** (i - 40) for i in range(40)])
-    found = [(r.code, f.severity, f.subject.measurement, f.subject.column) for r, f in result.findings()]
+@pytest.fixture(scope="module")
+def broken(postgresql: Postgresql) -> AuditResult:
+    return _audited(postgresql, "broken", BROKEN, CHANGE, [1.1 ** (i - 40) for i in range(40)])
+
+
+def test_database_that_breaks_every_guideline(broken: AuditResult) -> None:
+    found = [(r.code, f.severity, f.subject.measurement, f.subject.column) for r, f in broken.findings()]
     assert sorted(found) == [tuple(line) for _, *line in FOUND]
+
+
+def test_proposed_statements_when_run(postgresql: Postgresql, broken: AuditResult) -> None:
+    """By somebody whose session searches other schemas."""
+    ran = set()
+    with postgresql.connect() as connection:
+        for rule, finding in broken.findings():
+            with connection.transaction(force_rollback=True):
+                # What reads first, as it may be meant for the time until the others have run.
+                statements = sorted(STATEMENT.findall(finding.fix), key=lambda text: not text.startswith("SELECT"))
+                for statement in statements:
+                    # The server takes these outside of transactions only.
+                    connection.execute(statement.replace(" CONCURRENTLY", "").encode())
+                    ran.add(rule.code)
+    assert ran == {
+        *("CAR001", "CAR005", "FLD001", "FLD002", "LAY001", "LAY002", "LAY003", "LAY004", "NAM001", "NAM003"),
+        *("STO001", "STO002", "TAG001", "TAG002", "TAG003", "TAG006"),
+    }
 
 
 def test_every_guideline_that_a_rule_checks_is_broken() -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.builders import NOW
 from tests.servers import Influxd
 from tsaudit import queries
-from tsaudit.dialect import quote_identifier, quote_text
+from tsaudit.dialect import Qualified, quote_identifier, quote_name, quote_text
 
 # Neither engine takes NUL in a statement, and lone surrogates are no text.
 _TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1, max_size=30)
@@ -119,3 +119,20 @@ def test_names_stay_within_their_quotes_in_every_statement(fact: str, language: 
     }
     statement = queries.render("influxdb2", fact, language, **parameters)
     assert set(_READ_BACK[language](statement)) - _OWN <= set(names)
+
+
+@pytest.mark.parametrize(
+    ("engine", "database", "quoted"),
+    [
+        ("postgresql", "public", '"public"."o""d"'),
+        ("postgresql", "a.b", '"a.b"."o""d"'),
+        ("duckdb", "other", '"other"."o""d"'),
+        ("duckdb", "main", '"o""d"'),
+        ("sqlite", "main", '"o""d"'),
+        ("influxdb1", "telegraf", '"o\\"d"'),
+    ],
+)
+def test_schema_is_named_where_the_table_would_not_be_found_without(engine: str, database: str, quoted: str) -> None:
+    assert quote_name(engine, Qualified(database, 'o"d')) == quoted
+    assert str(Qualified(database, 'o"d')) == 'o"d'
+    assert quote_name(engine, "plain") == '"plain"'

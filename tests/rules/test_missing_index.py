@@ -61,8 +61,9 @@ def _severity(measurement: Measurement, limits: dict[str, float] | None = None) 
         (an_index("i", "host", "time", kind="brin"), None),
         (an_index("i", "time", partial=True), Severity.WARN),
         (an_index("i", None, "host"), Severity.WARN),
+        (an_index("i", "time", valid=False), Severity.WARN),
     ],
-    ids=["leads", "behind", "brin", "partial", "expression"],
+    ids=["leads", "behind", "brin", "partial", "expression", "unfinished"],
 )
 def test_severity_when_there_is_one_index(index: Index, severity: Severity | None) -> None:
     assert _severity(_table(index)) is severity

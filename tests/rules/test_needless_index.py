@@ -117,7 +117,7 @@ def test_columns_that_another_index_leads_with() -> None:
         "Index i on (time) is needless: cpu_pkey (time, host) leads with the same column; it takes 12.3 MB."
     )
     assert (finding.severity, finding.observed, finding.unit) == (Severity.WARN, 1, "needless indexes")
-    assert finding.fix.endswith('\nDROP INDEX "main"."i";')
+    assert finding.fix.endswith('\nDROP INDEX "i";')
 
 
 @pytest.mark.parametrize(
@@ -309,3 +309,14 @@ def test_duckdb_when_asked_for_a_range_or_by_several_columns(tmp_path: Path) -> 
         connection.execute("CREATE INDEX on_time ON t (time)")
         assert not goes_by_index("time BETWEEN 5 AND 6")
         assert goes_by_index("time = 5")
+
+
+def test_index_that_was_never_finished() -> None:
+    unfinished = an_index("i", "region", "host", valid=False, size_bytes=5_000_000)
+    profile = _profile(unfinished, engine="postgresql")
+    (finding,) = judge(rule, profile).findings
+    assert finding.severity is Severity.INFO, "it may be in the making"
+    (finding,) = judge(rule, profile, timeline=Timeline(previous=profile)).findings
+    assert finding.severity is Severity.WARN
+    assert finding.message.startswith("Index i on (region, host) is needless: it is not valid, as making it failed or")
+    assert _message(an_index("j", "region"), unfinished).startswith("Index i on"), "it serves nothing in j's place"

@@ -18,6 +18,7 @@ from tests.databases import influxql, write
 from tests.rules.cases import dataset, table
 from tests.servers import Influxd, Postgresql
 from tsaudit.connectors import open_connection
+from tsaudit.dialect import Qualified
 from tsaudit.rule import Case, LimitPolicy
 from tsaudit.rules import all_rules
 from tsaudit.statements import copy_without_tags, rename
@@ -57,29 +58,30 @@ def test_rename_when_run_on_sql(engine: str, tmp_path: Path) -> None:
 def test_statements_when_run_on_postgresql(postgresql: Postgresql) -> None:
     target = write(DATA, "postgresql", postgresql)
     case = _case("postgresql")
+    (schema,) = target.databases
+    measurement = dataclasses.replace(MEASUREMENT, database=schema)
     mistyped = next(rule for rule in all_rules() if rule.code == "FLD002")
     with postgresql.connect() as connection:
 
         def run(statement: str) -> None:
             connection.execute(statement.encode())
 
-        run(f"SET search_path = {target.databases[0]}")
         for name, new in (("gr'oup", "group_name"), ('us"age', "usage"), (HOSTILE, "orders")):
-            run(rename(case, MEASUREMENT, name, new))
+            run(rename(case, measurement, name, new))
         for text, kind in (
             ("7", "BIGINT"),
             ("1.5", "DOUBLE PRECISION"),
             ("t", "BOOLEAN"),
             ("2026-03-01", "TIMESTAMPTZ"),
         ):
-            run('ALTER TABLE orders ADD COLUMN "o\'dd" TEXT')
-            run(f"UPDATE orders SET \"o'dd\" = '{text}'")
+            run(f'ALTER TABLE {schema}.orders ADD COLUMN "o\'dd" TEXT')
+            run(f"UPDATE {schema}.orders SET \"o'dd\" = '{text}'")
             fix = dataclasses.replace(case, rule=mistyped).fix(
-                measurement="orders", field="o'dd", type=kind, kind="", written="", new=""
+                measurement=Qualified(schema, "orders"), field="o'dd", type=kind, kind="", written="", new=""
             )
             run(fix.partition("\n")[0])
-            run('ALTER TABLE orders DROP COLUMN "o\'dd"')
-        assert len(connection.execute(b"SELECT group_name, usage FROM orders").fetchall()) == 6
+            run(f'ALTER TABLE {schema}.orders DROP COLUMN "o\'dd"')
+        assert len(connection.execute(f"SELECT group_name, usage FROM {schema}.orders".encode()).fetchall()) == 6
 
 
 def test_statements_when_run_on_influxdb(influxd: Influxd) -> None:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
 from tests.builders import DAY, a_count, a_measurement, a_profile
 from tests.databases import Greptime
 from tests.rules.cases import Case, dataset, history_of, hosts, judge, table
@@ -192,3 +194,22 @@ def test_measure_names_when_they_are_rare() -> None:
     assert {e.label: e.value for e in finding.evidence}[
         "rare measure names of raw, kept as long as the others"
     ] == "reboots"
+
+
+@pytest.mark.parametrize(
+    ("kind", "condition"),
+    [
+        ("timestamp with time zone", "\"time\" < now() - INTERVAL '1 year';"),
+        ("text", "CAST(\"time\" AS TIMESTAMPTZ) < now() - INTERVAL '1 year';"),
+        ("bigint", "\"time\" < extract(EPOCH FROM now() - INTERVAL '1 year')"),
+    ],
+)
+def test_fix_goes_by_the_type_of_the_time(kind: str, condition: str) -> None:
+    profile = _table("", time_type=kind)
+    (finding,) = judge(rule, profile, timeline=bytes_of(profile, GROWING)).findings
+    assert f'DELETE FROM "main"."raw" WHERE {condition}' in finding.fix
+
+
+def test_policy_goes_by_the_type_of_the_time() -> None:
+    (finding,) = judge(rule, _table("drop_after", time_type="bigint")).findings
+    assert "add_retention_policy('\"main\".\"raw\"', drop_after => BIGINT '31536000');" in finding.fix

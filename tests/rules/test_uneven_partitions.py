@@ -142,6 +142,9 @@ def test_empty_partitions_when_they_pile_up() -> None:
     assert not _message(full, *[a_partition("e")] * 51, key=("time",))
     assert _message(full, *[empty] * (MAX_PARTITIONS - 1), count=300, key=("time",)) == "299 partitions are empty."
     assert not _message(*[full] * MAX_PARTITIONS, count=300, key=("time",))
+    rest = a_partition("rest", 8_192, 0, "DEFAULT")
+    assert not _message(full, *[empty] * 50, rest, key=("time",)), "that one should be empty"
+    assert _message(full, *[empty] * 98, rest, count=300, key=("time",)) == "298 partitions are empty."
 
 
 def test_too_many_partitions() -> None:

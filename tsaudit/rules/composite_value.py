@@ -10,7 +10,7 @@ from tsaudit.dialect import quote_text
 from tsaudit.finding import Evidence, Finding, Severity
 from tsaudit.phrases import listed, number
 from tsaudit.profile import Field, Measurement, Tag
-from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
 
 if TYPE_CHECKING:
     from tsaudit.analysis.shapes import Composite, Part
@@ -100,7 +100,7 @@ def _finding(case: Case, measurement: Measurement, column: Tag | Field, composit
         message=f"Values of {role} {column.key} hold {number(len(parts))} attributes each: {listed(list(parts))}.",
         fix=case.fix(
             role=role,
-            measurement=measurement.name,
+            measurement=table_of(measurement),
             key=column.key,
             value=redact(composite.example),
             example=",".join(f"{name}={redact(value)}" for name, value in parts.items()),
@@ -136,7 +136,7 @@ def _proposed(key: str, part: Part) -> str:
 
 
 def _statements(case: Case, measurement: Measurement, key: str, composite: Composite, names: list[str]) -> str:
-    table, column = case.quoted([measurement.name]), case.quoted([key])
+    table, column = case.quoted([table_of(measurement)]), case.quoted([key])
     adding = [f"ALTER TABLE {table} ADD COLUMN {case.quoted([name])} VARCHAR;" for name in names]
     if case.profile.engine in ("sqlite", "greptimedb"):
         return " ".join(adding)  # the one has no function that splits a text, the other no UPDATE

@@ -11,7 +11,7 @@ from tsaudit.finding import Evidence, Finding, Limit, Severity, Subject
 from tsaudit.greptime_statements import left_out_by_sender
 from tsaudit.phrases import number, percent
 from tsaudit.profile import Measurement
-from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
 from tsaudit.series_estimate import (
     COUNT_FIELDS,
     MAX_SERIES,
@@ -225,8 +225,8 @@ def _fix(case: Case, measurement: Measurement | None, tag: str | None) -> str:
         return "Find the measurement that grew and the tag that multiplies its series; rule CAR006 shows contributions."
     return left_out_by_sender(measurement, {tag}) or case.fix(
         tag=tag,
-        measurement=measurement.name,
-        new=f"{measurement.name}_new",
+        measurement=table_of(measurement),
+        new=table_of(measurement, f"{measurement.name}_new"),
         copy=copy_without_tags(case, measurement, {tag}),
         keep_columns=case.quoted(c for c in measurement.columns if c != tag),
     )

@@ -10,7 +10,7 @@ from tsaudit.greptime_statements import left_out_by_sender, set_index
 from tsaudit.greptime_tables import has_former_format
 from tsaudit.phrases import count, many, number, over_time, percent, values_of
 from tsaudit.profile import Measurement, Tag
-from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
 from tsaudit.statements import copy_without_tags
 
 _UNLESS = "Only where rows have to be deduplicated or sorted by it does it belong in the key."
@@ -153,7 +153,7 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, reason: str, observ
         fix=left_out_by_sender(measurement, {tag.key})
         or case.fix(
             tag=tag.key,
-            measurement=measurement.name,
+            measurement=table_of(measurement),
             copy=copy_without_tags(case, measurement, {tag.key}),
             index=f"{measurement.name}_{tag.key}",
             skipping=set_index(case, measurement, tag.key, "skipping"),

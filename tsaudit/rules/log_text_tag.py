@@ -10,7 +10,7 @@ from tsaudit.finding import Evidence, Finding, Severity
 from tsaudit.greptime_statements import left_out_by_sender
 from tsaudit.phrases import count, many, number, over_time, percent, values_of
 from tsaudit.profile import Measurement, Tag
-from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
 from tsaudit.statements import copy_without_tags
 
 _EMBEDDED = re.compile(
@@ -122,7 +122,7 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, kind: str, share: f
         or case.fix(
             tag=tag.key,
             database=measurement.database,
-            measurement=measurement.name,
+            measurement=table_of(measurement),
             copy=copy_without_tags(case, measurement, {tag.key}),
         ),
         observed=tag.values.value,

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tsaudit.analysis.contributions import share_of_tag
+from tsaudit.column_types import sql_type
 from tsaudit.finding import Evidence, Finding, Severity
 from tsaudit.greptime_statements import left_out_by_sender, without_key_columns
 from tsaudit.phrases import count, many, number, percent
 from tsaudit.profile import Measurement, Tag, TagChanges
-from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
 from tsaudit.statements import copy_without_tags
 
 _NAMES_A_THING = re.compile(
@@ -160,7 +161,7 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, reading: _Reading) 
         ]
         if seen.roughness is not None:
             evidence.append(Evidence("mean step by that of any two values", number(round(seen.roughness, 3))))
-    kept = "BIGINT" if reading.kind == "integer" else "DOUBLE"
+    kept = sql_type(case.profile.engine, reading.kind)
     words = "whole numbers" if reading.kind == "integer" else "numbers"
     return Finding(
         subject=subject_of(measurement, tag.key),
@@ -169,9 +170,9 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, reading: _Reading) 
         fix=left_out_by_sender(measurement, {tag.key})
         or case.fix(
             tag=tag.key,
-            measurement=measurement.name,
+            measurement=table_of(measurement),
             copy=copy_without_tags(case, measurement, {tag.key}),
-            new=f"{measurement.name}_new",
+            new=table_of(measurement, f"{measurement.name}_new"),
             keep_columns=case.quoted(c for c in measurement.columns if c != tag.key),
             rebuilt=without_key_columns(case, measurement, {tag.key}, types={tag.key: kept}),
             type=kept,

@@ -12,7 +12,7 @@ from tsaudit.greptime_statements import set_index
 from tsaudit.greptime_tables import indexes_on, is_append_only
 from tsaudit.phrases import count, many, number, percent
 from tsaudit.profile import Field, Measurement
-from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
 
 _SOURCE_NAME = re.compile(
     r"(^|_)(id|uuid|serial|name|host|hostname|server|instance|node|device|sensor|machine|meter|station|site|location|room|"
@@ -149,7 +149,7 @@ def _finding(case: Case, measurement: Measurement, field: Field) -> Finding:
         + ("says where a row comes from." if warned else "may be metadata."),
         fix=case.fix(
             field=field.key,
-            measurement=measurement.name,
+            measurement=table_of(measurement),
             index=f"{measurement.name}_{field.key}",
             time=measurement.time_column or "time",
             indexing=f"{field.key} has an inverted index, which serves queries that filter by it."

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tsaudit.finding import Evidence, Finding, Severity
 from tsaudit.phrases import count, listed, size
 from tsaudit.profile import Measurement
-from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
 
 
 @rule(
@@ -29,7 +29,7 @@ from tsaudit.rule import Case, Threshold, rule, subject_of
         "postgresql": (
             "Where rows are written about in the order of their time, as readings are, a BRIN index of a few pages "
             "will do; else a B-tree on the same column:\n"
-            "CREATE INDEX{apart} ON {database:q}.{table:q} USING brin ({time:q});"
+            "CREATE INDEX{apart} ON {table:q} USING brin ({time:q});"
         ),
         "sql": "CREATE INDEX {index:q} ON {table:q} ({time:q});\nIt takes about as much room as the column itself.",
     },
@@ -80,7 +80,7 @@ def _severity(measurement: Measurement) -> Severity | None:
     time = measurement.time_column
     if time is None or (measurement.partitioning and time in measurement.partitioning.key[:1]):
         return None
-    whole = [i for i in measurement.indexes or () if not i.partial]
+    whole = [i for i in measurement.indexes or () if i.valid and not i.partial]
     if any(time in (i.columns if i.kind == "brin" else i.columns[:1]) for i in whole):
         return None
     return Severity.INFO if any(time in i.columns for i in whole) else Severity.WARN
@@ -99,8 +99,7 @@ def _finding(case: Case, measurement: Measurement, severity: Severity) -> Findin
         severity=severity,
         message=message,
         fix=case.fix(
-            database=measurement.database,
-            table=measurement.name,
+            table=table_of(measurement),
             index=f"{measurement.name}_{time}_idx",
             time=time,
             # PostgreSQL refuses CONCURRENTLY for a partitioned table.

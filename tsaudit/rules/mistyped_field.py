@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
-from tsaudit.column_types import is_text
+from tsaudit.column_types import is_text, sql_type
 from tsaudit.finding import Evidence, Finding, Severity
 from tsaudit.phrases import count, number
 from tsaudit.profile import Field, Measurement
-from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.roles import names_code
+from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
 
-_CODE_NAME = re.compile(
-    r"(^|_)(id|code|status|serial|zip|postcode|phone|version|no|nr|number|key|uuid)$|Id$", re.IGNORECASE
-)
-_SQL_TYPES = {"integer": "BIGINT", "float": "DOUBLE", "boolean": "BOOLEAN", "time": "TIMESTAMP"}
-_TYPES_OF_ENGINE = {
-    "sqlite": {"integer": "INTEGER", "float": "REAL", "boolean": "INTEGER", "time": "TEXT"},
-    "postgresql": _SQL_TYPES | {"float": "DOUBLE PRECISION", "time": "TIMESTAMPTZ"},
-}
 _WORDS = {"integer": "whole numbers", "float": "numbers", "boolean": "true and false", "time": "times"}
 _AS_WRITTEN = {"integer": "42i", "float": "42.5", "boolean": "true", "time": "1709294400000000000i (nanoseconds)"}
 
@@ -103,7 +95,7 @@ def _text_kind(field: Field) -> str | None:
     """The type the texts should have; None when they are texts for good."""
     from tsaudit.analysis import shapes
 
-    if not all(is_text(t) for t in field.types) or _CODE_NAME.search(field.key):
+    if not all(is_text(t) for t in field.types) or names_code(field.key):
         return None
     return shapes.number_kind(field.sample)
 
@@ -116,7 +108,6 @@ def _is_whole(case: Case, measurement: Measurement, field: Field) -> bool:
 
 
 def _finding(case: Case, measurement: Measurement, field: Field, kind: str, severity: Severity) -> Finding:
-    types = _TYPES_OF_ENGINE.get(case.profile.engine, _SQL_TYPES)
     stored = " and ".join(field.types)
     return Finding(
         subject=subject_of(measurement, field.key),
@@ -125,10 +116,10 @@ def _finding(case: Case, measurement: Measurement, field: Field, kind: str, seve
         fix=case.fix(
             field=field.key,
             database=measurement.database,
-            measurement=measurement.name,
+            measurement=table_of(measurement),
             kind=_WORDS[kind],
             written=_AS_WRITTEN[kind],
-            type=types[kind],
+            type=sql_type(case.profile.engine, kind),
             new=f"{field.key}_{kind}",
         ),
         guilty=field.key,

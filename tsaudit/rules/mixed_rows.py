@@ -10,7 +10,7 @@ from tsaudit.dialect import DOCUMENT_ENGINES, ONLY_QUERIES, QUALIFIED
 from tsaudit.finding import Evidence, Finding, Severity
 from tsaudit.phrases import listed, many, number, percent, under
 from tsaudit.profile import Measurement, MeasureName, RowPatterns
-from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
 
 if TYPE_CHECKING:
     from tsaudit.analysis.cohesion import Described, Group, Groups, Renaming
@@ -164,7 +164,7 @@ def _split(case: Case, measurement: Measurement, divided: Groups, kinds: Sequenc
         return "\n".join(_copied(case, measurement, group) for group in kinds)
     for group in kinds:
         columns = case.quoted([*time, *divided.common, *group.columns])
-        name = case.quoted([f"{measurement.name}_{group.columns[0]}"])
+        name = case.quoted([table_of(measurement, f"{measurement.name}_{group.columns[0]}")])
         filled = " OR ".join(f"{case.quoted([column])} IS NOT NULL" for column in group.columns)
         filled = f"time >= ago(1d) AND ({filled})" if metered else f"{filled};"
         rows = f"SELECT {columns} FROM {table} WHERE {filled}"  # noqa: S608 -- shown, never run

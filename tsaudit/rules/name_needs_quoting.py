@@ -12,7 +12,7 @@ from tsaudit.finding import Evidence, Finding, Severity, Subject
 from tsaudit.greptime_tables import has_given_columns
 from tsaudit.phrases import listed, number
 from tsaudit.profile import Measurement
-from tsaudit.rule import Case, rule, subject_of
+from tsaudit.rule import Case, rule, subject_of, table_of
 from tsaudit.statements import rename
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -131,7 +131,6 @@ def _plain(name: str, reserved: frozenset[str]) -> str:
 
 def _finding(case: Case, subject: Subject, bad: dict[str, str], measurement: Measurement | None) -> Finding:
     reserved = keywords(case.profile.engine)
-    table = measurement.name if measurement else subject.database
     columns = [name for name in bad if measurement and name in measurement.columns]
     first = columns[0] if columns else next(iter(bad))
     example = measurement or next((m for m in case.measurements if m.database == subject.database), None)
@@ -141,7 +140,7 @@ def _finding(case: Case, subject: Subject, bad: dict[str, str], measurement: Mea
         message=f"{listed([f'{name} ({reason})' for name, reason in bad.items()], 5)} "
         f"{'needs' if len(bad) == 1 else 'need'} quotes in every query.",
         fix=case.fix(
-            measurement=table,
+            measurement=table_of(measurement) if measurement else subject.database,
             quoted=case.quoted(columns[:3]) if columns else "*",
             place=case.place(subject_of(example)) if example else "",
             plain=listed([_plain(name, reserved) for name in bad]),

@@ -10,12 +10,13 @@ from tsaudit.finding import Evidence, Finding, Severity
 from tsaudit.greptime_statements import unset_index
 from tsaudit.phrases import listed, many, number, size
 from tsaudit.profile import Index, Measurement
-from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
 
 _ORDERED: Final = frozenset({"btree"})
 """Kinds that keep rows in the order of their columns, so that the leading ones serve alone."""
 _SEARCHED: Final = frozenset({"btree", "hash", "art"})
 """Kinds that find single rows, each by a search of its own."""
+_UNFINISHED: Final = "it is not valid, as making it failed or goes on, and no query uses it"
 _ON_DEMAND: Final = frozenset({"inverted", "skipping", "fulltext"})
 """GreptimeDB's kinds besides the key and the time index."""
 
@@ -70,7 +71,8 @@ def needless_index(case: Case) -> Iterator[Finding]:
     """Indexes that cost every write and serve no read that something else does not serve.
 
     These are: one with the columns of another, or with those that another of an ordered kind (a B-tree) leads with;
-    one that was not used once in `min_days`, where the engine counts; an index on the time where the engine keeps rows
+    one that was not used once in `min_days`, where the engine counts; one that PostgreSQL did not finish (it is not
+    valid: writes maintain it, and no query uses it); an index on the time where the engine keeps rows
     by time anyway (DuckDB, GreptimeDB); on DuckDB one on several columns, which no query uses; on GreptimeDB one on the
     column that leads the key. What a primary key or a unique constraint needs is left alone.
 
@@ -119,9 +121,11 @@ def _judge(case: Case, measurement: Measurement, index: Index) -> _Needless | No
     """Why the index is not needed; None where it may be."""
     if index.constraint:
         return None
-    why = _served_otherwise(case.profile.engine, measurement, index)
     small = index.size_bytes is not None and index.size_bytes < case.limit("min_bytes", measurement).value
-    if why:
+    sure = not small and _seen_before(case, measurement, index)
+    if not index.valid:
+        return _Needless(index, _UNFINISHED, Severity.WARN if sure else Severity.INFO)
+    if why := _served_otherwise(case.profile.engine, measurement, index):
         return _Needless(index, why, Severity.INFO if small else Severity.WARN)
     if few := _few_values(case, measurement, index):
         return _Needless(index, few, Severity.INFO)
@@ -131,7 +135,6 @@ def _judge(case: Case, measurement: Measurement, index: Index) -> _Needless | No
         return _Needless(index, "not used once, since a day that is not known", Severity.INFO)
     if (case.profile.collected_at - index.counted_since).days < case.limit("min_days", measurement).value:
         return None
-    sure = not small and _seen_before(case, measurement, index)
     why = f"not used once since {index.counted_since.date()}, or since it was made"
     return _Needless(index, why, Severity.WARN if sure else Severity.INFO)
 
@@ -174,7 +177,9 @@ def _served_otherwise(engine: str, measurement: Measurement, index: Index) -> st
 
 def _replaces(other: Index, index: Index) -> bool:
     """Whether whatever goes by `index` can go by `other`, which stays."""
-    if other.name == index.name or other.kind != index.kind or other.partial or index.partial or None in index.columns:
+    if other.name == index.name or other.kind != index.kind or not other.valid:
+        return False
+    if other.partial or index.partial or None in index.columns:
         return False
     if other.columns == index.columns:
         return _to_keep(other) < _to_keep(index) and other.unique >= index.unique
@@ -232,7 +237,7 @@ def _drop(case: Case, measurement: Measurement, index: Index) -> str:
         return unset_index(case, measurement, str(index.columns[0]), index.kind)
     # PostgreSQL refuses CONCURRENTLY for the index of a partitioned table.
     apart = " CONCURRENTLY" if case.profile.engine == "postgresql" and measurement.partitioning is None else ""
-    return f"DROP INDEX{apart} {case.quoted([measurement.database])}.{case.quoted([index.name])};"
+    return f"DROP INDEX{apart} {case.quoted([table_of(measurement, index.name)])};"
 
 
 def _choose(indexes: Sequence[Index]) -> str:

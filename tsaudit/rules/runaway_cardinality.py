@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING
 
-from tsaudit.dialect import UNINDEXED
+from tsaudit.dialect import UNINDEXED, Qualified
 from tsaudit.finding import Evidence, Finding, Forecast, Limit, Severity, Subject
 from tsaudit.growth_cause import cause_of
 from tsaudit.phrases import many, number, percent
@@ -209,7 +209,11 @@ def _finding(
         subject=subject,
         severity=severity,
         message=_message(course, limit, since, cause.words if cause else ""),
-        fix=case.fix(tag=cause.tag, measurement=subject.measurement, place=case.place(subject))
+        fix=case.fix(
+            tag=cause.tag,
+            measurement=Qualified(subject.database, subject.measurement),
+            place=case.place(subject),
+        )
         if cause
         else "Compare the tag values of its measurements with the snapshot before; the newest ones are the cause.",
         observed=course.now.value,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tsaudit.dialect import Qualified
 from tsaudit.finding import Evidence, Finding, Severity, Subject
 from tsaudit.profile import Measurement, Profile, Role
 from tsaudit.rule import Case, rule
@@ -39,6 +40,10 @@ from tsaudit.schema_diff import Column, Difference, Kind, differences
         "greptimedb": (
             "If {what} was not meant, stop the writer that {did}: tables and columns are made by what is written "
             "unless the writer is told otherwise. See what is there: SHOW CREATE TABLE {measurement:q};"
+        ),
+        "postgresql": (
+            "If {what} was not meant, find the migration or writer that {did}, and compare with the declared schema "
+            "(psql):\n{see}"
         ),
         "sql": (
             "If {what} was not meant, find the migration or writer that {did}, and compare with the declared schema: "
@@ -143,17 +148,12 @@ def _of_column(name: str, kind: Kind, was: Column | None, now: Column | None) ->
 
 def _finding(case: Case, difference: Difference, previous: Profile) -> Finding:
     words, subject = _words(difference), difference.subject
+    named = Qualified(subject.database, subject.measurement) if subject.measurement else subject.database
     return Finding(
         subject=subject,
         severity=words.severity,
         message=words.message,
-        fix=words.fix
-        or case.fix(
-            what=words.what,
-            did=words.did,
-            measurement=subject.measurement or subject.database,
-            see=_look(case, subject),
-        ),
+        fix=words.fix or case.fix(what=words.what, did=words.did, measurement=named, see=_look(case, subject)),
         guilty=subject.column or None,
         evidence=(Evidence(f"on {previous.day}", words.before), Evidence(f"on {case.profile.day}", words.after)),
         since=case.profile.day,
@@ -162,6 +162,9 @@ def _finding(case: Case, difference: Difference, previous: Profile) -> Finding:
 
 
 def _look(case: Case, subject: Subject) -> str:
-    """The statement that shows the columns of the table, on Timestream; the tables where it is gone."""
+    """What shows the columns of the table, on Timestream and in psql; the tables where it is gone."""
     is_there = any((m.database, m.name) == (subject.database, subject.measurement) for m in case.measurements)
-    return f"DESCRIBE {case.place(subject)}" if is_there else f"SHOW TABLES FROM {case.quoted([subject.database])}"
+    place, database = case.place(subject), case.quoted([subject.database])
+    if case.profile.engine == "postgresql":
+        return f"\\d {place}" if is_there else f"\\dt {database}.*"
+    return f"DESCRIBE {place}" if is_there else f"SHOW TABLES FROM {database}"

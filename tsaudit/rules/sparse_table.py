@@ -12,7 +12,7 @@ from tsaudit.finding import Evidence, Finding, Severity
 from tsaudit.keyed_fields import named_fields
 from tsaudit.phrases import listed, many, percent, under
 from tsaudit.profile import Measurement, MeasureName, Ratio
-from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
 from tsaudit.timeline import Point
 
 
@@ -202,9 +202,9 @@ def _finding(
         severity=severity,
         message=message,
         fix=case.fix(
-            table=measurement.name,
+            table=table_of(measurement),
             place=case.place(subject_of(measurement)),
-            part=f"{measurement.name}_{sparse[0]}",
+            part=table_of(measurement, f"{measurement.name}_{sparse[0]}"),
             key=case.quoted(keys) or "its key",
             sparse=case.quoted(sparse),
             condition=" OR ".join(f"{case.quoted([c])} IS NOT NULL" for c in sparse),

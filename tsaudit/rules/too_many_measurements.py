@@ -227,15 +227,15 @@ def _family(case: Case, database: str, family: NameFamily, names: int) -> Findin
 
 
 def _fix(case: Case, database: str, family: NameFamily) -> str:
-    from tsaudit.dialect import quote_text
+    from tsaudit.dialect import Qualified, quote_text
 
     tags = [part.name for part in family.tags]
     return case.fix(
         proposals=f"{family.measurement} with {listed(tags)}" if tags else f"{family.measurement}, with nothing added",
-        target=family.measurement,
+        target=Qualified(database, family.measurement),
         values="".join(
             f"{quote_text(case.profile.engine, p.example)} AS {case.quoted([p.name])}, " for p in family.tags
         ),
-        first=family.members[0],
+        first=Qualified(database, family.members[0]),
         deleted=delete_table(database, family.members[0]),
     )

@@ -8,7 +8,7 @@ from tsaudit.finding import Evidence, Finding, Severity
 from tsaudit.greptime_tables import DESIGN, is_metric
 from tsaudit.phrases import listed, number
 from tsaudit.profile import Measurement
-from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
 from tsaudit.series_estimate import on_sample
 from tsaudit.statements import copy_without_tags
 
@@ -87,8 +87,8 @@ def too_many_tags(case: Case) -> Iterator[Finding]:
             message=f"{number(len(tags))} tags, more than {number(limit.value)}"
             + (f"{enough}{sampled}." if drop else "."),
             fix=case.fix(
-                measurement=measurement.name,
-                new=f"{measurement.name}_sources",
+                measurement=table_of(measurement),
+                new=table_of(measurement, f"{measurement.name}_sources"),
                 copy=copy_without_tags(case, measurement, drop),
                 keep=case.quoted(keep),
                 all=case.quoted(tags),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from tsaudit.column_types import is_integer, is_text
 from tsaudit.dialect import quote_text
 from tsaudit.finding import Evidence, Finding, Severity, Subject
 from tsaudit.phrases import listed, many, number, percent, size
 from tsaudit.profile import FOREVER, Database, Measurement, Retention
-from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
 from tsaudit.timeline import Point
 from tsaudit.timestream_tables import keep_for
 
@@ -181,17 +182,33 @@ def _of_table(case: Case, measurement: Measurement, kept: Retention) -> Iterator
 
 def _statement(case: Case, measurement: Measurement, kept: Retention) -> str:
     """What limits the table's lifetime on PostgreSQL."""
-    table = f"{case.quoted([measurement.database])}.{case.quoted([measurement.name])}"
+    table = case.quoted([table_of(measurement)])
     if kept.policy:
-        name = quote_text(case.profile.engine, table)
-        return f"SELECT add_retention_policy({name}, INTERVAL '1 year');"
+        return _policy(measurement, quote_text(case.profile.engine, table))
     if measurement.partitioning is not None:
         return f"Each partition that is too old:\nALTER TABLE {table} DETACH PARTITION ...; DROP TABLE ...;"
-    time = case.quoted([measurement.time_column or "time"])
     return (
         "Divide the table by time (PARTITION BY RANGE), so that old rows go with their partition, at once; until then, "
-        f"in pieces:\nDELETE FROM {table} WHERE {time} < now() - INTERVAL '1 year';"
+        f"in pieces:\nDELETE FROM {table} WHERE {_is_old(case, measurement)};"
     )
+
+
+def _policy(measurement: Measurement, table: str) -> str:
+    if not is_integer(measurement.time_type or ""):
+        return f"SELECT add_retention_policy({table}, INTERVAL '1 year');"
+    return (
+        "Tell TimescaleDB what is now (set_integer_now_func), and how long a year is as the column counts, here in "
+        f"seconds:\nSELECT add_retention_policy({table}, drop_after => BIGINT '31536000');"
+    )
+
+
+def _is_old(case: Case, measurement: Measurement) -> str:
+    """The condition that a row is older than a year, by the type of the time."""
+    time, kind = case.quoted([measurement.time_column or "time"]), measurement.time_type or ""
+    year_ago = "now() - INTERVAL '1 year'"
+    if is_integer(kind):
+        return f"{time} < extract(EPOCH FROM {year_ago}) /* * 1000 where it counts milliseconds */"
+    return f"CAST({time} AS TIMESTAMPTZ) < {year_ago}" if is_text(kind) else f"{time} < {year_ago}"
 
 
 def _growth(case: Case, database: Database) -> tuple[Point, Point] | None:

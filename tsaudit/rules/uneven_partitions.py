@@ -9,7 +9,7 @@ from statistics import median
 from tsaudit.finding import Evidence, Finding, Severity
 from tsaudit.greptime_statements import merged_partitions, rebuilt, split_partition
 from tsaudit.phrases import listed, many, number, percent, size
-from tsaudit.profile import Measurement, Partition, Partitioning
+from tsaudit.profile import DEFAULT_PARTITION, Measurement, Partition, Partitioning
 from tsaudit.rule import Case, Threshold, rule, subject_of
 
 
@@ -130,7 +130,7 @@ def _by_time(measurement: Measurement, cut: Partitioning) -> bool:
 
 
 def _is_default(partition: Partition) -> bool:
-    return partition.bounds == "DEFAULT"
+    return partition.bounds == DEFAULT_PARTITION
 
 
 def _default(case: Case, measurement: Measurement, cut: Partitioning, by_time: bool) -> Iterator[_Trouble]:
@@ -176,7 +176,8 @@ def _rows(count: float) -> str:
 def _empty(cut: Partitioning) -> int:
     """How many are empty; those not listed are no larger than the smallest one that is."""
     # A table without a row may still have the one page of an index.
-    empty = [p.rows == 0 or (not p.rows and p.bytes is not None and p.bytes <= 8_192) for p in cut.partitions]
+    parts = [p for p in cut.partitions if not _is_default(p)]
+    empty = [p.rows == 0 or (not p.rows and p.bytes is not None and p.bytes <= 8_192) for p in parts]
     unlisted = cut.count - len(cut.partitions)
     return sum(empty) + (unlisted if empty and empty[-1] else 0)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tsaudit.finding import Evidence, Finding, Severity
 from tsaudit.phrases import number, percent
-from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
 
 _INFLUXDB3 = "https://docs.influxdata.com/influxdb3"
 
@@ -105,9 +105,9 @@ def wide_table(case: Case) -> Iterator[Finding]:
             severity=Severity.CRITICAL if near else Severity.WARN,
             message=f"{number(columns)} columns, where {number(limit.value)} should do{reached}.",
             fix=case.fix(
-                table=measurement.name,
+                table=table_of(measurement),
                 place=case.place(subject_of(measurement)),
-                part=f"{measurement.name}_part",
+                part=table_of(measurement, f"{measurement.name}_part"),
                 key=case.quoted(c for c in measurement.columns if c not in fields) or "its key",
                 some=case.quoted(fields[:3]),
             ),
