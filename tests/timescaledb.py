@@ -43,6 +43,7 @@ _HYPERTABLES: Final = (
 _INDEXES: Final = (
     "CREATE INDEX by_site ON metrics.conditions (site, time DESC)",
     f"CREATE INDEX {'x' * 60} ON metrics.conditions (temperature)",
+    *(f"CREATE INDEX {'y' * 60}{i} ON metrics.conditions (site)" for i in range(2)),
 )
 _ROWS: Final = (
     """INSERT INTO metrics.conditions SELECT t, 'd' || d, 's' || d % 2, d + extract(hour FROM t) / 7
@@ -217,6 +218,9 @@ def _chunk(connection: psycopg.Connection[Any], row: dict[str, str]) -> None:
         "WHERE schemaname = %s AND tablename = %s",
         [row["hypertable_schema"], row["hypertable_name"]],
     ).fetchall()
+    names: set[str] = set()
     for name, definition in indexes:
-        own = sql.Identifier(f"{row['chunk_name'][:63]}_{name}"[:63])
-        connection.execute(sql.SQL("CREATE INDEX {} ON {}" + definition).format(own, chunk))
+        own = f"{row['chunk_name']}_{name}"[:63]
+        own = f"{own[:61]}_1" if own in names else own
+        names.add(own)
+        connection.execute(sql.SQL("CREATE INDEX {} ON {}" + definition).format(sql.Identifier(own), chunk))

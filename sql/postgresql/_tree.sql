@@ -33,8 +33,9 @@ tree AS (
 ),
 -- To ask for the size of what somebody changes would be to wait for them.
 locked AS MATERIALIZED (
-  SELECT l.relation
+  SELECT DISTINCT l.relation
   FROM pg_locks AS l
-  WHERE l.mode = 'AccessExclusiveLock'
+  WHERE l.locktype = 'relation'  -- rows may be locked in the same mode
+    AND l.mode = 'AccessExclusiveLock'
     AND l.database = (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database())
 )

@@ -1,27 +1,64 @@
 -- fact: indexes
--- columns: measurement, index, kind, position, column, is_unique, is_constraint, is_partial, size_bytes, scans, counted_since
+-- columns: measurement, index, kind, position, column, is_unique, is_constraint, is_partial, size_bytes, scans, counted_since, is_valid
 -- cost: catalogue, counters, and the sizes of the files; the index of a partitioned table stands for those of its parts
 -- grant: CONNECT on the database
 -- versions: 14 and later; tried on 15
 -- link: https://www.postgresql.org/docs/current/catalog-pg-index.html
 {% include "_tree.sql" %},
 {% if timescaledb %}
--- A chunk's index is named after the chunk and the hypertable's index, one of a constraint after two numbers and that.
-chunk_indexes AS (
-  SELECT parent.indexrelid AS root, own.indexrelid AS relation, own.indrelid AS of_table
-  FROM hypertables
-  JOIN pg_index AS parent ON parent.indrelid = hypertables.oid
-  JOIN pg_class AS parent_class ON parent_class.oid = parent.indexrelid
-  JOIN pg_inherits AS h ON h.inhparent = hypertables.oid
-  JOIN pg_class AS chunk ON chunk.oid = h.inhrelid
-  JOIN pg_index AS own ON own.indrelid = chunk.oid
-  JOIN pg_class AS own_class ON own_class.oid = own.indexrelid
-    AND parent_class.relname IN (
-      regexp_replace(own_class.relname, '^[0-9]+_[0-9]+_', ''),
-      right(own_class.relname, -length(chunk.relname) - 1)
+-- An index of a hypertable is made again on each chunk. Of two that are alike the name tells: that of the chunk and the
+-- hypertable's index, or, for a constraint, two numbers and that. PostgreSQL's own definition would wait for locks.
+shapes AS (
+  SELECT
+    i.indexrelid,
+    i.indrelid,
+    c.relname,
+    CAST(
+      ROW(
+        c.relam,
+        i.indisunique,
+        i.indnkeyatts,
+        i.indclass,
+        i.indcollation,
+        i.indoption,
+        i.indpred IS NULL,
+        ARRAY(
+          SELECT coalesce(a.attname, '')
+          FROM unnest(CAST(i.indkey AS INT2[])) WITH ORDINALITY AS member (attnum, position)
+          LEFT JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = member.attnum
+          ORDER BY member.position
+        )
+      ) AS TEXT
+    ) AS shape
+  FROM pg_index AS i
+  JOIN pg_class AS c ON c.oid = i.indexrelid
+  WHERE i.indrelid IN (SELECT hypertables.oid FROM hypertables)
+    OR i.indrelid IN (
+      SELECT h.inhrelid FROM pg_inherits AS h WHERE h.inhparent IN (SELECT hypertables.oid FROM hypertables)
     )
 ),
--- Of names that were cut off nothing is known: then the sums would be too low.
+made_alike AS (
+  SELECT
+    parent.indexrelid AS root,
+    own.indexrelid AS relation,
+    own.indrelid AS of_table,
+    parent.relname IN (
+      regexp_replace(own.relname, '^[0-9]+_[0-9]+_', ''),
+      right(own.relname, -length(chunk.relname) - 1)
+    ) AS is_named,
+    count(*) OVER (PARTITION BY own.indexrelid) AS alike
+  FROM hypertables
+  JOIN shapes AS parent ON parent.indrelid = hypertables.oid
+  JOIN pg_inherits AS h ON h.inhparent = hypertables.oid
+  JOIN pg_class AS chunk ON chunk.oid = h.inhrelid
+  JOIN shapes AS own ON own.indrelid = chunk.oid AND own.shape = parent.shape
+),
+chunk_indexes AS (
+  SELECT made_alike.root, made_alike.relation, made_alike.of_table
+  FROM made_alike
+  WHERE made_alike.alike = 1 OR made_alike.is_named
+),
+-- Where two are alike and names were cut off, nothing is known: the sums would be too low.
 incomplete AS (
   SELECT parent.indexrelid AS root
   FROM hypertables
@@ -44,7 +81,8 @@ index_tree AS (
 counted AS (
   SELECT
     index_tree.root,
-    CAST(sum(CASE WHEN locked.relation IS NULL THEN pg_relation_size(index_tree.relation) END) AS BIGINT) AS size_bytes,
+    -- Without one part the sum would be too low.
+    CASE WHEN count(sizes.bytes) = count(*) THEN CAST(sum(sizes.bytes) AS BIGINT) END AS size_bytes,
     CAST(sum(s.idx_scan) AS BIGINT) AS scans
 {% if timescaledb %}
   FROM (TABLE index_tree UNION ALL TABLE chunk_indexes) AS index_tree
@@ -52,7 +90,13 @@ counted AS (
   FROM index_tree
 {% endif %}
   LEFT JOIN pg_stat_all_indexes AS s ON s.indexrelid = index_tree.relation
-  LEFT JOIN locked ON locked.relation IN (index_tree.relation, index_tree.of_table)
+  CROSS JOIN LATERAL (
+    SELECT
+      CASE
+        WHEN NOT EXISTS (SELECT FROM locked WHERE locked.relation IN (index_tree.relation, index_tree.of_table))
+          THEN pg_relation_size(index_tree.relation)
+      END AS bytes
+  ) AS sizes
   GROUP BY index_tree.root
 )
 SELECT
@@ -79,7 +123,9 @@ SELECT
   counted.size_bytes,
   counted.scans,
 {% endif %}
-  (SELECT d.stats_reset FROM pg_stat_database AS d WHERE d.datname = current_database()) AS counted_since
+  (SELECT d.stats_reset FROM pg_stat_database AS d WHERE d.datname = current_database()) AS counted_since,
+  -- That of a partitioned table is not valid while one partition lacks it; those of the others serve all the same.
+  i.indisvalid OR c.relkind = 'I' AS is_valid
 FROM tables
 JOIN pg_index AS i ON i.indrelid = tables.oid AND i.indislive
 JOIN pg_class AS c ON c.oid = i.indexrelid

@@ -22,7 +22,11 @@ parts AS (
 leaves AS (
   SELECT
     parts.part,
-    greatest(nullif(c.reltuples, -1), nullif(s.n_live_tup, 0)) AS rows,
+    greatest(
+      nullif(c.reltuples, -1),
+      nullif(s.n_live_tup, 0),
+      CASE WHEN locked.relation IS NULL AND pg_relation_size(c.oid) = 0 THEN 0 END
+    ) AS rows,
     CASE WHEN locked.relation IS NULL THEN pg_table_size(c.oid) END AS bytes
   FROM parts
   JOIN pg_class AS c ON c.oid = parts.relation AND c.relkind = 'r'
@@ -47,10 +51,18 @@ SELECT
       JOIN pg_attribute AS a ON a.attrelid = p.partrelid AND a.attnum = member.attnum
       HAVING count(*) = p.partnatts
     ),
-    regexp_replace(pg_get_partkeydef(p.partrelid), '^\w+ \((.*)\)$', '\1')
+    -- To have an expression written out would be to wait for a lock.
+    CASE
+      WHEN p.partrelid NOT IN (SELECT locked.relation FROM locked)
+        THEN regexp_replace(pg_get_partkeydef(p.partrelid), '^\w+ \((.*)\)$', '\1')
+    END
   ) AS key,
   c.relname AS partition,
-  pg_get_expr(c.relpartbound, c.oid) AS bounds,
+  CASE
+    WHEN c.oid = p.partdefid THEN 'DEFAULT'
+    WHEN c.oid IN (SELECT locked.relation FROM locked) THEN ''
+    ELSE pg_get_expr(c.relpartbound, c.oid)
+  END AS bounds,
   sums.rows,
   sums.bytes
 FROM parts

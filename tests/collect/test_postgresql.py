@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import itertools
 import re
+import threading
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import psycopg
 import pytest
 
 from tests.builders import NOW
 from tests.collect.conftest import collected
 from tests.servers import PASSWORD, Postgresql
 from tsaudit.config import Target
+from tsaudit.connectors import open_connection
 from tsaudit.profile import FOREVER, Index, Measurement, Profile, Reason
 
 Made = Callable[..., Target]
@@ -172,7 +175,7 @@ def test_partitioned_table_is_one_measurement(made: Made, postgresql: Postgresql
     parts = {p.name: p for p in m.partitioning.partitions}
     assert parts["m_03"].rows == 1000
     assert parts["m_03"].bounds.startswith("FOR VALUES FROM ('2026-03-01 00:00:00+00')")
-    assert (parts["m_02"].rows, parts["m_02"].bytes is not None) == (None, True)
+    assert (parts["m_02"].rows, parts["m_02"].bytes is not None) == (0, True)
     assert m.storage is not None
     assert m.storage.data_bytes == sum(p.bytes or 0 for p in parts.values())
     assert (m.storage.index_bytes or 0) > 8192
@@ -332,3 +335,95 @@ def test_lifetime_when_rows_are_deleted(made: Made, deleted: int, policy: str | 
     )
     kept = _table(collected(target), "t").retention
     assert (kept and (kept.policy, kept.duration_s)) == (None if policy is None else (policy, FOREVER))
+
+
+def test_rows_that_a_policy_hides_are_a_gap(made: Made) -> None:
+    target = made(
+        *(f"CREATE TABLE {name} (ts TIMESTAMPTZ, tenant TEXT, v REAL)" for name in ("hidden", "open")),
+        *(f"INSERT INTO {name} VALUES ('2026-03-30', 'a', 1)" for name in ("hidden", "open")),
+        "ALTER TABLE hidden ENABLE ROW LEVEL SECURITY",
+        "CREATE POLICY own ON hidden USING (tenant = current_user)",
+    )
+    profile = collected(target)
+    assert {(g.measurement, g.reason) for g in profile.gaps} == {("hidden", Reason.DENIED)}
+    assert "row-level security" in profile.gaps[-1].detail
+    assert _table(profile, "hidden").rows is None
+    assert _table(profile, "open").rows is not None
+
+
+def test_lists_and_types_of_extensions(made: Made, postgresql: Postgresql) -> None:
+    postgresql.execute("CREATE EXTENSION IF NOT EXISTS citext SCHEMA public")
+    target = made(
+        "CREATE TYPE place AS (street TEXT, town TEXT)",
+        "CREATE TABLE t (seen TIMESTAMPTZ[], ts TIMESTAMPTZ, host citext, labels TEXT[], sensor_id INT[], at place)",
+        "INSERT INTO t SELECT ARRAY[now()], '2026-03-30'::TIMESTAMPTZ + i * '1 s'::INTERVAL, 'H' || i % 3, '{a,b}', "
+        "'{1}'::INT[], ROW(repeat('x', 5000), 'y')::place FROM generate_series(1, 60) AS i",
+    )
+    profile = collected(target)
+    assert profile.gaps == ()
+    (t,) = profile.measurements
+    assert _roles(t) == ("ts", {"host"}, {"seen", "labels", "sensor_id", "at"})
+    assert 'left(CAST("at" AS TEXT), 1000)' in t.statements["row_sample"]
+
+
+def test_partition_that_was_made_ahead_and_never_analysed(made: Made, postgresql: Postgresql) -> None:
+    target = made(
+        "CREATE TABLE m (ts TIMESTAMPTZ, v REAL) PARTITION BY RANGE (ts)",
+        "CREATE TABLE m_03 PARTITION OF m FOR VALUES FROM ('2026-03-01') TO ('2026-04-01')",
+        "CREATE TABLE m_04 PARTITION OF m FOR VALUES FROM ('2026-04-01') TO ('2026-05-01')",
+        "CREATE TABLE bare (ts TIMESTAMPTZ, v REAL)",
+        "INSERT INTO m SELECT '2026-03-30'::TIMESTAMPTZ + i * '1 s'::INTERVAL, 1 FROM generate_series(1, 1000) AS i",
+    )
+    postgresql.execute(f"ANALYZE {target.databases[0]}.m_03")
+    with open_connection(target) as connection:
+        (batch,) = connection.query("row_estimate", 60, database=target.databases[0])
+    assert {row["measurement"]: row["rows"] for row in batch.to_pylist()} == {"m": 1000, "bare": 0}
+    cut = _table(collected(target), "m").partitioning
+    assert cut is not None
+    assert {p.name: p.rows for p in cut.partitions} == {"m_03": 1000, "m_04": 0}
+
+
+def test_lock_that_several_wait_for(made: Made, postgresql: Postgresql) -> None:
+    """Each of them is in the server's list of locks."""
+    target = made(
+        "CREATE TABLE m (ts TIMESTAMPTZ, v REAL) PARTITION BY RANGE (ts)",
+        "CREATE TABLE m_03 PARTITION OF m FOR VALUES FROM ('2026-03-01') TO ('2026-04-01')",
+        "CREATE TABLE m_04 PARTITION OF m FOR VALUES FROM ('2026-04-01') TO ('2026-05-01')",
+        "CREATE INDEX m_ts ON m (ts)",
+        "INSERT INTO m SELECT '2026-03-30'::TIMESTAMPTZ + i * '1 s'::INTERVAL, 1 FROM generate_series(1, 1000) AS i",
+    )
+    (schema,) = target.databases
+    postgresql.execute(f"ANALYZE {schema}.m_03")
+    waiting = f"SELECT count(*) FROM pg_locks WHERE relation = '{schema}.m_03'::REGCLASS AND NOT granted"
+    with postgresql.connect() as one, one.transaction(), postgresql.connect() as two:
+        one.execute(f"LOCK TABLE {schema}.m_03 IN ACCESS EXCLUSIVE MODE".encode())
+        thread = threading.Thread(target=_fails, args=(two, f"TRUNCATE {schema}.m_03".encode()))
+        thread.start()
+        while postgresql.rows(waiting) != [(1,)]:
+            assert thread.is_alive()
+            time.sleep(0.01)
+        profile = collected(target)
+        two.cancel_safe()
+        thread.join()
+    m = _table(profile, "m")
+    assert m.partitioning is not None
+    assert {p.name: p.rows for p in m.partitioning.partitions} == {"m_03": 1000, "m_04": 0}
+    assert [i.size_bytes for i in m.indexes or ()] == [None], "of one of two partitions alone it would be too low"
+
+
+def _fails(connection: psycopg.Connection[Any], statement: bytes) -> None:
+    with pytest.raises(psycopg.errors.QueryCanceled):
+        connection.execute(statement)
+
+
+def test_index_that_was_never_finished(made: Made, postgresql: Postgresql) -> None:
+    target = made(
+        "CREATE TABLE t (ts TIMESTAMPTZ, host TEXT, v REAL)",
+        "INSERT INTO t SELECT '2026-03-30', 'a', 1 FROM generate_series(1, 2)",
+        "CREATE INDEX t_host ON t (host)",
+    )
+    (schema,) = target.databases
+    with pytest.raises(psycopg.errors.UniqueViolation):
+        postgresql.execute(f"CREATE UNIQUE INDEX CONCURRENTLY t_once ON {schema}.t (host, ts)")
+    t = _table(collected(target), "t")
+    assert {i.name: i.valid for i in t.indexes or ()} == {"t_host": True, "t_once": False}

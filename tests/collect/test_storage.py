@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
+
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.storage import describe_storage
 from tsaudit.profile import MAX_PARTITIONS, Index, Partition, Storage
@@ -51,6 +53,9 @@ def test_partitions_when_there_are_very_many_keep_the_largest() -> None:
     assert len(cpu.partitioning.partitions) == MAX_PARTITIONS
     assert cpu.partitioning.partitions[0] == Partition("p0104", "", 104, 1040)
     assert mem.partitioning is None
+    describe_storage([cpu], {"partitions": [*rows, partition("rest", 1, 1) | {"bounds": "DEFAULT"}]})
+    assert len(cpu.partitioning.partitions) == MAX_PARTITIONS
+    assert cpu.partitioning.partitions[-1] == Partition("rest", "DEFAULT", 1, 1)
 
 
 def test_partitions_when_nothing_is_known_of_their_size() -> None:
@@ -78,3 +83,10 @@ def test_nothing_is_known_when_a_gap_was_left() -> None:
     cpu = Draft("main", "cpu")
     describe_storage([cpu], dict.fromkeys(("indexes", "options", "storage", "partitions")))
     assert (cpu.indexes, cpu.options, cpu.storage, cpu.partitioning) == (None, None, None, None)
+
+
+def test_rows_in_files_when_they_have_no_time() -> None:
+    with pytest.raises(ValueError, match="rows in files of cpu have no first time"):
+        describe_storage(
+            [Draft("main", "cpu")], {"stored_rows": [{"measurement": "cpu", "rows": 3, "first_time": None}]}
+        )

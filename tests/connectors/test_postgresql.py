@@ -63,6 +63,12 @@ def test_login_or_database_is_wrong(postgresql: Postgresql) -> None:
     assert _message(nobody) == f'{where}/postgres: password authentication failed for user "nobody"'
 
 
+@pytest.mark.parametrize("password", ["nearly-@-secret", "s@/e:cret", "a@b@c"])
+def test_password_that_takes_the_address_apart(password: str) -> None:
+    message = _message(f"postgresql://tsaudit:{password}@127.0.0.1:1/postgres")
+    assert message == "the password in the URL has characters of its own meaning there: put it under `password`"
+
+
 def test_login_beside_the_address(postgresql: Postgresql) -> None:
     url = f"postgres://127.0.0.1:{postgresql.port}/postgres"
     target = Target(name="t", engine="postgresql", url=url, username="tsaudit", password=PASSWORD)

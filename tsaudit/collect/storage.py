@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from tsaudit.collect.draft import Draft
 from tsaudit.profile import (
+    DEFAULT_PARTITION,
     FOREVER,
     MAX_PARTITIONS,
     Activity,
@@ -84,6 +85,7 @@ def _index(parts: list[Row]) -> Index:
         size_bytes=row["size_bytes"],
         scans=row["scans"],
         counted_since=_aware(row["counted_since"]),
+        valid=row.get("is_valid", True),
     )
 
 
@@ -96,8 +98,10 @@ def _partitions(draft: Draft, rows: list[Row]) -> None:
         return
     parts = [Partition(row["partition"], row["bounds"], row["rows"], row["bytes"]) for row in rows]
     parts.sort(key=lambda part: (-(part.bytes or 0), -(part.rows or 0), part.name))
+    # A few rows that fit no other partition say something however many there are.
+    rest = [part for part in parts[MAX_PARTITIONS:] if part.bounds == DEFAULT_PARTITION]
     key = tuple(rows[0]["key"].split(", ")) if rows[0]["key"] else ()
-    draft.partitioning = Partitioning(key, len(parts), tuple(parts[:MAX_PARTITIONS]))
+    draft.partitioning = Partitioning(key, len(parts), (*parts[: MAX_PARTITIONS - len(rest)], *rest))
 
 
 def _index_use(draft: Draft, rows: list[Row]) -> None:
@@ -122,7 +126,8 @@ def _retention(draft: Draft, rows: list[Row]) -> None:
 def _stored(draft: Draft, rows: list[Row]) -> None:
     for row in rows:
         first = _aware(row["first_time"])
-        assert first is not None
+        if first is None:
+            raise ValueError(f"rows in files of {draft.name} have no first time")
         draft.stored = StoredRows(row["rows"], first)
 
 

@@ -40,6 +40,8 @@ _SETTINGS: Final = {
     "intervalstyle": "iso_8601",
     "bytea_output": "hex",
     "extra_float_digits": "1",
+    # Rows that a policy hides would be missed without a word: with this, the statement is refused.
+    "row_security": "off",
     # An answer is read to its end, and a guest takes one process, not several.
     "cursor_tuple_fraction": "1",
     "max_parallel_workers_per_gather": "0",
@@ -173,6 +175,8 @@ def _address(url: str, username: str | None, password: str | None) -> sa.URL:
         raise ConnectorError(f"the URL is not of the form {_FORM}") from None
     if parsed.drivername not in _DRIVERS:
         raise ConnectorError(f"the URL starts with `{parsed.drivername}:`; expected {_FORM}")
+    if parsed.password and "@" in f"{parsed.host}{parsed.database}":
+        raise ConnectorError("the password in the URL has characters of its own meaning there: put it under `password`")
     if not parsed.database:
         raise ConnectorError(f"the URL names no database; expected {_FORM}")
     parsed = parsed.set(drivername="postgresql+psycopg")
