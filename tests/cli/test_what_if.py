@@ -9,6 +9,7 @@ import pytest
 
 from tests.cli.conftest import Tsaudit
 from tests.databases import Dataset, write
+from tests.greptimedb_double import GreptimeDB
 from tests.test_what_if import cpu
 
 CONFIG = """\
@@ -43,6 +44,19 @@ def test_field_instead_of_a_tag_says_what_it_costs_and_what_collides(tsaudit: Ts
     assert "120 of 120 rows read would share tags and time with another; 0 do now" in result.output
     assert "not indexed" in result.output
     assert "row_sample: " in result.output
+
+
+def test_field_of_greptimedb_may_be_indexed_and_rows_may_all_stay(
+    tsaudit: Tsaudit, folder: Path, greptimedb: GreptimeDB
+) -> None:
+    target = write(Dataset([cpu()], database="shop"), "greptimedb", greptimedb)
+    login = "\n    ".join(f"{key}: {value}" for key, value in greptimedb.login.items())
+    address = f"    engine: greptimedb\n    url: {target.url.get_secret_value()}\n    {login}".rstrip()
+    (folder / "tsaudit.yaml").write_text(f"targets:\n  - name: shop\n{address}\n    window: 9000d\n")
+    result = tsaudit("what-if", "shop", "cpu", "--to-field", "user_id")
+    assert result.exit_code == 0, result.output
+    assert "can have an index of its own" in result.output
+    assert "not indexed" not in result.output
 
 
 def test_json_has_the_same_figures(tsaudit: Tsaudit) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -14,6 +15,19 @@ if TYPE_CHECKING:
     from tsaudit.config import Settings
     from tsaudit.profile import Profile
     from tsaudit.what_if import Answer
+
+
+_AS_FIELD: Final[Mapping[str, tuple[str, ...]]] = {
+    "": (
+        "A field is not indexed: queries that filter or group by it read all rows, and a point keeps only the",
+        "last value of those with the same tags and time.",
+    ),
+    "greptimedb": (
+        "A field can have an index of its own. Of rows with the same key and time one is left, unless the table is",
+        "append-only, which keeps them all.",
+    ),
+}
+"""Engine, or empty for any other, to what else a field means there."""
 
 
 class Bucket(click.ParamType[tuple[str, int]]):
@@ -76,7 +90,7 @@ def what_if(
     if form == "json":
         show.as_json(dataclasses.asdict(found))
     else:
-        _print(found, to_field)
+        _print(found, to_field, chosen.engine)
     if found.left is None or (collisions and found.collisions is None):
         click.get_current_context().exit(Exit.NOT_AUDITED)
 
@@ -87,15 +101,13 @@ def _last_profile(settings: Settings, target: str) -> Profile | None:
         return next((p for p in profiles if p is not None), None)
 
 
-def _print(found: Answer, to_field: tuple[str, ...]) -> None:
+def _print(found: Answer, to_field: tuple[str, ...], engine: str) -> None:
     show.line(f"{found.database}/{found.measurement}")
     show.table([*_series(found), *_points(found), ("read", _read(found))], indent="  ")
     if to_field:
         show.line()
-        show.line(
-            "A field is not indexed: queries that filter or group by it read all rows, and a point keeps only the"
-        )
-        show.line("last value of those with the same tags and time.")
+        for line in _AS_FIELD.get(engine, _AS_FIELD[""]):
+            show.line(line)
 
 
 def _series(found: Answer) -> list[tuple[str, str]]:
