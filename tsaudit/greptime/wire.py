@@ -87,7 +87,8 @@ def address(url: str, username: str | None, password: str | None) -> sa.URL:
         raise ConnectorError(_FORM)
     return parsed.set(
         drivername="mysql+pymysql",
-        username=username or parsed.username,
+        # Without one PyMySQL would send that of the account it runs under.
+        username=username or parsed.username or "tsaudit",
         password=password or parsed.password,
         port=parsed.port or _PORT,
         database=parsed.database or "public",
@@ -190,7 +191,8 @@ def server_version(wire: Wire, place: str, timeout_s: float) -> str:
         return str(block.rows[0][0])
     except FactError as error:
         if error.reason is Reason.DENIED:
-            raise ConnectorError(f"{place} refuses the user or the password ({error.detail})") from error
+            hint = "set username and password of the target, see sql/greptimedb/grants.md"
+            raise ConnectorError(f"{place} refuses the user or the password ({error.detail}); {hint}") from error
         if error.reason in (Reason.UNREACHABLE, Reason.TIMED_OUT):
             raise ConnectorError(f"{place} does not answer ({error.detail}); is it the right address?") from error
         raise ConnectorError(f"{place} answers, but not as GreptimeDB ({error.detail})") from error
