@@ -45,10 +45,11 @@ def test_rebuilt_when_nothing_changes() -> None:
         ") WITH ('comment'='it''s', 'ttl'='7days');\n"
         'INSERT INTO "main"."logs_new" ("ts", "ho""st", "zone", "shelf", "cpu", "line") '
         'SELECT "ts", "ho""st", "zone", "shelf", "cpu", "line" FROM "main"."logs";\n'
-        "Writers have to stop meanwhile. When the counts of rows agree, swap them:\n"
+        "-- Writers have to stop meanwhile. When the counts of rows agree, swap them:\n"
         'ALTER TABLE "main"."logs" RENAME "logs_old";\n'
         'ALTER TABLE "main"."logs_new" RENAME "logs";\n'
-        'DROP TABLE "main"."logs_old"; This cannot be undone.\n'
+        "-- Once the old rows are not needed any more; this cannot be undone:\n"
+        'DROP TABLE "main"."logs_old";\n'
         "What else SHOW CREATE TABLE has, carry over: defaults, comments, details of indexes."
     )
 

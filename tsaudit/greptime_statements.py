@@ -133,10 +133,11 @@ def _swapped(case: Case, measurement: Measurement, lost: Sequence[str]) -> str:
     """Puts the copy in the table's place, once it holds all rows. `lost`: what it does not have yet."""
     old, name = f"{measurement.name}_old", measurement.name
     return (
-        "Writers have to stop meanwhile. When the counts of rows agree, swap them:\n"
+        "-- Writers have to stop meanwhile. When the counts of rows agree, swap them:\n"
         f"ALTER TABLE {table(case, measurement)} RENAME {case.quoted([old])};\n"
         f"ALTER TABLE {table(case, measurement, '_new')} RENAME {case.quoted([name])};\n"
-        f"DROP TABLE {table(case, measurement, '_old')}; This cannot be undone.\n"
+        f"-- Once the old rows are not needed any more; this cannot be undone:\n"
+        f"DROP TABLE {table(case, measurement, '_old')};\n"
         f"What else SHOW CREATE TABLE has, carry over: {', '.join(lost)}."
     )
 
@@ -180,7 +181,7 @@ def append_only(case: Case, measurement: Measurement) -> str:
     if known and known < (1, 0):
         return rebuilt(case, measurement, options=APPEND_ONLY)
     statement = set_option(case, measurement, "append_mode", "true")
-    return f"{statement} This cannot be undone, and DELETE is refused from then on."
+    return f"{statement}\nThis cannot be undone, and DELETE is refused from then on."
 
 
 def _value(case: Case, column: str, data_type: str | None) -> str:

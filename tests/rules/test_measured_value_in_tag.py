@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any
 
@@ -10,6 +11,7 @@ import duckdb
 from tests.builders import a_measurement, a_profile, a_source, a_tag
 from tests.databases import Dataset, Row, Table, times
 from tests.rules.cases import Case, dataset, judge, table
+from tests.rules.greptime import a_table
 from tsaudit.finding import Finding, Outcome, Subject
 from tsaudit.profile import Contribution, Measurement, TagChanges, TagSets
 from tsaudit.rules.measured_value_in_tag import measured_value_in_tag as rule
@@ -86,6 +88,17 @@ def test_listing_suffices_when_the_rows_show_no_change() -> None:
     assert not _findings(_measurement(left=86))
     assert _findings(_measurement(left=86), min_values_per_source=2)
     assert not _findings(_measurement(left=86, seen=_seen(changing=1, sources=4)))
+
+
+def test_silence_when_another_rule_tells_by_the_type() -> None:
+    readings = a_table(
+        tags=(a_tag("sensor", 4), a_tag("level", 64, DECIMALS, changes=(_seen(),), data_type="double")),
+        key=("sensor", "level"),
+    )
+    assert not judge(rule, a_profile(readings, engine="greptimedb")).findings
+    text = dataclasses.replace(readings, tags=(a_tag("sensor", 4), a_tag("level", 64, DECIMALS, changes=(_seen(),))))
+    (finding,) = judge(rule, a_profile(text, engine="greptimedb")).findings
+    assert 'CAST("level" AS DOUBLE)' in finding.fix
 
 
 def test_silence_when_values_are_few() -> None:

@@ -38,8 +38,8 @@ CASES = (
 )
 
 
-def _table(series: int, rows: int = 100_000, values: int = 5, append: str = "true") -> Measurement:
-    tags = (a_tag("host", values),)
+def _table(series: int, rows: int = 100_000, append: str = "true") -> Measurement:
+    tags = (a_tag("host", series),)
     return a_table(options={"append_mode": append}, series=series, rows=a_count(rows), tags=tags)
 
 
@@ -53,8 +53,30 @@ def test_finding_when_rows_per_key_are_just_too_few() -> None:
     assert not findings(rule, _table(10_001), min_rows_per_key=9)
 
 
+def test_columns_that_sort_rows_stay_in_the_key() -> None:
+    tags = (a_tag("site", 1), a_tag("app", 4), a_tag("region", 30), a_tag("request_id", 90_000))
+    table = a_table(
+        options={"append_mode": "true"},
+        key=("site", "app", "region", "request_id"),
+        tags=tags,
+        series=90_000,
+        rows=a_count(100_000),
+    )
+    (finding,) = findings(rule, table)
+    assert finding.message == (
+        "The key (site, app, region, request_id) of an append-only table has columns that are of no use: 90,000 values "
+        "of the key for 100,000 rows, none of which is ever merged."
+    )
+    assert finding.guilty == "request_id"
+    assert 'PRIMARY KEY ("app", "region")\n' in finding.fix
+    assert "Where most queries filter by app and region, a key of them helps." in finding.fix
+    # 4 x 30 values with 900 rows each would be too many for blocks of 1,000.
+    (stricter,) = findings(rule, table, min_rows_per_key=1_000)
+    assert 'PRIMARY KEY ("app")\n' in stricter.fix
+
+
 def test_copy_has_no_key_when_it_is_left_out() -> None:
-    (finding,) = findings(rule, _table(1, values=1))
+    (finding,) = findings(rule, _table(1))
     assert "PRIMARY KEY" not in finding.fix.split("CREATE TABLE")[1]
     assert "WITH ('append_mode'='true')" in finding.fix
 

@@ -51,10 +51,16 @@ def test_loss_when_files_show_it() -> None:
     assert findings(rule, later)[0].severity is Severity.INFO
 
 
+def test_texts_are_named_once_and_no_rows_are_not_observed() -> None:
+    (finding,) = findings(rule, a_table(key=(), fields=(a_text("line", LINES),), stored=stored(1_000_000)))
+    assert {e.label: e.value for e in finding.evidence}["texts that may tell rows apart"] == "line"
+    assert (finding.observed, finding.unit) == (None, "")
+
+
 def test_statement_when_the_server_is_old_or_new() -> None:
     table = a_table(key=(), fields=(a_text("method", METHODS),), options={"merge_mode": "last_non_null"})
     new, old = (findings(rule, table, version)[0].fix for version in ("1.0.2", "0.17.2"))
-    assert "ALTER TABLE \"main\".\"logs\" SET 'append_mode'='true'; This cannot be undone" in new
+    assert "ALTER TABLE \"main\".\"logs\" SET 'append_mode'='true';\nThis cannot be undone" in new
     assert "SET 'append_mode'" not in old
     assert old.count('CREATE TABLE "main"."logs_new"') == 2
     assert ") WITH ('append_mode'='true');" in old

@@ -96,7 +96,7 @@ EXPECTED: Final[Mapping[str, Mapping[str, str]]] = {
     "compared_logs": {"STO009 {}": "warn"},
     "metrics_kept_twice": {"STO010 {}": "warn"},
     "metrics_by_time": {"STO001 {}": "warn", "STO003 {}": "warn"},
-    "level_in_the_key": {"STO013 {}.level": "warn", "TAG006 {}.level": "warn"},
+    "level_in_the_key": {"STO013 {}.level": "warn"},
 }
 """All that is reported of the misused tables but information."""
 
@@ -115,7 +115,7 @@ def test_what_the_guide_warns_against_is_reported_and_nothing_else(server: Grept
 FIXED: Final = {
     "without_append_mode": ("STO006 {}", "\nWhere a column"),
     "lines_by_time": ("STO006 {}", "\nWhere a column"),
-    "id_in_the_key": ("TAG002 {}.request_id", ""),
+    "id_in_the_key": ("STO005 {}", ""),
     "id_alone_in_the_key": ("TAG002 {}.request_id", ""),
     "id_with_inverted_index": ("STO007 {}.request_id", ""),
     "method_with_skipping_index": ("STO007 {}.http_method", ""),
@@ -124,7 +124,7 @@ FIXED: Final = {
     "compared_logs": ("STO009 {}", ""),
     "metrics_kept_twice": ("STO010 {}", ""),
     "metrics_by_time": ("STO001 {}", ""),
-    "level_in_the_key": ("TAG006 {}.level", ""),
+    "level_in_the_key": ("STO013 {}.level", ""),
 }
 """Which finding's fix is run, up to where it offers another way."""
 

@@ -21,7 +21,7 @@ from tsaudit.rule import Case, rule, subject_of
     uses={"series_listing"},
     fixes={
         "any": (
-            "{statement} It can be switched back. Files of both formats are read alike; old ones are rewritten when "
+            "{statement}\nIt can be switched back. Files of both formats are read alike; old ones are rewritten when "
             "they are compacted."
         )
     },

@@ -50,7 +50,7 @@ _SOURCE_KINDS = frozenset({"uuid", "ulid", "id", "mac", "ip", "hostname", "conta
             "and write them anew:\nSELECT {columns} FROM {place} WHERE {field:q} IS NOT NULL AND time >= ago(1d)"
         ),
         "greptimedb": (
-            "{indexing} Where queries all filter by it, and rows are to be sorted or deduplicated by it, make it part "
+            "{indexing}Where queries all filter by it, and rows are to be sorted or deduplicated by it, make it part "
             "of the key by copying the table. {effect}"
         ),
         "sql": (
@@ -152,10 +152,10 @@ def _finding(case: Case, measurement: Measurement, field: Field) -> Finding:
             measurement=table_of(measurement),
             index=f"{measurement.name}_{field.key}",
             time=measurement.time_column or "time",
-            indexing=f"{field.key} has an inverted index, which serves queries that filter by it."
+            indexing=f"{field.key} has an inverted index, which serves queries that filter by it. "
             if "inverted" in indexes_on(measurement, field.key)
-            else f"Where queries filter by {field.key}, an inverted index does: "
-            + set_index(case, measurement, field.key, "inverted"),
+            else f"Where queries filter by {field.key}, an inverted index does:\n"
+            f"{set_index(case, measurement, field.key, 'inverted')}\n",
             effect=effect,
             place=case.place(subject_of(measurement)),
             columns=case.quoted(measurement.columns),

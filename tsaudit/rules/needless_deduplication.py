@@ -30,7 +30,7 @@ from tsaudit.rule import Case, Threshold, rule, subject_of
     ),
     fixes={
         "any": (
-            "Where no row is ever written again or deleted, keep them all: {append_only} Duplicates that a sender's "
+            "Where no row is ever written again or deleted, keep them all:\n{append_only}\nDuplicates that a sender's "
             "retries make stay from then on."
         )
     },

@@ -31,8 +31,8 @@ from tsaudit.rule import Case, Threshold, rule, subject_of
     ),
     fixes={
         "any": (
-            "Rows sorted by time alone are the vendor's baseline for such a table. No ALTER TABLE takes a column out "
-            "of the key, so copy it:\n{rebuilt}"
+            "Rows sorted by time alone are the vendor's baseline for such a table.{kept} No ALTER TABLE takes a column "
+            "out of the key, so copy it:\n{rebuilt}"
         )
     },
 )
@@ -41,8 +41,9 @@ def needless_primary_key(case: Case) -> Iterator[Finding]:
 
     An append-only table keeps every row, so its key only sorts them. It does not even do that usefully where all its
     columns have one value, or where there are less than `min_rows_per_key` rows for a value of the key. Which columns
-    queries filter by is not known to the audit: a key by which they do may stay. On any table it is information that
-    the key begins with a column of one value, as the first column is the one by which files are best divided.
+    queries filter by is not known to the audit: what of the key has enough rows for each of its values may stay. On
+    any table it is information that the key begins with a column of one value, as the first column is the one by which
+    files are best divided.
 
     ## Why it matters
 
@@ -56,7 +57,7 @@ def needless_primary_key(case: Case) -> Iterator[Finding]:
 
     ## Fix
 
-    Leave the key out. For a column with many values that queries filter by, a skipping index does.
+    Leave the key out, or the columns with many values. Where queries look for one of these, a skipping index does.
 
     ## References
 
@@ -116,19 +117,34 @@ def _led_by(case: Case, measurement: Measurement, last: tuple[str, ...]) -> Find
     )
 
 
+def _kept(case: Case, measurement: Measurement) -> list[str]:
+    """The columns of the key that sort rows usefully: for each of their values together there are enough rows."""
+    values = {t.key: t.values.value for t in measurement.tags if t.values is not None}
+    rows = measurement.rows.value if measurement.rows else 0
+    kept, blocks = list[str](), case.limit("min_rows_per_key", measurement).value
+    for column in primary_key(measurement):
+        if values.get(column, 0) > 1 and blocks * values[column] <= rows:
+            kept.append(column)
+            blocks *= values[column]
+    return kept
+
+
 def _needless(case: Case, measurement: Measurement, per_key: float, why: str) -> Finding:
-    key = primary_key(measurement)
+    key, kept = primary_key(measurement), _kept(case, measurement)
+    values = {t.key: t.values.value for t in measurement.tags if t.values is not None}
+    use = "has columns that are of no use" if kept else "is of no use"
+    may_stay = f" Where most queries filter by {listed(kept)}, a key of {'it' if len(kept) == 1 else 'them'} helps."
     counts = [f"{t.key}: {number(t.values.value)}" for t in measurement.tags if t.values is not None]
     assert measurement.series is not None
     return Finding(
         subject=subject_of(measurement),
         severity=Severity.WARN,
-        message=f"The key ({', '.join(key)}) of an append-only table is of no use: {why}.",
-        fix=case.fix(rebuilt=rebuilt(case, measurement, key=())),
+        message=f"The key ({', '.join(key)}) of an append-only table {use}: {why}.",
+        fix=case.fix(rebuilt=rebuilt(case, measurement, key=kept), kept=may_stay if kept else ""),
         observed=per_key,
         limit=case.limit("min_rows_per_key", measurement),
         unit="rows per value of the key",
-        guilty=key[0],
+        guilty=max(key, key=lambda column: values.get(column, 0)),
         evidence=(
             Evidence("columns of the key, with their distinct values", listed(counts, 20)),
             Evidence("rows per value of the key", number(per_key)),

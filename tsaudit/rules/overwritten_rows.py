@@ -22,8 +22,8 @@ from tsaudit.rule import Case, rule, subject_of
     uses={"field_values", "stored_rows", "null_counts"},
     fixes={
         "any": (
-            "Where every row counts, keep them all: {append_only}\nWhere a column says which source a row is of, make "
-            "it the key instead:\n{keyed}\nWhat was overwritten has to be written again."
+            "Where every row counts, keep them all:\n{append_only}\nWhere a column says which source a row is of, "
+            "make it the key instead:\n{keyed}\nWhat was overwritten has to be written again."
         )
     },
 )
@@ -62,8 +62,8 @@ def _finding(case: Case, measurement: Measurement) -> Finding:
     events = [f.key for f in event_columns(measurement)]
     seen = f" {many(lost, 'stored row')} can no longer be read." if lost else ""
     evidence = [Evidence("key", "none"), Evidence("append_mode", "false")]
-    if several or events:
-        evidence.append(Evidence("texts that may tell rows apart", listed([*events, *(f.key for f in several)], 8)))
+    if texts := [*events, *(f.key for f in several)]:
+        evidence.append(Evidence("texts that may tell rows apart", listed(list(dict.fromkeys(texts)), 8)))
     if lost:
         evidence.append(Evidence("rows in files that others overwrote, at least", number(lost)))
     return Finding(
@@ -75,8 +75,8 @@ def _finding(case: Case, measurement: Measurement) -> Finding:
             append_only=append_only(case, measurement),
             keyed=_keyed(case, measurement, next((f.key for f in several if f.key not in events), "")),
         ),
-        observed=lost,
-        unit="rows" if lost is not None else "",
+        observed=lost or None,
+        unit="rows" if lost else "",
         evidence=tuple(evidence),
         facts=("options", "columns", "field_values", "stored_rows", "null_counts"),
         source=measurement.rows.source if measurement.rows else None,

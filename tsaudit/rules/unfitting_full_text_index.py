@@ -80,8 +80,8 @@ def _judge(case: Case, measurement: Measurement, field: Field) -> Iterator[Findi
             field,
             f"{field.key} holds log lines and has no full-text index: a search for a word reads all rows",
             set_index(case, measurement, field.key, "fulltext"),
-            "It covers what is written from now on. Taken apart into columns while written (by a pipeline), logs are "
-            "searched faster still.",
+            "It covers what is written from now on, and is not needed where searches are fast enough without. Taken "
+            "apart into columns while written (by a pipeline), logs are searched faster still.",
         )
     assert field.distinct is not None
     if (
