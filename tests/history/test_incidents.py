@@ -140,10 +140,9 @@ def test_severity_that_rises_and_falls_while_open(store: Store) -> None:
         (not_judged(Outcome.OPEN, a_gap(measurement=None)),),
         (not_judged(Outcome.OPEN, a_gap(database=None, measurement=None)),),
         (a_rule_result(a_finding(Subject("main", "disk")), gaps=(a_gap(),)),),
-        (a_rule_result(code="TAG001"),),
         (a_rule_result(a_finding(Subject()), code=UNREACHABLE_CODE, outcome=Outcome.ERROR),),
     ],
-    ids=["error", "n/a", "open", "gap", "gap-database", "gap-target", "other-fails", "no-rule", "unreachable"],
+    ids=["error", "n/a", "open", "gap", "gap-database", "gap-target", "other-fails", "unreachable"],
 )
 def test_day_that_tells_nothing_neither_opens_nor_resolves(store: Store, unknown: tuple[RuleResult, ...]) -> None:
     def of_interest(days: int, *rules: RuleResult) -> list[str]:
@@ -171,6 +170,11 @@ def test_day_that_tells_nothing_neither_opens_nor_resolves(store: Store, unknown
 def test_gap_elsewhere_does_not_keep_an_incident_open(store: Store, good: RuleResult) -> None:
     run(store, 0, BAD)
     assert [c.kind for c in run(store, 1, good) if c.incident.fingerprint == MARK] == [ChangeKind.RESOLVED]
+
+
+def test_incident_of_a_rule_that_was_retired_is_resolved(store: Store) -> None:
+    run(store, 0, BAD)
+    assert [str(c.kind) for c in run(store, 1, a_rule_result(code="TAG001"))] == ["resolved"]
 
 
 def test_gap_in_any_part_keeps_an_incident_of_the_whole_open(store: Store) -> None:

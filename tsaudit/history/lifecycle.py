@@ -159,9 +159,18 @@ class DaySeen:
         if mark in self.bad:
             return self._after_bad(mark, before, self.bad[mark])
         known = earlier or before
-        if known is not None and is_good(known.incident.code, known.incident.subject, self._rules):
+        if known is not None and (
+            is_good(known.incident.code, known.incident.subject, self._rules) or self._is_retired(known.incident.code)
+        ):
             return self._after_good(before, earlier)
         return self._after_unknown(before, earlier)
+
+    def _is_retired(self, code: str) -> bool:
+        """Whether there is no such rule any more: an audit that judged has a result of every one there is.
+
+        Nobody would ever find its incidents again, nor see them gone.
+        """
+        return bool(self._rules) and not self._rules.keys() & {code, UNREACHABLE_CODE}
 
     def _after_bad(self, mark: str, before: Track | None, bad: Bad) -> Track:
         old = None if before is None or before.gone else before
