@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
 import pytest
 
-from tests.builders import DAY, a_finding, a_result, a_rule_result
+from tests.builders import DAY, a_finding, a_profile, a_result, a_rule_result
 from tests.cli.conftest import Tsaudit
 from tsaudit.alerts import SendReport
 from tsaudit.cli import results
@@ -15,7 +16,8 @@ from tsaudit.cli.audit import FAIL_ON
 from tsaudit.cli.errors import Exit
 from tsaudit.finding import Outcome, Severity, Subject
 from tsaudit.jsonfile import from_json
-from tsaudit.profile import Gap, Profile, Reason
+from tsaudit.profile import Cost, Gap, Profile, Reason
+from tsaudit.run import AuditRun
 
 ON = ("--day", DAY.isoformat())
 
@@ -212,6 +214,28 @@ def test_text_when_there_are_very_many_findings(capsys: pytest.CaptureFixture[st
     assert "... and 5 findings more; --all prints them" in short
     results.print_text(found, everything=True)
     assert capsys.readouterr().out.count("Fix: ") == 25
+
+
+def test_cost_when_the_provider_charges_for_it(capsys: pytest.CaptureFixture[str]) -> None:
+    costs = (
+        Cost("row_sample", 5, 2.5, 900, None, 14_100_000, 50_000_000),
+        Cost("columns", 5, 0.5, 30, None, 0, 50_000_000),
+        Cost("measurements", 1, 0.25, 5, None),
+    )
+    run = AuditRun("demo", DAY, a_result(), a_profile(costs=costs), (), None, 4.0, None)
+    found = results.of_run(run)
+    assert found["cost"] == {
+        "statements": 11,
+        "seconds": 3.25,
+        "rows": 935,
+        "bytes_scanned": 14_100_000,
+        "bytes_metered": 100_000_000,
+    }
+    results.print_text(found, everything=False)
+    assert "  cost    11 statements, 14.1 MB scanned, 100 MB charged for\n" in capsys.readouterr().out
+    free = dataclasses.replace(run, profile=a_profile(costs=costs[2:]))
+    results.print_text(results.of_run(free), everything=False)
+    assert "cost" not in capsys.readouterr().out
 
 
 def test_text_when_on_a_terminal_is_folded(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

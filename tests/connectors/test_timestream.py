@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import threading
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -521,6 +523,37 @@ def test_settings_that_lead_nowhere(changes: dict[str, Any], said: str) -> None:
     settings: dict[str, Any] = {"name": "t", "engine": "timestream", "url": "timestream://eu-central-1"}
     with pytest.raises(ConnectorError, match=said):
         open_connection(Target(**settings | changes)).__enter__()
+
+
+@pytest.mark.parametrize(
+    ("status", "body"), [(501, b"<html>Unsupported method</html>"), (200, b"<html>It works!</html>"), (404, b"")]
+)
+def test_server_of_another_kind(server: Timestream, status: int, body: bytes) -> None:
+    del server  # for its credentials
+    with answering(status, body) as address:
+        target = Target(name="t", engine="timestream", url=f"timestream://eu-central-1?endpoint={address}")
+        with pytest.raises(ConnectorError, match=f"^what answers at {address} is not Timestream: "):
+            open_connection(target).__enter__()
+
+
+@contextlib.contextmanager
+def answering(status: int, body: bytes) -> Iterator[str]:
+    """A server that gives the same answer to everything; its address."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *arguments: Any) -> None:
+            del arguments
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as other:
+        threading.Thread(target=other.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{other.server_port}"
+        other.shutdown()
 
 
 def test_server_that_is_gone(server: Timestream) -> None:

@@ -7,13 +7,36 @@ from typing import Any
 
 import pytest
 
-from tests.builders import DAY, NOW, a_count, a_measurement, a_profile, a_result, a_source, a_tag
+from tests.builders import (
+    DAY,
+    NOW,
+    a_count,
+    a_field,
+    a_finding,
+    a_measurement,
+    a_profile,
+    a_result,
+    a_rule_result,
+    a_source,
+    a_tag,
+)
 from tests.databases import write
 from tests.devops import devops
 from tests.timestream_double import Timestream
 from tsaudit.collect import collect
 from tsaudit.connectors import open_connection
-from tsaudit.profile import Contribution, Database, How, Measurement, MeasureNames, Profile, Retention, TagSets
+from tsaudit.profile import (
+    Contribution,
+    Cost,
+    Count,
+    Database,
+    How,
+    Measurement,
+    MeasureNames,
+    Profile,
+    Retention,
+    TagSets,
+)
 from tsaudit.report import html
 from tsaudit.report.moving import Move, moves
 from tsaudit.timeline import Timeline
@@ -77,8 +100,8 @@ def _section(profile: Profile) -> str:
 
 def test_report_says_where_each_table_could_move() -> None:
     text = _section(a_profile(_table(11_000_000), _table(None, "mem"), _table(50_000, "disk"), engine="timestream"))
-    assert "cpu ≈ 11,000,000 estimate, error unknown 110 % too many: InfluxDB 3" in text
-    assert "disk ≈ 50,000 estimate, error unknown 0.5 % db.influx.large" in text
+    assert "cpu ≈ 11,000,000 110 % InfluxDB 3" in text
+    assert "disk ≈ 50,000 0.5 % InfluxDB 2 on db.influx.large" in text
     assert "mem \N{EN DASH} \N{EN DASH} not known" in text
     assert not _section(a_profile(engine="influxdb1"))
 
@@ -105,3 +128,31 @@ def test_lifetime_of_a_table_is_its_own() -> None:
     page = html.page(html.tell(a_result(), profile, Timeline(), **options))
     kept = re.findall(r"<code>(cpu|mem)</code>.*?<td>([^<\n]*)\n", page)
     assert dict(kept) == {"cpu": "1 d", "mem": "2 d"}
+
+
+def _page(profile: Profile) -> str:
+    options: dict[str, Any] = {"incidents": (), "full_values": False, "run_url": None, "previous": None}
+    return html.page(html.tell(a_result(a_rule_result(a_finding())), profile, Timeline(), **options))
+
+
+def test_bill_at_the_top_where_the_provider_charges() -> None:
+    cost = Cost("row_sample", 5, 2.5, 900, None, 14_100_000, 50_000_000)
+    assert "5 statements, 50 MB charged for" in _page(a_profile(costs=(cost,)))
+    free = Cost("row_sample", 5, 2.5, 900, None)
+    assert "charged for" not in _page(a_profile(costs=(free,)))
+
+
+def test_tables_of_one_name_in_the_heat_map_are_told_apart() -> None:
+    tables = [a_measurement(database=name, fields=(a_field(null_ratio=0.5),)) for name in ("main", "other")]
+    (heat,) = re.findall(r'<table class="heat">.*?</table>', _page(a_profile(*tables)), re.DOTALL)
+    assert re.findall(r'<span class="db">(\w+)/</span>cpu', heat) == ["main", "other"]
+
+
+def test_rows_that_all_values_are_of_are_said_once() -> None:
+    source = a_source(How.SAMPLED, scope="the newest 900 rows")
+    fields = [a_field(key, distinct=Count(7, source)) for key in ("usage", "load")]
+    (table,) = re.findall(r"<caption><b>Fields\..*?</table>", _page(a_profile(a_measurement(fields=fields))), re.DOTALL)
+    assert table.count("the newest 900 rows") == 1
+    fields.append(a_field("idle", distinct=a_count(3)))
+    (table,) = re.findall(r"<caption><b>Fields\..*?</table>", _page(a_profile(a_measurement(fields=fields))), re.DOTALL)
+    assert table.count("the newest 900 rows") == 2

@@ -91,15 +91,25 @@ class Client:
     def greet(self) -> None:
         """See whether the service answers at all, be it with a refusal. ConnectorError."""
         try:
-            self._of("timestream-write", self._account.connect_timeout_s).list_databases(MaxResults=1)
+            answer = self._of("timestream-write", self._account.connect_timeout_s).list_databases(MaxResults=1)
         except ClientError as error:
             if _code(error) in _UNKNOWN_CALLER:
                 raise ConnectorError(_unknown(error)) from error
+            if _code(error).isdigit():
+                # The service's own errors have names.
+                raise ConnectorError(f"what answers {self._place} is not Timestream: HTTP {_code(error)}") from error
         except _NO_CREDENTIALS as error:
             raise ConnectorError(_without_credentials(error)) from error
         except BotoCoreError as error:
             region = self._account.region
             raise ConnectorError(f"Timestream in {region} does not answer: {_words(error)}{self._hint()}") from error
+        else:
+            if "Databases" not in answer:
+                raise ConnectorError(f"what answers {self._place} is not Timestream: it lists no databases")
+
+    @property
+    def _place(self) -> str:
+        return f"at {self._account.write_endpoint}" if self._account.write_endpoint else f"in {self._account.region}"
 
     def _hint(self) -> str:
         """Where the service is, if not in the region; empty when it is, or is reached by an address."""

@@ -10,6 +10,7 @@ from tsaudit.cli import show
 
 if TYPE_CHECKING:
     from tsaudit.finding import AuditResult, Finding, RuleResult
+    from tsaudit.profile import Profile
     from tsaudit.run import AuditRun
 
 _WORST: Final = 20
@@ -20,7 +21,12 @@ def of_run(run: AuditRun) -> dict[str, Any]:
     """One audited target, in the keys that `docs/cli.md` lists."""
     nothing = _empty(run.target, run.day.isoformat(), str(run.verdict))
     found = of_result(run.result) if run.result else nothing
-    return found | {"error": run.error, "report": run.report.url if run.report else None, "seconds": run.seconds}
+    return found | {
+        "error": run.error,
+        "report": run.report.url if run.report else None,
+        "seconds": run.seconds,
+        "cost": _cost(run.profile) if run.profile else None,
+    }
 
 
 def of_result(result: AuditResult) -> dict[str, Any]:
@@ -51,7 +57,16 @@ def _empty(target: str, day: str, verdict: str) -> dict[str, Any]:
         "error": None,
         "report": None,
         "seconds": None,
+        "cost": None,
     }
+
+
+def _cost(profile: Profile) -> dict[str, Any]:
+    """What measuring cost the database; null for what the engine does not tell."""
+    from tsaudit.report.coverage import bill
+
+    total = bill(profile).total
+    return {name: getattr(total, name) for name in ("statements", "seconds", "rows", "bytes_scanned", "bytes_metered")}
 
 
 def _finding(result: AuditResult, rule: RuleResult, finding: Finding) -> dict[str, Any]:
@@ -93,8 +108,18 @@ def print_text(found: dict[str, Any], everything: bool) -> None:
     for reason, codes in _not_judged(found).items():
         click.echo(f"  {show.word('unknown', 8)}  {', '.join(codes)}")
         show.paragraph(reason, "    ")
+    if (cost := found["cost"]) and cost["bytes_metered"] is not None:
+        show.line(f"  cost    {_charged(cost)}")
     if found["report"]:
         show.line(f"  report  {found['report']}")
+
+
+def _charged(cost: dict[str, Any]) -> str:
+    """What the provider will ask for."""
+    from tsaudit.phrases import many, size
+
+    scanned, metered = size(cost["bytes_scanned"] or 0), size(cost["bytes_metered"])
+    return f"{many(cost['statements'], 'statement')}, {scanned} scanned, {metered} charged for"
 
 
 def _not_judged(found: dict[str, Any]) -> dict[str, list[str]]:

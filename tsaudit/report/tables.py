@@ -61,6 +61,8 @@ class Detail:
     dependencies: tuple[Dependency, ...]
     joint: tuple[JointDependency, ...]
     near: tuple[NearDependency, ...]
+    values_from: str
+    """Which rows the distinct values of all fields were counted in; empty where not all are of the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +188,13 @@ def _detail(m: Measurement) -> Detail:
         dependencies=sets.dependencies[:MOST_COLUMNS] if sets else (),
         joint=(sets.joint or ())[:MOST_COLUMNS] if sets else (),
         near=(sets.near or ())[:MOST_COLUMNS] if sets else (),
+        values_from=_values_from(m),
     )
+
+
+def _values_from(m: Measurement) -> str:
+    scopes = {f.distinct.source.scope for f in m.fields if f.distinct is not None}
+    return scopes.pop() if len(scopes) == 1 else ""
 
 
 def _verdicts(profile: Profile, items: Sequence[Item]) -> dict[tuple[str, str], Verdict]:

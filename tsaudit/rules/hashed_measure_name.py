@@ -117,4 +117,4 @@ def _where(measurement: Measurement, key: str | None, best: Tag | None) -> str:
         "to a new table that is partitioned by a dimension. Its key cannot be changed later: take the one that queries "
         "filter by"
     )
-    return f"{advice}, e.g.\n{create_partitioned(measurement, best.key)}" if best else f"{advice}."
+    return f"{advice}, for example:\n{create_partitioned(measurement, best.key)}" if best else f"{advice}."

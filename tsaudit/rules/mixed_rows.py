@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tsaudit.collection_families import once_for_family
-from tsaudit.dialect import DOCUMENT_ENGINES, ONLY_QUERIES, QUALIFIED
+from tsaudit.dialect import DOCUMENT_ENGINES, ONLY_QUERIES, QUALIFIED, quote_text
 from tsaudit.finding import Evidence, Finding, Severity
 from tsaudit.phrases import listed, many, number, percent, under
 from tsaudit.profile import Measurement, MeasureName, RowPatterns
@@ -126,7 +126,7 @@ def _finding(
         message=f"Its rows{under(part)} are of {number(len(kinds))} kinds: "
         + "; ".join(f"{percent(g.rows / divided.rows)} fill {listed(g.columns, 6)}" for g in kinds)
         + ".",
-        fix=case.fix(renaming=_renaming(pairs), split=_split(case, measurement, divided, kinds)),
+        fix=case.fix(renaming=_renaming(pairs), split=_split(case, measurement, part, divided, kinds)),
         observed=float(len(kinds)),
         unit="kinds of rows",
         evidence=(
@@ -154,11 +154,16 @@ def _renaming(pairs: Sequence[Renaming]) -> str:
     return " (" + ", ".join(f"{pair.other} as {pair.kept}" for pair in pairs) + "?)"
 
 
-def _split(case: Case, measurement: Measurement, divided: Groups, kinds: Sequence[Group]) -> str:
+def _split(
+    case: Case, measurement: Measurement, part: Measurement | MeasureName, divided: Groups, kinds: Sequence[Group]
+) -> str:
     """A statement per kind that copies its rows into a table of its own, or reads them where none can copy."""
     time = [measurement.time_column] if measurement.time_column else []
     table = case.place(subject_of(measurement))
-    metered = case.profile.engine in QUALIFIED
+    recent = ""
+    if case.profile.engine in QUALIFIED:
+        named = f"measure_name = {quote_text(case.profile.engine, part.name)} AND "
+        recent = f"time >= ago(1d) AND {named if isinstance(part, MeasureName) else ''}"
     statements = []
     if case.profile.engine in DOCUMENT_ENGINES:
         return "\n".join(_copied(case, measurement, group) for group in kinds)
@@ -166,7 +171,7 @@ def _split(case: Case, measurement: Measurement, divided: Groups, kinds: Sequenc
         columns = case.quoted([*time, *divided.common, *group.columns])
         name = case.quoted([table_of(measurement, f"{measurement.name}_{group.columns[0]}")])
         filled = " OR ".join(f"{case.quoted([column])} IS NOT NULL" for column in group.columns)
-        filled = f"time >= ago(1d) AND ({filled})" if metered else f"{filled};"
+        filled = f"{recent}({filled})" if recent else f"{filled};"
         rows = f"SELECT {columns} FROM {table} WHERE {filled}"  # noqa: S608 -- shown, never run
         statements.append(
             f"for {name}: {rows}" if case.profile.engine in ONLY_QUERIES else f"CREATE TABLE {name} AS {rows}"

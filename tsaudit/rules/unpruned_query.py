@@ -23,7 +23,7 @@ _MEASURE_NAME = "measure_name"
     fixes={
         "any": (
             "Add the predicates that prune to the queries on {table}: time first, with bounds and not within a "
-            "function, then {keys}. If no query asks for single values of {keys}, another key would serve better."
+            "function, then {keys}.{otherwise}"
         ),
     },
 )
@@ -98,9 +98,13 @@ def _judge(case: Case, measurement: Measurement, reading: Sequence[_Read]) -> Fi
         subject=subject_of(measurement),
         severity=Severity.WARN if timeless or unused else Severity.INFO,
         message=message,
-        fix=case.fix(table=measurement.name, keys=" and ".join(keys) or "the dimensions that are asked for"),
-        observed=float(len(timeless or wide or reading)),
-        unit="queries",
+        fix=case.fix(
+            table=measurement.name,
+            keys=" and ".join(keys) or "the dimensions that are asked for",
+            otherwise=f" If none asks for single values of {key}, another key would serve better." if key else "",
+        ),
+        observed=worst.query.bytes_scanned,
+        unit="" if worst.query.bytes_scanned is None else "bytes read by its last run",
         guilty=worst.query.name,
         evidence=tuple(_evidence(one) for one in reading[:10]),
         facts=("scheduled_queries", "options", "measure_names"),

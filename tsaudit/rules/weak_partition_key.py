@@ -80,7 +80,7 @@ class _Weakness:
 
 _MOVE = (
     "Where queries ask for single values of a dimension, move to a table that is partitioned by it. A table gets its "
-    "key when it is made: take the dimension that most queries filter by, e.g."
+    "key when it is made: take the dimension that most queries filter by, for example"
 )
 
 
