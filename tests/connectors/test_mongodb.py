@@ -497,4 +497,5 @@ def test_ferretdb_is_told_and_not_sent_what_makes_it_hang_up() -> None:
     assert profile.server_version == "FerretDB 1.24.2"
     assert profile.edition == "FerretDB"
     assert stats == [[{"$collStats": {"storageStats": {}}}]] * 2
+    assert sample_size(1_000_000, 1000, may_choose=False) == (1000, False)
     assert all(m.storage for m in profile.measurements)

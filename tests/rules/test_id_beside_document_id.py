@@ -163,6 +163,14 @@ def test_compressed_documents_save_less() -> None:
     assert finding.observed == 100 * 21 / 2 + 2000
 
 
+def test_documents_that_take_more_than_they_are_long_save_more() -> None:
+    (finding,) = _found(a_collection("users", documents=10_000, data=700_000))
+    assert finding.observed == 10_000 * 21 * 2 + 2000
+    # A file that is mostly room.
+    (finding,) = _found(a_collection("users", data=7000))
+    assert finding.observed == 100 * 21 + 2000
+
+
 @pytest.mark.parametrize(
     "changes",
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pymongo
@@ -9,10 +10,12 @@ import pytest
 
 from tests import visits
 from tests.builders import DAY, NOW
-from tests.databases import Dataset, write
+from tests.databases import Collection, Dataset, write
 from tests.mongodb_double import MongoDB
+from tests.servers import MONGODB_URL
 from tsaudit.audit import audit, required_facts
 from tsaudit.collect import collect
+from tsaudit.config import Target
 from tsaudit.connectors import open_connection
 from tsaudit.finding import AuditResult, Finding, Severity
 from tsaudit.profile import Profile
@@ -87,6 +90,25 @@ def test_bytes_said_to_be_saved_are_those_that_the_change_saves(
     # What closing saves does not hold what the open periods save by their own id: it is little.
     assert sum(f.observed or 0 for f in _of(result, "DOC003")) == pytest.approx(taken - left, rel=0.1)
     assert left < 0.15 * taken
+
+
+@pytest.mark.skipif(not MONGODB_URL, reason="TSAUDIT_MONGODB_URL names no real server")
+def test_bytes_said_to_be_saved_are_those_of_a_real_servers_files() -> None:
+    def written(field: str, **settings: Any) -> Target:
+        days = [(DAY - timedelta(days=i)).strftime("visits_%Y_%m_%d") for i in range(6)]
+        collections = [Collection(day, [{field: 7 * i} for i in range(4000)], **settings) for day in days]
+        return write(Dataset(collections=collections, database="visits_of_a_week"), "mongodb", MONGODB_URL)
+
+    def taken(target: Target) -> tuple[int, AuditResult]:
+        with open_connection(target) as connection:
+            profile = collect(target, connection, day=DAY, now=NOW, wanted=required_facts("mongodb"))
+        kept = [m.storage for m in profile.measurements]
+        return sum((s.data_bytes or 0) + (s.index_bytes or 0) for s in kept if s), audit(profile)
+
+    before, result = taken(written("user_id", unique=("user_id",)))
+    (said,) = _of(result, "DOC002")
+    after, _ = taken(written("_id"))
+    assert said.observed == pytest.approx(before - after, rel=0.1)
 
 
 def test_few_collections_of_each_family_are_looked_into(before: tuple[Profile, AuditResult, float, Any]) -> None:

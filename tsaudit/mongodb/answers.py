@@ -169,7 +169,7 @@ def _database_storage(asking: Asking) -> Iterator[pa.RecordBatch]:
 
 def _documents(asking: Asking) -> Iterator[pa.RecordBatch]:
     total: int | None = asking.about["total"]
-    limit, random = sample_size(total, int(asking.about["limit"]))
+    limit, random = sample_size(total, int(asking.about["limit"]), may_choose=not asking.server.is_ferretdb1)
     number, waiting, held, read = 0, [], 0, 0
     with contextlib.closing(asking.documents(asking.statement(limit=limit, random=random), _RAW)) as documents:
         for document in documents:

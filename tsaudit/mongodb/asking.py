@@ -57,13 +57,19 @@ class Server:
     """How often each collection of all databases was used, and how long the server has been counting."""
 
     @property
-    def is_ferretdb(self) -> bool:
-        return "ferretdbVersion" in self.build
+    def ferretdb(self) -> str:
+        """Its version, if it is that product, which speaks the protocol; empty for MongoDB."""
+        return str(self.build.get("ferretdbVersion", "")).lstrip("v")
+
+    @property
+    def is_ferretdb1(self) -> bool:
+        """It has no `$sample`, and hangs up on a `$project` behind `$collStats`."""
+        return self.ferretdb.startswith("1.")
 
     @property
     def version(self) -> str:
-        """With the product's name, if it is another one that speaks the protocol."""
-        return f"FerretDB {self.build['ferretdbVersion'].lstrip('v')}" if self.is_ferretdb else self.build["version"]
+        """With the product's name, if it is another one than MongoDB."""
+        return f"FerretDB {self.ferretdb}" if self.ferretdb else str(self.build["version"])
 
 
 class Asking:
@@ -155,7 +161,7 @@ class Asking:
         """What each shard says of the collection's storage; asked for once."""
         key = self.database, collection
         if key not in self.server.stats:
-            command = self.statement("storage", measurement=collection, whole=self.server.is_ferretdb)
+            command = self.statement("storage", measurement=collection, whole=self.server.is_ferretdb1)
             self.server.stats[key] = [answer["storageStats"] for answer in self.documents(command)]
         return self.server.stats[key]
 

@@ -10,12 +10,13 @@ LARGEST_SHARE: Final = 0.05
 """From this share on too."""
 
 
-def sample_size(total: int | None, most: int) -> tuple[int, bool]:
+def sample_size(total: int | None, most: int, *, may_choose: bool = True) -> tuple[int, bool]:
     """How many to ask for, and whether at random; else they are the first ones.
 
     `total`: how many there are; None: not known. Where most of them would be read anyway, the first ones do.
+    `may_choose`: the server can choose at random.
     """
-    if total is None or total <= FEWEST or total <= 2 * most:
+    if not may_choose or total is None or total <= FEWEST or total <= 2 * most:
         return most, False
     if most < LARGEST_SHARE * total:
         return most, True

@@ -23,6 +23,8 @@ _NAMED: Final = re.compile(
 _SCALARS: Final = frozenset({"int", "long", "double", "decimal", "string", "objectId", "binData", "date"})
 _OBJECT_ID_BYTES: Final = 12
 _MADE_BY_DRIVER: Final = ("objectId",)
+_MOSTLY_ROOM_BYTES: Final = 65_536
+"""A smaller file may be mostly room that is not used yet: that documents in it get shorter frees nothing."""
 
 
 _SCRIPT: Final = """\
@@ -132,10 +134,12 @@ class _Spare:
 
     @property
     def saved_data(self) -> float:
-        """Bytes on disk, where documents are compressed."""
+        """Bytes on disk, where documents take more or less than they are long."""
         stored = self.measurement.storage.data_bytes if self.measurement.storage else None
         share = stored / (self.mean_bytes * self.documents) if stored is not None and self.documents else 1.0
-        return self.saved_each * self.documents * min(1.0, share)
+        if stored is None or stored < _MOSTLY_ROOM_BYTES:
+            share = min(1.0, share)
+        return self.saved_each * self.documents * share
 
     @property
     def saved_index(self) -> float:
