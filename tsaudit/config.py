@@ -110,7 +110,8 @@ class Budget(Model):
     max_listed: int = Field(20_000_000, ge=1)
     """Tag sets one listing may return before it is broken off, which leaves a gap."""
     max_family: int = Field(24, ge=3)
-    """Of collections made for each period, how many of a family are measured one by one; they stand for the rest."""
+    """Of collections whose names differ in a period or a number only, how many are measured one by one; they stand for
+    the rest."""
     max_rows: int = Field(10_000, ge=100)
     """Rows one row sample may return."""
     max_scan_rows: int = Field(1_000_000, ge=0)

@@ -223,6 +223,17 @@ def test_few_of_a_family_stand_for_the_rest() -> None:
     assert {g.reason for g in profile.gaps} == {Reason.OVER_BUDGET}
 
 
+def test_few_of_many_customers_stand_for_the_rest() -> None:
+    names = [f"orders_c{i:05}" for i in range(30)]
+    server = MongoDB()
+    dataset = Dataset(collections=[Collection(name, [{"v": 1}]) for name in [*names, "users"]])
+    profile = collected(write(dataset, "mongodb", server.url, budget={"max_family": 3}))
+    server.stop()
+    assert {m.name for m in profile.measurements if m.documents} == {"users", names[0], names[14], names[-1]}
+    (gap,) = [g for g in profile.gaps if g.fact == "storage"]
+    assert gap.detail.startswith("27 collections named orders_c{n}, of which this is the first, are not looked at")
+
+
 def test_activity_is_what_the_server_counted() -> None:
     server = MongoDB()
     target = write(Dataset(collections=[Collection("users", [{"v": 1}] * 5)], database="shop"), "mongodb", server.url)

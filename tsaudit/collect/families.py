@@ -1,9 +1,10 @@
-"""Collections that are made for each period: which of them are asked about one by one, and stand for the others."""
+"""Collections whose names differ in data only: which of them are asked about one by one, and stand for the others."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from datetime import datetime
 from typing import Final
 
 from tsaudit.collect.asking import Asker
@@ -21,7 +22,6 @@ def choose(asker: Asker, drafts: Sequence[Draft]) -> None:
 
     To ask about thousands of collections makes the server open their files, which is a load of its own.
     """
-    from tsaudit.analysis.periods import period_families
     from tsaudit.analysis.positions import spread
 
     for draft in drafts:
@@ -30,10 +30,24 @@ def choose(asker: Asker, drafts: Sequence[Draft]) -> None:
             source = asker.source("row_estimate", How.ESTIMATE, "all documents, by the metadata")
             draft.rows = Count(draft.estimated_rows, source)
     by_name = {draft.name: draft for draft in drafts}
-    for family in period_families(list(by_name), now=asker.now):
-        asked = spread(len(family.members), asker.target.budget.max_family)
-        for place, period in enumerate(family.members):
-            by_name[period.name].stood_for = "" if place in asked else family.template
+    for template, names in _alike(list(by_name), asker.now):
+        asked = spread(len(names), asker.target.budget.max_family)
+        for place, name in enumerate(names):
+            by_name[name].stood_for = "" if place in asked else template
+
+
+def _alike(names: Sequence[str], now: datetime) -> Iterator[tuple[str, Sequence[str]]]:
+    """Templates with the names of collections that differ in a period, oldest first, or in a number or an id alone."""
+    from tsaudit.analysis.name_families import name_families
+    from tsaudit.analysis.periods import period_families
+
+    by_period: set[str] = set()
+    for family in period_families(names, now=now):
+        members = [period.name for period in family.members]
+        by_period |= set(members)
+        yield family.template, members
+    for other in name_families([name for name in names if name not in by_period]):
+        yield other.template, other.members
 
 
 def note_left_out(asker: Asker, drafts: Sequence[Draft], asked: frozenset[str]) -> None:
