@@ -15,7 +15,7 @@ TABLE = a_table(
     key=("zone", 'ho"st'),
     tags=(a_tag('ho"st'), a_tag("zone"), a_tag("shelf", data_type="bigint unsigned")),
     fields=(a_field("cpu", ("double",)), a_text("line", LINES)),
-    indexes={"line": "fulltext", "cpu": "skipping"},
+    indexes={"line": "fulltext", "cpu": "skipping", "ts": "inverted"},
     options={"ttl": "7days", "sst_format": "primary_key", "comment": "it's", "merge_mode": ""},
 )
 

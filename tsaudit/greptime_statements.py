@@ -193,7 +193,8 @@ def _column(case: Case, measurement: Measurement, column: str, name: str, data_t
     """Name, type and indexes of a column of the new table."""
     stored = {t.key: t.data_type for t in measurement.tags} | {f.key: f.types[0] for f in measurement.fields}
     kind = data_type or stored.get(column) or measurement.time_type or "timestamp(3)"
-    indexes = [_CLAUSES[k] for k in sorted(indexes_on(measurement, column))]
+    # An index on the time index would serve nothing.
+    indexes = [] if is_time else [_CLAUSES[k] for k in sorted(indexes_on(measurement, column))]
     return " ".join([case.quoted([name]), kind.upper(), *(["NOT NULL"] if is_time else []), *indexes])
 
 

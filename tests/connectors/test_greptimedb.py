@@ -148,6 +148,16 @@ def test_catalogue_is_read_once_for_all_databases(version: str) -> None:
     assert costs["storage"].statements == 0, "its statement was sent for another fact"
 
 
+@pytest.mark.parametrize("version", VERSIONS)
+def test_tables_that_are_not_looked_at_are_not_asked_for(version: str) -> None:
+    with running(version) as server:
+        tables = [dataclasses.replace(a_table(6, partition_by=("host",)), name=f"t{i}") for i in range(4)]
+        target = a_target(server, Dataset(tables, database="a"))
+        profile = collected(target.model_copy(update={"include": ("t1",)}))
+        assert [m.name for m in profile.measurements] == ["t1"]
+        assert [s.rpartition(".")[2] for s in sent(server, "SHOW CREATE TABLE")] == ['"t1"']
+
+
 # --- What the server conceals ------------------------------------------------------------------------------------
 
 

@@ -141,6 +141,9 @@ def test_index_when_there_is_one_already() -> None:
         "indexes": {"hostname": "inverted"},
     }
     assert not findings(rule, a_table(options={"append_mode": "true"}, **indexed))
+    # That it does not fit is for another rule to say.
+    skipping = {**indexed, "indexes": {"hostname": "skipping"}}
+    assert not findings(rule, a_table(options={"append_mode": "true"}, **skipping))
     # Where rows are told apart by key and time, it is no key yet.
     (finding,) = findings(rule, a_table(**indexed))
     assert "SET INVERTED INDEX" not in finding.fix

@@ -116,7 +116,7 @@ def test_columns_that_another_index_leads_with() -> None:
     assert finding.message == (
         "Index i on (time) is needless: cpu_pkey (time, host) leads with the same column; it takes 12.3 MB."
     )
-    assert (finding.severity, finding.observed, finding.unit) == (Severity.WARN, 1, "needless indexes")
+    assert (finding.severity, finding.observed, finding.unit) == (Severity.WARN, 1, "needless index")
     assert finding.fix.endswith('\nDROP INDEX "i";')
 
 

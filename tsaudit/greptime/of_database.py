@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import pyarrow as pa
@@ -35,85 +36,105 @@ _NUMBERS: Final = frozenset(
 _FLAGS: Final = frozenset({"is_unique", "is_constraint", "is_partial"})
 
 
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """About the tables of one database."""
+
+    asked: Asked
+    database: str
+    named: Sequence[str] | None
+    """Those that are looked at, as each may take a statement of its own; None for all."""
+
+    @property
+    def tables(self) -> Mapping[str, Table]:
+        """Name to table, of those that are looked at."""
+        found = tables_of(self.asked)(self.database)
+        return found if self.named is None else {name: found[name] for name in self.named if name in found}
+
+
 def answer(fact: str, asked: Asked, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
     """The fact's rows for one database, in one batch."""
     if fact == "stored_rows":
         yield from _stored_rows(asked, parameters)
         return
-    rows = list(_ANSWERS[fact](asked, parameters["database"]))
+    rows = list(_ANSWERS[fact](_Question(asked, parameters["database"], parameters.get("measurements"))))
     names = (*FACTS[fact].columns, *(("role",) if fact == "columns" else ()))
     kinds = [pa.int64() if name in _NUMBERS else pa.bool_() if name in _FLAGS else pa.string() for name in names]
     arrays = [pa.array([row[name] for row in rows], kind) for name, kind in zip(names, kinds, strict=True)]
     yield pa.RecordBatch.from_arrays(arrays, names=list(names))
 
 
-def _measurements(asked: Asked, database: str) -> Iterator[Row]:
-    yield from ({"measurement": name} for name in tables_of(asked)(database))
+def _measurements(question: _Question) -> Iterator[Row]:
+    yield from ({"measurement": name} for name in question.tables)
 
 
-def _columns(asked: Asked, database: str) -> Iterator[Row]:
-    asked.once(statement("columns"))
-    key_of = _keys(asked, database)
-    for table in tables_of(asked)(database).values():
+def _columns(question: _Question) -> Iterator[Row]:
+    question.asked.once(statement("columns"))
+    key_of = _keys(question.asked, question.database)
+    for table in question.tables.values():
         # The place in a key of one column needs no asking.
         yield from catalogue.column_rows(table, table.tags if len(table.tags) < 2 else key_of(table.name))
 
 
-def _row_estimate(asked: Asked, database: str) -> Iterator[Row]:
-    regions = _regions(asked)
-    for table in tables_of(asked)(database).values():
+def _row_estimate(question: _Question) -> Iterator[Row]:
+    regions = _regions(question.asked)
+    for table in question.tables.values():
         rows, _, _ = catalogue.region_totals(regions(table))
         yield {"measurement": table.name, "rows": rows}
 
 
-def _storage(asked: Asked, database: str) -> Iterator[Row]:
-    regions = _regions(asked)
-    for table in tables_of(asked)(database).values():
+def _storage(question: _Question) -> Iterator[Row]:
+    regions = _regions(question.asked)
+    for table in question.tables.values():
         _, data, index = catalogue.region_totals(regions(table))
         yield {"measurement": table.name, "data_bytes": data, "index_bytes": index}
 
 
-def _options(asked: Asked, database: str) -> Iterator[Row]:
-    for name, table in tables_of(asked)(database).items():
-        if (defined := _defined(asked, database, name)) is not None:
+def _options(question: _Question) -> Iterator[Row]:
+    for name, table in question.tables.items():
+        if (defined := _defined(question.asked, question.database, name)) is not None:
             yield from catalogue.option_rows(table, defined)
 
 
-def _effective_options(asked: Asked, database: str) -> Iterator[Row]:
+def _effective_options(question: _Question) -> Iterator[Row]:
     """The format of each table's files."""
-    views, formats = _views(asked), dict[int, str]()
+    views, formats = _views(question.asked), dict[int, str]()
     if "region_info" in views:
         # While a change is under way there may be both: the former one, which comes last, decides what keys may hold.
-        formats = {row["table_id"]: row["sst_format"] for row in asked.once(statement("effective_options"))}
+        formats = {row["table_id"]: row["sst_format"] for row in question.asked.once(statement("effective_options"))}
     elif "ssts_manifest" in views:
         raise FactError(Reason.UNSUPPORTED, "the server does not tell in which format it writes; 1.1 and later do")
-    for name, table in tables_of(asked)(database).items():
+    for name, table in question.tables.items():
         # The versions before those views have but one.
         known = formats.get(table.id) if "region_info" in views else FORMER_FORMAT
         if known is not None:
             yield {"measurement": name, "option": "sst_format", "value": known}
 
 
-def _table_retention(asked: Asked, database: str) -> Iterator[Row]:
-    for name in tables_of(asked)(database):
-        if (defined := _defined(asked, database, name)) is not None:
+def _table_retention(question: _Question) -> Iterator[Row]:
+    for name in question.tables:
+        if (defined := _defined(question.asked, question.database, name)) is not None:
             yield catalogue.retention_row(name, defined)
 
 
-def _indexes(asked: Asked, database: str) -> Iterator[Row]:
-    known = tables_of(asked)(database)
-    rows = [row for row in _key_rows(asked) if row["table_schema"] == database and row["table_name"] in known]
-    return catalogue.index_rows(catalogue.index_members(rows, _keys(asked, database)))
+def _indexes(question: _Question) -> Iterator[Row]:
+    known = question.tables
+    rows = [
+        row
+        for row in _key_rows(question.asked)
+        if row["table_schema"] == question.database and row["table_name"] in known
+    ]
+    return catalogue.index_rows(catalogue.index_members(rows, _keys(question.asked, question.database)))
 
 
-def _partitions(asked: Asked, database: str) -> Iterator[Row]:
+def _partitions(question: _Question) -> Iterator[Row]:
     found: dict[str, list[Row]] = {}
-    for row in asked.once(statement("partitions")):
-        if row["table_schema"] == database:
+    for row in question.asked.once(statement("partitions")):
+        if row["table_schema"] == question.database:
             found.setdefault(row["table_name"], []).append(row)
-    regions = _regions(asked)
-    for name, table in tables_of(asked)(database).items():
-        if name in found and (defined := _defined(asked, database, name)) is not None:
+    regions = _regions(question.asked)
+    for name, table in question.tables.items():
+        if name in found and (defined := _defined(question.asked, question.database, name)) is not None:
             yield from catalogue.partition_rows(table, defined, found[name], regions(table))
 
 
@@ -134,7 +155,7 @@ def _stored_rows(asked: Asked, parameters: Mapping[str, Any]) -> Iterator[pa.Rec
     )
 
 
-_ANSWERS: Final[Mapping[str, Callable[[Asked, str], Iterable[Row]]]] = {
+_ANSWERS: Final[Mapping[str, Callable[[_Question], Iterable[Row]]]] = {
     "measurements": _measurements,
     "columns": _columns,
     "row_estimate": _row_estimate,

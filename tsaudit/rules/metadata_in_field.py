@@ -65,7 +65,7 @@ def metadata_in_field(case: Case) -> Iterator[Finding]:
 
     Whether a field names a source is told by its values and its name; a text that repeats but looks like a state
     (`status`, `level`) is information only. In GreptimeDB, where any column can have an index of its own, that is all
-    it is in a table that keeps all rows, and nothing is said once the field has an inverted index.
+    it is in a table that keeps all rows, and nothing is said once the field has one.
 
     ## Why it matters
 
@@ -93,7 +93,7 @@ def metadata_in_field(case: Case) -> Iterator[Finding]:
         for field in measurement.fields:
             if _repeats(case, measurement, field, rows.value):
                 finding = _finding(case, measurement, field)
-                if finding.severity is not Severity.INFO or "inverted" not in indexes_on(measurement, field.key):
+                if finding.severity is not Severity.INFO or not indexes_on(measurement, field.key):
                     yield finding
 
 

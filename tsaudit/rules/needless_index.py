@@ -206,7 +206,7 @@ def _finding(case: Case, measurement: Measurement, indexes: Sequence[Index], nee
         fix=case.fix(statements=statements) if needless else _choose(indexes),
         observed=len(indexes) if too_many else len(needless),
         limit=limit if too_many else None,
-        unit="indexes" if too_many else "needless indexes",
+        unit="indexes" if too_many else "needless index" if len(needless) == 1 else "needless indexes",
         evidence=(
             Evidence("indexes", number(len(indexes))),
             *(Evidence(n.index.name, f"({_columns(n.index)}): {n.why}{_bytes(n.index)}") for n in needless),
