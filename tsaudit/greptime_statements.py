@@ -71,9 +71,10 @@ def rebuilt(
 ) -> str:
     """A new table with other settings, the copy into it, and the swap: what no ALTER TABLE changes.
 
-    `key`: the columns of its key, in order; None for the same. `time`: its time index; None for the same. `options`:
-    those that change, empty for one that is left out. `names`, `types`: of columns that get others. `distinct`: rows
-    that are the same in all columns are copied once. `divided`: into the same partitions, if it has any.
+    `key`: the columns of its key, in order; None for the same. `time`: its time index, with the former one where that
+    is null; None for the same. `options`: those that change, empty for one that is left out. `names`, `types`: of
+    columns that get others. `distinct`: rows that are the same in all columns are copied once. `divided`: into the same
+    partitions, if it has any.
     """
     renaming, casts = names or {}, types or {}
     index = time or measurement.time_column
@@ -86,7 +87,9 @@ def rebuilt(
         lines.append(f"PRIMARY KEY ({case.quoted(renaming.get(c, c) for c in kept)})")
     body = ",\n".join(f"  {line}" for line in lines)
     into = case.quoted(renaming.get(c, c) for c in measurement.columns)
-    values = ", ".join(_value(case, c, casts.get(c)) for c in measurement.columns)
+    values = ", ".join(
+        _value(case, c, casts.get(c), measurement.time_column if c == time else None) for c in measurement.columns
+    )
     once = "DISTINCT " if distinct else ""
     copy = f"INSERT INTO {new} ({into}) SELECT {once}{values} FROM {table(case, measurement)};"  # noqa: S608 -- shown, never run
     parts = _partitions(case, measurement, renaming) if divided else ""
@@ -184,8 +187,11 @@ def append_only(case: Case, measurement: Measurement) -> str:
     return f"{statement}\nThis cannot be undone, and DELETE is refused from then on."
 
 
-def _value(case: Case, column: str, data_type: str | None) -> str:
+def _value(case: Case, column: str, data_type: str | None, instead: str | None) -> str:
+    """The column in the copy's SELECT; `instead`: the one whose value stands in for a null."""
     name = case.quoted([column])
+    if instead is not None and instead != column:
+        name = f"coalesce({name}, {case.quoted([instead])})"
     return f"CAST({name} AS {data_type})" if data_type else name
 
 

@@ -57,6 +57,7 @@ def test_warning_when_names_say_so() -> None:
         "index is the time of arrival."
     )
     assert 'TIME INDEX ("measured_at")' in finding.fix
+    assert 'coalesce("measured_at", "ingested_at")' in finding.fix
     assert '"measured_at" TIMESTAMP(3) NOT NULL' in finding.fix
     assert '"ingested_at" TIMESTAMP(3),' in finding.fix
 

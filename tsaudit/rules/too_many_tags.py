@@ -80,6 +80,8 @@ def too_many_tags(case: Case) -> Iterator[Finding]:
         keep = _enough(measurement)
         drop = [key for key in tags if key not in keep]
         enough = f"; {listed(keep, 4)} alone tell{'' if len(keep) > 1 else 's'} its series apart"
+        # A copy with the same key would help nobody.
+        unknown = "" if case.profile.engine == "greptimedb" else "once it is known which these are."
         sampled = on_sample(measurement.tag_sets) if measurement.tag_sets else ""
         yield Finding(
             subject=subject_of(measurement),
@@ -89,11 +91,11 @@ def too_many_tags(case: Case) -> Iterator[Finding]:
             fix=case.fix(
                 measurement=table_of(measurement),
                 new=table_of(measurement, f"{measurement.name}_sources"),
-                copy=copy_without_tags(case, measurement, drop),
+                copy=copy_without_tags(case, measurement, drop) if drop else unknown,
                 keep=case.quoted(keep),
                 all=case.quoted(tags),
                 drop=listed(drop) if drop else "whichever queries do not need",
-            ),
+            ).rstrip(),
             observed=len(tags),
             limit=limit,
             unit="tags",

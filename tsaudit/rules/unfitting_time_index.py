@@ -45,8 +45,8 @@ _OF_EVENT: Final = re.compile(
     ),
     fixes={
         "any": (
-            "Make {field} the time index, if that is when a sample was taken or an event happened. A table keeps its "
-            "time index, so copy it:\n{rebuilt}"
+            "Make {field} the time index, if that is when a sample was taken or an event happened; rows without it "
+            "keep the time that they have. A table keeps its time index, so copy it:\n{rebuilt}"
         )
     },
 )
