@@ -17,6 +17,7 @@ import itertools
 import json
 import lzma
 import os
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -30,6 +31,7 @@ import pytest
 import urllib3
 
 from tests.databases import Dataset, line
+from tsaudit.profile import Gap
 
 FOLDER: Final = Path(__file__).parent / "recordings" / "influxdb2"
 REAL: Final = os.environ.get("TSAUDIT_INFLUXDB2_URL", "").rstrip("/")
@@ -38,6 +40,8 @@ _TOKEN: Final = os.environ.get("TSAUDIT_INFLUXDB2_TOKEN", "")
 _AGAIN: Final = "record again: make record-influxdb2 URL=... TOKEN=..."
 _KEPT: Final = ("Content-Type", "Retry-After", "X-Influxdb-Build", "X-Influxdb-Version", "X-Platform-Error-Code")
 _BATCH: Final = 50_000
+_GAUGES: Final = re.compile(rb"storage_(bucket_|tsm_files_|wal_size)")
+_PATHS: Final = re.compile(rb',(path|walPath)="[^"]*"')
 
 _recorded: dict[str, dict[str, Any]] = {}
 """Test module to test to its scenes, of this run."""
@@ -168,8 +172,9 @@ class Conversation(http.server.ThreadingHTTPServer):
         data = real.data
         if path == "/metrics":
             # All else it tells is of no concern, and much of it is about the machine.
-            gauges = (text for text in data.split(b"\n") if text.startswith(b"storage_bucket_"))
-            data = b"\n".join(gauges) + b"\n"
+            made = [path.rpartition("/")[2].encode() for path in self._made if "/buckets/" in path]
+            gauges = (text for text in data.split(b"\n") if _GAUGES.match(text) and any(b in text for b in made))
+            data = b"\n".join(_PATHS.sub(b"", text) for text in gauges) + b"\n"
         kept = {name: real.headers[name] for name in _KEPT if name in real.headers}
         with self._lock:
             said = {"status": real.status, "headers": kept, "body": data.decode()}
@@ -266,6 +271,11 @@ def conversation(name: str, *, scripted: bool = False) -> Iterator[Conversation]
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+def is_kept_back(gap: Gap) -> bool:
+    """Whether it is for want of what only /metrics tells, which most conversations keep back."""
+    return gap.fact == "database_bytes" and "/metrics" in gap.detail
 
 
 @pytest.fixture

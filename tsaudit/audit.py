@@ -62,9 +62,11 @@ def _apply(rule: Rule, profile: Profile, timeline: Timeline, policy: LimitPolicy
             why=" ".join(rule.section("Why it matters").split()),
         )
 
-    if profile.engine not in rule.engines:
-        because = f": {rule.moot[profile.engine]}" if profile.engine in rule.moot else ""
-        return result(Outcome.NOT_APPLICABLE, reason=f"does not apply to {profile.engine}{because}")
+    product = f"{profile.engine} {profile.edition}"
+    if profile.engine not in rule.engines or product in rule.moot:
+        name = product if product in rule.moot else profile.engine
+        because = f": {rule.moot[name]}" if name in rule.moot else ""
+        return result(Outcome.NOT_APPLICABLE, reason=f"does not apply to {name}{because}")
     missing = rule.requires - set(profile.facts)
     if missing:
         return result(Outcome.NOT_APPLICABLE, reason=f"{profile.engine} does not offer {', '.join(sorted(missing))}")

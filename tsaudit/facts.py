@@ -223,12 +223,20 @@ _ALL: Final = (
         "bytes that the database takes, those used on the file system it is on, and that one's size",
     ),
     Fact(
+        "database_bytes",
+        Scope.DATABASE,
+        Step.METADATA,
+        ("data_bytes", "index_bytes"),
+        "bytes that the database takes, where the engine tells neither of single measurements nor of its disk; "
+        "index_bytes None where they are not told",
+    ),
+    Fact(
         "stored_bytes",
         Scope.DATABASE,
         Step.METADATA,
         (),
         "bytes that data and indexes take, told for the target, each database or each measurement",
-        derived_from=("target_storage", "database_storage", "storage"),
+        derived_from=("target_storage", "database_storage", "database_bytes", "storage"),
     ),
     Fact(
         "measure_names",

@@ -193,7 +193,8 @@ class Rule:
     uses: frozenset[str] = frozenset()
     """Facts it looks at where the engine offers them."""
     moot: Mapping[str, str] = field(default_factory=dict)
-    """Engines on which its guidelines matter and it has nothing to say, with the reason."""
+    """Engines, or single products of one (`engine edition`), on which its guidelines matter and it has nothing to say,
+    with the reason."""
 
     @property
     def family(self) -> Family:

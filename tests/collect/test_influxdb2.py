@@ -20,8 +20,10 @@ from tsaudit.audit import audit
 from tsaudit.collect import collect, reuse
 from tsaudit.config import Target
 from tsaudit.connectors import open_connection
+from tsaudit.finding import Outcome, RuleResult
 from tsaudit.profile import FOREVER, Profile, Reason
-from tsaudit.timeline import Timeline, figures
+from tsaudit.rules.growing_storage import growing_storage
+from tsaudit.timeline import Timeline, figures, stored_bytes
 
 
 def _hosts(name: str = "cpu", count: int = 6) -> Table:
@@ -156,6 +158,44 @@ def test_series_are_counted_by_the_metrics_where_they_are_there(influxdb2: Conve
     assert by_metrics.statements["database_series"] == "GET /metrics"
 
 
+def test_bytes_are_those_of_the_files_as_metrics_tell_them(influxdb2: Conversation) -> None:
+    target = write(Dataset([_hosts()]), "influxdb2", influxdb2)
+    influxdb2.wait_for_metrics(target.databases[0], 6)
+    profile = collected(target)
+    (database,) = profile.databases
+    assert database.storage is not None
+    # 24 points, in the write-ahead log as yet, which is compressed.
+    assert 40 < (database.storage.data_bytes or 0) < 10_000
+    assert (database.storage.index_bytes, database.storage.disk_bytes) == (None, None)
+    assert stored_bytes(profile) == database.storage.data_bytes
+    assert profile.statements["database_bytes"] == "GET /metrics"
+    # One page tells bytes and series.
+    assert [asked for asked in influxdb2.asked if asked.startswith("/metrics")] == ["/metrics\n"]
+    assert _growing_storage(profile).outcome is Outcome.PASS
+
+
+def test_bytes_when_metrics_are_kept_back_or_empty(influxdb2: Conversation) -> None:
+    target = write(Dataset([_hosts()]), "influxdb2", influxdb2)
+
+    def storage() -> tuple[Profile, list[str]]:
+        with open_connection(target) as connection:
+            profile = collect(target, connection, day=DAY, now=NOW)
+        return profile, [g.detail for g in profile.gaps if g.fact == "database_bytes"]
+
+    profile, gaps = storage()
+    assert gaps == ["only /metrics tells bytes, and it cannot be read (HTTP 403); see sql/influxdb2/grants.md"]
+    assert profile.databases[0].storage is None
+    assert _growing_storage(profile).outcome is Outcome.OPEN
+    influxdb2.metrics = True
+    influxdb2.tampering = lambda path, _, true: Answer(200, {}, b"go_info 1\n") if path == "/metrics" else true()
+    assert storage()[1] == ["/metrics tells of no bucket; InfluxDB 2.2 and later do"]
+
+
+def _growing_storage(profile: Profile) -> RuleResult:
+    (result,) = audit(profile, rules=[growing_storage]).results
+    return result
+
+
 def test_cloud_counts_fields_and_its_number_is_kept_apart(influxdb2: Conversation) -> None:
     def cloud(path: str, body: bytes, true: Callable[[], Answer]) -> Answer:
         answer = true()
@@ -167,6 +207,11 @@ def test_cloud_counts_fields_and_its_number_is_kept_apart(influxdb2: Conversatio
     influxdb2.tampering = cloud
     profile = collected(target)
     assert profile.server_version == "Cloud"
+    result = _growing_storage(profile)
+    assert (result.outcome, result.reason) == (
+        Outcome.NOT_APPLICABLE,
+        "does not apply to influxdb2 Cloud: the service tells no bytes",
+    )
     (database,) = profile.databases
     assert database.series is None
     assert database.series_with_fields is not None

@@ -65,6 +65,7 @@ def collected(request: pytest.FixtureRequest, tmp_path: Path) -> Collector:
             target = write(dataclasses.replace(dataset, database=dataset.database or name), engine, server.url)
         elif engine == "influxdb2":
             conversation: Conversation = request.getfixturevalue("influxdb2")
+            conversation.metrics = "stored_bytes" in wanted
             named = dataclasses.replace(dataset, database=dataset.database or "rules")
             target = write(named, engine, conversation)
         elif engine == "influxdb3":

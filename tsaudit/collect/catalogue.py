@@ -97,7 +97,7 @@ def outline(
     described = None if found is None else _described(asker, name, asked, chosen)
     retention = _retention(asker, name) if "retention" in asked else None
     series, with_fields = _database_series(asker, name) if "database_series" in asked else (None, None)
-    storage = _storage(asker, name) if "database_storage" in asked else None
+    storage = _storage(asker, name, asked)
     declared = _declared(asker, name) if "declared_schema" in asked else None
     database = Database(name, series, retention, with_fields, storage, declared)
     if found is None or described is None:
@@ -273,7 +273,12 @@ def _look_up_statistics(asker: Asker, drafts: list[Draft]) -> None:
             excerpts.look_up(big, found or ())
 
 
-def _storage(asker: Asker, database: str) -> DatabaseStorage | None:
+def _storage(asker: Asker, database: str, asked: frozenset[str]) -> DatabaseStorage | None:
+    if "database_bytes" in asked:
+        rows = rows_of(asker, "database_bytes", database)
+        return DatabaseStorage(**rows[0], disk_used_bytes=None, disk_bytes=None) if rows else None
+    if "database_storage" not in asked:
+        return None
     rows = rows_of(asker, "database_storage", database)
     if not rows:
         return None

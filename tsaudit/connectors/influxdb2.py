@@ -16,7 +16,8 @@ from influxdb_client.rest import ApiException
 
 from tsaudit import queries
 from tsaudit.connector import ConnectorError, FactError, Rows
-from tsaudit.influx import influxql
+from tsaudit.facts import FACTS
+from tsaudit.influx import gauges, influxql
 from tsaudit.influx.annotated_csv import Record
 from tsaudit.influx.client2 import Address, Client, Turn
 from tsaudit.profile import Reason
@@ -25,7 +26,6 @@ _ENGINE: Final = "influxdb2"
 _PAGE: Final = 100
 _GAUGES_S: Final = 10.0
 """How often the server brings its metrics up to date."""
-_GAUGE: Final = re.compile(rb'storage_bucket_series_num\{bucket="([0-9a-f]+)"\} ([0-9.e+]+)')
 _NOT_COLUMNS: Final = frozenset({"_start", "_stop", "_field", "_measurement", "_time", "_value"})
 _COLUMN_KINDS: Final = frozenset({None, "timestamp", "tag", "field"})
 _TYPES: Final = {"double": "float", "long": "integer", "unsignedLong": "unsigned"}
@@ -79,8 +79,8 @@ class _Known:
     """Name of the bucket to what InfluxQL calls it; None where it does not know it."""
     has_influxql: bool = True
     """Until it turns out otherwise."""
-    gauges: tuple[float, dict[str, int]] = (-_GAUGES_S, {})
-    """When /metrics was read, and the series it shows, by id of the bucket."""
+    metrics: tuple[float, gauges.Gauges | ApiException] = (-_GAUGES_S, gauges.Gauges({}, {}))
+    """When /metrics was read, and what it shows, or why it shows nothing."""
 
 
 @dataclass(slots=True)
@@ -126,6 +126,7 @@ class InfluxConnection:
             "databases": self._databases,
             "retention": self._retention,
             "declared_schema": self._declared_schema,
+            "database_bytes": self._database_bytes,
             "database_series": self._database_series,
             "measurements": self._measurements,
         }
@@ -188,21 +189,38 @@ class InfluxConnection:
         """The series of the bucket by the server's metrics; None where they cannot be read, or not yet."""
         bucket = self._bucket(ask)
         request = json.loads(queries.render(_ENGINE, ask.fact, "json", **ask.about))
-        if time.monotonic() - self._known.gauges[0] >= _GAUGES_S:
-            self._known.gauges = (time.monotonic(), self._read_gauges(request, ask))
-        count = self._known.gauges[1].get(bucket.id)
+        found = self._read_gauges(request, ask)
+        count = None if isinstance(found, ApiException) else found.series.get(bucket.id)
         if count is not None:
             ask.rows.statement = _shown(request)
             ask.rows.query = queries.query_name(_ENGINE, ask.fact, "json")
             ask.rows.scope = "tag sets of all time, as /metrics has them"
         return count
 
-    def _read_gauges(self, request: Mapping[str, Any], ask: _Ask) -> dict[str, int]:
-        try:
-            found = [_GAUGE.match(line) for line in self._client.lines(request, ask)]
-        except ApiException:
-            return {}
-        return {match[1].decode(): int(float(match[2])) for match in found if match}
+    def _read_gauges(self, request: Mapping[str, Any], ask: _Ask) -> gauges.Gauges | ApiException:
+        """What /metrics shows, at most 10 s old, or what the server says instead."""
+        if time.monotonic() - self._known.metrics[0] >= _GAUGES_S:
+            try:
+                found: gauges.Gauges | ApiException = gauges.read(self._client.lines(request, ask))
+            except ApiException as error:
+                found = error
+            self._known.metrics = (time.monotonic(), found)
+        return self._known.metrics[1]
+
+    def _database_bytes(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
+        if self._client.is_cloud:
+            raise FactError(Reason.UNSUPPORTED, "InfluxDB Cloud tells no bytes of a bucket")
+        bucket = self._bucket(ask)
+        request = json.loads(queries.render(_ENGINE, ask.fact, **ask.about))
+        ask.rows.statement = _shown(request)
+        found = self._read_gauges(request, ask)
+        if isinstance(found, ApiException):
+            detail = f"only /metrics tells bytes, and it cannot be read (HTTP {found.status})"
+            raise FactError(Reason.UNSUPPORTED, f"{detail}; see sql/influxdb2/grants.md")
+        if not found.series and not found.file_bytes:
+            raise FactError(Reason.UNSUPPORTED, "/metrics tells of no bucket; InfluxDB 2.2 and later do")
+        sizes = {"data_bytes": found.file_bytes.get(bucket.id, 0)}
+        yield pa.record_batch({n: pa.array([sizes.get(n)], pa.int64()) for n in FACTS[ask.fact].columns})
 
     def _measurements(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
         ask.rows.statement = queries.render(_ENGINE, "measurements", **ask.about)

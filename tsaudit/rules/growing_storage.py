@@ -16,7 +16,10 @@ from tsaudit.timeline import Point, stored_bytes, stored_parts
     severity=Severity.WARN,
     guidelines=("H5",),
     requires={"stored_bytes"},
-    moot={"mongodb": "disk-fills-up watches the disk itself"},
+    moot={
+        "mongodb": "disk-fills-up watches the disk itself",
+        "influxdb2 Cloud": "the service tells no bytes",
+    },
     thresholds=(
         Threshold(
             "max_bytes", 0, "bytes", "house judgement: 0 stands for no limit; set it to the room that there is for them"
@@ -34,7 +37,8 @@ def growing_storage(case: Case) -> Iterator[Finding]:
 
     The server does not tell how much room there is: set `max_bytes` to the size of the disk less what else is on it. It
     is a warning within `warn_days` of that, and critical within `critical_days` and beyond. Without that limit, growth
-    is information, from `min_bytes` on. Growth is told from steps and noise, which takes a week.
+    is information, from `min_bytes` on. Growth is told from steps and noise, which takes a week. Which engine tells
+    bytes of what, and what they leave out, is in `docs/engines.md`.
 
     ## Why it matters
 

@@ -1,0 +1,41 @@
+"""The page /metrics of InfluxDB 2: lines as 2.7.12 wrote them."""
+
+from __future__ import annotations
+
+from tsaudit.influx.gauges import Gauges, read
+
+LIVE, NEW, EMPTY = "867cf5ac811aa409", "0b4d1c22f3a71f00", "1779bd800e398fef"
+
+
+def _shard(bucket: str, number: int, files: int, file_bytes: float, log_bytes: int) -> list[bytes]:
+    at = "/var/lib/influxdb/engine"
+    labels = f'bucket="{bucket}",engine="tsm1",id="{number}",path="{at}/data/x/{number}",walPath="{at}/wal/x/{number}"'
+    return [
+        f"storage_cache_disk_bytes{{{labels}}} 490".encode(),
+        f"storage_shard_disk_size{{{labels}}} 77".encode(),
+        f"storage_tsm_files_disk_bytes{{{labels}}} {file_bytes:g}".encode(),
+        f"storage_tsm_files_total{{{labels}}} {files}".encode(),
+        f"storage_wal_size{{{labels}}} {log_bytes}".encode(),
+    ]
+
+
+def test_series_and_bytes_by_bucket() -> None:
+    lines = [
+        b"# HELP storage_bucket_series_num Gauge of series cardinality per bucket",
+        f'storage_bucket_series_num{{bucket="{LIVE}"}} 2.00024e+05'.encode(),
+        f'storage_bucket_series_num{{bucket="{EMPTY}"}} 0'.encode(),
+        *_shard(LIVE, 909, 1, 1013, 231171),
+        *_shard(LIVE, 910, 3, 2e6, 0),
+        *_shard(NEW, 911, 0, 0, 40),
+        b"storage_retention_check_duration_sum 0.000351857",
+    ]
+    assert read(lines) == Gauges({LIVE: 200_024, EMPTY: 0}, {LIVE: 1013 + 231_171 + 2_000_000, NEW: 40})
+
+
+def test_shards_that_were_dropped_take_nothing() -> None:
+    lines = [*_shard(LIVE, 909, 0, 1013, 231171), *_shard(LIVE, 910, 2, 500, 7)]
+    assert read(lines).file_bytes == {LIVE: 507}
+
+
+def test_nothing_is_known_of_another_page() -> None:
+    assert read([b"<html>", b"", b"storage_wal_size 3"]) == Gauges({}, {})
