@@ -88,7 +88,19 @@ def test_text_is_judged_by_its_values(values: Values | None, role: Role) -> None
 
 @pytest.mark.parametrize(
     "name",
-    ["user_id", "id", "zip", "serial", "deviceId", "userid", "meter_no", "account_number", "http_status", "statusCode"],
+    [
+        "user_id",
+        "id",
+        "zip",
+        "serial",
+        "deviceId",
+        "userid",
+        "meter_no",
+        "account_number",
+        "http_status",
+        "statusCode",
+        "firmware",
+    ],
 )
 def test_numbers_under_the_name_of_an_id_stay_a_tag(name: str) -> None:
     assert _role(Column(name, "VARCHAR"), Values(100, 5.0, 1.0)) is Role.TAG
@@ -128,13 +140,13 @@ def test_key_decides_when_the_time_is_in_it() -> None:
 
 
 @pytest.mark.parametrize("key", [("event",), ("time",)])
-def test_key_that_only_numbers_rows_decides_nothing(key: tuple[str, ...]) -> None:
+def test_key_of_one_column_decides_nothing_else(key: tuple[str, ...]) -> None:
     position = {name: i for i, name in enumerate(key, 1)}
     columns = [
         Column(n, t, position.get(n)) for n, t in (("time", "TIMESTAMP"), ("event", "VARCHAR"), ("unit", "VARCHAR"))
     ]
     roles = {a.column.name: a.role for a in assign(columns, TimeColumn("time", TimeKind.TIMESTAMP), {})}
-    assert roles == {"time": Role.TIME, "event": Role.TAG, "unit": Role.TAG}
+    assert roles == {"time": Role.TIME, "event": Role.FIELD if key == ("event",) else Role.TAG, "unit": Role.TAG}
 
 
 def test_configuration_wins_over_key_and_past() -> None:

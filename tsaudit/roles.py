@@ -29,14 +29,18 @@ MIN_TIMES: Final = 2.0
 UNJUDGED: Final = "without values to judge by"
 """Ends the reason of a column whose role is a guess."""
 
-_TIME_NAMES: Final = ("time", "timestamp", "ts", "datetime", "date", "_time", "event_time", "created_at", "recorded_at")
+_TIME_NAMES: Final = (
+    *("time", "timestamp", "ts", "datetime", "date", "_time", "event_time", "created_at", "recorded_at"),
+    *("measured_at", "observed_at", "logged_at", "received_at", "inserted_at", "at"),
+)
 _ID_NAME: Final = re.compile(
     r"(^|_)(id|uuid|guid|key|code|serial|no|nr|number|zip)$|[a-z](Id|ID)$"
     r"|(user|device|host|sensor|machine|order|request|session|trace|span|event|customer|client|account|node)id$"
 )
 """Names under which digits identify something, and measure nothing."""
 _CODE_NAME: Final = re.compile(
-    r"(?i:(^|_)(id|code|status|serial|zip|postcode|phone|version|no|nr|number|key|uuid)$)|[a-z](Code|Status|Version)$"
+    r"(?i:(^|_)(id|code|status|serial|zip|postcode|phone|version|firmware|release|build|no|nr|number|key|uuid)$)"
+    r"|[a-z](Code|Status|Version)$"
 )
 """Those, and names of categories that are written in digits."""
 _EARLIEST: Final = datetime(1980, 1, 1, tzinfo=UTC).timestamp()
@@ -166,14 +170,14 @@ def assign(
     a source.
     """
     name = time.name if time else None
-    key = _key_members(columns, name)
+    key, alone = _key_members(columns, name), _sole_key(columns, name)
     before = _roles_before(previous)
     assigned = []
     for column in columns:
         if column.name == name:
             assigned.append(Assigned(column, Role.TIME, "the time column"))
             continue
-        found = _by_configuration(column, chosen) or _by_engine(column) or _by_key(column, key)
+        found = _by_configuration(column, chosen) or _by_engine(column) or _by_key(column, key, alone)
         found = found or before.get((column.name, column.data_type))
         role, reason = found or _by_type_and_values(column, values.get(column.name))
         assigned.append(Assigned(column, role, reason))
@@ -229,7 +233,15 @@ def _key_members(columns: Sequence[Column], time: str | None) -> frozenset[str]:
     return frozenset(key - {time})
 
 
-def _by_key(column: Column, key: frozenset[str]) -> tuple[Role, str] | None:
+def _sole_key(columns: Sequence[Column], time: str | None) -> str | None:
+    """The column that is the table's key by itself; None where it has none, or one of several columns or the time."""
+    key = [c.name for c in columns if c.key_position is not None]
+    return key[0] if len(key) == 1 and key[0] != time else None
+
+
+def _by_key(column: Column, key: frozenset[str], alone: str | None) -> tuple[Role, str] | None:
+    if column.name == alone:
+        return Role.FIELD, "the table's key by itself: each row has another value"
     if not key:
         return None
     if column.name in key:

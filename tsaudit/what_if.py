@@ -152,19 +152,16 @@ def _draft(asker: Asker, name: str, database: str | None, files: frozenset[str])
     # By these it is decided how much of a big table is read.
     wanted |= files & {"row_estimate", "column_statistics", "scan_estimate"}
     found: list[tuple[Draft, int | None]] = []
-    names: set[str] = set()
-    narrowed = target.model_copy(update={"include": (glob.escape(name),), "exclude": ()})
-    for db, listed in catalogue.databases(asker, wanted).items():
-        if database not in (None, db):
-            continue
-        asker.target = narrowed
+    databases = {db: listed for db, listed in catalogue.databases(asker, wanted).items() if database in (None, db)}
+    asker.target = target.model_copy(update={"include": (glob.escape(name),), "exclude": ()})
+    for db, listed in databases.items():
         outlined, drafts = catalogue.outline(asker, db, listed, wanted, {})
         found += [(draft, outlined.series.value if outlined.series else None) for draft in drafts]
-        asker.target = target
-        if not drafts:
-            names |= {d.name for d in catalogue.outline(asker, db, listed, wanted, {})[1]}
+    asker.target = target
     _check_single(name, [draft.database for draft, _ in found])
     if not found:
+        inside = [catalogue.outline(asker, db, listed, wanted, {})[1] for db, listed in databases.items()]
+        names = {draft.name for drafts in inside for draft in drafts}
         if asker.gaps and not names:
             raise ConnectorError(asker.gaps[0].detail)
         raise UnknownNameError(f"no measurement is named `{name}`{_near(name, names)}")

@@ -427,3 +427,10 @@ def test_index_that_was_never_finished(made: Made, postgresql: Postgresql) -> No
         postgresql.execute(f"CREATE UNIQUE INDEX CONCURRENTLY t_once ON {schema}.t (host, ts)")
     t = _table(collected(target), "t")
     assert {i.name: i.valid for i in t.indexes or ()} == {"t_host": True, "t_once": False}
+
+
+def test_database_that_is_named_where_a_schema_is_meant(made: Made) -> None:
+    profile = collected(made("CREATE TABLE t (ts TIMESTAMPTZ, v REAL)").model_copy(update={"databases": ("postgres",)}))
+    assert {g.detail for g in profile.gaps} == {
+        "the server lists no database postgres; on this engine `databases` names schemas"
+    }

@@ -13,7 +13,7 @@ from tsaudit.collect.asking import Asker
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.measure_names import measure_names, name_in_catalogue
 from tsaudit.collect.storage import STORAGE_FACTS, describe_storage
-from tsaudit.dialect import DESCRIBED_SINGLY, DOCUMENT_ENGINES
+from tsaudit.dialect import DESCRIBED_SINGLY, DOCUMENT_ENGINES, SCHEMAS
 from tsaudit.facts import FACTS
 from tsaudit.profile import (
     FOREVER,
@@ -105,7 +105,8 @@ def outline(
         asker.gap_in_all(asked, gap.reason, gap.detail, name)
         return database, []
     if not found and not listed:
-        asker.gap_in_all(asked, Reason.FAILED, f"the server lists no database {name}", name)
+        hint = "; on this engine `databases` names schemas" if asker.target.engine in SCHEMAS else ""
+        asker.gap_in_all(asked, Reason.FAILED, f"the server lists no database {name}{hint}", name)
     if left_out:
         detail = f"{left_out} of {left_out + len(chosen)} measurements not looked at; raise budget.max_measurements"
         asker.gap("measurements", Reason.OVER_BUDGET, detail, name)

@@ -9,7 +9,7 @@ from tsaudit.finding import Evidence, Finding, Limit, Severity
 from tsaudit.greptime_statements import left_out_by_sender, set_index
 from tsaudit.greptime_tables import has_former_format
 from tsaudit.phrases import count, many, number, over_time, percent, values_of
-from tsaudit.profile import Measurement, Tag
+from tsaudit.profile import How, Measurement, Tag
 from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
 from tsaudit.statements import copy_without_tags
 
@@ -141,7 +141,9 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, reason: str, observ
         evidence.append(
             Evidence("values per series", f"{number(tag.values.value / series)} of {number(series)} series")
         )
-    if measurement.rows is not None and measurement.rows.value:
+    # Values of a part of the rows by all of them would be too few.
+    whole = tag.values.source.how is not How.SAMPLED
+    if whole and measurement.rows is not None and measurement.rows.value:
         per_row = tag.values.value / measurement.rows.value
         evidence.append(Evidence("values per row", f"{number(per_row)} of {count(measurement.rows)} rows"))
     if tag.over_time is not None and tag.over_time.kind != "unknown":

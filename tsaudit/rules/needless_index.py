@@ -78,7 +78,8 @@ def needless_index(case: Case) -> Iterator[Finding]:
 
     It is information where the index is smaller than `min_bytes`, where it is not known since when its uses are
     counted, and where the audit before did not see it. So is an index on a tag with fewer than `min_values` values in a
-    table of `min_rows`, as it may be there for the rare ones. Tables with more than `max_indexes` are reported even if
+    table of `min_rows`, as it may be there for the rare ones. Statements are proposed for those that surely are
+    needless, and for the others once these are gone. Tables with more than `max_indexes` are reported even if
     each index has its use.
 
     ## Why it matters
@@ -115,6 +116,8 @@ class _Needless:
     index: Index
     why: str
     severity: Severity
+    sure: bool = True
+    """False where it may have its use."""
 
 
 def _judge(case: Case, measurement: Measurement, index: Index) -> _Needless | None:
@@ -128,15 +131,15 @@ def _judge(case: Case, measurement: Measurement, index: Index) -> _Needless | No
     if why := _served_otherwise(case.profile.engine, measurement, index):
         return _Needless(index, why, Severity.INFO if small else Severity.WARN)
     if few := _few_values(case, measurement, index):
-        return _Needless(index, few, Severity.INFO)
-    if index.unique or index.scans != 0:
+        return _Needless(index, few, Severity.INFO, sure=False)
+    if index.unique or index.scans != 0 or _stands_in(measurement, index):
         return None
     if index.counted_since is None:
-        return _Needless(index, "not used once, since a day that is not known", Severity.INFO)
+        return _Needless(index, "not used once, since a day that is not known", Severity.INFO, sure=False)
     if (case.profile.collected_at - index.counted_since).days < case.limit("min_days", measurement).value:
         return None
     why = f"not used once since {index.counted_since.date()}, or since it was made"
-    return _Needless(index, why, Severity.WARN if sure else Severity.INFO)
+    return _Needless(index, why, Severity.WARN if sure else Severity.INFO, sure)
 
 
 def _few_values(case: Case, measurement: Measurement, index: Index) -> str:
@@ -187,6 +190,12 @@ def _replaces(other: Index, index: Index) -> bool:
     return index.kind in _ORDERED and leading == index.columns and not index.unique
 
 
+def _stands_in(measurement: Measurement, index: Index) -> bool:
+    """Whether queries of another index, which is needless beside this one, will go by this one."""
+    others = (i for i in measurement.indexes or () if not i.constraint and i.scans != 0)
+    return any(_replaces(index, other) for other in others)
+
+
 def _to_keep(index: Index) -> tuple[bool, bool, str]:
     """Sorts indexes with the same columns: the first one stays."""
     return not index.constraint, not index.unique, index.name
@@ -195,16 +204,20 @@ def _to_keep(index: Index) -> tuple[bool, bool, str]:
 def _finding(case: Case, measurement: Measurement, indexes: Sequence[Index], needless: Sequence[_Needless]) -> Finding:
     limit = case.limit("max_indexes", measurement)
     too_many = len(indexes) > limit.value
-    worst = max((n.severity for n in needless), key=lambda s: s.rank, default=Severity.WARN)
+    # Where some surely are, the others wait: dropped together with what stands in for them, queries would have neither.
+    told = [n for n in needless if n.sure] or needless
+    doubtful = [n.index.name for n in needless if n not in told]
+    worst = max((n.severity for n in told), key=lambda s: s.rank, default=Severity.WARN)
     parts = [f"{many(len(indexes), 'index')}, where {number(limit.value)} should do"] if too_many else []
-    parts += [_summary(needless)] if needless else []
-    statements = "\n".join(_drop(case, measurement, n.index) for n in needless)
+    parts += [_summary(told)] if told else []
+    parts += [f"{listed(doubtful)} may be"] if doubtful else []
+    statements = "\n".join(_drop(case, measurement, n.index) for n in told)
     return Finding(
         subject=subject_of(measurement),
         severity=Severity.WARN if too_many else worst,
         message="; ".join(parts) + ".",
         fix=case.fix(statements=statements) if needless else _choose(indexes),
-        observed=len(indexes) if too_many else len(needless),
+        observed=len(indexes) if too_many else len(told),
         limit=limit if too_many else None,
         unit="indexes" if too_many else "needless index" if len(needless) == 1 else "needless indexes",
         evidence=(
