@@ -5,10 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from tests.builders import DAY, a_count, a_field, a_finding, a_measurement, a_profile, a_result, a_rule_result, a_tag
+from tests.builders import (
+    DAY,
+    a_count,
+    a_field,
+    a_finding,
+    a_measurement,
+    a_profile,
+    a_result,
+    a_rule_result,
+    a_source,
+    a_tag,
+)
 from tests.report import sample
 from tsaudit.finding import Severity, Subject, Verdict
-from tsaudit.profile import FOREVER, Database, Gap, Profile, Reason, Retention
+from tsaudit.profile import FOREVER, Database, Documents, Gap, Profile, Reason, Retention, Storage
 from tsaudit.report import findings, tables, words
 from tsaudit.timeline import Point, Timeline
 
@@ -34,6 +45,22 @@ def test_overview_when_something_was_not_measured_is_unknown_there() -> None:
     gap = Gap("row_sample", Reason.DENIED, "no", "main", "a")
     rows = overview(a_profile(a_measurement("a"), a_measurement("b"), gaps=(gap,))).rows
     assert {r.measurement.name: r.verdict for r in rows} == {"a": Verdict.UNKNOWN, "b": Verdict.OK}
+
+
+def test_overview_of_a_family_of_collections() -> None:
+    names = [f"visits_2026_03_{day:02}" for day in range(1, 8)]
+    stored = Storage(100, 10)
+    read = {"documents": Documents(9, 35.0, 35, a_source()), "storage": stored}
+    members = [a_measurement(name, **(read if i % 3 == 0 else {})) for i, name in enumerate(names)]
+    empty = a_measurement("empty", storage=stored)
+    profile = a_profile(*members, empty, engine="mongodb")
+    verdicts = {r.measurement.name: r.verdict for r in overview(profile).rows}
+    # What others stand for was not looked at; what is empty was.
+    assert verdicts == {n: Verdict.OK if i % 3 == 0 else Verdict.UNKNOWN for i, n in enumerate(names)} | {
+        "empty": Verdict.OK
+    }
+    told = overview(profile, a_finding(Subject("main", "visits_{day}"))).rows
+    assert {r.verdict for r in told} == {Verdict.WARN, Verdict.OK}
 
 
 def test_overview_when_very_long_says_how_many_are_left_out() -> None:

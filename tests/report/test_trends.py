@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 from tests.builders import DAY, a_finding, a_measurement, a_profile, a_result, a_rule_result, a_tag
@@ -77,3 +78,10 @@ def test_target_not_audited_today_still_shows_its_past() -> None:
     found = trends.trends(None, timeline, ())
     assert [len(t.points) for t in found] == [3]
     assert trends.whole(None, timeline) == before(7)
+
+
+def test_number_of_measurements_is_drawn_where_there_are_no_series() -> None:
+    collections = [replace(a_measurement(name), series=None) for name in "ab"]
+    timeline = Timeline(points={("measurements", Subject()): before(1)})
+    (found,) = trends.trends(a_profile(*collections, engine="mongodb"), timeline, [])
+    assert (found.figure, found.points[-1].value) == ("measurements", 2)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from tsaudit.collection_families import families_by_member
+from tsaudit.dialect import DOCUMENT_ENGINES
 from tsaudit.finding import Severity, Subject, Verdict
 from tsaudit.profile import (
     Contribution,
@@ -198,16 +200,22 @@ def _values_from(m: Measurement) -> str:
 
 
 def _verdicts(profile: Profile, items: Sequence[Item]) -> dict[tuple[str, str], Verdict]:
-    """The worst finding of each measurement; `unknown` where something about it was not measured."""
+    """The worst finding of each measurement, or of its family; `unknown` where something of it was not measured."""
     gaps = {(g.database, g.measurement) for g in profile.gaps}
+    said: dict[tuple[str, str], list[Verdict]] = defaultdict(list)
+    for finding in (item.finding for item in items if item.finding.severity is not Severity.INFO):
+        said[finding.subject.database, finding.subject.measurement].append(Verdict(finding.severity))
+    keeps_documents = profile.engine in DOCUMENT_ENGINES
+    families = families_by_member(profile) if keeps_documents else {}
     found: dict[tuple[str, str], Verdict] = {}
     for m in profile.measurements:
         blind = not gaps.isdisjoint({(None, None), (m.database, None), (m.database, m.name), (None, m.name)})
-        found[m.database, m.name] = Verdict.UNKNOWN if blind else Verdict.OK
-    for item in items:
-        key = (item.finding.subject.database, item.finding.subject.measurement)
-        if key in found and item.finding.severity is not Severity.INFO:
-            found[key] = Verdict.worst((found[key], Verdict(item.finding.severity)))
+        # One of a family that others stand for.
+        blind = blind or (keeps_documents and m.documents is None and m.storage is None)
+        family = families.get((m.database, m.name))
+        of_family = said.get((m.database, family.template), []) if family else []
+        own = said.get((m.database, m.name), [])
+        found[m.database, m.name] = Verdict.worst((Verdict.UNKNOWN if blind else Verdict.OK, *own, *of_family))
     return found
 
 

@@ -58,7 +58,7 @@ class Trend:
 
 
 def trends(profile: Profile | None, timeline: Timeline, items: Sequence[Item]) -> list[Trend]:
-    """The target's series first, then one chart for each figure behind a finding, at most MOST.
+    """The target's series first, or its measurements, then one chart for each figure behind a finding, at most MOST.
 
     Figures with fewer than two days are left out, for a point is no trend; so are those that never moved.
     """
@@ -77,7 +77,9 @@ def trends(profile: Profile | None, timeline: Timeline, items: Sequence[Item]) -
         known = found.get(key)
         if known is None or (known.forecast is None and trend.forecast is not None):
             found[key] = trend
-    whole = ("series", Subject())
+    # Where there are no series, as in collections of documents, the number of these.
+    of_whole = [(name, Subject()) for name in _WHOLE_FIGURES]
+    whole = next((key for key in of_whole if len(_points(key, timeline, today, profile)) > 1), of_whole[0])
     points = _points(whole, timeline, today, profile)
     if whole not in found and len(points) > 1:
         found[whole] = Trend(*whole, points)
