@@ -6,7 +6,7 @@ from tests.builders import a_finding, a_profile, a_result, a_rule_result
 from tests.report import sample
 from tsaudit.finding import Outcome
 from tsaudit.profile import Cost, Gap, Reason
-from tsaudit.report.coverage import MOST_PLACES, bill, coverage
+from tsaudit.report.coverage import MOST_DETAILS, MOST_PLACES, bill, coverage
 
 GAP = Gap("row_sample", Reason.TIMED_OUT, "the statement was cancelled", "main", "cpu")
 
@@ -58,3 +58,17 @@ def test_bill_adds_up_dearest_first() -> None:
     assert found.total == Cost("all", 3, 2.5, 15, 100)
     assert found.reused == 4
     assert bill(a_profile()).total.bytes is None
+
+
+def test_gaps_for_one_reason_are_told_apart_by_what_happened() -> None:
+    def refused(table: str, words: str = "permission denied for table {}") -> Gap:
+        return Gap("row_sample", Reason.DENIED, words.format(table), "main", table)
+
+    hidden = refused("c", "row-level security policy for table {}")
+    found = coverage(a_result(), a_profile(gaps=(hidden, refused("a"), refused("b")))).gaps
+    assert [(g.count, g.detail, g.places) for g in found] == [
+        (2, "Permission denied for table a.", ("main/a", "main/b")),
+        (1, "Row-level security policy for table c.", ("main/c",)),
+    ]
+    of_each = [refused(f"t{i}", f"no statistics of {i} {{}}") for i in range(MOST_DETAILS + 1)]
+    assert [g.count for g in coverage(a_result(), a_profile(gaps=tuple(of_each))).gaps] == [MOST_DETAILS + 1]

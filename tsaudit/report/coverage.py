@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
@@ -10,11 +11,12 @@ from tsaudit.finding import UNREACHABLE_CODE, AuditResult, Outcome, RuleResult
 from tsaudit.profile import Cost, Gap, Profile, Reason
 
 MOST_PLACES: Final = 6
+MOST_DETAILS: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
 class GapGroup:
-    """Gaps of one fact for one reason."""
+    """Gaps of one fact for one reason, of which the details say the same where they do not say too many things."""
 
     fact: str
     reason: Reason
@@ -93,9 +95,20 @@ def _grouped(gaps: Iterable[Gap]) -> Iterable[GapGroup]:
     groups: dict[tuple[str, Reason], list[Gap]] = {}
     for gap in gaps:
         groups.setdefault((gap.fact, gap.reason), []).append(gap)
-    for (fact, reason), members in sorted(groups.items(), key=lambda pair: (-len(pair[1]), pair[0])):
-        places = tuple(dict.fromkeys(_place(g) for g in members))
-        yield GapGroup(fact, reason, len(members), places[:MOST_PLACES], _sentence(members[0].detail))
+    for (fact, reason), found in sorted(groups.items(), key=lambda pair: (-len(pair[1]), pair[0])):
+        for members in _told_apart(found):
+            places = tuple(dict.fromkeys(_place(g) for g in members))
+            yield GapGroup(fact, reason, len(members), places[:MOST_PLACES], _sentence(members[0].detail))
+
+
+def _told_apart(gaps: list[Gap]) -> list[list[Gap]]:
+    """By what their details say but for the names of the places, the most first; all together if that is too much."""
+    alike: dict[str, list[Gap]] = {}
+    for gap in gaps:
+        names = "|".join(re.escape(name) for name in (gap.measurement, gap.database) if name)
+        said = re.sub(rf"(?<!\w)({names})(?!\w)", "", gap.detail) if names else gap.detail
+        alike.setdefault(said, []).append(gap)
+    return sorted(alike.values(), key=lambda members: -len(members)) if len(alike) <= MOST_DETAILS else [gaps]
 
 
 def _sentence(text: str) -> str:

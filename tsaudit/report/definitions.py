@@ -80,5 +80,5 @@ def series(engine: str) -> str:
 
 
 def fact(name: str) -> str:
-    """What the fact is; empty for an unknown one."""
-    return FACTS[name].meaning if name in FACTS else ""
+    """What the fact is, without what its answer has to look like; empty for an unknown one."""
+    return FACTS[name].meaning.partition(";")[0] if name in FACTS else ""
