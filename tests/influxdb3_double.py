@@ -1,10 +1,11 @@
 """A stand-in for InfluxDB 3: runs the SQL it is sent on DataFusion, over Arrow Flight and HTTP on one port.
 
-As InfluxDB 3 Core 3.6.0 was seen to answer are the tables of the catalogue (`system.influxdb_schema`, and in
-`_internal` `system.databases` and `system.tables`), the types of columns (tags are Dictionary(Int32, Utf8)), the ticket
-of a Flight call, the batches without rows while a statement runs, the headers of `/ping`, words and codes of errors,
-that rows of one tag set and time are merged field by field, that a deleted table stays under another name, that JSON
-leaves nulls out, and the refusal of a query that would read too many files. Nothing else is canned.
+As InfluxDB 3 Core 3.6.0 was seen to answer are the tables of the catalogue (`system.influxdb_schema`,
+`system.parquet_files`, and in `_internal` `system.databases` and `system.tables`), the types of columns (tags are
+Dictionary(Int32, Utf8)), the ticket of a Flight call, the batches without rows while a statement runs, the headers of
+`/ping`, words and codes of errors, that rows of one tag set and time are merged field by field, that a deleted table
+stays under another name, that JSON leaves nulls out, and the refusal of a query that would read too many files. A
+file's size is what its rows take in memory. Nothing else is canned.
 """
 
 from __future__ import annotations
@@ -73,6 +74,8 @@ class _Database:
     """Table, column, and what the column is, as `system.influxdb_schema` has them."""
     deleted: set[str] = field(default_factory=set)
     """The names that deleted tables have now."""
+    bytes: dict[str, int] = field(default_factory=dict)
+    """Table to what its rows take. In this order the tables are numbered."""
 
 
 class InfluxDB3:
@@ -134,14 +137,31 @@ class InfluxDB3:
         found.context.deregister_table(_quoted(table))
         found.schema = [(name if of == table else of, key, kind) for of, key, kind in found.schema]
         found.files[name] = found.files.pop(table, frozenset())
+        found.bytes = {name if of == table else of: size for of, size in found.bytes.items()}
         found.deleted.add(name)
         self._describe(found)
 
     def _describe(self, database: _Database) -> None:
+        tables = {"parquet_files": self._files_of(database)}
         if self.with_schema_table:
             columns = zip(*database.schema, strict=True) if database.schema else ((), (), ())
             names = ("measurement", "key", "data_type")
-            _register(database.context, {"influxdb_schema": pa.table([_views(c) for c in columns], names=names)})
+            tables["influxdb_schema"] = pa.table([_views(c) for c in columns], names=names)
+        _register(database.context, tables)
+
+    def _files_of(self, database: _Database) -> pa.Table:
+        """Its files, once for each table of any database that has the number of theirs, under that one's name."""
+        own = list(database.bytes)
+        rows = [
+            (name, f"n1/dbs/{id(database)}/{number}/{span}.parquet", database.bytes[own[number]] // len(spans))
+            for other in (*(one for one in self._databases.values() if one is not database), database)
+            for number, name in enumerate(other.bytes)
+            if number < len(own)
+            for spans in (database.files.get(own[number], frozenset()),)
+            for span in sorted(spans)
+        ]
+        names, paths, sizes = zip(*rows, strict=True) if rows else ((), (), ())
+        return pa.table({"table_name": names, "path": paths, "size_bytes": pa.array(sizes, pa.uint64())})
 
     def rows(self, database: str, statement: str) -> list[dict[str, Any]]:
         """What an administrator is answered."""
@@ -159,6 +179,8 @@ class InfluxDB3:
         else:
             raise _no_database(database)
         try:
+            if "parquet_files" in statement:
+                self._describe(found)
             frame = found.context.sql_with_options(statement, _READS)
             self._count_files(found, str(frame.optimized_logical_plan().display_indent()))
             stream = frame.execute_stream()
@@ -251,6 +273,7 @@ def _views(texts: Sequence[str]) -> pa.Array:
 
 def _keep(database: _Database, name: str, data: pa.Table) -> None:
     database.context.register_record_batches(_quoted(name), [data.to_batches() or [_no_rows(data.schema)]])
+    database.bytes[name] = data.nbytes
     for column in data.schema:
         kind = "time" if column.type == _TIME else "tag" if column.type == _TAG else _NAMES[column.type]
         database.schema.append((name, column.name, kind))

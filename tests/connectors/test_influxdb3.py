@@ -6,6 +6,7 @@ import contextlib
 import socket
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -25,6 +26,7 @@ from tsaudit.influx import jsonl
 from tsaudit.jsonfile import to_json
 from tsaudit.profile import Gap, Profile, Reason
 from tsaudit.queries import render
+from tsaudit.timeline import stored_bytes
 
 WINDOW = {"start": NOW - timedelta(days=30), "end": NOW, "time": "time", "time_kind": "timestamp"}
 
@@ -429,3 +431,31 @@ def test_json_lines_without_types() -> None:
     (batch,) = jsonl.batches(lines, ("a",), as_text=True)
     assert batch.to_pydict() == {"a": ["1", "2.5", None]}
     assert list(jsonl.batches([], ("a",), as_text=True)) == []
+
+
+def test_bytes_are_those_of_all_files_each_once() -> None:
+    rows = [Row(at, {"host": "a"}, {"v": 1.0}) for at in times(500)]
+    tables = [Table(name, ("host",), {"v": "float"}, rows[: 100 * (i + 1)]) for i, name in enumerate("abcde")]
+    small, large = Dataset(tables[:2], database="small"), Dataset(tables[2:], database="large")
+    dataset = replace(small, beside=[large, Dataset([], database="none")])
+    files = "SELECT path, size_bytes, table_name FROM system.parquet_files"
+    with stand_in() as server:
+        profile = collected(write(dataset, "influxdb3", server))
+        listed = {name: server.rows(name, files) for name in ("small", "large", "none")}
+    assert profile.gaps == ()
+    found = {d.name: d.storage.data_bytes or 0 for d in profile.databases if d.storage}
+    sizes = {name: {row["path"]: row["size_bytes"] for row in rows} for name, rows in listed.items()}
+    assert found == {name: sum(kept.values()) for name, kept in sizes.items()}
+    assert found["large"] > found["small"] > found["none"] == 0
+    # The server lists them under the names of the other database's tables, too.
+    assert {row["table_name"] for row in listed["small"]} == {"a", "b", "c", "d"}
+    assert stored_bytes(profile) == sum(found.values())
+
+
+@pytest.mark.parametrize("product", ["Cloud Serverless", "Cloud Dedicated"])
+def test_cloud_is_not_asked_for_files(product: str) -> None:
+    with stand_in() as server, open_connection(write(Dataset([_table()]), "influxdb3", server)) as connection:
+        connection.server_version = product
+        with pytest.raises(FactError, match="no table of files"):
+            connection.query("database_bytes", 5, database="test")
+        assert not any("parquet_files" in statement for statement in server.statements)

@@ -70,6 +70,8 @@ class InfluxConnection:
             return rows.reading(self._tables(rows, deadline, parameters))
         if fact == "columns":
             return rows.reading(self._columns(rows, deadline, parameters))
+        if fact == "database_bytes" and self.server_version.startswith("Cloud"):
+            raise FactError(Reason.UNSUPPORTED, "InfluxDB Cloud keeps no table of files that tsaudit reads")
         if parameters.get("measurement") is None:
             return rows.reading(self._send(fact, rows, deadline, parameters))
 

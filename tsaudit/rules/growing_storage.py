@@ -19,6 +19,8 @@ from tsaudit.timeline import Point, stored_bytes, stored_parts
     moot={
         "mongodb": "disk-fills-up watches the disk itself",
         "influxdb2 Cloud": "the service tells no bytes",
+        "influxdb3 Cloud Serverless": "the service tells no bytes",
+        "influxdb3 Cloud Dedicated": "its tables of partitions are slow by its own account, and are not asked",
     },
     thresholds=(
         Threshold(
