@@ -5,10 +5,13 @@ from __future__ import annotations
 import dataclasses
 from datetime import timedelta
 
+import pytest
+
 from tests import visits
 from tests.builders import DAY, NOW, a_count, a_field, a_measurement, a_profile, a_source
 from tests.databases import Collection, Dataset
 from tests.rules.cases import Case, judge
+from tsaudit.collection_families import CollectionFamily
 from tsaudit.finding import Outcome, Severity, Subject
 from tsaudit.profile import Documents, Index, Measurement, Storage
 from tsaudit.rules.collection_per_period import collection_per_period as rule
@@ -100,6 +103,13 @@ def test_bytes_of_what_was_not_counted_follow_from_its_neighbours() -> None:
     (finding,) = judge(rule, a_profile(*members, engine="mongodb")).findings
     assert finding.message == "21 collections named visits_{day} take 73.5 kB, and 67.2 kB of indexes."
     assert finding.evidence[1].value == "141 kB, 3 of 21 collections measured, the others by their neighbours"
+
+
+def test_family_is_gone_through_a_few_times_and_not_once_for_each_member(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured, times = CollectionFamily.measured, []
+    monkeypatch.setattr(CollectionFamily, "measured", property(lambda f: times.append(f) or measured.fget(f)))  # type: ignore[attr-defined, func-returns-value]
+    assert len(judge(rule, a_profile(*map(a_collection, days(200)), engine="mongodb")).findings) == 1
+    assert 0 < len(times) < 10
 
 
 def test_critical_when_all_files_come_to_the_limit() -> None:

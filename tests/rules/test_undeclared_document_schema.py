@@ -88,7 +88,9 @@ def test_information_when_fields_are_only_missing_here_and_there() -> None:
 def test_silence_when_a_validator_is_there_or_cannot_be() -> None:
     mixed = a_field("v", types=("int", "string"))
     assert len(_found(_with(mixed))) == 1
-    assert _found(_with(mixed, validator="{}")) == ()
+    assert _found(_with(mixed, validator='{"$jsonSchema": {}}')) == ()
+    assert len(_found(_with(mixed, validator="{}"))) == 1
+    assert len(_found(_with(mixed, validator='{"$jsonSchema": {}}', validationLevel="off"))) == 1
     assert _found(_with(mixed, type="timeseries")) == ()
     assert _found(_with(mixed, read=99)) == ()
     assert _found(_with(a_field("v", types=("int", "double", "long")))) == ()

@@ -86,7 +86,9 @@ def collection_per_period(case: Case) -> Iterator[Finding]:
 
 def _files(case: Case, families: Sequence[CollectionFamily]) -> int:
     """Collections and indexes of the server; of a family, all members have as many indexes as those looked at."""
-    usual = {(f.database, member.name): _indexes(f) for f in families for member in f.members}
+    usual: dict[tuple[str, str], int] = {}
+    for family in families:
+        usual |= dict.fromkeys(((family.database, member.name) for member in family.members), _indexes(family))
     return sum(
         1 + (usual.get((m.database, m.name), 1) if m.indexes is None else len(m.indexes)) for m in case.measurements
     )

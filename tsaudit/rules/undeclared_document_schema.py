@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from tsaudit.collection_families import once_for_family
@@ -74,7 +74,7 @@ def undeclared_document_schema(case: Case) -> Iterator[Finding]:
 
 def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
     options, documents = measurement.options, measurement.documents
-    if options is None or documents is None or options.get("type") == "timeseries" or "validator" in options:
+    if options is None or documents is None or options.get("type") == "timeseries" or _is_validated(options):
         return
     if documents.read < case.limit("min_documents", measurement).value:
         return
@@ -84,6 +84,11 @@ def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
     partial = [f for f in fields if f.null_ratio and rare <= f.null_ratio.value <= 1 - rare]
     if mixed or partial:
         yield _finding(case, measurement, mixed, partial)
+
+
+def _is_validated(options: Mapping[str, str]) -> bool:
+    """Whether a validator holds documents to something: not an empty one, nor one that is switched off."""
+    return options.get("validator", "{}") != "{}" and options.get("validationLevel") != "off"
 
 
 def _finding(case: Case, measurement: Measurement, mixed: Sequence[Field], partial: Sequence[Field]) -> Finding:
