@@ -1,4 +1,4 @@
-"""A stand-in for MongoDB: speaks OP_MSG on a loopback port and runs what it is sent on real BSON, in memory.
+"""A stand-in for MongoDB: runs the commands it is sent on real BSON, in memory.
 
 Copied from the product's documentation and source (github.com/mongodb/mongo, docs of 8.x) are the commands' answers,
 their error codes, which role may run which command, what `system.buckets.*` holds, and the SCRAM-SHA-256 exchange
@@ -9,34 +9,26 @@ each that point to the document. A real server compresses both, and rounds up to
 from __future__ import annotations
 
 import base64
-import contextlib
 import hashlib
 import hmac
 import itertools
 import json
 import os
-import socketserver
-import struct
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import bson
-from bson.codec_options import CodecOptions
 
-from tests.mongodb_pipeline import CommandError, Document, at, matches, run
+from tests.mongodb_kept import Collection, Index, add_index, buckets, duplicate_in
+from tests.mongodb_pipeline import CommandError, Document, matches, run
+from tests.mongodb_wire import Server, Session
 
-_OPTIONS: Final[CodecOptions[Document]] = CodecOptions(tz_aware=True)
-_OP_MSG: Final = 2013
 _BATCH: Final = 101
 """Documents in the first batch of a cursor, as the server does it."""
-_RECORD: Final = 8
-"""Bytes by which an index entry points to its document."""
-_SPANS: Final = {"seconds": 3600, "minutes": 86_400, "hours": 2_592_000}
-_PER_BUCKET: Final = 1000
 _ITERATIONS: Final = 4096
 _FREE: Final = frozenset(
     {"hello", "ismaster", "isMaster", "ping", "buildInfo", "saslStart", "saslContinue", "endSessions"}
@@ -52,47 +44,6 @@ ROLES: Final[Mapping[str, frozenset[str]]] = {
     "readWrite": _READ | {"insert", "create", "createIndexes", "drop", "dropDatabase"},
 }
 """What each role may run (src/mongo/db/auth/builtin_roles.yml); `readAnyDatabase` is `read` on all databases."""
-
-
-@dataclass(slots=True)
-class Index:
-    name: str
-    key: dict[str, Any]
-    settings: dict[str, Any] = field(default_factory=dict)
-    uses: int = 0
-
-    @property
-    def spec(self) -> dict[str, Any]:
-        return {"v": 2, "key": self.key, "name": self.name, **self.settings}
-
-
-@dataclass(slots=True)
-class Collection:
-    options: dict[str, Any] = field(default_factory=dict)
-    kind: str = "collection"
-    documents: list[bytes] = field(default_factory=list)
-    indexes: dict[str, Index] = field(default_factory=dict)
-    unique: dict[str, set[bytes]] = field(default_factory=dict)
-    reads: int = 0
-    writes: int = 0
-
-    def read(self) -> Iterator[Document]:
-        return (bson.decode(raw, _OPTIONS) for raw in self.documents)
-
-    @property
-    def size(self) -> int:
-        return sum(map(len, self.documents))
-
-    def index_size(self, index: Index, documents: Sequence[Document]) -> int:
-        """Bytes of its keys, and what points to the documents."""
-        total = 0
-        for document in documents:
-            for path in index.key:
-                value = at(document, path)
-                known = isinstance(value, bool | int | float | str | bytes | datetime | bson.ObjectId | Mapping | list)
-                # An empty document with one unnamed element takes seven bytes besides the value.
-                total += len(bson.encode({"": value})) - 7 if known else 1
-        return total + _RECORD * len(documents)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +79,7 @@ class MongoDB:
         self.killed: list[int] = []
         self._cursor_ids = itertools.count(1000)
         self._lock = threading.RLock()
-        self._server = _Server(self)
+        self._server = Server(self.run)
         threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
         self.port: int = self._server.server_address[1]
         self.url = f"mongodb://127.0.0.1:{self.port}/"
@@ -137,7 +88,7 @@ class MongoDB:
         self._server.shutdown()
         self._server.server_close()
 
-    def run(self, command: dict[str, Any], session: _Session) -> Document:
+    def run(self, command: dict[str, Any], session: Session) -> Document:
         """The answer to one command."""
         name = next(iter(command))
         kept = {k: v for k, v in command.items() if k not in ("lsid", "$clusterTime")}
@@ -164,7 +115,7 @@ class MongoDB:
 
     # --- Who may do what -----------------------------------------------------------------------------------------
 
-    def _authorize(self, session: _Session, name: str, command: Document) -> None:
+    def _authorize(self, session: Session, name: str, command: Document) -> None:
         if not self.users:
             return
         if session.user is None:
@@ -193,7 +144,7 @@ class MongoDB:
         buckets = namespace.startswith("system.buckets.") and role == "read"
         return where == database and action in ROLES[role] and not buckets
 
-    def _saslstart(self, command: Document, session: _Session) -> Document:
+    def _saslstart(self, command: Document, session: Session) -> Document:
         bare = bytes(command["payload"]).decode().removeprefix("n,,")
         sent = dict(part.split("=", 1) for part in bare.split(","))
         user = sent["n"].replace("=2C", ",").replace("=3D", "=")
@@ -202,7 +153,7 @@ class MongoDB:
         session.exchange = user, salt, f"{bare},{first},c={base64.b64encode(b'n,,').decode()},r={nonce}".encode()
         return {"conversationId": 1, "done": False, "payload": first.encode()}
 
-    def _saslcontinue(self, command: Document, session: _Session) -> Document:
+    def _saslcontinue(self, command: Document, session: Session) -> Document:
         if session.exchange is None:
             return {"conversationId": 1, "done": True, "payload": b""}
         name, salt, message = session.exchange
@@ -219,7 +170,7 @@ class MongoDB:
 
     # --- The server ----------------------------------------------------------------------------------------------
 
-    def _hello(self, command: Document, session: _Session) -> Document:
+    def _hello(self, command: Document, session: Session) -> Document:
         del session
         found: dict[str, Any] = {
             "helloOk": True,
@@ -242,22 +193,22 @@ class MongoDB:
 
     _ismaster = _hello
 
-    def _ping(self, command: Document, session: _Session) -> Document:
+    def _ping(self, command: Document, session: Session) -> Document:
         del command, session
         return {}
 
     _endsessions = _ping
 
-    def _buildinfo(self, command: Document, session: _Session) -> Document:
+    def _buildinfo(self, command: Document, session: Session) -> Document:
         del command, session
         return {"version": self.version, "versionArray": [*map(int, self.version.split(".")), 0], **self.product}
 
-    def _serverstatus(self, command: Document, session: _Session) -> Document:
+    def _serverstatus(self, command: Document, session: Session) -> Document:
         del command, session
         up = (datetime.now(UTC) - self.started).total_seconds()
         return {"host": "stand-in", "version": self.version, "uptime": up, "localTime": datetime.now(UTC)}
 
-    def _top(self, command: Document, session: _Session) -> Document:
+    def _top(self, command: Document, session: Session) -> Document:
         del command, session
         if self.shards:
             raise CommandError(59, "CommandNotFound", "no such command: 'top'")
@@ -269,7 +220,7 @@ class MongoDB:
                 totals[f"{database}.{name}"] = {what: {"time": n * 100, "count": n} for what, n in counts.items()}
         return {"totals": totals}
 
-    def _listdatabases(self, command: Document, session: _Session) -> Document:
+    def _listdatabases(self, command: Document, session: Session) -> Document:
         names = ["admin", "config", "local", *sorted(self.databases)]
         if self.users and session.user is not None:
             may = session.user.roles
@@ -280,7 +231,7 @@ class MongoDB:
     def _bytes(self, database: str) -> int:
         return sum(c.size for c in self.databases.get(database, {}).values())
 
-    def _dbstats(self, command: Document, session: _Session) -> Document:
+    def _dbstats(self, command: Document, session: Session) -> Document:
         del session
         inside = self.databases.get(command["$db"], {})
         indexes = sum(sum(self._index_sizes(c).values()) for c in inside.values())
@@ -309,7 +260,7 @@ class MongoDB:
     def _viewless(self) -> bool:
         return int(self.version.split(".")[0]) >= 9 and not self.upgrading
 
-    def _listcollections(self, command: Document, session: _Session) -> Document:
+    def _listcollections(self, command: Document, session: Session) -> Document:
         del session
         inside = self.databases.get(command["$db"], {})
         found: list[Document] = [
@@ -325,7 +276,7 @@ class MongoDB:
             found = [{"name": d["name"], "type": d["type"]} for d in found]
         return self._cursor(found, command, "$cmd.listCollections")
 
-    def _listindexes(self, command: Document, session: _Session) -> Document:
+    def _listindexes(self, command: Document, session: Session) -> Document:
         del session
         collection = self._existing(command["$db"], command["listIndexes"])
         return self._cursor([i.spec for i in collection.indexes.values()], command, command["listIndexes"])
@@ -340,12 +291,12 @@ class MongoDB:
             )
         return found
 
-    def _count(self, command: Document, session: _Session) -> Document:
+    def _count(self, command: Document, session: Session) -> Document:
         del session
         collection = self.databases.get(command["$db"], {}).get(command["count"])
         return {"n": len(collection.documents) + self.counted_wrongly if collection else 0}
 
-    def _find(self, command: Document, session: _Session) -> Document:
+    def _find(self, command: Document, session: Session) -> Document:
         del session
         documents = self._documents(command, command["find"])
         stages: list[Document] = [{"$match": command.get("filter", {})}]
@@ -357,18 +308,18 @@ class MongoDB:
         inside = self.databases.get(command["$db"], {})
         series = inside.get(name.removeprefix("system.buckets."))
         if name.startswith("system.buckets.") and series is not None and not self._viewless:
-            return iter(self._buckets(series))
+            return iter(self._buckets_of(series))
         collection = inside.get(name)
         if collection is None:
             return iter(())
         if collection.kind == "view":
             return run(self._documents(command, collection.options["viewOn"]), collection.options["pipeline"])
         if command.get("rawData") and self._viewless and collection.kind == "timeseries":
-            return iter(self._buckets(collection))
+            return iter(self._buckets_of(collection))
         collection.reads += 1
         return collection.read()
 
-    def _aggregate(self, command: Document, session: _Session) -> Document:
+    def _aggregate(self, command: Document, session: Session) -> Document:
         del session
         pipeline, name = command["pipeline"], command["aggregate"]
         first = next(iter(pipeline[0])) if pipeline else ""
@@ -394,7 +345,7 @@ class MongoDB:
 
     def _stats(self, collection: Collection) -> Iterator[Document]:
         sizes = self._index_sizes(collection)
-        buckets = list(self._buckets(collection)) if collection.kind == "timeseries" else []
+        buckets = list(self._buckets_of(collection)) if collection.kind == "timeseries" else []
         for (shard, size), (_, count) in zip(
             self._parts(collection.size), self._parts(len(buckets) or len(collection.documents)), strict=True
         ):
@@ -422,32 +373,8 @@ class MongoDB:
                 accesses = {"ops": bson.Int64(uses), "since": self.started}
                 yield {"name": index.name, "key": index.key, **shard, "accesses": accesses, "spec": index.spec}
 
-    def _buckets(self, collection: Collection) -> Iterator[Document]:
-        """Measurements of one meta and one span of time, a thousand at most."""
-        settings = collection.options["timeseries"]
-        span = settings.get("bucketMaxSpanSeconds") or _SPANS[settings.get("granularity", "seconds")]
-        groups: dict[tuple[bytes, int], list[Document]] = {}
-        for document in collection.read():
-            meta = {"": document.get(settings.get("metaField"))}
-            slot = int(document[settings["timeField"]].timestamp() // span)
-            groups.setdefault((bson.encode(meta), slot), []).append(document)
-        for (meta_bytes, _), members in groups.items():
-            meta_value = bson.decode(meta_bytes, _OPTIONS)[""]
-            for first in range(0, len(members), _PER_BUCKET):
-                chunk = members[first : first + _PER_BUCKET]
-                times = [d[settings["timeField"]] for d in chunk]
-                control: dict[str, Any] = {
-                    "version": 2,
-                    "min": {settings["timeField"]: min(times)},
-                    "max": {settings["timeField"]: max(times)},
-                }
-                # A bucket that is still written is compressed from 8.0 on; one that is not has a place for each row.
-                is_open = len(chunk) < _PER_BUCKET and int(self.version.split(".")[0]) < 8
-                places = {str(i): at for i, at in enumerate(times)} if is_open else b"compressed"
-                control |= {"version": 1} if is_open else {"count": len(chunk)}
-                bucket: dict[str, Any] = {"_id": bson.ObjectId.from_datetime(min(times)), "control": control}
-                data = {settings["timeField"]: places}
-                yield bucket | ({} if meta_value is None else {"meta": meta_value}) | {"data": data}
+    def _buckets_of(self, collection: Collection) -> Iterator[Document]:
+        return buckets(collection, compressed=int(self.version.split(".")[0]) >= 8)
 
     # --- Cursors -------------------------------------------------------------------------------------------------
 
@@ -461,7 +388,7 @@ class MongoDB:
             "cursor": {"id": bson.Int64(number), "ns": f"{command['$db']}.{name}", "firstBatch": list(found[:size])}
         }
 
-    def _getmore(self, command: Document, session: _Session) -> Document:
+    def _getmore(self, command: Document, session: Session) -> Document:
         del session
         number = command["getMore"]
         if number not in self.cursors:
@@ -476,7 +403,7 @@ class MongoDB:
         left = bson.Int64(number if rest else 0)
         return {"cursor": {"id": left, "ns": f"{command['$db']}.{command['collection']}", "nextBatch": batch}}
 
-    def _killcursors(self, command: Document, session: _Session) -> Document:
+    def _killcursors(self, command: Document, session: Session) -> Document:
         del session
         for number in command["cursors"]:
             self.cursors.pop(number, None)
@@ -485,25 +412,25 @@ class MongoDB:
 
     # --- Writing, for test data ----------------------------------------------------------------------------------
 
-    def _create(self, command: Document, session: _Session) -> Document:
+    def _create(self, command: Document, session: Session) -> Document:
         del session
         own = {"create", "$db", "lsid", "comment", "writeConcern", "$readPreference", "maxTimeMS"}
         options = {k: v for k, v in command.items() if k not in own}
         kind = "view" if "viewOn" in options else "timeseries" if "timeseries" in options else "collection"
         collection = Collection(options, kind)
         if kind == "collection" and "clusteredIndex" not in options:
-            _add_index(collection, Index("_id_", {"_id": 1}))
+            add_index(collection, Index("_id_", {"_id": 1}))
         self.databases.setdefault(command["$db"], {})[command["create"]] = collection
         return {}
 
-    def _insert(self, command: Document, session: _Session) -> Document:
+    def _insert(self, command: Document, session: Session) -> Document:
         inside = self.databases.setdefault(command["$db"], {})
         if command["insert"] not in inside:
             self._create({"create": command["insert"], "$db": command["$db"]}, session)
         collection = inside[command["insert"]]
         errors = []
         for number, document in enumerate(command["documents"]):
-            if duplicate := _duplicate(collection, document):
+            if duplicate := duplicate_in(collection, document):
                 errors.append(
                     {"index": number, "code": 11000, "errmsg": f"E11000 duplicate key error index: {duplicate}"}
                 )
@@ -512,97 +439,21 @@ class MongoDB:
             collection.writes += 1
         return {"n": len(command["documents"]) - len(errors)} | ({"writeErrors": errors} if errors else {})
 
-    def _createindexes(self, command: Document, session: _Session) -> Document:
+    def _createindexes(self, command: Document, session: Session) -> Document:
         inside = self.databases.setdefault(command["$db"], {})
         if command["createIndexes"] not in inside:
             self._create({"create": command["createIndexes"], "$db": command["$db"]}, session)
         for spec in command["indexes"]:
             settings = {k: v for k, v in spec.items() if k not in ("key", "name", "v")}
-            _add_index(inside[command["createIndexes"]], Index(spec["name"], dict(spec["key"]), settings))
+            add_index(inside[command["createIndexes"]], Index(spec["name"], dict(spec["key"]), settings))
         return {"createdCollectionAutomatically": False}
 
-    def _drop(self, command: Document, session: _Session) -> Document:
+    def _drop(self, command: Document, session: Session) -> Document:
         del session
         self.databases.get(command["$db"], {}).pop(command["drop"], None)
         return {}
 
-    def _dropdatabase(self, command: Document, session: _Session) -> Document:
+    def _dropdatabase(self, command: Document, session: Session) -> Document:
         del session
         self.databases.pop(command["$db"], None)
         return {}
-
-
-def _add_index(collection: Collection, index: Index) -> None:
-    collection.indexes[index.name] = index
-    if index.settings.get("unique") or index.name == "_id_":
-        collection.unique[index.name] = {_key(index, document) for document in collection.read()}
-
-
-def _key(index: Index, document: Document) -> bytes:
-    values = {path: at(document, path) for path in index.key}
-    return bson.encode({path: value for path, value in values.items() if type(value) is not object})
-
-
-def _duplicate(collection: Collection, document: Document) -> str:
-    """The unique index that already has the document's key; empty for none, and then it has it from now on."""
-    keys = {name: _key(collection.indexes[name], document) for name in collection.unique}
-    for name, key in keys.items():
-        if key in collection.unique[name]:
-            return name
-    for name, key in keys.items():
-        collection.unique[name].add(key)
-    return ""
-
-
-# --- The wire ----------------------------------------------------------------------------------------------------
-
-
-@dataclass(slots=True)
-class _Session:
-    """Who is at the other end of a connection."""
-
-    user: User | None = None
-    exchange: tuple[str, bytes, bytes] | None = None
-
-
-class _Server(socketserver.ThreadingTCPServer):
-    daemon_threads = True
-    allow_reuse_address = True
-    request_queue_size = 64
-
-    def __init__(self, database: MongoDB) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.database = database
-
-
-class _Handler(socketserver.StreamRequestHandler):
-    server: _Server
-
-    def handle(self) -> None:
-        session = _Session()
-        with contextlib.suppress(ConnectionError):
-            while head := self.rfile.read(16):
-                length, request, _, code = struct.unpack("<iiii", head)
-                assert code == _OP_MSG, f"operation {code}: only OP_MSG is known"
-                command = _command(self.rfile.read(length - 16))
-                body = b"\0\0\0\0\0" + bson.encode(self.server.database.run(command, session))
-                self.wfile.write(struct.pack("<iiii", 16 + len(body), 0, request, _OP_MSG) + body)
-
-
-def _command(message: bytes) -> dict[str, Any]:
-    """The command's document, with the documents that travel beside it."""
-    flags = struct.unpack("<I", message[:4])[0]
-    end = len(message) - (4 if flags & 1 else 0)
-    place = 4
-    command: Document = {}
-    beside: dict[str, Any] = {}
-    while place < end:
-        kind, size = message[place], struct.unpack("<i", message[place + 1 : place + 5])[0]
-        section = message[place + 1 : place + 1 + size]
-        place += 1 + size
-        if kind == 0:
-            command = bson.decode(section, _OPTIONS)
-        else:
-            name, _, documents = section[4:].partition(b"\0")
-            beside[name.decode()] = bson.decode_all(documents, _OPTIONS)
-    return {**command, **beside}
