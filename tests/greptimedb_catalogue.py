@@ -1,6 +1,6 @@
-"""GreptimeDB's information_schema as three of its versions have it, filled in from the tables of the stand-in.
+"""GreptimeDB's information_schema as several of its versions have it, filled in from the tables of the stand-in.
 
-Names, types and values of the columns are those of the product's sources at v0.17.2, v1.0.2 and v1.1.0
+Names, types and values of the columns are those of the product's sources at v0.12.2, v0.17.2, v1.0.2 and v1.1.0
 (github.com/GreptimeTeam/greptimedb, src/catalog/src/system_schema/information_schema) and of its recorded outputs
 (tests/cases/standalone). Columns that no reader of tsaudit asks for are there where the recorded outputs list them.
 """
@@ -319,7 +319,9 @@ def _region_statistics_shape(version: Version) -> _Shape:
         "region_rows": _COUNT,
         **dict.fromkeys(("written_bytes_since_open",) if number >= (1, 0) else (), _COUNT),
         **dict.fromkeys(("query_cpu_time_millis", "query_scanned_bytes") if number >= (1, 2) else (), _COUNT),
-        **dict.fromkeys(("disk_size", "memtable_size", "manifest_size", "sst_size", "sst_num", "index_size"), _COUNT),
+        **dict.fromkeys(("disk_size", "memtable_size", "manifest_size", "sst_size"), _COUNT),
+        **dict.fromkeys(("sst_num",) if number >= (0, 16) else (), _COUNT),
+        "index_size": _COUNT,
         **dict.fromkeys(("engine", "region_role"), _TEXT),
     }
 
@@ -329,7 +331,8 @@ def _region_statistics(version: Version, tables: Sequence[Stored]) -> Iterator[V
     for t in tables:
         for number, region in enumerate(t.regions):
             data, index = region.data_bytes, region.index_bytes
-            sizes = (data + index, 0, 0, data, len(region.files), index)
+            files = (len(region.files),) * (version.number >= (0, 16))
+            sizes = (data + index, 0, 0, data, *files, index)
             role = "Leader(Downgrading)" if number else "Leader"
             yield region.id, t.id, number, region.rows, *written, *sizes, t.engine, role
             # A read replica tells of the same rows once more.

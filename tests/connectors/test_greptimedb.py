@@ -1,4 +1,4 @@
-"""GreptimeDB: four versions of its catalogue, and what its answers conceal."""
+"""GreptimeDB: five versions of its catalogue, and what its answers conceal."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tsaudit.connectors import open_connection
 from tsaudit.jsonfile import to_json
 from tsaudit.profile import Gap, Index, Measurement, Profile, Reason, Retention
 
-VERSIONS = ("0.17.2", "1.0.2", "1.1.4", "1.2.0")
+VERSIONS = ("0.12.2", "0.17.2", "1.0.2", "1.1.4", "1.2.0")
 
 
 def _gaps(profile: Profile) -> dict[str, Gap]:
@@ -72,7 +72,7 @@ def test_what_the_catalogue_tells(version: str) -> None:
         "up": ("boolean",),
     }
     options = {"append_mode": "true", "comment": "it's a\n'b' = \"c\"", "engine": "mito", "ttl": "30days"}
-    formats = {"0.17.2": "primary_key", "1.1.4": "flat", "1.2.0": "flat"}
+    formats = {"0.12.2": "primary_key", "0.17.2": "primary_key", "1.1.4": "flat", "1.2.0": "flat"}
     assert http.options == options | ({"sst_format": formats[version]} if version in formats else {})
     assert http.indexes == (
         _index("FULLTEXT_INDEX_error", "fulltext", "error"),

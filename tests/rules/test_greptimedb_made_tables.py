@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import Final
 
@@ -16,7 +16,8 @@ from tests.greptimedb_double import GreptimeDB
 from tsaudit.audit import audit
 from tsaudit.collect import collect
 from tsaudit.connectors import open_connection
-from tsaudit.finding import Outcome
+from tsaudit.finding import Finding, Outcome, Severity
+from tsaudit.rule import LimitPolicy
 
 ROWS: Final = 3000
 SERVICES: Final = ("shop", "search", "billing", "login")
@@ -29,16 +30,16 @@ def server() -> Iterator[GreptimeDB]:
     own.stop()
 
 
-def said(server: GreptimeDB, *tables: Table) -> dict[str, str]:
-    """`code measurement.column` to the severity of each finding, all rules together."""
+def said(server: GreptimeDB, *tables: Table, limits: Mapping[str, float] | None = None) -> dict[str, Finding]:
+    """`code measurement.column` to the finding, of all rules together."""
     target = write(Dataset(tables, database="public"), "greptimedb", server)
     with open_connection(target) as connection:
         profile = collect(target, connection, day=DAY, now=NOW)
     assert profile.gaps == ()
-    result = audit(profile)
+    result = audit(profile, policy=LimitPolicy(target=limits or {}))
     assert not [r.reason for r in result.results if r.outcome is Outcome.ERROR]
     return {
-        f"{r.code} {f.subject.measurement}{'.' if f.subject.column else ''}{f.subject.column}": str(f.severity)
+        f"{r.code} {f.subject.measurement}{'.' if f.subject.column else ''}{f.subject.column}": f
         for r, f in result.findings()
     }
 
@@ -79,7 +80,7 @@ def test_nothing_is_said_of_the_table_for_traces(server: GreptimeDB) -> None:
         ),
     )
     found = said(server, table)
-    assert {k: v for k, v in found.items() if v != "info"} == {}
+    assert {k: v for k, v in found.items() if v.severity is not Severity.INFO} == {}
     assert not {k for k in found if k.startswith(("STO", "TAG", "CAR"))}
 
 
@@ -106,5 +107,34 @@ def test_nothing_is_said_of_tables_of_prometheus(server: GreptimeDB) -> None:
         for name in ("container_cpu_usage", "container_memory_usage")
     ]
     found = said(server, *metrics)
-    assert {k: v for k, v in found.items() if v != "info"} == {}
+    assert {k: v for k, v in found.items() if v.severity is not Severity.INFO} == {}
     assert not {k for k in found if k.startswith("STO")}
+
+
+def test_label_of_ids_is_left_out_by_its_sender(server: GreptimeDB) -> None:
+    """No statement takes it out of a table that the server makes out of what is written."""
+    by_chance = random.Random(8)
+    rows = [
+        Row(
+            NOW - timedelta(seconds=600 - i),
+            {"job": f"job-{i % 3}", "trace_id": f"{by_chance.getrandbits(128):032x}"},
+            {"greptime_value": i * 0.37},
+        )
+        for i in range(600)
+    ]
+    metric = Table(
+        "requests",
+        ("job", "trace_id"),
+        {"greptime_value": "float"},
+        rows,
+        key=("job", "trace_id", "greptime_timestamp"),
+        time="greptime_timestamp",
+        greptime=Greptime(physical="greptime_physical_table", time_digits=3),
+    )
+    low = {"identifier-tag.max_ids": 500, "dominant-tag.min_series": 500, "high-series-cardinality.max_series": 500}
+    found = said(server, metric, limits=low)
+    fixes = {k.split()[0]: f.fix for k, f in found.items() if f.guilty == "trace_id"}
+    assert {"CAR001", "CAR006", "TAG002"} <= set(fixes)
+    for code, fix in fixes.items():
+        assert "leave out trace_id where it is sent, as Prometheus does by labeldrop" in fix, code
+        assert "TABLE" not in fix, code
