@@ -67,7 +67,7 @@ UNINDEXED: Final = frozenset({"influxdb3"})
 """They keep no index of tag values: however many there are, that alone costs nothing."""
 
 
-SCHEMAS: Final[Mapping[str, str]] = {"duckdb": "main", "postgresql": ""}
+SCHEMAS: Final[Mapping[str, str]] = {"duckdb": "main", "postgresql": "", "greptimedb": ""}
 """Engines whose databases are schemas, to the one in which every session finds names that stand alone; empty: none."""
 
 

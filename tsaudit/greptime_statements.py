@@ -18,7 +18,7 @@ from tsaudit.greptime_tables import (
 )
 from tsaudit.phrases import listed
 from tsaudit.profile import Measurement, Partition
-from tsaudit.rule import Case
+from tsaudit.rule import Case, table_of
 
 APPEND_ONLY: Final[Mapping[str, str]] = {"append_mode": "true", "merge_mode": ""}
 """Options of a table that keeps all rows: the server refuses a merge mode beside."""
@@ -30,7 +30,7 @@ _NOT_CARRIED: Final = frozenset({"engine", "sst_format"})
 
 def table(case: Case, measurement: Measurement, suffix: str = "") -> str:
     """Its full name: whoever pastes a statement may be in another database, with a table of the same name."""
-    return f"{case.quoted([measurement.database])}.{case.quoted([measurement.name + suffix])}"
+    return case.quoted([table_of(measurement, measurement.name + suffix)])
 
 
 def set_index(case: Case, measurement: Measurement, column: str, kind: str) -> str:
@@ -46,6 +46,12 @@ def unset_index(case: Case, measurement: Measurement, column: str, kind: str) ->
 def set_option(case: Case, measurement: Measurement, name: str, value: str) -> str:
     """Changes one of the options that can be changed."""
     return f"ALTER TABLE {table(case, measurement)} SET {quote_text(ENGINE, name)}={quote_text(ENGINE, value)};"
+
+
+def added_columns(case: Case, measurement: Measurement, names: Sequence[str]) -> str:
+    """Adds columns for texts, each by a statement of its own."""
+    added = (f"ALTER TABLE {table(case, measurement)} ADD COLUMN {case.quoted([name])} STRING" for name in names)
+    return "\n".join(f"{statement};" for statement in added)
 
 
 def renamed(case: Case, measurement: Measurement, name: str, new: str) -> str:

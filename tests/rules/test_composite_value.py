@@ -53,6 +53,12 @@ def test_line_protocol_when_the_engine_is_influxdb() -> None:
     assert "kitchen" not in finding.fix
 
 
+def test_columns_when_the_engine_is_greptimedb() -> None:
+    measurement = a_measurement("home", tags=(a_tag("sensor", 2, SENSORS),))
+    (finding,) = judge(rule, a_profile(measurement, engine="greptimedb")).findings
+    assert 'ALTER TABLE "main"."home" ADD COLUMN "location" STRING;\nALTER TABLE "main"."home" ADD' in finding.fix
+
+
 def test_statements_when_they_are_run() -> None:
     (finding,) = judge(rule, a_profile(a_measurement("home", tags=(a_tag("sensor", 2, SENSORS),)))).findings
     statements = finding.fix[finding.fix.index("ALTER TABLE") : finding.fix.index("\nThen write")]

@@ -33,7 +33,7 @@ def test_severity_when_texts_tell_of_several_things() -> None:
         "The table has no key and is not append-only: rows of the same time overwrite each other, which is right for a "
         "single source only."
     )
-    assert 'ALTER TABLE "main"."logs" ADD COLUMN source STRING PRIMARY KEY;' in finding.fix
+    assert 'ALTER TABLE "main"."logs" ADD COLUMN "source" STRING PRIMARY KEY;' in finding.fix
     assert findings(rule, a_table(key=(), fields=(a_text("method", METHODS),)))[0].severity is Severity.WARN
     assert findings(rule, a_table(key=(), fields=(a_text("line", LINES),)))[0].severity is Severity.CRITICAL
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tsaudit.column_types import is_text
 from tsaudit.dialect import quote_text
 from tsaudit.finding import Evidence, Finding, Severity
+from tsaudit.greptime_statements import added_columns
 from tsaudit.phrases import listed, number
 from tsaudit.profile import Field, Measurement, Tag
 from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
@@ -33,8 +34,8 @@ _VAGUE = frozenset({"id", "model", "name", "type", "kind", "version", "serial", 
             "Telegraf splits it on the way in with processors.regex or processors.strings."
         ),
         "greptimedb": (
-            "Write each attribute into a column of its own: {statements} Rows are not changed in place: what is stored "
-            "keeps {key}, and a copy with INSERT INTO ... SELECT split_part(...) takes it apart."
+            "Write each attribute into a column of its own:\n{statements}\nRows are not changed in place: what is "
+            "stored keeps {key}, and a copy with INSERT INTO ... SELECT split_part(...) takes it apart."
         ),
         "influxdb3": (
             "Write one {role} per attribute: {example} instead of {key}={value}. "
@@ -136,10 +137,12 @@ def _proposed(key: str, part: Part) -> str:
 
 
 def _statements(case: Case, measurement: Measurement, key: str, composite: Composite, names: list[str]) -> str:
+    if case.profile.engine == "greptimedb":
+        return added_columns(case, measurement, names)
     table, column = case.quoted([table_of(measurement)]), case.quoted([key])
     adding = [f"ALTER TABLE {table} ADD COLUMN {case.quoted([name])} VARCHAR;" for name in names]
-    if case.profile.engine in ("sqlite", "greptimedb"):
-        return " ".join(adding)  # the one has no function that splits a text, the other no UPDATE
+    if case.profile.engine == "sqlite":
+        return " ".join(adding)  # it has no function that splits a text
     separator = quote_text(case.profile.engine, composite.separator)
     values = []
     for position, (name, part) in enumerate(zip(names, composite.parts, strict=True), 1):

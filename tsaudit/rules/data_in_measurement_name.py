@@ -13,7 +13,7 @@ from tsaudit.dialect import DOCUMENT_ENGINES
 from tsaudit.finding import Evidence, Finding, Severity, Subject
 from tsaudit.phrases import listed, many, number
 from tsaudit.profile import Measurement
-from tsaudit.rule import Case, Threshold, rule
+from tsaudit.rule import Case, Threshold, rule, table_of
 from tsaudit.timestream_tables import delete_table
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
         ),
         "greptimedb": (
             "Write {after} instead of {before}: what varies as columns of one table, in its primary key if queries "
-            "filter by it. Copy what has to be kept (INSERT INTO {database:q}.{into:q} SELECT ... FROM "
-            "{database:q}.{first:q}), then DROP TABLE {database:q}.{first:q} and the others, which cannot be undone."
+            "filter by it. Copy what has to be kept (INSERT INTO {into:q} SELECT ... FROM "
+            "{first:q}), then DROP TABLE {first:q} and the others, which cannot be undone."
         ),
         "timestream": (
             "Write {after} instead of {before}: what varies as dimensions of one table.{template} Delete the tables "
@@ -121,11 +121,10 @@ def _finding(case: Case, database: str, family: NameFamily, first: Measurement) 
         fix=case.fix(
             before=first.name,
             after=_document(family, tags) if documents else _line(family, tags, first),
-            into=family.measurement,
+            into=table_of(first, family.measurement),
             set=json.dumps(tags, ensure_ascii=False),
             template=_graphite(family),
-            first=first.name,
-            database=first.database,
+            first=table_of(first),
             deleted=delete_table(database, first.name),
         ),
         observed=len(family.members),

@@ -40,7 +40,7 @@ _MIXED = "texts with times or UUIDs in them"
     fixes={
         "greptimedb": (
             "Keep {tag} as a field, with a full-text index where words are searched in it, and in the key what can be "
-            "counted: ALTER TABLE {database:q}.{measurement:q} ADD COLUMN level STRING PRIMARY KEY;\n{copy}"
+            'counted: ALTER TABLE {measurement:q} ADD COLUMN "level" STRING PRIMARY KEY;\n{copy}'
         ),
         "influxql": (
             "Write {tag} as a string field and keep what can be counted (level, code, component) as tags: "
@@ -121,7 +121,6 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, kind: str, share: f
         fix=left_out_by_sender(measurement, {tag.key})
         or case.fix(
             tag=tag.key,
-            database=measurement.database,
             measurement=table_of(measurement),
             copy=copy_without_tags(case, measurement, {tag.key}),
         ),

@@ -41,7 +41,7 @@ _AS_WRITTEN = {"integer": "42i", "float": "42.5", "boolean": "true", "time": "17
             "and a record that brings another one is rejected. Until then queries have to cast: {field}={written}."
         ),
         "greptimedb": (
-            "ALTER TABLE {database:q}.{measurement:q} MODIFY COLUMN {field:q} {type}; What cannot be read as that "
+            "ALTER TABLE {measurement:q} MODIFY COLUMN {field:q} {type}; What cannot be read as that "
             "becomes null, which cannot be undone."
         ),
         "duckdb": "ALTER TABLE {measurement:q} ALTER COLUMN {field:q} TYPE {type};",
@@ -115,7 +115,6 @@ def _finding(case: Case, measurement: Measurement, field: Field, kind: str, seve
         message=f"Field {field.key} is stored as {stored}, and all its values are {_WORDS[kind]}.",
         fix=case.fix(
             field=field.key,
-            database=measurement.database,
             measurement=table_of(measurement),
             kind=_WORDS[kind],
             written=_AS_WRITTEN[kind],

@@ -93,7 +93,7 @@ def _keyed(case: Case, measurement: Measurement, column: str) -> str:
     """The table with the column as its key, or with a new one where there is none."""
     if column:
         return rebuilt(case, measurement, key=(column,))
-    return f"ALTER TABLE {table(case, measurement)} ADD COLUMN source STRING PRIMARY KEY;"
+    return f"ALTER TABLE {table(case, measurement)} ADD COLUMN {case.quoted(['source'])} STRING PRIMARY KEY;"
 
 
 def _has_several(field: Field) -> bool:

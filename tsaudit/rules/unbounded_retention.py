@@ -60,7 +60,7 @@ _A_YEAR = 365
         ),
         "greptimedb": (
             "Agree on how long the rows of {table} are needed; what is older is then deleted and cannot be brought "
-            "back.\nALTER TABLE {database:q}.{table:q} SET 'ttl' = '365d';"
+            "back.\nALTER TABLE {table:q} SET 'ttl' = '365d';"
         ),
     },
 )
@@ -167,9 +167,7 @@ def _of_table(case: Case, measurement: Measurement, kept: Retention) -> Iterator
         subject=subject_of(measurement),
         severity=Severity.WARN if growth else Severity.INFO,
         message=f"{message}.",
-        fix=case.fix(
-            database=measurement.database, table=measurement.name, statement=_statement(case, measurement, kept)
-        ),
+        fix=case.fix(table=table_of(measurement), statement=_statement(case, measurement, kept)),
         observed=held,
         unit="bytes" if held is not None else "",
         baseline=growth[0].value if growth else None,
