@@ -230,17 +230,20 @@ def postgresql() -> Iterator[Postgresql]:
     yield from run_postgresql()
 
 
-def run_postgresql() -> Iterator[Postgresql]:
-    """A running server with its own data, in whose background nothing runs; stopped when the generator is closed."""
+def run_postgresql(primary: Postgresql | None = None) -> Iterator[Postgresql]:
+    """A running server with its own data, in whose background nothing runs; stopped when the generator is closed.
+
+    With `primary`: a standby of it.
+    """
     programs = _postgresql_programs()
     folder = Path(tempfile.mkdtemp(prefix="tsaudit-postgresql-"))
     try:
-        yield from _serve(programs, folder)
+        yield from _serve(programs, folder, primary)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _serve(programs: Path, folder: Path) -> Iterator[Postgresql]:
+def _serve(programs: Path, folder: Path, primary: Postgresql | None) -> Iterator[Postgresql]:
     port = _free_port()
     user = _unprivileged(folder)
     data, password = folder / "data", folder / "password"
@@ -249,7 +252,9 @@ def _serve(programs: Path, folder: Path) -> Iterator[Postgresql]:
         shutil.chown(password, **user)
     options = {**user, "check": True, "capture_output": True, "cwd": folder, "timeout": 120}
     initdb = [programs / "initdb", "-D", data, "-U", "tester", f"--pwfile={password}", "-A", "scram-sha-256", "-N"]
-    subprocess.run([*initdb, "-E", "UTF8", "--locale=C"], **options)
+    copy = [programs / "pg_basebackup", "-D", data, "-R", "-X", "stream", "-c", "fast", "-N"]
+    made = [*copy, "-d", primary.admin_url] if primary else [*initdb, "-E", "UTF8", "--locale=C"]
+    subprocess.run(made, **options)
     settings = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c fsync=off -c autovacuum=off"
     settings += " -c shared_preload_libraries=pg_stat_statements"
     start = [programs / "pg_ctl", "-D", data, "-l", folder / "log", "-w", "-o", settings, "start"]
@@ -257,7 +262,8 @@ def _serve(programs: Path, folder: Path) -> Iterator[Postgresql]:
     subprocess.run(start, **{**options, "capture_output": False, "stdout": subprocess.DEVNULL})
     server = Postgresql(port)
     try:
-        server.execute(f"CREATE ROLE tsaudit LOGIN PASSWORD '{PASSWORD}'")
+        if not primary:
+            server.execute(f"CREATE ROLE tsaudit LOGIN PASSWORD '{PASSWORD}'")
         yield server
     finally:
         subprocess.run([programs / "pg_ctl", "-D", data, "-m", "immediate", "-w", "stop"], **options)
@@ -266,7 +272,7 @@ def _serve(programs: Path, folder: Path) -> Iterator[Postgresql]:
 def _postgresql_programs() -> Path:
     found = shutil.which("initdb")
     if found:
-        return Path(found).parent
+        return Path(found).resolve().parent
     installed = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda p: int(p.parts[-3]))
     if installed:
         return installed[-1].parent

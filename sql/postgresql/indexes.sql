@@ -83,7 +83,8 @@ counted AS (
     index_tree.root,
     -- Without one part the sum would be too low.
     CASE WHEN count(sizes.bytes) = count(*) THEN CAST(sum(sizes.bytes) AS BIGINT) END AS size_bytes,
-    CAST(sum(s.idx_scan) AS BIGINT) AS scans
+    -- A standby does not know what queries on its primary use.
+    CASE WHEN NOT pg_is_in_recovery() THEN CAST(sum(s.idx_scan) AS BIGINT) END AS scans
 {% if timescaledb %}
   FROM (TABLE index_tree UNION ALL TABLE chunk_indexes) AS index_tree
 {% else %}

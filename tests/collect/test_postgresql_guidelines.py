@@ -236,7 +236,7 @@ FOUND = (
 )
 """Guideline, rule, severity, table, column."""
 STATEMENT = re.compile(
-    r"(?:ALTER TABLE|CREATE TABLE|CREATE INDEX(?! CONCURRENTLY,)|DELETE FROM|DROP INDEX|SELECT(?! the )|UPDATE)\b"
+    r"(?:ALTER TABLE|CREATE TABLE|CREATE INDEX|DELETE FROM|DROP INDEX|SELECT(?! the )|UPDATE)\b"
     r"(?:(?!\.\.\.)[^;])+;"
 )
 

@@ -58,8 +58,8 @@ _ON_DEMAND: Final = frozenset({"inverted", "skipping", "fulltext"})
         ),
         "postgresql": (
             "Drop them one at a time, and watch the slow queries after each: what was dropped is made again only by "
-            "CREATE INDEX CONCURRENTLY, which reads the whole table. Standbys count their own scans: look there before "
-            "dropping one for being unused.\n{statements}"
+            "reading the whole table. Standbys count their own scans: look there before dropping one for being "
+            "unused.\n{statements}"
         ),
         "sql": (
             "Drop them one at a time, and watch the slow queries after each: what was dropped is made again only by "
