@@ -66,6 +66,8 @@ class MongoDB:
         """What it says of itself besides its version."""
         self.member: dict[str, Any] = {}
         """What it says of the replica set it is in, and of its part there."""
+        self.refused: dict[str, int] = {}
+        """Stage to the code by which it is refused, as a compatible product does it."""
         self.upgrading = False
         """Of a newer version, with the collections of the one before."""
         self.disks = [(100_000_000_000, 30_000_000_000)] * (shards or 1)
@@ -323,6 +325,8 @@ class MongoDB:
         del session
         pipeline, name = command["pipeline"], command["aggregate"]
         first = next(iter(pipeline[0])) if pipeline else ""
+        if first in self.refused:
+            raise CommandError(self.refused[first], "Refused", f"Aggregation stage not supported: '{first}'")
         if first == "$collStats":
             documents: Iterator[Document] = iter(self._stats(self._existing(command["$db"], name)))
             pipeline = pipeline[1:]

@@ -489,6 +489,17 @@ def test_stand_in_counts_what_bson_takes() -> None:
             list(client.shop.users.aggregate([{"$facet": {}}]))
 
 
+@pytest.mark.parametrize("code", [115, 304, 40324])
+def test_stage_that_a_compatible_product_lacks_is_a_gap(code: int) -> None:
+    with running() as server:
+        target = write(SHOP, "mongodb", server.url)
+        server.refused["$collStats"] = code
+        profile = collected(target)
+    reasons = _reasons(profile)
+    assert {reasons[fact] for fact in ("storage", "indexes", "buckets")} == {Reason.UNSUPPORTED}
+    assert profile.measurements[1].documents is not None
+
+
 def test_ferretdb_is_told_and_not_sent_what_makes_it_hang_up() -> None:
     with running() as server:
         server.product = {"ferretdbVersion": "v1.24.2"}

@@ -217,6 +217,7 @@ def test_one_finding_for_a_family() -> None:
     assert finding.subject == Subject("main", "visits_{day}", "user_id")
     assert finding.observed == 20 * 4100
     assert "in 20 collections named visits_{day}" in finding.message
+    assert "as closed-period-kept has it" in finding.fix
 
 
 def test_silence_when_indexes_were_not_measured() -> None:

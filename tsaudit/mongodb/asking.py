@@ -34,8 +34,9 @@ _RIGHTS: Final = {
 }
 _GONE: Final = frozenset({26, 166})
 """NamespaceNotFound, CommandNotSupportedOnView: a collection that was dropped meanwhile, or is a view."""
-_UNKNOWN: Final = frozenset({59, 115, 238, 40324})
-"""CommandNotFound, CommandNotSupported, NotImplemented, and a stage that this server does not have."""
+_UNKNOWN: Final = frozenset({59, 115, 238, 40324, 304, 305})
+"""CommandNotFound, CommandNotSupported, NotImplemented, and a stage that this server does not have; the last two are
+what Amazon DocumentDB says of stages and operators."""
 _SAYS_NO: Final = frozenset({13, 8000})
 """Unauthorized, and Atlas' own code for what a shared cluster does not let its users do."""
 

@@ -23,6 +23,9 @@ _NAMED: Final = re.compile(
 _SCALARS: Final = frozenset({"int", "long", "double", "decimal", "string", "objectId", "binData", "date"})
 _OBJECT_ID_BYTES: Final = 12
 _MADE_BY_DRIVER: Final = ("objectId",)
+_CLOSED: Final = (
+    " What of closed periods is only ever counted is better dropped before: closed-period-kept has the script."
+)
 _MOSTLY_ROOM_BYTES: Final = 65_536
 """A smaller file may be mostly room that is not used yet: that documents in it get shorter frees nothing."""
 
@@ -65,7 +68,7 @@ for (const name of database.getCollectionNames().filter(chosen).sort()) {{
         "mongodb": (
             "Write {field} as the document's _id from now on, and ask for _id instead of {field}. What is stored "
             "follows, after writers have stopped; a validator has to be set again, and a sharded collection keeps the "
-            "key it is sharded by. In mongosh:\n{script}"
+            "key it is sharded by.{closed} In mongosh:\n{script}"
         ),
     },
 )
@@ -192,6 +195,7 @@ def _finding(case: Case, spares: Sequence[_Spare], family: CollectionFamily | No
         ),
         fix=case.fix(
             field=key,
+            closed=_CLOSED if family else "",
             script=_script(case, first, family),
         ),
         observed=data + index,
