@@ -23,9 +23,7 @@ _NAMED: Final = re.compile(
 _SCALARS: Final = frozenset({"int", "long", "double", "decimal", "string", "objectId", "binData", "date"})
 _OBJECT_ID_BYTES: Final = 12
 _MADE_BY_DRIVER: Final = ("objectId",)
-_CLOSED: Final = (
-    " What of closed periods is only ever counted is better dropped before: closed-period-kept has the script."
-)
+_CLOSED: Final = " Closed periods that are only ever counted are better dropped before, as closed-period-kept has it."
 _MOSTLY_ROOM_BYTES: Final = 65_536
 """A smaller file may be mostly room that is not used yet: that documents in it get shorter frees nothing."""
 
