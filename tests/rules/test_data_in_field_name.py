@@ -56,6 +56,12 @@ def test_fix_turns_names_into_values() -> None:
     assert '{ $objectToArray: "$scores" }' in finding.fix
 
 
+def test_fix_at_the_top_leaves_none_of_the_names() -> None:
+    (finding,) = _found("_id", *(f"2026_{m:02}" for m in range(1, 13)))
+    assert '.aggregate([{ $project: { "values": { $filter: { input: { $objectToArray: "$$ROOT" }' in finding.fix
+    assert '{ "values": [{ k: "2026_01", v: ... }] }' in finding.fix
+
+
 def test_silence_when_names_are_words_or_few() -> None:
     assert _found("_id", "p50", "p90", "p95", "p99", "load1", "load5", "load15", "ipv4", "ipv6") == ()
     keys = [f"scores.user_{i}" for i in range(8)]

@@ -162,7 +162,7 @@ def _database_storage(asking: Asking) -> Iterator[pa.RecordBatch]:
     # Each shard has a disk of its own; the fullest one is the first to stop.
     disks = [d for d in (stats, *stats.get("raw", {}).values()) if d.get("fsTotalSize")]
     disk: Row = max(disks[1:] or disks, key=lambda d: d["fsUsedSize"] / d["fsTotalSize"], default={})
-    figures = [stats["storageSize"], stats["indexSize"], disk.get("fsUsedSize"), disk.get("fsTotalSize")]
+    figures = [stats.get("storageSize"), stats.get("indexSize"), disk.get("fsUsedSize"), disk.get("fsTotalSize")]
     whole = [None if figure is None else int(figure) for figure in figures]
     yield _table("database_storage", [dict(zip(FACTS["database_storage"].columns, whole, strict=True))])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from tsaudit.collection_families import once_for_family
 from tsaudit.finding import Evidence, Finding, Severity
@@ -10,6 +11,9 @@ from tsaudit.keyed_fields import FEWEST, KeyedFields, keyed_fields
 from tsaudit.phrases import listed, many, number
 from tsaudit.profile import Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
+
+_AT_THE_TOP: Final = "values"
+"""What an array is called that holds what was at the top of a document."""
 
 
 @rule(
@@ -28,8 +32,7 @@ from tsaudit.rule import Case, Threshold, rule, subject_of
             "{{ {above:q}: [{{ k: {example:q}, v: ... }}] }}\n"
             "db.getCollection({collection:q}).createIndex({{ {key:q}: 1, {value:q}: 1 }})\n"
             "What is stored, into a new collection:\n"
-            "db.getCollection({collection:q}).aggregate([{{ $set: {{ {above:q}: {{ $objectToArray: {path:q} }} }} }}, "
-            "{{ $out: {copy:q} }}])"
+            "db.getCollection({collection:q}).aggregate([{stage}, {{ $out: {copy:q} }}])"
         ),
     },
 )
@@ -66,7 +69,7 @@ def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
 def _finding(case: Case, measurement: Measurement, found: KeyedFields) -> Finding:
     assert measurement.documents is not None
     path = f"{found.above}.{found.template}".lstrip(".")
-    above = found.above or "values"
+    above = found.above or _AT_THE_TOP
     return Finding(
         subject=subject_of(measurement, path),
         severity=Severity.WARN,
@@ -77,7 +80,7 @@ def _finding(case: Case, measurement: Measurement, found: KeyedFields) -> Findin
             example=found.names[0],
             key=f"{above}.k",
             value=f"{above}.v",
-            path=f"${found.above}" if found.above else "$$ROOT",
+            stage=_as_array(case, found.above),
             collection=measurement.name,
             copy=f"{measurement.name}_new",
         ),
@@ -93,3 +96,12 @@ def _finding(case: Case, measurement: Measurement, found: KeyedFields) -> Findin
         facts=("documents",),
         source=measurement.documents.source,
     )
+
+
+def _as_array(case: Case, above: str) -> str:
+    """The stage that turns names into values; at the top, all that is there but `_id`."""
+    if above:
+        path, value = case.quoted([above]), case.quoted([f"${above}"])
+        return f"{{ $set: {{ {path}: {{ $objectToArray: {value} }} }} }}"
+    pairs = '{ $filter: { input: { $objectToArray: "$$ROOT" }, cond: { $ne: ["$$this.k", "_id"] } } }'
+    return f"{{ $project: {{ {case.quoted([_AT_THE_TOP])}: {pairs} }} }}"
