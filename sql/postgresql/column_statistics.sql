@@ -9,7 +9,7 @@ kept AS (
   SELECT
     tree.root,
     tree.relation,
-    c.oid IN (SELECT i.inhparent FROM pg_inherits AS i) AS is_whole,
+    c.relkind = 'p'{% if timescaledb %} OR c.oid IN (SELECT hypertables.oid FROM hypertables){% endif %} AS is_whole,
     greatest(nullif(c.reltuples, -1), nullif(s.n_live_tup, 0), 0) AS rows,
     greatest(s.last_analyze, s.last_autoanalyze) AS analysed_at,
     s.n_mod_since_analyze AS changed

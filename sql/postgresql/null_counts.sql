@@ -12,5 +12,5 @@ SELECT
   count({{ field | name }})
   {%- endfor %}
 
-FROM {{ database | name }}.{{ measurement | name }}
+FROM {{ "ONLY " if inherited }}{{ database | name }}.{{ measurement | name }}
 {% include "_window.sql" %}

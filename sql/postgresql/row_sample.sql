@@ -13,7 +13,7 @@ SELECT
   {{ column | name }}{{ "," if not loop.last }}
   {% endif %}
 {% endfor %}
-FROM {{ database | name }}.{{ measurement | name }}
+FROM {{ "ONLY " if inherited }}{{ database | name }}.{{ measurement | name }}
 {% if pages %}
 TABLESAMPLE SYSTEM ({{ excerpt.percent }}) REPEATABLE (1)
 {% endif %}

@@ -5,7 +5,7 @@
 -- versions: 14 and later; tried on 15
 -- link: https://www.postgresql.org/docs/current/sql-explain.html
 EXPLAIN (FORMAT JSON)
-SELECT * FROM {{ database | name }}.{{ measurement | name }}
+SELECT * FROM {{ "ONLY " if inherited }}{{ database | name }}.{{ measurement | name }}
 {% if part != "every" %}
 {% include "_window.sql" %}
 {% endif %}

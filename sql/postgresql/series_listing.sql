@@ -15,13 +15,13 @@ FROM (
   FROM (
     SELECT {% for tag in tags %}{{ tag | name }}{{ ", " if not loop.last }}{% endfor %}
 
-    FROM {{ database | name }}.{{ measurement | name }}
+    FROM {{ "ONLY " if inherited }}{{ database | name }}.{{ measurement | name }}
     {% include "_window.sql" %}
     ORDER BY {{ time | name }} DESC
     LIMIT {{ excerpt.rows }}
   ) AS newest
   {% else %}
-  FROM {{ database | name }}.{{ measurement | name }}
+  FROM {{ "ONLY " if inherited }}{{ database | name }}.{{ measurement | name }}
   {% if excerpt is defined and excerpt %}
   TABLESAMPLE SYSTEM ({{ excerpt.percent }}) REPEATABLE (1)
   {% endif %}

@@ -347,3 +347,24 @@ def test_what_if_lists_what_an_audit_need_not(postgresql: Postgresql) -> None:
     found = answer(target, None, "t", Change(frozenset(), {"host": 2}), now=NOW)
     assert found.left is not None
     assert (found.left.now, found.left.after) == (100, 40)
+
+
+def test_table_that_others_inherit_from_is_its_own_rows(postgresql: Postgresql) -> None:
+    """As tables were divided before PostgreSQL had partitions: the parent is empty, and small by all statistics."""
+    target = _made(
+        postgresql,
+        "CREATE TABLE parent (ts TIMESTAMPTZ, host TEXT, sensor_id INT, v FLOAT, w FLOAT)",
+        "CREATE TABLE child () INHERITS (parent)",
+        f"INSERT INTO child {_fill(60_000)}",
+        "INSERT INTO parent SELECT ts, 'own', sensor_id, v, w FROM child LIMIT 100",
+        "ANALYZE parent",
+        "ANALYZE child",
+        budget=FEW,
+    )
+    before = _counters(postgresql, target)
+    parent, child = sorted(collected(target).measurements, key=lambda m: m.name, reverse=True)
+    assert _counters(postgresql, target)[0] - before[0] < 25_000 + 3 * 100
+    assert (parent.name, parent.rows and parent.rows.value) == ("parent", 100)
+    assert [t.sample for t in parent.tags if t.key == "host"] == [("own",)]
+    assert child.rows is not None
+    assert child.rows.value == pytest.approx(60_000, rel=0.05)

@@ -38,6 +38,7 @@ PARAMETERS = {
     "viewless": False,
     "whole": False,
     "timescaledb": HOSTILE,
+    "inherited": True,
     "measurements": [HOSTILE, "m"],
     "part": "newest",
     "org": HOSTILE,

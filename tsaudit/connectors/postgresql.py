@@ -56,6 +56,13 @@ JOIN pg_catalog.pg_namespace AS n ON n.oid = p.pronamespace
 WHERE p.proname = 'chunks_detailed_size'
   AND pg_catalog.to_regclass('timescaledb_information.hypertables') IS NOT NULL
 """
+_INHERITED: Final = """
+SELECT DISTINCT n.nspname, c.relname
+FROM pg_catalog.pg_inherits AS i
+JOIN pg_catalog.pg_class AS c ON c.oid = i.inhparent AND c.relkind = 'r'
+JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+"""
+_HYPERTABLES: Final = "SELECT h.hypertable_schema, h.hypertable_name FROM timescaledb_information.hypertables AS h"
 _INTEGERS: Final = frozenset({20, 21, 23})
 _FLOATS: Final = frozenset({700, 701})
 _BOOLEAN: Final = 16
@@ -96,13 +103,18 @@ class PostgresqlConnection:
     def __init__(self, engine: sa.Engine) -> None:
         self._engine = engine
         self._open()
-        self._timescaledb, version = self._find_timescaledb()
+        self._timescaledb, version = next(iter(self._look_up(_TIMESCALEDB)), ("", ""))
+        parents = self._look_up(_INHERITED)
+        self._inherited = parents - self._look_up(_HYPERTABLES) if parents and self._timescaledb else parents
+        """(schema, table) that others inherit from and that have rows of their own: they are what is meant."""
         self.server_version = self._raw.info.parameter_status("server_version") or ""
-        self.server_version += f", TimescaleDB {version}".rstrip() if self._timescaledb else ""
+        self.server_version += f", TimescaleDB {version or ''}".rstrip() if self._timescaledb else ""
 
     def query(self, fact: str, timeout_s: float, **parameters: Any) -> Rows:
         """Run `sql/postgresql/<fact>.sql`; see `connector.Connection`."""
-        render = functools.partial(queries.render, _ENGINE, fact, timescaledb=self._timescaledb, **parameters)
+        inherited = (parameters.get("database"), parameters.get("measurement")) in self._inherited
+        settings: dict[str, Any] = {"timescaledb": self._timescaledb, "inherited": inherited}
+        render = functools.partial(queries.render, _ENGINE, fact, **settings, **parameters)
         if fact == "scan_estimate":
             plans = [render(part=part) for part in ("inside", "every", *(["newest"] if parameters["time"] else []))]
             rows = Rows("\n".join(plans), self._stream(functools.partial(_read_plans, statements=plans), timeout_s))
@@ -135,14 +147,13 @@ class PostgresqlConnection:
             for oid in (0,) if kind is None else (kind.oid, kind.array_oid):
                 self._raw.adapters.register_loader(oid, TextLoader)
 
-    def _find_timescaledb(self) -> tuple[str, str]:
-        """The schema that holds TimescaleDB's functions, and its version; empty where it is not installed here."""
+    def _look_up(self, statement: str) -> set[tuple[str, str]]:
         try:
-            found = self._raw.execute(_TIMESCALEDB).fetchone()
+            found = self._raw.execute(statement.encode()).fetchall()
             self._raw.rollback()
         except psycopg.Error as error:
             raise ConnectorError(_cannot_connect(self._engine.url, error)) from None
-        return (found[0], found[1] or "") if found else ("", "")
+        return set(found)
 
     def _stream(self, read: _Reader, timeout_s: float) -> Iterator[pa.RecordBatch]:
         if self._raw.closed:
