@@ -12,8 +12,8 @@ from tests.builders import DAY, NOW, a_count, a_field, a_measurement, a_profile,
 from tests.databases import Collection, Dataset
 from tests.rules.cases import Case, judge
 from tsaudit.collection_families import CollectionFamily
-from tsaudit.finding import Outcome, Severity, Subject
-from tsaudit.profile import Documents, Index, Measurement, Storage
+from tsaudit.finding import Finding, Outcome, Severity, Subject
+from tsaudit.profile import Database, DatabaseStorage, Documents, Index, Measurement, Storage
 from tsaudit.rules.collection_per_period import collection_per_period as rule
 from tsaudit.timeline import Point, Timeline
 
@@ -136,6 +136,22 @@ def test_critical_when_their_number_comes_to_the_limit_soon() -> None:
     assert (later.severity, "at this rate" in later.message) == (Severity.WARN, False)
     steady = Timeline(points={("measurements", Subject()): tuple(Point(p.day, 100.0) for p in growing)})
     assert judge(rule, profile, {"max_files": 301}, steady).findings[0].severity is Severity.WARN
+
+
+def test_database_for_each_period_is_told_too() -> None:
+    def found(count: int) -> list[Finding]:
+        names = [f"stats_2025_{m:02}" for m in range(1, count + 1)]
+        users = [dataclasses.replace(a_collection("users"), database=name) for name in names]
+        databases = tuple(Database(name, storage=DatabaseStorage(1000, 200, None, None)) for name in names)
+        profile = a_profile(*users, engine="mongodb", databases=(*databases, Database("shop")))
+        return list(judge(rule, profile).findings)
+
+    (finding,) = found(12)
+    assert (finding.subject, finding.severity) == (Subject("stats_{month}"), Severity.WARN)
+    assert finding.message == "12 databases named stats_{month} hold 12 collections."
+    assert [e.value for e in finding.evidence] == ["2025-01-01 to 2025-12-01, each month", "14.4 kB"]
+    assert [f.severity for f in found(11)] == [Severity.INFO]
+    assert found(2) == []
 
 
 def test_families_of_one_thing_are_told_together() -> None:

@@ -14,6 +14,8 @@ from tsaudit.timeline import Point
 
 _COUNT_BYTES: Final = 110
 """What a document of a counts collection takes, with its index entry: period, number, first and last id."""
+_KEEP_S: Final = round(timedelta(days=400).total_seconds())
+"""What the proposed TTL index keeps: a year, and some days to compare it with the one before."""
 _PER_YEAR: Final = {"hour": 8766, "day": 365, "week": 52, "month": 12, "quarter": 4, "year": 1}
 
 
@@ -23,7 +25,7 @@ _PER_YEAR: Final = {"hour": 8766, "day": 365, "week": 52, "month": 12, "quarter"
     severity=Severity.WARN,
     guidelines=("H1", "A4"),
     requires={"documents", "row_estimate", "storage"},
-    uses={"indexes"},
+    uses={"indexes", "database_storage"},
     thresholds=(
         Threshold("min_collections", 12, "collections", "house judgement: a year of months; fewer are information"),
         Threshold(
@@ -50,9 +52,9 @@ def collection_per_period(case: Case) -> Iterator[Finding]:
     """Collections that are made anew for each hour, day, week or month, told by their names.
 
     Names count only when several differ in nothing but the period, and fill most of the time from the first to the
-    last; `order_201210` alone is no period. Families of the same thing by day, week and month are told together. The
-    finding is critical when all collections and indexes of the server come to `max_files`, or will within
-    `critical_days` by the daily history of their number.
+    last; `order_201210` alone is no period. Databases are told by the same signs. Families of the same thing by day,
+    week and month are told together. The finding is critical when all collections and indexes of the server come to
+    `max_files`, or will within `critical_days` by the daily history of their number.
 
     ## Why it matters
 
@@ -74,6 +76,7 @@ def collection_per_period(case: Case) -> Iterator[Finding]:
     - TTL indexes: https://www.mongodb.com/docs/manual/core/index-ttl/
     - Time series collections: https://www.mongodb.com/docs/manual/core/timeseries-collections/
     """
+    yield from _databases(case)
     families = collection_families(case.profile)
     if not families:
         return
@@ -82,6 +85,33 @@ def collection_per_period(case: Case) -> Iterator[Finding]:
     for family in families:
         beside = [f for f in families if (f.database, f.stem) == (family.database, family.stem) and f is not family]
         yield _finding(case, family, beside, files, forecast)
+
+
+def _databases(case: Case) -> Iterator[Finding]:
+    """The same of databases that are made anew for each period."""
+    from tsaudit.analysis.periods import period_families
+
+    databases = {database.name: database for database in case.profile.databases}
+    for family in period_families(list(databases), now=case.profile.window.end):
+        names = [period.name for period in family.members]
+        inside = [m for m in case.measurements if m.database in names]
+        kept = [storage for name in names if (storage := databases[name].storage) is not None]
+        taken = sum((storage.data_bytes or 0) + (storage.index_bytes or 0) for storage in kept)
+        many_of_them = len(names) >= case.limit("min_collections").value
+        yield Finding(
+            subject=Subject(family.template),
+            severity=Severity.WARN if many_of_them else Severity.INFO,
+            message=f"{many(len(names), 'database')} named {family.template} hold {many(len(inside), 'collection')}.",
+            fix=case.fix(one=family.stem or "all_periods", keep_s=_KEEP_S),
+            observed=float(len(names)),
+            unit="databases",
+            samples=(names[0], names[-1]),
+            evidence=(
+                Evidence("periods", _periods(family.members[0].start, family.members[-1].start, family.unit)),
+                *([Evidence("bytes of documents and indexes", size(taken))] if len(kept) == len(names) else []),
+            ),
+            facts=("database_storage",),
+        )
 
 
 def _files(case: Case, families: Sequence[CollectionFamily]) -> int:
@@ -125,15 +155,13 @@ def _finding(
             f"{many(count, 'collection')} named {family.template} {held} {size(family.data_bytes)}, and "
             f"{size(family.index_bytes)} of indexes{reached}."
         ),
-        fix=case.fix(one=family.stem or "all_periods", keep_s=round(timedelta(days=400).total_seconds())),
+        fix=case.fix(one=family.stem or "all_periods", keep_s=_KEEP_S),
         observed=float(count),
         limit=limit,
         unit="collections",
         samples=tuple(member.name for member in (family.members[0], family.members[-1])),
         evidence=(
-            Evidence(
-                "periods", f"{_day(family.members[0].start)} to {_day(family.members[-1].start)}, each {family.unit}"
-            ),
+            Evidence("periods", _periods(family.members[0].start, family.members[-1].start, family.unit)),
             Evidence("bytes of documents and indexes", f"{size(family.data_bytes + family.index_bytes)}, {family.how}"),
             Evidence("a collection of counts instead would free", size(_freed(case, family))),
             Evidence("all collections and indexes that were audited", number(files)),
@@ -145,8 +173,8 @@ def _finding(
     )
 
 
-def _day(time: datetime) -> str:
-    return f"{time:%Y-%m-%d}"
+def _periods(first: datetime, last: datetime, unit: str) -> str:
+    return f"{first:%Y-%m-%d} to {last:%Y-%m-%d}, each {unit}"
 
 
 def _indexes(family: CollectionFamily) -> int:
