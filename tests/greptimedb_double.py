@@ -277,7 +277,8 @@ class GreptimeDB:
         semantics = {"greptime_timestamp": "TIMESTAMP", "greptime_value": "FIELD"}
         columns = [Column(f.name, f.type, semantics.get(f.name, "TAG")) for f in written.schema]
         key = (*INTERNAL, *labels)
-        stored = Stored(database, name, self._next_id(), "metric", columns, key, {"physical_metric_table": ""})
+        options, indexes = {"physical_metric_table": ""}, {INTERNAL[0]: ["skipping"]}
+        stored = Stored(database, name, self._next_id(), "metric", columns, key, options, indexes)
         self._add(dataclasses.replace(stored, regions=self._regions(stored, written, ())), written)
 
     def _regions(self, table: Stored, written: pa.Table, bounds: Sequence[str]) -> list[Region]:

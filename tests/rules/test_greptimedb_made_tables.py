@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Final
 
@@ -21,6 +21,21 @@ from tsaudit.rule import LimitPolicy
 
 ROWS: Final = 3000
 SERVICES: Final = ("shop", "search", "billing", "login")
+SPANS: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
+    "GET /items": {
+        "http.route": ("/items", "/cart"),
+        "http.request.method": ("GET", "POST"),
+        "client.address": ("10.0.0.4", "10.0.0.5"),
+        "user_agent.original": ("python-requests/2.32.3", "curl/8.5.0"),
+    },
+    "SELECT items": {
+        "db.system": ("postgresql",),
+        "db.name": ("shop", "stock"),
+        "db.statement": ("SELECT 1", "SELECT 2"),
+    },
+    "charge": {"messaging.system": ("kafka",), "messaging.destination": ("payments", "refunds")},
+}
+"""Spans to the attributes that they have, each of which is a column."""
 
 
 @pytest.fixture(scope="module")
@@ -53,9 +68,13 @@ def test_nothing_is_said_of_the_table_for_traces(server: GreptimeDB) -> None:
         fields: dict[str, str | int] = {
             "trace_id": trace,
             "span_id": trace[:16],
-            "span_name": by_chance.choice(("GET /items", "SELECT items", "charge")),
+            "parent_span_id": trace[16:],
             "duration_nano": by_chance.randint(10**5, 10**9),
-            "span_attributes.http.route": by_chance.choice(("/items", "/cart")),
+            "scope_name": "opentelemetry.instrumentation",
+        }
+        kind = by_chance.choice(tuple(SPANS))
+        fields |= {"span_name": kind} | {
+            f"span_attributes.{key}": by_chance.choice(v) for key, v in SPANS[kind].items()
         }
         rows.append(Row(NOW - timedelta(milliseconds=900 * (ROWS - i)), {"service_name": SERVICES[i % 4]}, fields))
     bounds = [f"{n:x}" for n in range(1, 16)]
@@ -67,14 +86,15 @@ def test_nothing_is_said_of_the_table_for_traces(server: GreptimeDB) -> None:
     table = Table(
         "opentelemetry_traces",
         ("service_name",),
-        dict.fromkeys(("trace_id", "span_id", "span_name", "span_attributes.http.route"), "string")
+        dict.fromkeys(("trace_id", "span_id", "parent_span_id", "scope_name", "span_name"), "string")
+        | {f"span_attributes.{key}": "string" for attributes in SPANS.values() for key in attributes}
         | {"duration_nano": "integer"},
         rows,
         key=("service_name", "timestamp"),
         time="timestamp",
         greptime=Greptime(
             options={"append_mode": "true", "table_data_model": "greptime_trace_v1"},
-            indexes={"trace_id": "skipping"},
+            indexes=dict.fromkeys(("trace_id", "parent_span_id", "service_name"), "skipping"),
             partition_by=("trace_id",),
             partitions=parts,
         ),

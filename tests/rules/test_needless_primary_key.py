@@ -32,6 +32,7 @@ CASES = (
         breaks=_logs("application", ("shop",)),
         keeps=_logs("application", ("shop", "search")),
         subject=Subject("", "logs"),
+        severity=Severity.INFO,
         guilty="application",
         limits=LIMITS,
     ),

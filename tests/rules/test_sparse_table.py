@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from datetime import timedelta
 
 from tests.builders import DAY, a_count, a_field, a_measurement, a_profile
@@ -45,6 +46,13 @@ def test_silence_about_fields_of_documents_whose_names_are_data() -> None:
     games = a_measurement("games", fields=fields, tags=())
     assert judge(rule, a_profile(games, engine="mongodb")).outcome is Outcome.PASS
     assert len(judge(rule, a_profile(games)).findings) == 1
+
+
+def test_silence_about_a_table_whose_columns_are_attributes_of_spans() -> None:
+    fields = tuple(a_field(f"span_attributes.{i}", null_ratio=0.9) for i in range(20))
+    traces = a_measurement("traces", fields=fields, options={"table_data_model": "greptime_trace_v1"})
+    assert judge(rule, a_profile(traces, engine="greptimedb")).outcome is Outcome.PASS
+    assert judge(rule, a_profile(dataclasses.replace(traces, options={}), engine="greptimedb")).findings
 
 
 def test_information_when_one_column_is_hardly_ever_set() -> None:

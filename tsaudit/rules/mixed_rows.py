@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tsaudit.collection_families import once_for_family
 from tsaudit.dialect import DOCUMENT_ENGINES, ONLY_QUERIES, QUALIFIED, quote_text
 from tsaudit.finding import Evidence, Finding, Severity
+from tsaudit.greptime_tables import has_given_columns
 from tsaudit.phrases import listed, many, number, percent, under
 from tsaudit.profile import Measurement, MeasureName, RowPatterns
 from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     severity=Severity.WARN,
     guidelines=("D4", "G2"),
     requires={"row_patterns", "field_types"},
+    uses={"options"},
     thresholds=(
         Threshold("min_rows", 8, "rows read", "house judgement: with fewer, which columns are filled may be chance"),
         Threshold("min_share", 0.05, "share of rows", "house judgement: rarer rows are exceptions, not a kind"),
@@ -65,7 +67,8 @@ def mixed_rows(case: Case) -> Iterator[Finding]:
 
     On Timestream each measure name is looked at by itself: rows under different names may well differ. Columns that
     every row fills are left aside; the others fall into groups of which each row fills one. The finding
-    names the groups, and pairs of columns that seem to hold the same thing under two names.
+    names the groups, and pairs of columns that seem to hold the same thing under two names. GreptimeDB's tables for
+    traces, whose columns are the attributes of spans of any kind, are left out.
 
     ## Why it matters
 
@@ -93,6 +96,8 @@ def mixed_rows(case: Case) -> Iterator[Finding]:
 def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
     from tsaudit.analysis import cohesion
 
+    if has_given_columns(measurement):
+        return
     for part in measurement.parts:
         found = part.row_patterns
         if found is None or found.rows < case.limit("min_rows", measurement).value:

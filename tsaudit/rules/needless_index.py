@@ -8,6 +8,7 @@ from typing import Final
 
 from tsaudit.finding import Evidence, Finding, Severity
 from tsaudit.greptime_statements import unset_index
+from tsaudit.greptime_tables import has_given_columns
 from tsaudit.phrases import listed, many, number, size
 from tsaudit.profile import Index, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
@@ -27,7 +28,7 @@ _ON_DEMAND: Final = frozenset({"inverted", "skipping", "fulltext"})
     severity=Severity.WARN,
     guidelines=("A9", "E8"),
     requires={"indexes"},
-    uses={"tag_values", "null_counts"},
+    uses={"options", "tag_values", "null_counts"},
     thresholds=(
         Threshold(
             "max_indexes",
@@ -80,7 +81,8 @@ def needless_index(case: Case) -> Iterator[Finding]:
     counted, and where the audit before did not see it. So is an index on a tag with fewer than `min_values` values in a
     table of `min_rows`, as it may be there for the rare ones. Statements are proposed for those that surely are
     needless, and for the others once these are gone. Tables with more than `max_indexes` are reported even if
-    each index has its use.
+    each index has its use. Tables that GreptimeDB makes itself, for traces and metrics, have its own indexes, and are
+    left out.
 
     ## Why it matters
 
@@ -104,6 +106,8 @@ def needless_index(case: Case) -> Iterator[Finding]:
     - When to use an index, GreptimeDB: https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
     """
     for measurement in case.measurements:
+        if has_given_columns(measurement):
+            continue
         indexes = measurement.indexes or ()
         needless = [found for index in indexes if (found := _judge(case, measurement, index))]
         limit = case.limit("max_indexes", measurement)

@@ -41,9 +41,9 @@ def needless_primary_key(case: Case) -> Iterator[Finding]:
 
     An append-only table keeps every row, so its key only sorts them. It does not even do that usefully where all its
     columns have one value, or where there are less than `min_rows_per_key` rows for a value of the key. Which columns
-    queries filter by is not known to the audit: what of the key has enough rows for each of its values may stay. On
-    any table it is information that the key begins with a column of one value, as the first column is the one by which
-    files are best divided.
+    queries filter by is not known to the audit: what of the key has enough rows for each of its values may stay. A key
+    with a single value costs little, and is information. On any table it is information, too, that the key begins with
+    a column of one value, as the first column is the one by which files are best divided.
 
     ## Why it matters
 
@@ -138,7 +138,8 @@ def _needless(case: Case, measurement: Measurement, per_key: float, why: str) ->
     assert measurement.series is not None
     return Finding(
         subject=subject_of(measurement),
-        severity=Severity.WARN,
+        # One series costs next to nothing.
+        severity=Severity.WARN if measurement.series.value > 1 else Severity.INFO,
         message=f"The key ({', '.join(key)}) of an append-only table {use}: {why}.",
         fix=case.fix(rebuilt=rebuilt(case, measurement, key=kept), kept=may_stay if kept else ""),
         observed=per_key,

@@ -9,6 +9,7 @@ from datetime import timedelta
 from tsaudit.collection_families import once_for_family
 from tsaudit.dialect import DOCUMENT_ENGINES, DOCUMENT_ID, ONLY_QUERIES, QUALIFIED
 from tsaudit.finding import Evidence, Finding, Severity
+from tsaudit.greptime_tables import has_given_columns
 from tsaudit.keyed_fields import named_fields
 from tsaudit.phrases import listed, many, percent, under
 from tsaudit.profile import Measurement, MeasureName, Ratio
@@ -22,7 +23,7 @@ from tsaudit.timeline import Point
     severity=Severity.WARN,
     guidelines=("D3", "G4"),
     requires={"null_ratios", "field_types"},
-    uses={"row_count"},
+    uses={"row_count", "options"},
     thresholds=(
         Threshold("max_null_ratio", 0.5, "share of cells without a value", "house judgement: more nulls than values"),
         Threshold(
@@ -70,7 +71,7 @@ def sparse_table(case: Case) -> Iterator[Finding]:
 
     The first is a warning, and so is a column whose share of nulls rose by more than `max_rise` since history began:
     its source may have stopped. A single column above `max_column_null_ratio` in an otherwise filled table is
-    information.
+    information. Of GreptimeDB's tables for traces, whose columns are the attributes of spans, the first is not said.
 
     ## Why it matters
 
@@ -112,7 +113,8 @@ def _judge_nulls(case: Case, measurement: Measurement, nulls: dict[str, Ratio]) 
     mean = _mean(cells)
     worst = sorted(nulls, key=lambda key: (-nulls[key].value, key))
     empty = [key for key in worst if nulls[key].value > column_limit.value]
-    if mean > table_limit.value and len(cells) >= case.limit("min_fields", measurement).value:
+    is_table_of_several = mean > table_limit.value and len(cells) >= case.limit("min_fields", measurement).value
+    if is_table_of_several and not has_given_columns(measurement):
         message = f"{percent(mean)} of the cells in its {many(len(cells), 'field')}{under(part)} are null."
         worst = sorted(cells, key=lambda key: (-cells[key].value, key))
         yield _finding(case, measurement, cells, worst, Severity.WARN, message, mean)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tsaudit.column_types import is_text
 from tsaudit.finding import Evidence, Finding, Limit, Severity
 from tsaudit.greptime_statements import set_index, unset_index
-from tsaudit.greptime_tables import DESIGN, indexes_on, is_metric, primary_key
+from tsaudit.greptime_tables import DESIGN, has_given_columns, indexes_on, primary_key
 from tsaudit.phrases import count, listed, number
 from tsaudit.profile import Count, Field, Measurement, Tag
 from tsaudit.rule import Case, Threshold, rule, subject_of
@@ -20,6 +20,7 @@ from tsaudit.rule import Case, Threshold, rule, subject_of
     severity=Severity.WARN,
     guidelines=("A9", "E5", "E6"),
     requires={"indexes", "tag_values", "field_values"},
+    uses={"options"},
     thresholds=(
         Threshold("max_low_values", 10_000, "distinct values", DESIGN),
         Threshold(
@@ -53,6 +54,7 @@ def unfitting_index(case: Case) -> Iterator[Finding]:
     index is reported from `max_few_values` down, as it still skips some between the two. Values of fields are those of
     the rows read: that they are many is certain, that they are few is believed from `min_rows_per_value` on. That a
     text of ids in a table of `min_rows` has no index at all is information, as only queries tell whether one is needed.
+    Tables that the server makes itself, for traces and metrics, have its own indexes, and are left out.
 
     ## Why it matters
 
@@ -74,7 +76,7 @@ def unfitting_index(case: Case) -> Iterator[Finding]:
     - Indexes and their cost: https://docs.greptime.com/user-guide/manage-data/data-index/
     """
     for measurement in case.measurements:
-        if measurement.indexes is None or is_metric(measurement):
+        if measurement.indexes is None or has_given_columns(measurement):
             continue
         columns: list[Tag | Field] = [*measurement.tags, *measurement.fields]
         for column in columns:
