@@ -191,7 +191,8 @@ _ALL: Final = (
         "indexes, a row for each column in one; column None for an expression, or for one that is not kept in the "
         "usual order (operator class, collation); is_constraint where a primary key or a unique constraint "
         "needs it; scans None where none are counted, else how often it was used since; an engine that may have "
-        "indexes that no query uses, as they are not finished, adds a column `is_valid`",
+        "indexes that no query uses, as they are not finished, adds a column `is_valid`, and one that sorts columns in "
+        "several ways `sorting`: desc, desc nulls last or nulls first, empty for ascending",
     ),
     Fact(
         "partitions",

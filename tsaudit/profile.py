@@ -444,6 +444,9 @@ class Index:
     """None: since always, or it is not known."""
     valid: bool = True
     """False where no query uses it, as it was never finished."""
+    sorting: tuple[str, ...] = ()
+    """How each column is sorted, as SQL says it: desc, desc nulls last, nulls first; empty for ascending, and the whole
+    where all are."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,5 @@
 -- fact: indexes
--- columns: measurement, index, kind, position, column, is_unique, is_constraint, is_partial, size_bytes, scans, counted_since, is_valid
+-- columns: measurement, index, kind, position, column, is_unique, is_constraint, is_partial, size_bytes, scans, counted_since, is_valid, sorting
 -- cost: catalogue, counters, and the sizes of the files; the index of a partitioned table stands for those of its parts
 -- grant: CONNECT on the database
 -- versions: 14 and later; tried on 15
@@ -126,7 +126,10 @@ SELECT
 {% endif %}
   (SELECT d.stats_reset FROM pg_stat_database AS d WHERE d.datname = current_database()) AS counted_since,
   -- That of a partitioned table is not valid while one partition lacks it; those of the others serve all the same.
-  i.indisvalid OR c.relkind = 'I' AS is_valid
+  i.indisvalid OR c.relkind = 'I' AS is_valid,
+  CASE WHEN member.position <= i.indnkeyatts
+    THEN (ARRAY['', 'desc nulls last', 'nulls first', 'desc'])[1 + (i.indoption[member.position - 1] & 3)]
+  END AS sorting
 FROM tables
 JOIN pg_index AS i ON i.indrelid = tables.oid AND i.indislive
 JOIN pg_class AS c ON c.oid = i.indexrelid

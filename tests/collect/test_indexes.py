@@ -111,6 +111,7 @@ def test_indexes_of_postgresql(postgresql: Postgresql) -> None:
         connection.execute(f"SET search_path = {target.databases[0]}")
         for statement in (
             f"CREATE INDEX {QUOTED} ON t (host, {QUOTED} DESC)",
+            "CREATE INDEX newest ON t (time DESC NULLS LAST)",
             "CREATE INDEX carrying ON t (host) INCLUDE (v)",
             "CREATE INDEX lowered ON t (lower(host), v)",
             "CREATE INDEX high ON t (host) WHERE v > 90",
@@ -127,7 +128,8 @@ def test_indexes_of_postgresql(postgresql: Postgresql) -> None:
     found = _indexes(t)
     assert {(i.size_bytes is not None, i.scans, i.counted_since) for i in found.values()} == {(True, 0, None)}
     assert {name: replace(i, size_bytes=None, scans=None) for name, i in found.items()} == {
-        HOSTILE: _plain(HOSTILE, "btree", "host", HOSTILE),
+        HOSTILE: replace(_plain(HOSTILE, "btree", "host", HOSTILE), sorting=("", "desc")),
+        "newest": replace(_plain("newest", "btree", "time"), sorting=("desc nulls last",)),
         "carrying": _plain("carrying", "btree", "host", None),
         "lowered": _plain("lowered", "btree", None, "v"),
         "high": Index("high", "btree", ("host",), unique=False, constraint=False, partial=True),

@@ -350,3 +350,25 @@ def test_doubtful_ones_wait_for_the_sure_ones() -> None:
     assert finding.observed == 1
     assert finding.fix.endswith('\nDROP INDEX CONCURRENTLY "main"."a";')
     assert {e.label for e in finding.evidence} == {"indexes", "a", "b", "c"}
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "is_served"),
+    [
+        (("", ""), ("", "", "desc"), True),
+        (("desc", "desc"), ("", "", ""), True),  # read backwards
+        (("", "desc"), ("desc", "", ""), True),
+        (("", "desc nulls last"), ("", "", ""), False),
+        (("", "desc"), ("", "", ""), False),
+        (("desc nulls last", "nulls first"), ("nulls first", "desc nulls last", ""), True),
+    ],
+)
+def test_order_decides_whether_another_one_serves(
+    own: tuple[str, ...], other: tuple[str, ...], is_served: bool
+) -> None:
+    wide = an_index("wide", "host", "time", "region", sorting=other if any(other) else ())
+    message = _message(an_index("own", "host", "time", sorting=own if any(own) else ()), wide, engine="postgresql")
+    assert bool(message) is is_served
+    if is_served:
+        assert message.startswith("Index own on (")
+        assert own[1] in message

@@ -74,7 +74,7 @@ def _indexes(draft: Draft, rows: list[Row]) -> None:
 
 
 def _index(parts: list[Row]) -> Index:
-    row = parts[0]
+    row, sorting = parts[0], tuple(part.get("sorting") or "" for part in parts)
     return Index(
         name=row["index"],
         kind=row["kind"],
@@ -86,6 +86,7 @@ def _index(parts: list[Row]) -> Index:
         scans=row["scans"],
         counted_since=_aware(row["counted_since"]),
         valid=row.get("is_valid", True),
+        sorting=sorting if any(sorting) else (),
     )
 
 

@@ -17,6 +17,7 @@ _ORDERED: Final = frozenset({"btree"})
 """Kinds that keep rows in the order of their columns, so that the leading ones serve alone."""
 _SEARCHED: Final = frozenset({"btree", "hash", "art"})
 """Kinds that find single rows, each by a search of its own."""
+_BACKWARDS: Final = {"": "desc", "desc": "", "desc nulls last": "nulls first", "nulls first": "desc nulls last"}
 _UNFINISHED: Final = "it is not valid, as making it failed or goes on, and no query uses it"
 _ON_DEMAND: Final = frozenset({"inverted", "skipping", "fulltext"})
 """GreptimeDB's kinds besides the key and the time index."""
@@ -71,7 +72,8 @@ _ON_DEMAND: Final = frozenset({"inverted", "skipping", "fulltext"})
 def needless_index(case: Case) -> Iterator[Finding]:
     """Indexes that cost every write and serve no read that something else does not serve.
 
-    These are: one with the columns of another, or with those that another of an ordered kind (a B-tree) leads with;
+    These are: one with the columns of another, or with those that another of an ordered kind (a B-tree) leads with,
+    sorted in the same order or in the opposite one;
     one that was not used once in `min_days`, where the engine counts; one that PostgreSQL did not finish (it is not
     valid: writes maintain it, and no query uses it); an index on the time where the engine keeps rows
     by time anyway (DuckDB, GreptimeDB); on DuckDB one on several columns, which no query uses; on GreptimeDB one on the
@@ -186,12 +188,19 @@ def _replaces(other: Index, index: Index) -> bool:
     """Whether whatever goes by `index` can go by `other`, which stays."""
     if other.name == index.name or other.kind != index.kind or not other.valid:
         return False
-    if other.partial or index.partial or None in index.columns:
+    if other.partial or index.partial or None in index.columns or not _sorts_alike(other, index):
         return False
     if other.columns == index.columns:
         return _to_keep(other) < _to_keep(index) and other.unique >= index.unique
     leading = other.columns[: len(index.columns)]
     return index.kind in _ORDERED and leading == index.columns and not index.unique
+
+
+def _sorts_alike(other: Index, index: Index) -> bool:
+    """Whether `other` hands rows over in the order of `index`, forwards or backwards."""
+    count = len(index.columns)
+    own, theirs = (i.sorting or ("",) * len(i.columns) for i in (index, other))
+    return theirs[:count] in (own, tuple(_BACKWARDS[how] for how in own))
 
 
 def _stands_in(measurement: Measurement, index: Index) -> bool:
@@ -242,7 +251,9 @@ def _summary(needless: Sequence[_Needless]) -> str:
 
 
 def _columns(index: Index) -> str:
-    return ", ".join("an expression" if column is None else column for column in index.columns)
+    sorting = index.sorting or ("",) * len(index.columns)
+    members = zip(index.columns, sorting, strict=True)
+    return ", ".join(f"{column or 'an expression'} {how}".strip() for column, how in members)
 
 
 def _bytes(index: Index) -> str:
