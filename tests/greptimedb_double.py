@@ -15,7 +15,7 @@ import itertools
 import re
 import time
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
@@ -24,10 +24,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tests.databases import Dataset, Table
+from tests.greptimedb_answers import described, in_utc, next_batch, one_value, printed, refused
 from tests.greptimedb_catalogue import views
 from tests.greptimedb_definition import definition
 from tests.greptimedb_stored import CATALOG, INTERNAL, Column, File, Region, Stored, Version
-from tests.greptimedb_tables import DOCUMENT, PER_SECOND, declared
+from tests.greptimedb_tables import PER_SECOND, declared
 from tests.mysql_server import Answer, MysqlError, MysqlServer, ResultColumn, Session
 from tests.mysql_server import Row as Cells
 from tsaudit.dialect import quote_identifier
@@ -51,19 +52,6 @@ _BOUND: Final = re.compile(r"\.(\S+) (>=|<) Timestamp(\w+)\((-?\d+), None\)")
 _COUNTS_ONLY: Final = re.compile(r"Aggregate: groupBy=\[\[\]\], aggr=\[\[(count\([^()]*(\([^()]*\))?\)(, )?)+\]\]")
 _FOLDED: Final = re.compile(r"\bcount\((?!\*|1\)|DISTINCT)[^()]+\)", re.IGNORECASE)
 _PER_SECOND: Final = {"Second": 1, "Millisecond": 10**3, "Microsecond": 10**6, "Nanosecond": 10**9}
-_MYSQL_TYPES: Final = {
-    pa.bool_(): (1, False),
-    pa.int8(): (1, False),
-    pa.uint8(): (1, True),
-    pa.int16(): (2, False),
-    pa.uint16(): (2, True),
-    pa.int32(): (3, False),
-    pa.uint32(): (3, True),
-    pa.int64(): (8, False),
-    pa.uint64(): (8, True),
-    pa.float32(): (4, False),
-    pa.float64(): (5, False),
-}
 _READS: Final = datafusion.SQLOptions().with_allow_ddl(False).with_allow_dml(False).with_allow_statements(False)
 _numbers = itertools.count()
 
@@ -133,11 +121,11 @@ class GreptimeDB:
         text = statement.strip().rstrip(";")
         if found := _VARIABLE.match(text):
             name = found[1].lower()
-            return _one(f"@@{name}", session.variables.get(name, _VARIABLES.get(name, "0")))
+            return one_value(f"@@{name}", session.variables.get(name, _VARIABLES.get(name, "0")))
         if _SWALLOWED.match(text):
             return Answer()
         if text.upper() in ("SELECT VERSION()", "SELECT DATABASE()"):
-            return _one(text[7:].lower(), self._long_version() if "V" in text.upper() else session.database)
+            return one_value(text[7:].lower(), self._long_version() if "V" in text.upper() else session.database)
         if _WRITES.match(text):
             if session.user != ADMIN[0]:
                 raise MysqlError(1045, "(PermissionDenied): User is not authorized to perform this action", "28000")
@@ -196,7 +184,7 @@ class GreptimeDB:
             raise MysqlError(1815, "(Internal): Failed to collect region statistics")
         zone = ZoneInfo(session.variables.get("time_zone", self.zone))
         try:
-            text = _NAIVE.sub(lambda found: _in_utc(found[1], zone), text)
+            text = _NAIVE.sub(lambda found: in_utc(found[1], zone), text)
             frame = self._context.sql_with_options(text, _READS)
             plan = str(frame.optimized_logical_plan().display_indent())
             if self._folds(plan):
@@ -209,17 +197,17 @@ class GreptimeDB:
         except MysqlError:
             raise
         except Exception as error:
-            raise _refused(error) from error
+            raise refused(error) from error
         schema = pa.schema(frame.schema())
-        return Answer([_described(f) for f in schema], self._rows(stream, zone, session))
+        return Answer([described(f) for f in schema], self._rows(stream, zone, session))
 
     def _rows(self, stream: Any, zone: ZoneInfo, session: Session) -> Iterator[Cells]:
         limit_ms = int(session.variables.get("max_execution_time", 0))
         time.sleep(min(self.delay_s, limit_ms / 1000) if limit_ms else self.delay_s)
         if limit_ms and self.delay_s * 1000 >= limit_ms:
             raise MysqlError(1317, "(Cancelled): Query execution was cancelled: timeout", "70100")
-        while (batch := _next(stream)) is not None:
-            yield from zip(*(_printed(column, zone) for column in batch.columns), strict=True)
+        while (batch := next_batch(stream)) is not None:
+            yield from zip(*(printed(column, zone) for column in batch.columns), strict=True)
 
     def _folds(self, plan: str) -> bool:
         lines = [line.strip() for line in plan.splitlines()]
@@ -399,78 +387,3 @@ def _series_estimate(table: Stored, rows: pa.Table) -> int:
     order = pc.sort_indices(rows, sort_keys=[(name, "ascending") for name in (*table.key, table.time)])
     times = rows.column(table.time).take(order).cast(pa.int64()).to_pylist()
     return 1 + sum(later <= earlier for earlier, later in itertools.pairwise(times))
-
-
-# --- The wire ----------------------------------------------------------------------------------------------------
-
-
-def _next(stream: Any) -> pa.RecordBatch | None:
-    """The next batch; None after the last one. What fails only while rows are read fails like the rest."""
-    try:
-        batch = next(stream, None)
-    except Exception as error:
-        raise _refused(error) from error
-    return None if batch is None else batch.to_pyarrow()
-
-
-def _one(name: str, value: str) -> Answer:
-    return Answer([ResultColumn(name, 253)], iter([(value.encode(),)]))
-
-
-def _refused(error: Exception) -> MysqlError:
-    text = str(error).replace("\n", " ")
-    if "not found" in text and "table" in text.lower():
-        return MysqlError(1146, f"(TableNotFound): Failed to plan SQL: {text}", "42S02")
-    if "No field named" in text:
-        return MysqlError(1054, f"(TableColumnNotFound): {text}", "42S22")
-    if "ParserError" in text:
-        return MysqlError(1064, f"(InvalidSyntax): {text}", "42000")
-    return MysqlError(1815, f"(PlanQuery): {text}")
-
-
-def _in_utc(naive: str, zone: ZoneInfo) -> str:
-    return datetime.fromisoformat(naive).replace(tzinfo=zone).astimezone(UTC).isoformat(" ")
-
-
-def _described(column: pa.Field) -> ResultColumn:
-    kind = column.type
-    if pa.types.is_timestamp(kind):
-        return ResultColumn(column.name, 7)
-    if pa.types.is_large_binary(kind):
-        return ResultColumn(column.name, 245)
-    if pa.types.is_binary(kind):
-        return ResultColumn(column.name, 252, binary=True)
-    number, unsigned = _MYSQL_TYPES.get(kind, (253, False))
-    return ResultColumn(column.name, number, unsigned)
-
-
-def _printed(column: pa.Array, zone: ZoneInfo) -> Iterator[bytes | None]:
-    if pa.types.is_timestamp(column.type):
-        per_second = PER_SECOND[column.type.unit]
-        return (None if v is None else _instant(v, per_second, zone) for v in column.cast(pa.int64()).to_pylist())
-    if pa.types.is_large_binary(column.type):
-        return (None if v is None else v.removeprefix(DOCUMENT) for v in column.to_pylist())
-    return (None if v is None else _plain(v) for v in column.to_pylist())
-
-
-def _plain(value: Any) -> bytes:
-    if isinstance(value, bytes):
-        return value
-    return str(int(value) if isinstance(value, bool) else value).encode()
-
-
-def _instant(value: int, per_second: int, zone: ZoneInfo) -> bytes:
-    """Without a zone, with as many digits as it takes; a year that MySQL does not know ends the answer."""
-    seconds, fraction = divmod(value, per_second)
-    try:
-        at = (datetime.fromtimestamp(0, UTC) + timedelta(seconds=seconds)).astimezone(zone)
-        year = at.year
-    except OverflowError:
-        year = 10_000 if value > 0 else 0
-    if not 1000 <= year <= 9999:
-        text = f"timestamp {value} has local year {year}, outside MySQL DATETIME range 1000..=9999"
-        raise MysqlError(1815, f"(Internal): {text}")
-    nanoseconds = fraction * (10**9 // per_second)
-    digits = f"{nanoseconds:09}"
-    shown = next((digits[:n] for n in (3, 6) if nanoseconds % 10 ** (9 - n) == 0), digits) if nanoseconds else ""
-    return (at.strftime("%Y-%m-%d %H:%M:%S") + (f".{shown}" if shown else "")).encode()
