@@ -141,3 +141,11 @@ def test_silence_when_no_rows_were_read() -> None:
     nothing: dict[str, Any] = {"row_patterns": None}
     assert judge(rule, a_profile(a_measurement(**nothing))).outcome is Outcome.PASS
     assert judge(rule, a_profile()).outcome is Outcome.PASS
+
+
+def test_silence_about_documents_whose_fields_are_named_by_data() -> None:
+    names = [f"scores.user_{n}" for n in range(1001, 1021)]
+    patterns = RowPatterns(tuple(RowPattern(("_id", name), 10) for name in names), 200, 0, 0, a_source())
+    games = a_measurement("games", tags=(), fields=tuple(map(a_field, ("_id", *names))), row_patterns=patterns)
+    assert judge(rule, a_profile(games, engine="mongodb")).outcome is Outcome.PASS
+    assert judge(rule, a_profile(games)).outcome is Outcome.FAIL

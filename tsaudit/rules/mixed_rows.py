@@ -9,6 +9,7 @@ from tsaudit.collection_families import once_for_family
 from tsaudit.dialect import DOCUMENT_ENGINES, ONLY_QUERIES, QUALIFIED, quote_text
 from tsaudit.finding import Evidence, Finding, Severity
 from tsaudit.greptime_tables import has_given_columns
+from tsaudit.keyed_fields import named_fields
 from tsaudit.phrases import listed, many, number, percent, under
 from tsaudit.profile import Measurement, MeasureName, RowPatterns
 from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
@@ -104,12 +105,20 @@ def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
             continue
         if _is_split(case, measurement, found):
             continue
-        divided = cohesion.groups(((frozenset(p.columns), p.rows) for p in found.patterns), found.rows)
+        keyed = _keyed(case, measurement)
+        divided = cohesion.groups(((frozenset(p.columns) - keyed, p.rows) for p in found.patterns), found.rows)
         share = case.limit("min_share", measurement).value
         kinds = [group for group in divided.groups if group.rows >= share * divided.rows]
         if len(kinds) > 1 and divided.coverage >= case.limit("min_coverage", measurement).value:
             yield _finding(case, measurement, part, divided, kinds)
             return
+
+
+def _keyed(case: Case, measurement: Measurement) -> set[str]:
+    """Fields of documents whose names are data, and so nearly never the same."""
+    if case.profile.engine not in DOCUMENT_ENGINES:
+        return set()
+    return {field.key for field in measurement.fields} - {field.key for field in named_fields(measurement)}
 
 
 def _is_split(case: Case, measurement: Measurement, found: RowPatterns) -> bool:
