@@ -185,7 +185,7 @@ class Timestream:
             raise RefusedError("UnrecognizedClientException", "The security token included in the request is invalid.")
         if operation not in _OPERATIONS:
             raise RefusedError("UnknownOperationException", operation)
-        if operation == "ListTables":
+        if operation in ("ListTables", "DescribeDatabase"):
             self._authorize(key, operation, f"{_ACCOUNT}:database/{asked['DatabaseName']}")
         elif operation != "Query":
             self._authorize(key, operation)
@@ -205,6 +205,11 @@ class Timestream:
 
     def _list_databases(self, asked: Mapping[str, Any], key: str) -> dict[str, Any]:
         return _page("Databases", [self._databases[name] for name in sorted(self._databases)], asked)
+
+    def _describe_database(self, asked: Mapping[str, Any], key: str) -> dict[str, Any]:
+        if asked["DatabaseName"] not in self._databases:
+            raise RefusedError("ResourceNotFoundException", "The database does not exist.", 404)
+        return {"Database": self._databases[asked["DatabaseName"]]}
 
     def _list_tables(self, asked: Mapping[str, Any], key: str) -> dict[str, Any]:
         name = asked["DatabaseName"]
@@ -327,6 +332,7 @@ _Operation = Callable[[Timestream, Mapping[str, Any], str], dict[str, Any]]
 _OPERATIONS: Final[Mapping[str, _Operation]] = {
     "DescribeEndpoints": Timestream._describe_endpoints,
     "ListDatabases": Timestream._list_databases,
+    "DescribeDatabase": Timestream._describe_database,
     "ListTables": Timestream._list_tables,
     "ListScheduledQueries": Timestream._list_scheduled_queries,
     "DescribeScheduledQuery": Timestream._describe_scheduled_query,

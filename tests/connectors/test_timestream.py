@@ -408,6 +408,23 @@ def test_right_that_is_missing_is_named_in_the_gap(action: str) -> None:
             assert all(f"timestream:{action}" in g.detail for g in probe(target, connection, NOW))
 
 
+def test_key_of_a_database_that_may_not_be_listed() -> None:
+    place = {"S3Configuration": {"BucketName": "b", "EncryptionOption": "SSE_KMS", "KmsKeyId": "other"}}
+    told = {"MagneticStoreWriteProperties": {"MagneticStoreRejectedDataLocation": place}}
+    dataset = Dataset([_cpu(timestream=told)], database="shop", timestream={"KmsKeyId": "own"})
+    policy = _policy_without("ListDatabases")
+    with running(policy=policy) as server:
+        target = write(dataset, "timestream", server)
+        (cpu,) = collected(target).measurements
+        assert (cpu.options or {})["KmsKeyId"] == "own"
+        policy["Statement"][0]["Action"].remove("timestream:DescribeDatabase")
+        profile = collected(target)
+        assert [(g.fact, g.reason) for g in profile.gaps] == [("options", Reason.DENIED)]
+        assert "timestream:DescribeDatabase" in profile.gaps[0].detail
+        # Where there is nothing to compare it with, it is not asked for.
+        assert collected(_target(server)).gaps == ()
+
+
 def test_right_to_discover_endpoints_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     with running(policy=_policy_without("DescribeEndpoints")) as server:
         for service in ("QUERY", "WRITE"):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from tests.builders import NOW, a_measurement, a_profile, a_tag
+from tests.builders import NOW, a_measurement, a_profile, a_source, a_tag
 from tests.devops import devops
 from tests.rules.cases import Case, dataset, judge, table
 from tsaudit.finding import Finding, Subject
+from tsaudit.profile import TagChanges
 from tsaudit.rules.typed_value_in_dimension import typed_value_in_dimension as rule
 
 VEHICLES = [{"vehicle": f"car-{i:03}", "latitude": f"{48 + i / 7:.4f}"} for i in range(20)]
@@ -37,8 +40,12 @@ CASES = (
 )
 
 
-def _findings(key: str, values: int, sample: tuple[str, ...]) -> tuple[Finding, ...]:
-    return judge(rule, a_profile(a_measurement(tags=(a_tag(key, values, sample),)), engine="timestream")).findings
+def _findings(key: str, values: int, sample: tuple[str, ...], **changes: Any) -> tuple[Finding, ...]:
+    known: dict[str, Any] = {"by": ("host",), "sources": 20, "changing": 20, "pairs": 500, "changes": 400}
+    known |= {"by_chance": 450.0, "values": values, "shared": 4, "instants": 2000, "clashes": 0, "roughness": None}
+    seen = TagChanges(source=a_source(), **(known | changes))
+    tag = a_tag(key, values, sample, changes=(seen,))
+    return judge(rule, a_profile(a_measurement(tags=(tag,)), engine="timestream")).findings
 
 
 def test_least_values_when_numbers_are_whole_or_not() -> None:
@@ -50,6 +57,15 @@ def test_least_values_when_numbers_are_whole_or_not() -> None:
     assert not _findings("level", 29, whole[:29])
     (finding,) = _findings("level", 30, whole)
     assert finding.message == "Dimension level holds whole numbers as text: no query can compare them without a cast."
+
+
+@pytest.mark.parametrize("changes", [{"changing": 9}, {"clashes": 21}, {"by": ()}, {"changing": 0, "sources": 0}])
+def test_silence_when_whole_numbers_name_a_source(changes: dict[str, Any]) -> None:
+    """The number of a store: each host has one, or each product is in many."""
+    whole = tuple(str(i) for i in range(40))
+    assert _findings("store", 40, whole)
+    assert not _findings("store", 40, whole, **changes)
+    assert _findings("price", 40, tuple(f"{i}.5" for i in range(40)), **changes)
 
 
 @pytest.mark.parametrize("key", ["device_id", "port", "zip", "vehicleId", "version"])

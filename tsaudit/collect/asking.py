@@ -284,7 +284,7 @@ class Asker:
         with self._lock:
             spent = sum(cost.bytes_charged for cost in self._costs.values())
         spent += running.bytes_charged if running else 0
-        return f"{spent:,} bytes were scanned; raise budget.max_bytes_scanned" if spent >= most else ""
+        return f"{spent:,} bytes were scanned or charged for; raise budget.max_bytes_scanned" if spent >= most else ""
 
     def _out_of_time(self) -> str:
         return f"the audit's {self.target.budget.deadline_s:g} s were used up; raise budget.deadline_s"

@@ -20,12 +20,14 @@ from tsaudit.profile import Reason
 
 _ENGINE: Final = "timestream"
 _QUERY: Final = "timestream-query"
+_WRITE: Final = "timestream-write"
 _SETTINGS: Final = frozenset({"endpoint", "query_endpoint", "write_endpoint"})
 _ROLES: Final = {"DIMENSION": "tag", "TIMESTAMP": "time", "MEASURE_VALUE": "field", "MULTI": "field"}
 """Attribute of a column to its role."""
 _MEASURE_NAME: Final = "MEASURE_NAME"
 """Neither of them: the measure name has a notion of its own."""
 _FOREVER_DAYS: Final = 73_000
+_REJECTED: Final = "MagneticStoreRejectedDataLocation"
 _ON_ITS_WAY_OUT: Final = "DELETING"
 _CANCEL_S: Final = 5.0
 _MOST_QUERIES: Final = 200
@@ -163,6 +165,11 @@ class TimestreamConnection:
     def _options(self, rows: Rows, deadline: float, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
         tables = self._tables_of("options", rows, deadline, parameters)
         key = self._keys.get(parameters["database"])
+        if key is None and any(_encrypts_rejected(table) for table in tables):
+            # Databases that may not be listed may still be looked at. Without their key there is nothing to compare.
+            rows.statements += 1
+            answer = self._client.call(_WRITE, "DescribeDatabase", deadline, DatabaseName=parameters["database"])
+            key = answer["Database"].get("KmsKeyId")
         found = [(t["TableName"], option, value) for t in tables for option, value in _set_options(t, key)]
         columns = list(zip(*found, strict=True)) or [(), (), ()]
         names = ("measurement", "option", "value")
@@ -291,16 +298,21 @@ def _last_run(query: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def _encrypts_rejected(table: Mapping[str, Any]) -> bool:
+    """Whether it was set how records that it rejects are encrypted."""
+    return any(option.startswith(f"{_REJECTED}.Enc") for option, _ in _set_options(table, None))
+
+
 def _set_options(table: Mapping[str, Any], key: str | None) -> Iterator[tuple[str, str]]:
     """What the table was set to, by the names that the API gives it."""
     for option, value in table.get("RetentionProperties", {}).items():
         yield option, str(value)
     writes = table.get("MagneticStoreWriteProperties", {})
     yield "EnableMagneticStoreWrites", str(bool(writes.get("EnableMagneticStoreWrites"))).lower()
-    rejected = writes.get("MagneticStoreRejectedDataLocation", {}).get("S3Configuration", {})
+    rejected = writes.get(_REJECTED, {}).get("S3Configuration", {})
     for option in ("BucketName", "ObjectKeyPrefix", "EncryptionOption", "KmsKeyId"):
         if rejected.get(option):
-            yield f"MagneticStoreRejectedDataLocation.{option}", str(rejected[option])
+            yield f"{_REJECTED}.{option}", str(rejected[option])
     for part in table.get("Schema", {}).get("CompositePartitionKey", ()):
         # Of the type MEASURE is what every table has: the measure name.
         if part["Type"] == "DIMENSION":

@@ -16,6 +16,8 @@ _NAMES_A_THING = re.compile(
     r"slot|core|cpu|channel|line|row|account)$|Id$",
     re.IGNORECASE,
 )
+_LATE = 0.01
+"""Share of the instants at which a source may have two values: rows that come late."""
 _TYPES = {"integer": ("BIGINT", "whole numbers"), "float": ("DOUBLE", "numbers"), "time": ("TIMESTAMP", "times")}
 
 
@@ -25,10 +27,17 @@ _TYPES = {"integer": ("BIGINT", "whole numbers"), "float": ("DOUBLE", "numbers")
     severity=Severity.WARN,
     guidelines=("C4",),
     requires={"tag_values"},
+    uses={"tag_changes"},
     thresholds=(
         Threshold("min_values", 4, "values", "house judgement: with fewer the form may be chance"),
         Threshold(
             "min_integers", 30, "whole numbers", "house judgement: fewer are ranks, floors or levels, which name things"
+        ),
+        Threshold(
+            "min_changing_ratio",
+            0.5,
+            "share of the sources",
+            "house judgement: a whole number that most sources keep is the number of a store, a room or a line",
         ),
     ),
     fixes={
@@ -41,8 +50,9 @@ _TYPES = {"integer": ("BIGINT", "whole numbers"), "float": ("DOUBLE", "numbers")
 def typed_value_in_dimension(case: Case) -> Iterator[Finding]:
     """Dimensions whose values are numbers, instants or geographical positions.
 
-    Dimensions are text. Numbers with a fraction, times and positions are reported from `min_values` values on, whole
-    numbers from `min_integers` on, unless they are named as what they may well be: ids, codes, ports, versions.
+    Dimensions are text. Numbers with a fraction, times and positions are reported from `min_values` values on. Whole
+    numbers are from `min_integers` on, if by the rows read they change over time in `min_changing_ratio` of the
+    sources that other dimensions name, and are not named as what they may well be: ids, codes, ports, versions.
 
     ## Why it matters
 
@@ -76,10 +86,19 @@ def _kind(case: Case, measurement: Measurement, tag: Tag) -> str:
     kind = shapes.number_kind(tag.sample)
     least = case.limit("min_values", measurement).value
     if kind == "integer" and not _POSITION.search(tag.key):
-        if _NAMES_A_THING.search(tag.key):
+        if _NAMES_A_THING.search(tag.key) or not _varies(case, measurement, tag):
             return ""
         least = case.limit("min_integers", measurement).value
     return kind if kind in _TYPES and tag.values.value >= least else ""
+
+
+def _varies(case: Case, measurement: Measurement, tag: Tag) -> bool:
+    """Whether one source has one value of it at a time, and most sources other values later."""
+    least = case.limit("min_changing_ratio", measurement).value
+    return any(
+        seen.by and seen.changing and seen.changing >= least * seen.sources and seen.clashes <= _LATE * seen.instants
+        for seen in tag.changes or ()
+    )
 
 
 def _finding(case: Case, measurement: Measurement, tag: Tag, kind: str) -> Finding:
