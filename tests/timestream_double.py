@@ -286,15 +286,15 @@ class Timestream:
     def _answer(self, statement: str, key: str) -> tuple[pa.Table, int]:
         """The whole answer, and the bytes read for it."""
         if found := _SHOW_MEASURES.fullmatch(statement):
-            table = self._table(*found.groups())
+            table = self._table(*map(_plain, found.groups()))
             self._authorize(key, "ListMeasures", table.described["Arn"])
             return _measure_table(table.measures), 0
         if found := _SHOW_TABLES.fullmatch(statement):
-            database = found[1].replace('""', '"')
+            database = _plain(found[1])
             self._authorize(key, "ListTables", f"{_ACCOUNT}:database/{database}")
             return pa.table({"Table": sorted(self._tables[database])}), 0
         if found := _DESCRIBE.fullmatch(statement):
-            table = self._table(*found.groups())
+            table = self._table(*map(_plain, found.groups()))
             self._authorize(key, "DescribeTable", table.described["Arn"])
             return _description(table), 0
         tree = _parsed(statement)
@@ -318,7 +318,6 @@ class Timestream:
             raise RefusedError("ValidationException", f"line 1:1: {str(error).splitlines()[0]}") from error
 
     def _table(self, database: str, name: str) -> _Stored:
-        database, name = database.replace('""', '"'), name.replace('""', '"')
         if database not in self._tables:
             raise RefusedError(
                 "ValidationException", f"Requested database '{database}' not found for identifier {database}.{name}"
@@ -339,6 +338,11 @@ _OPERATIONS: Final[Mapping[str, _Operation]] = {
     "CancelQuery": Timestream._cancel,
     "Query": Timestream._query,
 }
+
+
+def _plain(name: str) -> str:
+    """A name as it is, of what stood between quotes."""
+    return name.replace('""', '"')
 
 
 def shipped_policy() -> Policy:
