@@ -7,8 +7,9 @@ import sqlite3
 import duckdb
 import pytest
 
-from tests.builders import a_count, a_field, a_measurement, a_profile, a_ratio
+from tests.builders import NOW, a_count, a_field, a_measurement, a_profile, a_ratio
 from tests.rules.cases import Case, dataset, hosts, judge, table
+from tests.servers import Postgresql
 from tsaudit.finding import Finding, Outcome, Severity, Subject
 from tsaudit.profile import Field, Profile
 from tsaudit.rules.mistyped_field import mistyped_field as rule
@@ -99,3 +100,26 @@ def test_statements_when_they_are_run() -> None:
     other.execute("INSERT INTO home VALUES ('x', '1.5')")
     other.executescript(_finding(_text("1.5", "2.5"), "sqlite").fix)
     assert other.execute("SELECT reading_float FROM home").fetchone() == (1.5,)
+
+
+def test_message_when_a_few_values_are_others() -> None:
+    readings = tuple(f"{i}.5" for i in range(30))
+    assert "and all its values are numbers" in _finding(_text(*readings, "7")).message
+    assert "and nearly all its values are numbers" in _finding(_text(*readings, "n/a")).message
+    whole = a_field("visits", ("DOUBLE",), sample=("1.0", "2.0"), whole_ratio=a_ratio(1.0), distinct=a_count(9))
+    assert "and all its values are whole numbers" in _finding(whole).message
+
+
+@pytest.mark.parametrize(("unit", "per_second"), [("s", 1), ("ms", 1_000), ("ns", 1_000_000_000)])
+def test_times_in_numbers_when_the_statement_is_run_on_postgresql(
+    postgresql: Postgresql, unit: str, per_second: int
+) -> None:
+    seconds = int(NOW.timestamp()) * per_second
+    sample = tuple(str(seconds + i * per_second) for i in range(30))
+    (finding,) = judge(rule, _profile(_text(*sample), engine="postgresql")).findings
+    with postgresql.connect() as connection:
+        schema = f"epochs_{unit}"
+        connection.execute(f"CREATE SCHEMA {schema}; CREATE TABLE {schema}.home (reading TEXT)".encode())
+        connection.execute(f"INSERT INTO {schema}.home VALUES ('{sample[0]}')".encode())
+        connection.execute(finding.fix.partition("\n")[0].replace('"main"', schema).encode())
+        assert connection.execute(f"SELECT reading FROM {schema}.home".encode()).fetchone() == (NOW,)

@@ -76,9 +76,8 @@ def test_statements_when_run_on_postgresql(postgresql: Postgresql) -> None:
         ):
             run(f'ALTER TABLE {schema}.orders ADD COLUMN "o\'dd" TEXT')
             run(f"UPDATE {schema}.orders SET \"o'dd\" = '{text}'")
-            fix = dataclasses.replace(case, rule=mistyped).fix(
-                measurement=Qualified(schema, "orders"), field="o'dd", type=kind, kind="", written="", new=""
-            )
+            names = {"measurement": Qualified(schema, "orders"), "field": "o'dd", "type": kind}
+            fix = dataclasses.replace(case, rule=mistyped).fix(**names, cast=f'"o\'dd"::{kind}')
             run(fix.partition("\n")[0])
             run(f'ALTER TABLE {schema}.orders DROP COLUMN "o\'dd"')
         assert len(connection.execute(f"SELECT group_name, usage FROM {schema}.orders".encode()).fetchall()) == 6

@@ -12,6 +12,14 @@ from tsaudit.roles import names_code
 from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
 
 _WORDS = {"integer": "whole numbers", "float": "numbers", "boolean": "true and false", "time": "times"}
+_FITS = {
+    "integer": {"integer", "time"},  # a number of ten digits may be seconds since 1970
+    "float": {"float", "integer", "time"},
+    "boolean": {"boolean", "integer"},
+    "time": {"time"},
+}
+"""What single values of a kind look like."""
+_DIGITS_OF_SECONDS = 10
 _AS_WRITTEN = {"integer": "42i", "float": "42.5", "boolean": "true", "time": "1709294400000000000i (nanoseconds)"}
 
 
@@ -50,8 +58,9 @@ _AS_WRITTEN = {"integer": "42i", "float": "42.5", "boolean": "true", "time": "17
             "CAST({field:q} AS {type});\nALTER TABLE {measurement:q} DROP COLUMN {field:q};"
         ),
         "postgresql": (
-            "ALTER TABLE {measurement:q} ALTER COLUMN {field:q} TYPE {type} USING {field:q}::{type};\n"
-            "It writes the table anew and locks it meanwhile: of a big one, fill a new column in portions instead."
+            "ALTER TABLE {measurement:q} ALTER COLUMN {field:q} TYPE {type} USING {cast};\n"
+            "It writes the table anew and locks it meanwhile: of a big one, fill a new column in portions instead. "
+            "While a value cannot be read as that, it is refused and changes nothing."
         ),
         "sql": "ALTER TABLE {measurement:q} ALTER COLUMN {field:q} TYPE {type} USING {field:q}::{type};",
     },
@@ -107,18 +116,37 @@ def _is_whole(case: Case, measurement: Measurement, field: Field) -> bool:
     return several and field.whole_ratio is not None and field.whole_ratio.value >= limit
 
 
+def _all(field: Field, kind: str) -> str:
+    """Whether all values read are of the kind, or nearly all."""
+    from tsaudit.analysis import shapes
+
+    texts = () if field.whole_ratio is not None else (v for v in field.sample if v.strip())
+    return "all" if all(shapes.number_kind((v,)) in _FITS[kind] for v in texts) else "nearly all"
+
+
+def _cast(case: Case, field: Field, kind: str) -> str:
+    """The text as a value of the type, on PostgreSQL; seconds and their fractions since 1970 by their digits."""
+    column = case.quoted([field.key])
+    digits = {len(v.strip()) for v in field.sample if v.strip().isdigit()}
+    if kind == "time" and digits and all(v.strip().isdigit() for v in field.sample):
+        per_second = 10 ** max(0, min(digits) - _DIGITS_OF_SECONDS)
+        return f"to_timestamp({column}::DOUBLE PRECISION{f' / {per_second}' if per_second > 1 else ''})"
+    return f"{column}::{sql_type(case.profile.engine, kind)}"
+
+
 def _finding(case: Case, measurement: Measurement, field: Field, kind: str, severity: Severity) -> Finding:
     stored = " and ".join(field.types)
     return Finding(
         subject=subject_of(measurement, field.key),
         severity=severity,
-        message=f"Field {field.key} is stored as {stored}, and all its values are {_WORDS[kind]}.",
+        message=f"Field {field.key} is stored as {stored}, and {_all(field, kind)} its values are {_WORDS[kind]}.",
         fix=case.fix(
             field=field.key,
             measurement=table_of(measurement),
             kind=_WORDS[kind],
             written=_AS_WRITTEN[kind],
             type=sql_type(case.profile.engine, kind),
+            cast=_cast(case, field, kind),
             new=f"{field.key}_{kind}",
         ),
         guilty=field.key,
