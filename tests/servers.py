@@ -48,7 +48,8 @@ bind-address = "127.0.0.1:{rpc_port}"
 [coordinator]
   {coordinator}
 [monitor]
-  store-enabled = false
+  store-enabled = {auth}
+  store-interval = "1s"
 [subscriber]
   enabled = false
 [http]
@@ -64,7 +65,7 @@ bind-address = "127.0.0.1:{rpc_port}"
 
 
 class Influxd:
-    """An InfluxDB 1.x server of our own."""
+    """An InfluxDB 1.x server of our own. `auth`: users must log in, and it notes statistics of itself."""
 
     def __init__(self, folder: Path, *, auth: bool = False, coordinator: str = "") -> None:
         self.folder = folder

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pydantic import SecretStr
 
 from tests.builders import DAY, NOW
 from tests.collect.conftest import collected, collected_with
@@ -31,9 +32,11 @@ from tests.servers import ADMIN, Influxd
 from tsaudit.audit import audit
 from tsaudit.collect import collect, probe
 from tsaudit.config import Target
-from tsaudit.connector import ConnectorError
+from tsaudit.connector import ConnectorError, FactError, Rows
 from tsaudit.connectors import open_connection
+from tsaudit.connectors.influxdb1 import InfluxConnection
 from tsaudit.profile import FOREVER, How, Profile, Reason
+from tsaudit.timeline import stored_bytes
 
 
 @pytest.fixture(scope="module")
@@ -234,6 +237,7 @@ def test_reader_may_do_all_that_an_audit_needs(influxd_auth: Influxd) -> None:
         "CREATE USER nobody WITH PASSWORD 'n'",
     ):
         influxql(url, statement, **login)
+    _let_read_notes(influxd_auth, "reader")
     minute = round((NOW - timedelta(minutes=9)).timestamp()) * 10**9
     write_lines(url, "mine", iter([f"t,host=b v=2 {minute}"]), **login)
     target = Target(name="auth", engine="influxdb1", url=url, username="reader", password="it's")
@@ -250,6 +254,98 @@ def test_reader_may_do_all_that_an_audit_needs(influxd_auth: Influxd) -> None:
     for statement in ("DROP MEASUREMENT t", "DELETE FROM t", "DROP SERIES FROM t WHERE host = 'b'"):
         with pytest.raises(AssertionError, match="not authorized"):
             influxql(url, statement, db="mine", **reader)
+
+
+def _let_read_notes(server: Influxd, user: str) -> None:
+    """Grant READ on the database in which the server notes statistics of itself, once there are some."""
+    login = {"u": ADMIN[0], "p": ADMIN[1]}
+
+    def noted() -> bool:
+        (listed,) = influxql(server.url, "SHOW DATABASES", **login)["results"][0]["series"]
+        if ["_internal"] not in listed["values"]:
+            return False
+        return "series" in influxql(server.url, 'SHOW SERIES ON _internal FROM "shard"', **login)["results"][0]
+
+    _wait_until(noted)
+    influxql(server.url, f'GRANT READ ON "_internal" TO {user}', **login)
+
+
+def _wait_until(true: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+
+
+def test_bytes_are_those_of_the_files_whoever_asks(influxd_auth: Influxd) -> None:
+    url, login = influxd_auth.url, {"u": ADMIN[0], "p": ADMIN[1]}
+    for statement in (
+        "CREATE DATABASE held",
+        "CREATE DATABASE nothing",
+        "CREATE USER counter WITH PASSWORD 'c'",
+        "GRANT READ ON held TO counter",
+        "GRANT READ ON nothing TO counter",
+    ):
+        influxql(url, statement, **login)
+    seconds = round(NOW.timestamp())
+    write_lines(
+        url, "held", iter([f"t,host=h{i % 9} v={i} {seconds - i * 3600}000000000" for i in range(5000)]), **login
+    )
+    databases = ("held", "nothing")
+    target = Target(name="t", engine="influxdb1", url=url, username="counter", password="c", databases=databases)
+    denied = collected(target)
+    assert {(g.fact, g.reason, g.database) for g in denied.gaps} == {
+        ("database_bytes", Reason.DENIED, name) for name in databases
+    }
+    assert "grant READ on _internal, see sql/influxdb1/grants.md" in denied.gaps[0].detail
+    assert _asked(denied) == 2, "refused once, both databases are told the same"
+    files = [p for p in influxd_auth.folder.glob("*/held/**/*") if p.suffix in (".tsm", ".wal")]
+    kept = sum(path.stat().st_size for path in files)
+    admin = collected(target.model_copy(update={"username": ADMIN[0], "password": SecretStr(ADMIN[1])}))
+    assert admin.gaps == ()
+    assert {d.name: d.storage and d.storage.data_bytes for d in admin.databases} == {"held": kept, "nothing": 0}
+    assert _asked(admin) == 1
+    assert stored_bytes(admin) == kept
+    _let_read_notes(influxd_auth, "counter")
+    _wait_until(lambda: stored_bytes(collected(target)) == kept)
+    noted = collected(target)
+    assert noted.gaps == ()
+    assert noted.databases == admin.databases
+    assert '"_internal"' in noted.statements["database_bytes"]
+    assert _asked(noted) == 2
+
+
+def _asked(profile: Profile) -> int:
+    """Statements that were sent for the bytes."""
+    (cost,) = [c for c in profile.costs if c.fact == "database_bytes"]
+    return cost.statements
+
+
+def test_bytes_when_the_server_notes_nothing_or_breaks_off(influxd: Influxd, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [Row(at, {}, {"v": 1.0}) for at in times(3)]
+    target = write(Dataset([Table("t", (), {"v": "float"}, rows)]), "influxdb1", influxd.url)
+    true = InfluxConnection._series
+    said: dict[str, FactError | None] = {}
+
+    def series(self: InfluxConnection, statement: str, timeout_s: float, rows: Rows) -> Iterator[Any]:
+        for part, error in said.items():
+            if part in statement:
+                if error:
+                    raise error
+                return iter(())
+        return true(self, statement, timeout_s, rows)
+
+    monkeypatch.setattr(InfluxConnection, "_series", series)
+    said |= {"SHOW STATS": FactError(Reason.DENIED, "not authorized"), "_internal": None}
+    (gap,) = collected(target).gaps
+    assert (gap.fact, gap.reason) == ("database_bytes", Reason.UNSUPPORTED)
+    assert "[monitor] store-enabled" in gap.detail
+    said["_internal"] = FactError(Reason.TIMED_OUT, "cancelled")
+    (gap,) = collected(target).gaps
+    assert (gap.fact, gap.reason) == ("database_bytes", Reason.TIMED_OUT)
+    said["SHOW STATS"] = FactError(Reason.FAILED, "broke off")
+    (gap,) = collected(target).gaps
+    assert (gap.fact, gap.reason) == ("database_bytes", Reason.FAILED)
 
 
 # Line protocol has no way to write a backslash before what it escapes, or at the end.

@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import unquote, urlencode, urlsplit
 
@@ -22,6 +23,7 @@ from tsaudit.profile import Reason
 _ENGINE: Final = "influxdb1"
 _OWN_DATABASE: Final = "_internal"
 _GRANT: Final = "grant READ on the database, see sql/influxdb1/grants.md"
+_NOTES: Final = "grant READ on _internal, see sql/influxdb1/grants.md"
 _GO_DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|us|µs|ns|s)")
 _SECONDS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 
@@ -47,6 +49,14 @@ def _decoded(text: str | None) -> str | None:
     return None if text is None else unquote(text)
 
 
+@dataclass(frozen=True, slots=True)
+class _FileBytes:
+    """What the shards of each database take, and the statement that told."""
+
+    statement: str
+    by_database: Mapping[str, int]
+
+
 class InfluxConnection:
     """A pool of one HTTP connection."""
 
@@ -58,12 +68,16 @@ class InfluxConnection:
         if login[0] is not None:
             self._headers |= urllib3.make_headers(basic_auth=f"{login[0]}:{login[1] or ''}")
         self._pool = urllib3.PoolManager(num_pools=1, retries=False)
+        self._file_bytes: _FileBytes | FactError | None = None
+        """Or why they are not known; None until they were asked for."""
         self.server_version = self._ping()
 
     def query(self, fact: str, timeout_s: float, **parameters: Any) -> Rows:
         """Run `sql/influxdb1/<fact>.influxql`; see `connector.Connection`."""
         statement = queries.render(_ENGINE, fact, **parameters)
         rows = Rows(statement, iter(()))
+        if fact == "database_bytes":
+            return rows.reading(self._database_bytes(timeout_s, rows, parameters["database"]))
         series = self._series(statement, timeout_s, rows)
         return rows.reading(_READERS[fact](series, parameters))
 
@@ -74,6 +88,42 @@ class InfluxConnection:
     def close(self) -> None:
         """Close the connection; a statement that runs on it is aborted by the server."""
         self._pool.clear()
+
+    def _database_bytes(self, timeout_s: float, rows: Rows, database: str) -> Iterator[pa.RecordBatch]:
+        """What the shards of the database take, by statistics that are asked for once for all databases."""
+        if self._file_bytes is None:
+            try:
+                self._file_bytes = self._ask_for_bytes(timeout_s, rows)
+            except FactError as error:
+                self._file_bytes = error
+        else:
+            rows.statements = 0
+        if isinstance(self._file_bytes, FactError):
+            raise FactError(self._file_bytes.reason, self._file_bytes.detail)
+        rows.statement = self._file_bytes.statement
+        held = self._file_bytes.by_database.get(database, 0)
+        yield pa.record_batch({"data_bytes": pa.array([held], pa.int64()), "index_bytes": pa.nulls(1, pa.int64())})
+
+    def _ask_for_bytes(self, timeout_s: float, rows: Rows) -> _FileBytes:
+        """As the server has them, which it tells administrators, else as it notes them itself."""
+        deadline = time.monotonic() + timeout_s
+        try:
+            return _FileBytes(rows.statement, _summed(self._series(rows.statement, timeout_s, rows)))
+        except FactError as error:
+            if error.reason is not Reason.DENIED:
+                raise
+        statement = queries.render_file(queries.root() / _ENGINE / "_noted_shards.influxql")
+        rows.statements += 1
+        try:
+            found = _summed(self._series(statement, max(0.1, deadline - time.monotonic()), rows))
+        except FactError as error:
+            if error.reason is not Reason.DENIED:
+                raise
+            raise FactError(Reason.DENIED, f"bytes are for administrators to see; {_NOTES}") from error
+        if not found:
+            # It would have noted its own database.
+            raise FactError(Reason.UNSUPPORTED, "the server notes no statistics of itself: [monitor] store-enabled")
+        return _FileBytes(statement, found)
 
     def _ping(self) -> str:
         try:
@@ -155,6 +205,15 @@ def _retention(answer: Iterator[Series], _: Mapping[str, Any]) -> Iterator[pa.Re
 def duration_s(text: str) -> int:
     """Seconds in a duration as Go writes it, such as `168h0m0s`."""
     return round(sum(float(number) * _SECONDS[unit] for number, unit in _GO_DURATION.findall(text)))
+
+
+def _summed(answer: Iterator[Series]) -> dict[str, int]:
+    """The bytes of all shards, by database."""
+    held: dict[str, int] = {}
+    for series in answer:
+        database = series["tags"]["database"]
+        held[database] = held.get(database, 0) + sum(int(n) for n in influxql.column(series, "diskBytes") if n)
+    return held
 
 
 def _database_series(answer: Iterator[Series], _: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:

@@ -113,7 +113,8 @@ def database_per_customer(case: Case) -> Iterator[Finding]:
 
     That is a choice, and often a good one, so it is information. It is a warning when the databases of the target come
     near the number that the product has room for, `max_databases`, or what the alike ones hold near `max_measurements`:
-    from `warn_ratio` of it on.
+    from `warn_ratio` of it on. The third design, an organization, account or server for each customer, is not seen:
+    each is a target of its own.
 
     ## Why it matters
 
