@@ -10,12 +10,14 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tsaudit import column_types
 from tsaudit.column_types import is_integer, is_list, is_made
-from tsaudit.config import Columns
 from tsaudit.profile import Measurement, Role
+
+if TYPE_CHECKING:
+    from tsaudit.config import Columns
 
 LONG_TEXT: Final = 64
 """Texts longer than this on average are prose, not names."""
