@@ -91,6 +91,13 @@ def test_family_when_one_part_of_the_name_varies(names: list[str], template: str
     assert f"named {template} hold" in finding.message
 
 
+def test_silence_when_it_is_the_period_that_varies() -> None:
+    months = [f"shop_2025_{month:02}" for month in range(4, 13)]
+    assert _found(*months) == ()
+    (finding,) = _found(*months, *_tenants(5))
+    assert finding.message.startswith("5 databases named tenant_{id} hold")
+
+
 def test_severity_and_silence() -> None:
     names = _tenants(5)
     assert _found(*names[:4]) == ()

@@ -111,10 +111,11 @@ _TIMESTREAM: Final = "https://docs.aws.amazon.com/timestream/latest/developergui
 def database_per_customer(case: Case) -> Iterator[Finding]:
     """Databases, or buckets, of which many are alike: in their names but for one part, and in what they hold.
 
-    That is a choice, and often a good one, so it is information. It is a warning when the databases of the target come
-    near the number that the product has room for, `max_databases`, or what the alike ones hold near `max_measurements`:
-    from `warn_ratio` of it on. The third design, an organization, account or server for each customer, is not seen:
-    each is a target of its own.
+    Those whose names differ in a day, week or month are another matter. A database for each customer is a choice, and
+    often a good one, so it is information. It is a warning when the databases of the target come near the number that
+    the product has room for, `max_databases`, or what the alike ones hold near `max_measurements`: from `warn_ratio` of
+    it on. The third design, an organization, account or server for each customer, is not seen: each is a target of its
+    own.
 
     ## Why it matters
 
@@ -137,12 +138,16 @@ def database_per_customer(case: Case) -> Iterator[Finding]:
     - Databases and access in Timestream: https://docs.aws.amazon.com/timestream/latest/developerguide/data-modeling.html
     - Multi-tenant architecture, MongoDB: https://www.mongodb.com/docs/atlas/build-multi-tenant-arch/
     """
+    from tsaudit.analysis.periods import period_families
+
     inside: dict[str, set[str]] = defaultdict(set)
     for measurement in case.measurements:
         inside[measurement.database].add(measurement.name)
+    names = [database.name for database in case.profile.databases]
+    of_periods = {p.name for family in period_families(names, now=case.profile.window.end) for p in family.members}
     families: dict[str, list[Database]] = defaultdict(list)
     for database in case.profile.databases:
-        for template in _templates(database.name):
+        for template in () if database.name in of_periods else _templates(database.name):
             families[template].append(database)
     told: set[str] = set()
     for template, members in sorted(families.items(), key=lambda one: (-len(one[1]), one[0])):
