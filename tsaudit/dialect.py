@@ -48,8 +48,8 @@ INFLUXQL_ENGINES: Final = frozenset({"influxdb1", "influxdb2"})
 ONLY_QUERIES: Final = frozenset({"influxdb3", "timestream"})
 """Their SQL reads only: nothing is made, renamed or changed by a statement."""
 
-QUALIFIED: Final = frozenset({"timestream"})
-"""No connection has a database: a query names each table with its own."""
+METERED: Final = frozenset({"timestream"})
+"""What a statement reads is paid for: what is proposed there reads a day."""
 
 DESCRIBED_SINGLY: Final = frozenset({"timestream"})
 """They describe each table in a statement of its own, which may be refused for some of them."""
@@ -67,7 +67,12 @@ UNINDEXED: Final = frozenset({"influxdb3"})
 """They keep no index of tag values: however many there are, that alone costs nothing."""
 
 
-SCHEMAS: Final[Mapping[str, str]] = {"duckdb": "main", "postgresql": "", "greptimedb": ""}
+SCHEMAS: Final[Mapping[str, str]] = {
+    "duckdb": "main",
+    "postgresql": "",
+    "greptimedb": "",
+    "timestream": "",
+}
 """Engines whose databases are schemas, to the one in which every session finds names that stand alone; empty: none."""
 
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from tsaudit.dialect import INFLUXQL_ENGINES, QUALIFIED, SQL_ENGINES, Qualified, quote_identifier, quote_name
+from tsaudit.dialect import INFLUXQL_ENGINES, SQL_ENGINES, Qualified, quote_name
 from tsaudit.facts import offered
 from tsaudit.finding import Finding, Limit, Severity, Subject
 from tsaudit.guidelines import engines_of
@@ -134,13 +134,6 @@ class Case:
     def quoted(self, names: Iterable[str | Qualified]) -> str:
         """The names as identifiers of the engine, with commas between."""
         return ", ".join(quote_name(self.profile.engine, name) for name in names)
-
-    def place(self, subject: Subject) -> str:
-        """The subject's measurement as a query of the engine names it."""
-        engine = self.profile.engine
-        if engine in QUALIFIED:
-            return ".".join(quote_identifier(engine, name) for name in (subject.database, subject.measurement))
-        return quote_name(engine, Qualified(subject.database, subject.measurement))
 
     def fix(self, **names: object) -> str:
         """The fix text for the engine at hand with `{placeholders}` filled in.

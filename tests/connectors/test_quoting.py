@@ -128,6 +128,7 @@ def test_names_stay_within_their_quotes_in_every_statement(fact: str, language: 
         ("postgresql", "a.b", '"a.b"."o""d"'),
         ("duckdb", "other", '"other"."o""d"'),
         ("duckdb", "main", '"o""d"'),
+        ("timestream", "shop", '"shop"."o""d"'),
         ("sqlite", "main", '"o""d"'),
         ("influxdb1", "telegraf", '"o\\"d"'),
     ],

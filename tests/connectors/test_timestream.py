@@ -128,6 +128,20 @@ def test_bytes_are_those_of_the_last_page() -> None:
         assert rows.bytes_metered == 10_000_000
 
 
+def test_bytes_that_are_not_told_are_not_on_the_bill(server: Timestream, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on an account that pays by compute unit, perhaps."""
+    as_told = Timestream._next_page
+
+    def without_bytes(self: Timestream, *arguments: Any) -> dict[str, Any]:
+        answer = as_told(self, *arguments)
+        return answer | {"QueryStatus": {"ProgressPercentage": answer["QueryStatus"]["ProgressPercentage"]}}
+
+    monkeypatch.setattr(Timestream, "_next_page", without_bytes)
+    profile = collected(_target(server))
+    assert (profile.gaps, _rows(profile)) == ((), {"cpu": 30})
+    assert {(c.bytes_scanned, c.bytes_metered) for c in profile.costs} == {(None, None)}
+
+
 def test_budget_of_bytes_ends_the_audit_with_gaps(server: Timestream) -> None:
     tables = [_cpu(name=name) for name in ("a", "b", "c")]
     # Two statements about each table's schema are charged for, too. What is cheap comes first, for all tables.

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from tests.builders import a_field, a_measurement, a_profile
+from tests.builders import a_count, a_field, a_measurement, a_profile
+from tests.databases import Row, Table, times
 from tests.rules.cases import Case, dataset, judge, table
 from tsaudit.finding import Outcome, Subject
+from tsaudit.profile import MeasureName, MeasureNames, Profile
 from tsaudit.rules.data_in_measurement_name import data_in_measurement_name as rule
 
 NAMES = ("Cpu.server-5.us-west.usage_user", "Cpu.server-6.us-east.usage_user")
@@ -12,6 +14,15 @@ NAMES = ("Cpu.server-5.us-west.usage_user", "Cpu.server-6.us-east.usage_user")
 
 def _value(series: int, row: int) -> dict[str, float]:
     return {"value": 20.0 + row}
+
+
+def _by_measure_name(pattern: str) -> Table:
+    rows = [
+        Row(at, {"site": f"s{i}"}, {"measure_value::double": 20.5 + i}, pattern.format(i))
+        for at in times(3)
+        for i in range(5)
+    ]
+    return Table("cpu", ("site",), {"measure_value::double": "float"}, rows)
 
 
 CASES = (
@@ -32,6 +43,13 @@ CASES = (
         keeps=dataset(table("visits", [{}], {"value": "float"}, _value)),
         subject=Subject("", "visits_{date}"),
         engines=frozenset({"influxdb1", "influxdb3", "greptimedb", "timestream"}),
+    ),
+    Case(
+        # The same in the measure names of one table.
+        breaks=dataset(_by_measure_name("cpu.server-{}.us-west.usage")),
+        keeps=dataset(_by_measure_name("usage")),
+        subject=Subject("", "cpu"),
+        engines=frozenset({"timestream"}),
     ),
 )
 
@@ -84,3 +102,26 @@ def test_numbers_that_could_be_dates_are_among_the_others() -> None:
 def test_silence_on_documents_when_names_differ_in_nothing_but_the_period() -> None:
     months = [a_measurement(f"events_2024_{m:02}") for m in range(1, 7)]
     assert judge(rule, a_profile(*months, engine="mongodb")).outcome is Outcome.PASS
+
+
+def _named(*names: str) -> Profile:
+    found = MeasureNames(a_count(len(names)), tuple(MeasureName(name, "double", ("site",)) for name in names))
+    return a_profile(a_measurement(measure_names=found), engine="timestream")
+
+
+def test_measure_names_when_they_differ_in_data() -> None:
+    names = [f"cpu.server-{i}.us-west.usage" for i in range(3)]
+    (finding,) = judge(rule, _named(*names, "events")).findings
+    assert finding.message == (
+        "3 measure names such as cpu.server-0.us-west.usage differ only in data: host and region."
+    )
+    assert finding.fix.startswith("Write the measure name usage instead of cpu.server-0.us-west.usage: what varies as")
+    assert judge(rule, _named(*names[:2])).outcome is Outcome.PASS
+    assert judge(rule, _named(*names), {"min_names": 4}).outcome is Outcome.PASS
+
+
+def test_silence_when_measure_names_are_those_of_quantities_or_hashes() -> None:
+    assert (
+        judge(rule, _named("cpu_user", "cpu_system", "load1", "load5", "load15", "memory_free")).outcome is Outcome.PASS
+    )
+    assert judge(rule, _named("6445", "6399", "640", "2093", "7051")).outcome is Outcome.PASS

@@ -13,7 +13,7 @@ from botocore.validate import ParamValidator
 from tests.timestream_double import Timestream
 from tsaudit.analysis import sql_predicates
 
-_STATEMENT = re.compile(r'^(?:for "[^"]*": )?((?:SELECT|DESCRIBE|SHOW) .*)$', re.MULTILINE)
+_STATEMENT = re.compile(r'^(?:for ".*?": )?((?:SELECT|DESCRIBE|SHOW) .*)$', re.MULTILINE)
 _COMMAND = re.compile(r"^aws timestream-write .*$", re.MULTILINE)
 
 

@@ -254,8 +254,10 @@ class TimestreamConnection:
                 answer = self._client.call(_QUERY, "Query", deadline, **asked)
                 # The counters of the last page hold; the first may be empty and have none.
                 status = answer.get("QueryStatus", {})
-                rows.bytes_scanned = scanned + status.get("CumulativeBytesScanned", 0)
-                rows.bytes_metered = metered + status.get("CumulativeBytesMetered", 0)
+                if "CumulativeBytesScanned" in status:
+                    rows.bytes_scanned = scanned + status["CumulativeBytesScanned"]
+                if "CumulativeBytesMetered" in status:
+                    rows.bytes_metered = metered + status["CumulativeBytesMetered"]
                 begun = answer["QueryId"] if answer.get("NextToken") else ""
                 yield typed_values.batch(answer, names) if answer["Rows"] or not begun else _AT_WORK
                 if not begun:

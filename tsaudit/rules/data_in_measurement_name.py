@@ -13,11 +13,14 @@ from tsaudit.dialect import DOCUMENT_ENGINES
 from tsaudit.finding import Evidence, Finding, Severity, Subject
 from tsaudit.phrases import listed, many, number
 from tsaudit.profile import Measurement
-from tsaudit.rule import Case, Threshold, rule, table_of
+from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
 from tsaudit.timestream_tables import delete_table
 
 if TYPE_CHECKING:
     from tsaudit.analysis.shapes import NameFamily
+
+_FEWEST = 3
+"""Measure names that differ only in data before it is said that they do: two may be two things."""
 
 
 @rule(
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     severity=Severity.WARN,
     guidelines=("B2", "H1"),
     requires={"measurements", "field_types"},
+    uses={"measure_names"},
     thresholds=(Threshold("min_names", 1, "names", "house judgement: raise it to leave small families alone"),),
     fixes={
         "influxql": (
@@ -46,18 +50,15 @@ if TYPE_CHECKING:
             "filter by it. Copy what has to be kept (INSERT INTO {into:q} SELECT ... FROM "
             "{first:q}), then DROP TABLE {first:q} and the others, which cannot be undone."
         ),
-        "timestream": (
-            "Write {after} instead of {before}: what varies as dimensions of one table.{template} Delete the tables "
-            "that are no longer written once they are not needed, beginning with:\n{deleted}"
-        ),
+        "timestream": ("Write {after} instead of {before}: what varies as dimensions of one table.{template} {then}"),
     },
 )
 def data_in_measurement_name(case: Case) -> Iterator[Finding]:
     """Measurements whose names differ only in data: hosts, regions, ids, dates, numbers.
 
     Proposes the measurement, tags and field to write instead. A single name is reported only when its parts leave no
-    doubt. Periods of time in names are told here too, except of collections of documents, for which
-    collection-per-period says more.
+    doubt. On Timestream the measure names of a table are looked at, too, three of a kind or more. Periods of time in
+    names are told here too, except of collections of documents, for which collection-per-period says more.
 
     ## Why it matters
 
@@ -90,6 +91,12 @@ def data_in_measurement_name(case: Case) -> Iterator[Finding]:
         for family in families:
             if len(family.members) >= case.limit("min_names").value:
                 yield _finding(case, database.name, family, inside[family.members[0]])
+    for measurement in case.measurements:
+        names = [n.name for n in measurement.measure_names.names] if measurement.measure_names else []
+        # All that is found about a table is one finding: that on its largest family.
+        largest = max(shapes.name_families(names), key=lambda family: len(family.members), default=None)
+        if largest and len(largest.members) >= max(case.limit("min_names").value, _FEWEST):
+            yield _of_measure_names(case, measurement, largest)
 
 
 def _of_collections(case: Case, names: list[str], families: list[NameFamily]) -> list[NameFamily]:
@@ -125,7 +132,8 @@ def _finding(case: Case, database: str, family: NameFamily, first: Measurement) 
             set=json.dumps(tags, ensure_ascii=False),
             template=_graphite(family),
             first=table_of(first),
-            deleted=delete_table(database, first.name),
+            then="Delete the tables that are no longer written once they are not needed, beginning with:\n"
+            + delete_table(database, first.name),
         ),
         observed=len(family.members),
         limit=case.limit("min_names"),
@@ -136,6 +144,32 @@ def _finding(case: Case, database: str, family: NameFamily, first: Measurement) 
             *(Evidence(f"{word} {name}", f"e.g. {value}") for name, value in tags.items()),
         ),
         facts=("measurements",),
+    )
+
+
+def _of_measure_names(case: Case, measurement: Measurement, family: NameFamily) -> Finding:
+    what = listed([part.name for part in family.tags]) or "the period"
+    kind = family.field or family.measurement
+    return Finding(
+        subject=subject_of(measurement),
+        severity=Severity.WARN,
+        message=f"{many(len(family.members), 'measure name')} such as {family.members[0]} differ only in data: {what}.",
+        fix=case.fix(
+            after=f"the measure name {kind}",
+            before=family.members[0],
+            template="",
+            then="Stored records keep the name they have.",
+        ),
+        observed=len(family.members),
+        limit=case.limit("min_names"),
+        unit="names",
+        samples=family.members[:3],
+        evidence=(
+            Evidence("measure names", f"{number(len(family.members))}: {listed(family.members, 6)}"),
+            *(Evidence(f"dimension {part.name}", f"e.g. {part.example}") for part in family.tags),
+        ),
+        facts=("measure_names",),
+        source=measurement.measure_names.count.source if measurement.measure_names else None,
     )
 
 

@@ -47,7 +47,8 @@ _SOURCE_KINDS = frozenset({"uuid", "ulid", "id", "mac", "ip", "hostname", "conta
         ),
         "timestream": (
             "Write {field} as a dimension of {measurement}. {effect} Stored records stay as they are, unless you read "
-            "and write them anew:\nSELECT {columns} FROM {place} WHERE {field:q} IS NOT NULL AND time >= ago(1d)"
+            "and write them anew:\nSELECT {columns} FROM {measurement:q} WHERE time >= ago(1d) AND {field:q} IS NOT "
+            "NULL"
         ),
         "greptimedb": (
             "{indexing}Where queries all filter by it, and rows are to be sorted or deduplicated by it, make it part "
@@ -157,7 +158,6 @@ def _finding(case: Case, measurement: Measurement, field: Field) -> Finding:
             else f"Where queries filter by {field.key}, an inverted index does:\n"
             f"{set_index(case, measurement, field.key, 'inverted')}\n",
             effect=effect,
-            place=case.place(subject_of(measurement)),
             columns=case.quoted(measurement.columns),
         ),
         observed=field.distinct.value,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tsaudit.collection_families import once_for_family
-from tsaudit.dialect import DOCUMENT_ENGINES, ONLY_QUERIES, QUALIFIED, quote_text
+from tsaudit.dialect import DOCUMENT_ENGINES, METERED, ONLY_QUERIES, quote_text
 from tsaudit.finding import Evidence, Finding, Severity
 from tsaudit.greptime_tables import has_given_columns
 from tsaudit.keyed_fields import named_fields
@@ -173,9 +173,9 @@ def _split(
 ) -> str:
     """A statement per kind that copies its rows into a table of its own, or reads them where none can copy."""
     time = [measurement.time_column] if measurement.time_column else []
-    table = case.place(subject_of(measurement))
+    table = case.quoted([table_of(measurement)])
     recent = ""
-    if case.profile.engine in QUALIFIED:
+    if case.profile.engine in METERED:
         named = f"measure_name = {quote_text(case.profile.engine, part.name)} AND "
         recent = f"time >= ago(1d) AND {named if isinstance(part, MeasureName) else ''}"
     statements = []

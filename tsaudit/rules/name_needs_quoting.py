@@ -142,7 +142,7 @@ def _finding(case: Case, subject: Subject, bad: dict[str, str], measurement: Mea
         fix=case.fix(
             measurement=table_of(measurement) if measurement else subject.database,
             quoted=case.quoted(columns[:3]) if columns else "*",
-            place=case.place(subject_of(example)) if example else "",
+            place=case.quoted([table_of(example)]) if example else "",
             plain=listed([_plain(name, reserved) for name in bad]),
             renames=_renames(case, measurement, bad),
         ),

@@ -55,7 +55,8 @@ if TYPE_CHECKING:
         ),
         "timestream": (
             "Write {tag} of {measurement} as a measure from today on, or in coarser values. Find what writes new "
-            "ones:\nSELECT {tag:q}, count(*) FROM {place} WHERE time >= ago(1d) GROUP BY {tag:q} ORDER BY 2 LIMIT 20"
+            "ones:\nSELECT {tag:q}, count(*) FROM {measurement:q} WHERE time >= ago(1d) GROUP BY {tag:q} ORDER BY 2 "
+            "LIMIT 20"
         ),
         "sql": (
             "Find what writes new values of {tag}:\nSELECT {tag:q}, count(*) FROM {measurement:q} GROUP BY 1 ORDER "
@@ -209,11 +210,7 @@ def _finding(
         subject=subject,
         severity=severity,
         message=_message(course, limit, since, cause.words if cause else ""),
-        fix=case.fix(
-            tag=cause.tag,
-            measurement=Qualified(subject.database, subject.measurement),
-            place=case.place(subject),
-        )
+        fix=case.fix(tag=cause.tag, measurement=Qualified(subject.database, subject.measurement))
         if cause
         else "Compare the tag values of its measurements with the snapshot before; the newest ones are the cause.",
         observed=course.now.value,

@@ -164,7 +164,7 @@ def _finding(case: Case, difference: Difference, previous: Profile) -> Finding:
 def _look(case: Case, subject: Subject) -> str:
     """What shows the columns of the table, on Timestream and in psql; the tables where it is gone."""
     is_there = any((m.database, m.name) == (subject.database, subject.measurement) for m in case.measurements)
-    place, database = case.place(subject), case.quoted([subject.database])
+    place, database = (case.quoted([n]) for n in (Qualified(subject.database, subject.measurement), subject.database))
     if case.profile.engine == "postgresql":
         return f"\\d {place}" if is_there else f"\\dt {database}.*"
     return f"DESCRIBE {place}" if is_there else f"SHOW TABLES FROM {database}"

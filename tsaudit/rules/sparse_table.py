@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from tsaudit.collection_families import once_for_family
-from tsaudit.dialect import DOCUMENT_ENGINES, DOCUMENT_ID, ONLY_QUERIES, QUALIFIED
+from tsaudit.dialect import DOCUMENT_ENGINES, DOCUMENT_ID, METERED, ONLY_QUERIES
 from tsaudit.finding import Evidence, Finding, Severity
 from tsaudit.greptime_tables import has_given_columns
 from tsaudit.keyed_fields import named_fields
@@ -55,7 +55,7 @@ from tsaudit.timeline import Point
         "timestream": (
             "Write the fields that one source reports together under a measure name of their own; what comes one at a "
             "time as records of a single value, or under one name for all such values, value_double say, with what it "
-            "measures as the measure name. Rows that fill {first}:\nSELECT {key}, {sparse} FROM {place} WHERE "
+            "measures as the measure name. Rows that fill {first}:\nSELECT {key}, {sparse} FROM {table:q} WHERE "
             "time >= ago(1d) AND ({condition})"
         ),
         "any": (
@@ -180,8 +180,8 @@ def _find_source(case: Case, measurement: Measurement, column: str) -> str:
         return f"Find the source that stopped sending it, by the newest documents without it:\n{newest}"
     tags = case.quoted(t.key for t in measurement.tags)
     by, group = (f"{tags}, ", f" GROUP BY {tags} ORDER BY filled") if tags else ("", "")
-    column, table = case.quoted([column]), case.place(subject_of(measurement))
-    where, end = (" WHERE time >= ago(1d)", "") if case.profile.engine in QUALIFIED else ("", ";")
+    column, table = case.quoted([column]), case.quoted([table_of(measurement)])
+    where, end = (" WHERE time >= ago(1d)", "") if case.profile.engine in METERED else ("", ";")
     statement = f"SELECT {by}count(*) AS total, count({column}) AS filled FROM {table}{where}{group}{end}"  # noqa: S608 -- shown, never run
     then = "nothing has to be done" if case.profile.engine in ONLY_QUERIES else "drop the column"
     return f"Find the source that stopped sending it:\n{statement}\nIf that was meant, {then}."
@@ -205,7 +205,6 @@ def _finding(
         message=message,
         fix=case.fix(
             table=table_of(measurement),
-            place=case.place(subject_of(measurement)),
             part=table_of(measurement, f"{measurement.name}_{sparse[0]}"),
             key=case.quoted(keys) or "its key",
             sparse=case.quoted(sparse),

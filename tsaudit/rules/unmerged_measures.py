@@ -8,7 +8,7 @@ from tsaudit.dialect import SINGLE_VALUE, quote_text
 from tsaudit.finding import Evidence, Finding, Severity
 from tsaudit.phrases import listed, many, number, percent, size
 from tsaudit.profile import Measurement, SharedInstants
-from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
 
 _SHOWN = 3
 """Measure names in the statement that is proposed; the others go alike."""
@@ -31,7 +31,8 @@ _SHOWN = 3
         "any": (
             "Write {names} as measures of one multi-measure record (MeasureValueType MULTI, under a measure name "
             "such as metrics): one row per instant and source. Stored records stay as they are; read them with a "
-            "column for each value, such as:\nSELECT {key}, {values} FROM {place} WHERE time >= ago(1d) GROUP BY {key}"
+            "column for each value, such as:\nSELECT {key}, {values} FROM {table:q} WHERE time >= ago(1d) GROUP BY "
+            "{key}"
         ),
     },
 )
@@ -82,7 +83,7 @@ def _finding(case: Case, measurement: Measurement, found: SharedInstants) -> Fin
             names=listed(found.names, 4),
             key=key,
             values=", ".join(_value(case, measurement, name) for name in found.names[:_SHOWN]),
-            place=case.place(subject_of(measurement)),
+            table=table_of(measurement),
         ),
         observed=per_instant,
         limit=limit,

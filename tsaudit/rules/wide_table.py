@@ -53,7 +53,7 @@ _INFLUXDB3 = "https://docs.influxdata.com/influxdb3"
         "timestream": (
             "Split {table} by what is written and read together, each part with the same dimensions, by writing to "
             "tables such as {part}: a column goes when its records have expired. Read what has to be kept, day by day, "
-            "and write it there:\nSELECT {key}, {some} FROM {place} WHERE time >= ago(1d)"
+            "and write it there:\nSELECT {key}, {some} FROM {table:q} WHERE time >= ago(1d)"
         ),
         "greptimedb": (
             "Split {table} by what is written and read together, each part with the time and the same key: make "
@@ -106,7 +106,6 @@ def wide_table(case: Case) -> Iterator[Finding]:
             message=f"{number(columns)} columns, where {number(limit.value)} should do{reached}.",
             fix=case.fix(
                 table=table_of(measurement),
-                place=case.place(subject_of(measurement)),
                 part=table_of(measurement, f"{measurement.name}_part"),
                 key=case.quoted(c for c in measurement.columns if c not in fields) or "its key",
                 some=case.quoted(fields[:3]),
