@@ -138,3 +138,14 @@ def test_rules_when_the_table_is_divided_by_time(timescaledb: Timescaledb) -> No
     # It has the columns that another one leads with; and CONCURRENTLY is refused for it.
     assert f'DROP INDEX "metrics"."{"y" * 60}0";' in fixes["conditions"]
     assert "CONCURRENTLY" not in fixes["conditions"]
+
+
+def test_newest_rows_when_older_chunks_are_compressed(timescaledb: Timescaledb) -> None:
+    budget = timescaledb.target.budget.model_copy(update={"max_scan_rows": 1000, "max_rows": 500})
+    profile = collected(timescaledb.target.model_copy(update={"budget": budget}))
+    conditions = _tables(profile)["conditions"]
+    (temperature,) = conditions.fields
+    assert temperature.distinct is not None
+    assert temperature.distinct.source.scope.startswith("the newest 500 rows from 2026-03-01")
+    assert "TABLESAMPLE" not in conditions.statements["row_sample"]
+    assert str(conditions.last_time) == "2026-03-30 23:50:00+00:00"

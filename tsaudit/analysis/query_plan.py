@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -11,6 +11,8 @@ Plan = Mapping[str, Any]
 _WHOLE: Final = frozenset({"Seq Scan", "Sample Scan"})
 """Nodes that read all rows of a relation, however few they keep."""
 _SORTS: Final = frozenset({"Sort", "Incremental Sort"})
+_OVER_CHUNKS: Final = frozenset({"ChunkAppend", "ConstraintAwareAppend"})
+"""TimescaleDB's own nodes that stand for a hypertable, and let others read its chunks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,14 +25,14 @@ class ScanEstimate:
     """Read to find these."""
     rows_all: int
     """In the table."""
-    ordered: bool
-    """An index hands the newest rows over first, so that a few can be read without the others."""
+    rows_newest: int | None
+    """Read to hand over as many of the newest rows as were asked for; None for a table without time."""
 
 
 def scan_estimate(inside: Plan, every: Plan, newest: Plan | None) -> ScanEstimate:
     """From the plans for reading the rows inside a window, every row, and the newest of those inside, in their order.
 
-    `newest`: None for a table without time, which has no such order.
+    `newest`: with a limit; None for a table without time, which has no such order.
     """
     sizes: dict[str, int] = {}
     for scan in _scans(every):
@@ -38,24 +40,51 @@ def scan_estimate(inside: Plan, every: Plan, newest: Plan | None) -> ScanEstimat
     scans = list(_scans(inside))
     return ScanEstimate(
         rows=sum(scan["Plan Rows"] for scan in scans),
-        rows_read=sum(
-            sizes.get(scan["Relation Name"], 0) if scan["Node Type"] in _WHOLE else scan["Plan Rows"] for scan in scans
-        ),
+        rows_read=_read(scans, sizes),
         rows_all=sum(sizes.values()),
-        ordered=newest is not None and not any(node["Node Type"] in _SORTS for node in _nodes(newest)),
+        rows_newest=None if newest is None else _read_for_newest(newest, sizes),
     )
+
+
+def _read(scans: Iterable[Plan], sizes: Mapping[str, int]) -> int:
+    """Rows that the nodes read. `sizes`: relation to all its rows."""
+    return sum(
+        sizes.get(scan["Relation Name"], 0) if scan["Node Type"] in _WHOLE else scan["Plan Rows"] for scan in scans
+    )
+
+
+def _read_for_newest(newest: Plan, sizes: Mapping[str, int]) -> int:
+    """What has to be sorted is read whole; chunks that come in the order of time only until there are enough rows."""
+    top, wanted = newest, newest["Plan Rows"]
+    while top["Node Type"] == "Limit":
+        top = top["Plans"][0]
+    chunks = top.get("Custom Plan Provider") in _OVER_CHUNKS and "Order" in top
+    handed = read = 0
+    for part in top["Plans"] if chunks else [top]:
+        scans = list(_scans(part))
+        rows = sum(scan["Plan Rows"] for scan in scans)
+        read += _read(scans, sizes) if _is_sorted(part) else min(rows, wanted - handed)
+        handed += rows
+        if handed >= wanted:
+            break
+    return read
+
+
+def _is_sorted(plan: Plan) -> bool:
+    """Whether rows are sorted above the nodes that read them; below one, it is TimescaleDB's batches that are."""
+    if plan["Node Type"] in _SORTS:
+        return True
+    return not _is_scan(plan) and any(map(_is_sorted, plan.get("Plans", ())))
+
+
+def _is_scan(plan: Plan) -> bool:
+    return "Relation Name" in plan and plan.get("Custom Plan Provider") not in _OVER_CHUNKS
 
 
 def _scans(plan: Plan) -> Iterator[Plan]:
     """The nodes that read a relation; what stands below one, such as the index it asks, is a part of that."""
-    if "Relation Name" in plan:
+    if _is_scan(plan):
         yield plan
         return
     for below in plan.get("Plans", ()):
         yield from _scans(below)
-
-
-def _nodes(plan: Plan) -> Iterator[Plan]:
-    yield plan
-    for below in plan.get("Plans", ()):
-        yield from _nodes(below)

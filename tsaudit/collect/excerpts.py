@@ -92,7 +92,8 @@ def measure_extent(asker: Asker, draft: Draft) -> None:
     def consume(batch: pa.RecordBatch) -> None:
         found.extend(batch.to_pylist())
 
-    if not draft.note(fact, asker.ask(fact, consume, **draft.about, limit=asker.target.budget.max_rows)):
+    limit = max(asker.target.budget.max_rows, min(LISTED_ROWS, most))
+    if not draft.note(fact, asker.ask(fact, consume, **draft.about, limit=limit)):
         draft.unreadable = asker.gap_in(fact, draft.database, draft.name)
         return
     (extent,) = found
@@ -101,7 +102,8 @@ def measure_extent(asker: Asker, draft: Draft) -> None:
     read = extent["rows_read"] * rows_all / extent["rows_all"] if extent["rows_all"] else rows_all
     if read > most:
         known = draft.time is None or null_ratio(asker, draft, draft.time.name) is not None
-        draft.excerpt = Excerpt(extent["ordered"], extent["rows"] if known else None, rows_all, most)
+        newest = extent["rows_newest"] is not None and extent["rows_newest"] <= most
+        draft.excerpt = Excerpt(newest, extent["rows"] if known else None, rows_all, most)
 
 
 def rows_by_planner(asker: Asker, draft: Draft) -> Count | None:
