@@ -17,7 +17,8 @@ from tsaudit.audit import audit, required_facts
 from tsaudit.collect import collect
 from tsaudit.config import Target
 from tsaudit.connectors import open_connection
-from tsaudit.finding import AuditResult, Finding, Severity
+from tsaudit.finding import AuditResult, Finding, Outcome, Severity, Subject
+from tsaudit.history.lifecycle import is_good
 from tsaudit.profile import Profile
 
 
@@ -135,6 +136,17 @@ def test_few_collections_of_each_family_are_looked_into(before: tuple[Profile, A
     )
     # What is known of the other collections, and of a family, can come to an end all the same.
     assert of_weeks.measurement in {m.name for m in profile.measurements if m.documents is None}
+
+
+def test_what_is_left_out_of_a_family_keeps_no_incident_open(before: tuple[Profile, AuditResult, float, Any]) -> None:
+    profile, result, _, _ = before
+    by_code = {rule.code: rule for rule in result.results}
+    assert by_code["DOC005"].outcome is Outcome.OPEN
+    # What was put right in another collection is over, and what was true of the family by the same ones as before.
+    assert is_good("DOC005", Subject("visits", "prices"), by_code)
+    assert is_good("DOC005", Subject("visits", "visits_{day}", "readings"), by_code)
+    (left_out, *_) = [gap.measurement for gap in profile.gaps if gap.fact == "documents"]
+    assert not is_good("DOC005", Subject("visits", left_out or ""), by_code)
 
 
 def test_nothing_is_left_to_say_when_the_author_is_done(server: MongoDB) -> None:
