@@ -251,9 +251,9 @@ _ALL: Final = (
         "scan_estimate",
         Scope.MEASUREMENT,
         Step.METADATA,
-        ("rows", "rows_read", "rows_all", "rows_newest"),
-        "by the planner's estimate, rows within the window, read to find these, in the table, and read to hand over "
-        "the newest ones, as many as were asked for; the last None without a time",
+        ("rows", "rows_read", "rows_all", "rows_sorted"),
+        "by the planner's estimate, rows within the window, read to find these, in the table, and sorted to hand over "
+        "the newest ones, as many as were asked for; the last 0 where an index has their order, None without a time",
     ),
     Fact(
         "stored_rows",

@@ -1,5 +1,5 @@
 -- fact: scan_estimate
--- columns: rows, rows_read, rows_all, rows_newest
+-- columns: rows, rows_read, rows_all, rows_sorted
 -- cost: three questions to the planner, about the rows inside the window, every row, and the newest; none is read
 -- grant: SELECT on the table
 -- versions: 14 and later; tried on 15

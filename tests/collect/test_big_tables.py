@@ -368,3 +368,24 @@ def test_table_that_others_inherit_from_is_its_own_rows(postgresql: Postgresql) 
     assert [t.sample for t in parent.tags if t.key == "host"] == [("own",)]
     assert child.rows is not None
     assert child.rows.value == pytest.approx(60_000, rel=0.05)
+
+
+def test_statistics_know_fewer_rows_than_the_counters(postgresql: Postgresql) -> None:
+    """What the planner would sort is more than it says, so that pages are chosen at random."""
+    target = _made(postgresql, f"CREATE TABLE t AS {_fill(60_000)}", "ANALYZE t", budget=FEW)
+    (schema,) = target.databases
+    told = f"UPDATE pg_class SET reltuples = 10000 WHERE oid = '{schema}.t'::REGCLASS"
+    postgresql.execute(f"SET allow_system_table_mods = on; {told}")
+    before = _counters(postgresql, target)
+    m = _only(collected(target))
+    assert _counters(postgresql, target)[0] - before[0] < 25_000
+    assert "TABLESAMPLE" in m.statements["row_sample"]
+
+
+def test_more_rows_are_sampled_than_may_be_scanned(postgresql: Postgresql) -> None:
+    budget = {"max_scan_rows": 500, "max_rows": 1_000}
+    target = _made(
+        postgresql, f"CREATE TABLE t AS {_fill(60_000)}", "CREATE INDEX ON t (ts)", "VACUUM ANALYZE t", budget=budget
+    )
+    m = _only(collected(target))
+    assert "TABLESAMPLE" not in m.statements["row_sample"], "the index hands them over"

@@ -25,8 +25,9 @@ class ScanEstimate:
     """Read to find these."""
     rows_all: int
     """In the table."""
-    rows_newest: int | None
-    """Read to hand over as many of the newest rows as were asked for; None for a table without time."""
+    rows_sorted: int | None
+    """Sorted to hand over as many of the newest rows as were asked for: 0 where an index has their order. None for a
+    table without time."""
 
 
 def scan_estimate(inside: Plan, every: Plan, newest: Plan | None) -> ScanEstimate:
@@ -42,7 +43,7 @@ def scan_estimate(inside: Plan, every: Plan, newest: Plan | None) -> ScanEstimat
         rows=sum(scan["Plan Rows"] for scan in scans),
         rows_read=_read(scans, sizes),
         rows_all=sum(sizes.values()),
-        rows_newest=None if newest is None else _read_for_newest(newest, sizes),
+        rows_sorted=None if newest is None else _sorted_for_newest(newest, sizes),
     )
 
 
@@ -53,21 +54,20 @@ def _read(scans: Iterable[Plan], sizes: Mapping[str, int]) -> int:
     )
 
 
-def _read_for_newest(newest: Plan, sizes: Mapping[str, int]) -> int:
-    """What has to be sorted is read whole; chunks that come in the order of time only until there are enough rows."""
+def _sorted_for_newest(newest: Plan, sizes: Mapping[str, int]) -> int:
+    """Rows of chunks, which come in the order of time, only until there are enough rows."""
     top, wanted = newest, newest["Plan Rows"]
     while top["Node Type"] == "Limit":
         top = top["Plans"][0]
     chunks = top.get("Custom Plan Provider") in _OVER_CHUNKS and "Order" in top
-    handed = read = 0
+    handed = found = 0
     for part in top["Plans"] if chunks else [top]:
         scans = list(_scans(part))
-        rows = sum(scan["Plan Rows"] for scan in scans)
-        read += _read(scans, sizes) if _is_sorted(part) else min(rows, wanted - handed)
-        handed += rows
+        found += _read(scans, sizes) if _is_sorted(part) else 0
+        handed += sum(scan["Plan Rows"] for scan in scans)
         if handed >= wanted:
             break
-    return read
+    return found
 
 
 def _is_sorted(plan: Plan) -> bool:

@@ -13,7 +13,7 @@ from tsaudit.collect.asking import Asker
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.measure_names import measure_names, name_in_catalogue
 from tsaudit.collect.storage import STORAGE_FACTS, describe_storage
-from tsaudit.dialect import DESCRIBED_SINGLY, DOCUMENT_ENGINES, SCHEMAS
+from tsaudit.dialect import DESCRIBED_SINGLY, DOCUMENT_ENGINES
 from tsaudit.facts import FACTS
 from tsaudit.profile import (
     FOREVER,
@@ -38,6 +38,9 @@ if TYPE_CHECKING:
     from tsaudit.config import Target
 
 Row = dict[str, Any]
+
+_OF_ONE_DATABASE: Final = frozenset({"duckdb", "postgresql"})
+"""Their address names a database, and `databases` are schemas in it."""
 
 _AT_ONCE: Final = 500
 """Measurements that are asked about one after the other within the time of one statement."""
@@ -105,7 +108,7 @@ def outline(
         asker.gap_in_all(asked, gap.reason, gap.detail, name)
         return database, []
     if not found and not listed:
-        hint = "; on this engine `databases` names schemas" if asker.target.engine in SCHEMAS else ""
+        hint = "; on this engine `databases` names schemas" if asker.target.engine in _OF_ONE_DATABASE else ""
         asker.gap_in_all(asked, Reason.FAILED, f"the server lists no database {name}{hint}", name)
     if left_out:
         detail = f"{left_out} of {left_out + len(chosen)} measurements not looked at; raise budget.max_measurements"

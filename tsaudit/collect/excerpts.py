@@ -92,17 +92,18 @@ def measure_extent(asker: Asker, draft: Draft) -> None:
     def consume(batch: pa.RecordBatch) -> None:
         found.extend(batch.to_pylist())
 
-    limit = max(asker.target.budget.max_rows, min(LISTED_ROWS, most))
+    limit = min(most, max(asker.target.budget.max_rows, LISTED_ROWS))
     if not draft.note(fact, asker.ask(fact, consume, **draft.about, limit=limit)):
         draft.unreadable = asker.gap_in(fact, draft.database, draft.name)
         return
     (extent,) = found
     # Of a table that was never analysed the planner knows no more than the size; the engine may have counted the rows.
     rows_all = max(extent["rows_all"], draft.estimated_rows or 0)
-    read = extent["rows_read"] * rows_all / extent["rows_all"] if extent["rows_all"] else rows_all
+    scale = rows_all / extent["rows_all"] if extent["rows_all"] else 1.0
+    read = extent["rows_read"] * scale if extent["rows_all"] else rows_all
     if read > most:
         known = draft.time is None or null_ratio(asker, draft, draft.time.name) is not None
-        newest = extent["rows_newest"] is not None and extent["rows_newest"] <= most
+        newest = extent["rows_sorted"] is not None and extent["rows_sorted"] * scale <= most
         draft.excerpt = Excerpt(newest, extent["rows"] if known else None, rows_all, most)
 
 
