@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 from dagster._utils.schedules import cron_string_iterator, is_valid_cron_string
 from dagster._vendored.croniter import CroniterBadDateError
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tsaudit import cron
@@ -35,6 +35,9 @@ BAD = {
     "*/0 * * * *": "`\\*/0` is no minute",
     "1,,2 * * * *": "`1,,2` is no minute",
     "-5 * * * *": "`-5` is no minute",
+    "0 6 31 2 *": "`31 2` is no date",
+    "0 6 30-31 feb 0": "`30-31 feb` is no date",
+    "0 6 31 4,6,9,11 mon": "`31 4,6,9,11` is no date",
 }
 
 
@@ -48,6 +51,7 @@ _PARTS = {
 @settings(max_examples=300)
 @given(st.dates(date(2026, 1, 1), date(2028, 12, 31)), st.fixed_dictionaries(_PARTS))
 def test_days_are_those_on_which_dagster_starts_a_run(day: date, parts: dict[str, str]) -> None:
+    assume((parts["of_month"], parts["month"]) != ("31", "2"))
     line = f"30 6 {parts['of_month']} {parts['month']} {parts['of_week']}"
     assert cron.check(line) == line
     assert cron.fires_on(line, day) is dagster_fires_on(line, day), line
@@ -61,10 +65,20 @@ def test_days_of_nicknames(line: str) -> None:
 
 def dagster_fires_on(line: str, day: date) -> bool:
     start = datetime(day.year, day.month, day.day, tzinfo=UTC)
-    try:
-        return next(cron_string_iterator(start.timestamp(), line, "UTC")).date() == day
-    except CroniterBadDateError:  # 31 February
-        return False
+    return next(cron_string_iterator(start.timestamp(), line, "UTC")).date() == day
+
+
+@pytest.mark.parametrize("line", ["0 6 31 2 *", "0 6 31 2 mon"])
+def test_dagster_takes_no_line_without_a_date(line: str) -> None:
+    with pytest.raises(CroniterBadDateError):
+        next(cron_string_iterator(0.0, line, "UTC"))
+
+
+def test_line_with_a_leap_day() -> None:
+    line, start = cron.check("0 6 29 2 *"), datetime(2026, 1, 1, tzinfo=UTC)
+    leap_day = next(cron_string_iterator(start.timestamp(), line, "UTC")).date()
+    assert leap_day == date(2028, 2, 29)
+    assert cron.fires_on(line, leap_day)
 
 
 @pytest.mark.parametrize("line", GOOD)

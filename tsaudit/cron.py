@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from calendar import monthrange
 from datetime import date
 from typing import Final
 
@@ -38,6 +39,9 @@ def check(line: str) -> str:
         for item in part.split(","):
             if not _is_item(item.lower(), lowest, highest, names):
                 raise ValueError(f"`{part}` is no {field} of a cron line: expected {lowest} to {highest}, or *")
+    _, _, of_month, month, _ = parts
+    if not any(_names(month.lower(), number, 1, 12, _MONTHS) and _has_day(number, of_month) for number in range(1, 13)):
+        raise ValueError(f"`{of_month} {month}` is no date: Dagster takes no such line, whatever its days of the week")
     return line
 
 
@@ -53,6 +57,12 @@ def fires_on(line: str, day: date) -> bool:
     on_weekday = any(_names(of_week, number, 0, 7, _DAYS) for number in {weekday, weekday or 7})
     either = of_month != "*" and of_week != "*"
     return _names(month, day.month, 1, 12, _MONTHS) and ((on_date or on_weekday) if either else on_date and on_weekday)
+
+
+def _has_day(month: int, of_month: str) -> bool:
+    """Whether a month ever has one of the days that are named."""
+    _, days = monthrange(2024, month)  # a leap year
+    return any(_names(of_month, day, 1, 31, ()) for day in range(1, days + 1))
 
 
 def _names(part: str, value: int, lowest: int, highest: int, names: tuple[str, ...]) -> bool:
