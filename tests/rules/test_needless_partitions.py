@@ -83,4 +83,5 @@ def test_bytes_of_the_partitions_when_those_of_the_table_are_not_known() -> None
 def test_silence_when_there_is_one_partition_or_the_server_divides_traces() -> None:
     assert _judge(1, 1).outcome is Outcome.PASS
     assert _judge(1, 1, 1, options={"table_data_model": "greptime_trace_v1"}).outcome is Outcome.PASS
+    assert _judge(1, 1, 1, options={"engine": "metric"}).outcome is Outcome.PASS
     assert judge(rule, a_profile(a_measurement(), engine="greptimedb")).outcome is Outcome.PASS

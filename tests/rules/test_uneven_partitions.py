@@ -206,3 +206,13 @@ def test_statement_when_the_version_changes_partitions_in_place(key: str, versio
     # The rule that is wrong is not copied.
     assert "PARTITION ON COLUMNS (...) (...)" in fix.split("CREATE TABLE")[0]
     assert "PARTITION" not in fix.split("CREATE TABLE")[1]
+
+
+@pytest.mark.parametrize("version", ["0.17.2", "1.1.4"])
+def test_statement_when_the_table_is_of_the_metric_engine(version: str) -> None:
+    parts = (Partition("p1", "host >= 'm'", None, 9 * GB), Partition("p0", "host < 'm'", None, GB))
+    measurement = a_measurement(partitioning=Partitioning(("host",), 2, parts), options={"engine": "metric"})
+    fix = judge(rule, a_profile(measurement, engine="greptimedb", server_version=version)).findings[0].fix
+    assert "have the senders name it (physical_table=..." in fix
+    assert "CREATE TABLE" not in fix
+    assert ("SPLIT PARTITION" in fix) == (version == "1.1.4")

@@ -7,12 +7,11 @@ from typing import Final
 
 from tsaudit.finding import Evidence, Finding, Severity
 from tsaudit.greptime_statements import merged_partitions, rebuilt
+from tsaudit.greptime_tables import has_given_columns
 from tsaudit.phrases import listed, many, number, size
 from tsaudit.profile import Measurement, Partitioning
 from tsaudit.rule import Case, Threshold, rule, subject_of
 
-_TRACES: Final = "greptime_trace_v1"
-"""The data model of tables that the server makes for traces, which it divides by itself."""
 _CLUSTER: Final = (
     "make one of two neighbours at a time, which a cluster with shared object storage and its garbage collection on "
     "does in place:"
@@ -37,7 +36,7 @@ def needless_partitions(case: Case) -> Iterator[Finding]:
     """Tables that are divided into partitions though they hold less than `min_bytes`.
 
     Information, as a table that was made for much more may be at its beginning. Left out are the tables that the server
-    makes for traces, which it divides by itself.
+    makes for traces, which it divides by itself, and those of the metric engine, which are divided on purpose.
 
     ## Why it matters
 
@@ -60,8 +59,8 @@ def needless_partitions(case: Case) -> Iterator[Finding]:
     - Repartition: https://docs.greptime.com/user-guide/deployments-administration/manage-data/repartition/
     """
     for measurement in case.measurements:
-        cut, options = measurement.partitioning, measurement.options or {}
-        if cut is None or cut.count < 2 or options.get("table_data_model") == _TRACES:
+        cut = measurement.partitioning
+        if cut is None or cut.count < 2 or has_given_columns(measurement):
             continue
         held = _held(measurement, cut)
         if held is not None and held < case.limit("min_bytes", measurement).value:

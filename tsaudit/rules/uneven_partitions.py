@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import median
+from typing import Final
 
 from tsaudit.finding import Evidence, Finding, Severity
 from tsaudit.greptime_statements import merged_partitions, rebuilt, split_partition
+from tsaudit.greptime_tables import is_metric
 from tsaudit.phrases import listed, many, number, percent, size
 from tsaudit.profile import DEFAULT_PARTITION, Measurement, Partition, Partitioning
 from tsaudit.rule import Case, Threshold, rule, subject_of
+
+_ANOTHER_TABLE: Final = (
+    "rows of the metric engine are not copied: make another physical table with another rule, and have the senders "
+    "name it (physical_table=... in the address of Prometheus's remote write)."
+)
 
 
 @rule(
@@ -207,8 +214,12 @@ def _finding(case: Case, measurement: Measurement, cut: Partitioning, troubles: 
 def _change(case: Case, measurement: Measurement, troubles: list[_Trouble]) -> str:
     """How GreptimeDB divides a table that holds rows in another way."""
     elsewhere = (
-        "the rule of a table that holds rows is changed by a copy, with another PARTITION ON COLUMNS (...) (...) "
-        f"behind the columns or with none:\n{rebuilt(case, measurement, divided=False)}"
+        _ANOTHER_TABLE
+        if is_metric(measurement)
+        else (
+            "the rule of a table that holds rows is changed by a copy, with another PARTITION ON COLUMNS (...) (...) "
+            f"behind the columns or with none:\n{rebuilt(case, measurement, divided=False)}"
+        )
     )
     in_place = "\n".join(t.in_place for t in troubles if t.in_place)
     if not in_place:
