@@ -40,7 +40,7 @@ def execute(server: GreptimeDB, statement: str) -> None:
 
 def statements(fix: str) -> list[str]:
     """Those that a fix proposes, in its order."""
-    return re.findall(rf"(?:CREATE TABLE|INSERT INTO|ALTER TABLE|DROP TABLE) (?:{_NAME}|{_TEXT}|[^;\"'])*;", fix)
+    return re.findall(rf"(?:CREATE TABLE|INSERT INTO|ALTER TABLE|DROP TABLE) {_NAME}(?:{_NAME}|{_TEXT}|[^;\"'])*;", fix)
 
 
 def _table(server: GreptimeDB, words: Mapping[str, str]) -> Stored:
