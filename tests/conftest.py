@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests import conversations
+from tests.browser import browser
 from tests.conversations import influxdb2
 from tests.servers import (
     aws_credentials,
@@ -21,6 +22,7 @@ from tests.timescaledb import timescaledb
 
 __all__ = [
     "aws_credentials",
+    "browser",
     "greptimedb",
     "influxd",
     "influxd_auth",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from playwright.sync_api import Browser
 
 from dagster_project import demo
 from tsaudit.demo import tables
@@ -27,15 +27,6 @@ pytestmark = pytest.mark.ui
 ROOT = Path(__file__).parents[2]
 END = date(2026, 3, 31)
 REPORTS = "https://audits.example.com"
-CHROMIUM = "/usr/bin/chromium"
-CHROMIUM_OPTIONS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 
 
 @pytest.fixture(scope="module")
@@ -148,23 +139,8 @@ def test_a_check_has_its_numbers_over_all_runs(server: str) -> None:
     assert {run["threshold"] for run in numbers} == {100_000}
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """Chromium without a window."""
-    if not shutil.which(CHROMIUM):
-        if os.environ.get("CI"):
-            pytest.fail(f"{CHROMIUM} is not there; `make servers` installs it")
-        pytest.skip(f"{CHROMIUM} is not there; `make servers` installs it")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=CHROMIUM, args=list(CHROMIUM_OPTIONS))
-        yield found
-        found.close()
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_page_of_an_audit_shows_checks_figures_and_the_report(server: str, browser: Any, scheme: str) -> None:
+def test_the_page_of_an_audit_shows_checks_figures_and_the_report(server: str, browser: Browser, scheme: str) -> None:
     page = browser.new_page(viewport={"width": 1500, "height": 2400}, color_scheme=scheme)
     page.goto(f"{server}/assets/tsaudit/demo")
     page.get_by_text("series_limit").first.wait_for(timeout=60_000)
@@ -176,7 +152,7 @@ def test_the_page_of_an_audit_shows_checks_figures_and_the_report(server: str, b
     page.close()
 
 
-def test_the_page_of_the_checks_lists_one_per_family_and_plots_their_numbers(server: str, browser: Any) -> None:
+def test_the_page_of_the_checks_lists_one_per_family_and_plots_their_numbers(server: str, browser: Browser) -> None:
     page = browser.new_page(viewport={"width": 1500, "height": 2000})
     page.goto(f"{server}/assets/tsaudit/demo?view=checks&checkDetail=cardinality")
     page.get_by_text("Plots").wait_for(timeout=60_000)

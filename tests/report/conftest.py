@@ -1,42 +1,13 @@
-"""A headless Chromium for the report's tests, and reports to show it."""
+"""Reports to show a browser."""
 
 from __future__ import annotations
 
-import os
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
 
 from tests.report import sample
 from tsaudit import config, report
-
-ARGUMENTS: Final = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """Chromium from Debian; without it the tests are skipped, in CI they fail."""
-    path = shutil.which("chromium")
-    if path is None:
-        reason = "chromium is not installed (apt-get install chromium)"
-        if os.environ.get("CI"):
-            pytest.fail(reason)
-        pytest.skip(reason)
-    with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
-        yield found
-        found.close()
 
 
 @pytest.fixture(scope="session")
