@@ -30,7 +30,7 @@ _TABLES: Final = (
     "CREATE TABLE metrics.conditions (time TIMESTAMPTZ NOT NULL, device TEXT NOT NULL, site TEXT, temperature FLOAT)",
     "CREATE TABLE metrics.epochs (at BIGINT NOT NULL, device TEXT, v FLOAT)",
     "CREATE TABLE metrics.spread (time TIMESTAMPTZ NOT NULL, part INTEGER NOT NULL, v FLOAT)",
-    "CREATE TABLE metrics.plain (time TIMESTAMPTZ NOT NULL, device TEXT, v FLOAT)",
+    "CREATE TABLE metrics.plain (time TIMESTAMPTZ NOT NULL, device TEXT, v FLOAT) WITH (fillfactor = 70)",
 )
 _HYPERTABLES: Final = (
     "SELECT create_hypertable('metrics.conditions', by_range('time', INTERVAL '1 day'))",
@@ -39,6 +39,8 @@ _HYPERTABLES: Final = (
     "SELECT add_dimension('metrics.spread', by_hash('part', 2))",
     "SELECT add_retention_policy('metrics.conditions', INTERVAL '3650 days')",
     "ALTER TABLE metrics.conditions SET (timescaledb.compress, timescaledb.compress_segmentby = 'device')",
+    "SELECT add_compression_policy('metrics.conditions', INTERVAL '3650 days')",
+    "ALTER TABLE metrics.spread SET (timescaledb.compress, timescaledb.compress_segmentby = 'part')",
 )
 _INDEXES: Final = (
     "CREATE INDEX by_site ON metrics.conditions (site, time DESC)",
@@ -96,8 +98,9 @@ _GRANTS: Final = (
 class Timescaledb:
     """A database with the hypertables above, and a role `tsaudit` that may read them."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, is_real: bool) -> None:
         self.url = url
+        self.is_real = is_real
 
     def connect(self) -> psycopg.Connection[Any]:
         return psycopg.connect(self.url, autocommit=True)
@@ -123,7 +126,7 @@ def timescaledb(request: pytest.FixtureRequest) -> Iterator[Timescaledb]:
         connection.execute(f"CREATE DATABASE {_DATABASE}")
         if not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = 'tsaudit'").fetchone():
             connection.execute(f"CREATE ROLE tsaudit LOGIN PASSWORD '{PASSWORD}'")
-    made = Timescaledb(psycopg.conninfo.make_conninfo(administrator, dbname=_DATABASE))
+    made = Timescaledb(psycopg.conninfo.make_conninfo(administrator, dbname=_DATABASE), is_real=server is None)
     with made.connect() as connection:
         _build(connection, real=server is None)
         if server is None and os.environ.get("TSAUDIT_REBASELINE"):

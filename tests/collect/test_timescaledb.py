@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+
+import pytest
 
 from tests.collect.conftest import collected
 from tests.timescaledb import Timescaledb
 from tsaudit.profile import FOREVER, Measurement, Partition, Profile, Retention, Storage
 from tsaudit.rules.missing_index import missing_index
 from tsaudit.rules.needless_index import needless_index
+from tsaudit.rules.unbounded_retention import unbounded_retention
 
 CATALOGUE = frozenset({"storage", "indexes", "partitions", "row_estimate", "retention"})
 
@@ -109,6 +113,33 @@ def test_lifetimes_when_only_some_have_a_policy(timescaledb: Timescaledb) -> Non
         "plain": Retention("", FOREVER, None, default=True),
         "spread": Retention("drop_after", FOREVER, 86_400, default=True),
     }
+
+
+def test_options_tell_what_is_compressed_and_when(timescaledb: Timescaledb) -> None:
+    tables = _tables(collected(timescaledb.target, wanted=CATALOGUE | {"options"}))
+    assert {name: m.options for name, m in tables.items()} == {
+        "conditions": {"timescaledb.compress": "true", "compress_after": "3650 days"},
+        "epochs": {"timescaledb.compress": "false"},
+        "plain": {"fillfactor": "70"},
+        "spread": {"timescaledb.compress": "true"},
+    }
+
+
+def test_policies_that_are_proposed_are_taken(timescaledb: Timescaledb) -> None:
+    from tests.rules.cases import judge
+
+    profile = collected(timescaledb.target, wanted=CATALOGUE | {"options"})
+    fixes = {f.subject.measurement: f.fix for f in judge(unbounded_retention, profile).findings}
+    assert set(fixes) == {"epochs", "spread"}
+    if not timescaledb.is_real:
+        pytest.skip("only the extension itself takes its statements")
+    with timescaledb.connect() as connection, connection.transaction(force_rollback=True):
+        for statement in re.findall(r"^(?:SELECT|ALTER) .*;$", fixes["spread"], re.MULTILINE):
+            connection.execute(statement.encode())
+        connection.execute("CREATE FUNCTION metrics.now_s() RETURNS BIGINT LANGUAGE SQL STABLE AS 'SELECT 0::BIGINT'")
+        connection.execute("SELECT set_integer_now_func('metrics.epochs', 'metrics.now_s')")
+        for statement in re.findall(r"^(?:SELECT|ALTER) .*;$", fixes["epochs"], re.MULTILINE):
+            connection.execute(statement.encode())
 
 
 def test_nothing_is_waited_for_when_a_chunk_is_locked(timescaledb: Timescaledb) -> None:

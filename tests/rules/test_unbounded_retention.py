@@ -137,7 +137,7 @@ def test_table_without_a_policy_when_it_could_have_one() -> None:
     profile = _table("drop_after")
     (finding,) = judge(rule, profile, timeline=bytes_of(profile, FLAT)).findings
     assert (finding.severity, finding.message) == (Severity.INFO, "Rows are kept forever.")
-    assert "SELECT add_retention_policy('\"main\".\"raw\"', INTERVAL '1 year');" in finding.fix
+    assert "SELECT add_retention_policy('\"main\".\"raw\"', drop_after => INTERVAL '1 year');" in finding.fix
     (finding,) = judge(rule, profile, timeline=bytes_of(profile, GROWING)).findings
     assert finding.severity is Severity.WARN
     assert "while data grew from" in finding.message
@@ -213,3 +213,18 @@ def test_fix_goes_by_the_type_of_the_time(kind: str, condition: str) -> None:
 def test_policy_goes_by_the_type_of_the_time() -> None:
     (finding,) = judge(rule, _table("drop_after", time_type="bigint")).findings
     assert "add_retention_policy('\"main\".\"raw\"', drop_after => BIGINT '31536000');" in finding.fix
+
+
+@pytest.mark.parametrize(
+    ("options", "words", "proposed"),
+    [
+        ({}, "", ()),
+        ({"timescaledb.compress": "false"}, "none", ("ALTER TABLE", "add_compression_policy")),
+        ({"timescaledb.compress": "true"}, "set up, but by no policy", ("add_compression_policy",)),
+        ({"timescaledb.compress": "true", "compress_after": "7 days"}, "of chunks older than 7 days", ()),
+    ],
+)
+def test_compression_of_what_is_kept(options: dict[str, str], words: str, proposed: tuple[str, ...]) -> None:
+    (finding,) = judge(rule, _table("drop_after", options=options)).findings
+    assert next((e.value for e in finding.evidence if e.label == "compression"), "") == words
+    assert tuple(word for word in ("ALTER TABLE", "add_compression_policy") if word in finding.fix) == proposed

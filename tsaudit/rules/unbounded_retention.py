@@ -14,6 +14,10 @@ from tsaudit.timeline import Point
 from tsaudit.timestream_tables import keep_for
 
 _A_YEAR = 365
+_COMPRESSED = "timescaledb.compress"
+"""The option that says whether a hypertable can be compressed."""
+_COMPRESS_AFTER = "compress_after"
+"""The age at which a policy does so."""
 
 
 @rule(
@@ -93,6 +97,7 @@ def unbounded_retention(case: Case) -> Iterator[Finding]:
 
     - Retention policies: https://docs.influxdata.com/influxdb/v1/query_language/manage-database/#retention-policy-management
     - Data retention, TimescaleDB: https://docs.timescale.com/use-timescale/latest/data-retention/
+    - Compression policies, TimescaleDB: https://docs.timescale.com/use-timescale/latest/compression/
     - TTL, GreptimeDB: https://docs.greptime.com/reference/sql/create/#table-options
     - Downsampling and retention: https://docs.influxdata.com/influxdb/v1/guides/downsample_and_retain/
     """
@@ -171,8 +176,11 @@ def _of_table(case: Case, measurement: Measurement, kept: Retention) -> Iterator
         observed=held,
         unit="bytes" if held is not None else "",
         baseline=growth[0].value if growth else None,
-        evidence=(Evidence("lifetime", f"{kept.policy} is not set" if kept.policy else "none can be set"),)
-        + ((Evidence("data", size(held)),) if held is not None else ()),
+        evidence=(
+            Evidence("lifetime", f"{kept.policy} is not set" if kept.policy else "none can be set"),
+            *([Evidence("data", size(held))] if held is not None else []),
+            *([Evidence("compression", compressed)] if (compressed := _compression(measurement)) else []),
+        ),
         since=growth[0].day if growth else None,
         facts=("table_retention", "storage"),
     )
@@ -180,9 +188,9 @@ def _of_table(case: Case, measurement: Measurement, kept: Retention) -> Iterator
 
 def _statement(case: Case, measurement: Measurement, kept: Retention) -> str:
     """What limits the table's lifetime on PostgreSQL."""
-    table = case.quoted([table_of(measurement)])
     if kept.policy:
-        return _policy(measurement, quote_text(case.profile.engine, table))
+        return _policies(case, measurement)
+    table = case.quoted([table_of(measurement)])
     if measurement.partitioning is not None:
         return f"Each partition that is too old:\nALTER TABLE {table} DETACH PARTITION ...; DROP TABLE ...;"
     return (
@@ -191,13 +199,31 @@ def _statement(case: Case, measurement: Measurement, kept: Retention) -> str:
     )
 
 
-def _policy(measurement: Measurement, table: str) -> str:
-    if not is_integer(measurement.time_type or ""):
-        return f"SELECT add_retention_policy({table}, INTERVAL '1 year');"
-    return (
-        "Tell TimescaleDB what is now (set_integer_now_func), and how long a year is as the column counts, here in "
-        f"seconds:\nSELECT add_retention_policy({table}, drop_after => BIGINT '31536000');"
-    )
+def _compression(measurement: Measurement) -> str:
+    """What TimescaleDB does with old chunks, in words; empty for a table that is no hypertable."""
+    options = measurement.options or {}
+    if after := options.get(_COMPRESS_AFTER):
+        return f"of chunks older than {after}"
+    return {"true": "set up, but by no policy", "false": "none"}.get(options.get(_COMPRESSED, ""), "")
+
+
+def _policies(case: Case, measurement: Measurement) -> str:
+    """What TimescaleDB does by itself once it is told: drop old chunks, and compress them where nothing does so yet."""
+    table, options = case.quoted([table_of(measurement)]), measurement.options or {}
+    text, needed, year, month = quote_text(case.profile.engine, table), "", "INTERVAL '1 year'", "INTERVAL '1 month'"
+    if is_integer(measurement.time_type or ""):
+        needed = (
+            "Tell TimescaleDB what is now (set_integer_now_func), and ages as the column counts, here in seconds:\n"
+        )
+        year, month = "BIGINT '31536000'", "BIGINT '2592000'"
+    told = [f"{needed}SELECT add_retention_policy({text}, drop_after => {year});"]
+    if _COMPRESSED in options and _COMPRESS_AFTER not in options:
+        told.append("What is kept takes less room compressed:")
+        if options[_COMPRESSED] == "false":
+            segments = "/*, timescaledb.compress_segmentby = 'the tag that queries name' */"
+            told.append(f"ALTER TABLE {table} SET (timescaledb.compress {segments});")
+        told.append(f"SELECT add_compression_policy({text}, compress_after => {month});")
+    return "\n".join(told)
 
 
 def _is_old(case: Case, measurement: Measurement) -> str:
