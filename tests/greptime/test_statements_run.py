@@ -12,7 +12,7 @@ from tests.collect.conftest import collected
 from tests.databases import Dataset, Greptime, Row, Table, times, write
 from tests.greptimedb_ddl import execute, statements
 from tests.greptimedb_double import GreptimeDB
-from tsaudit import greptime_statements
+from tsaudit.advice import greptime_statements
 from tsaudit.rule import Case, LimitPolicy
 from tsaudit.rules import all_rules
 from tsaudit.timeline import Timeline

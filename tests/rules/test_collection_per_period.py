@@ -11,7 +11,7 @@ from tests import visits
 from tests.builders import DAY, NOW, a_count, a_field, a_measurement, a_profile, a_source
 from tests.databases import Collection, Dataset
 from tests.rules.cases import Case, judge
-from tsaudit.collection_families import CollectionFamily
+from tsaudit.advice.collection_families import CollectionFamily
 from tsaudit.finding import Finding, Outcome, Severity, Subject
 from tsaudit.profile import Database, DatabaseStorage, Documents, Index, Measurement, Storage
 from tsaudit.rules.collection_per_period import collection_per_period as rule

@@ -17,11 +17,11 @@ from tests.conversations import Conversation
 from tests.databases import influxql, write
 from tests.rules.cases import dataset, table
 from tests.servers import Influxd, Postgresql
+from tsaudit.advice.statements import copy_without_tags, rename
 from tsaudit.connectors import open_connection
 from tsaudit.dialect import Qualified
 from tsaudit.rule import Case, LimitPolicy
 from tsaudit.rules import all_rules
-from tsaudit.statements import copy_without_tags, rename
 from tsaudit.timeline import Timeline
 
 HOSTILE = 'or"der, by'

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from tsaudit.advice.greptime_tables import METRIC_OF_ROW
 from tsaudit.greptime.create_table import CreateTable
-from tsaudit.greptime_tables import METRIC_OF_ROW
 from tsaudit.profile import Role
 
 Row = Mapping[str, Any]

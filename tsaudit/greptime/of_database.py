@@ -10,13 +10,13 @@ from typing import Any, Final
 import pyarrow as pa
 
 from tsaudit import queries
+from tsaudit.advice.greptime_tables import METRIC_OF_ROW
 from tsaudit.connector import FactError
 from tsaudit.facts import FACTS
 from tsaudit.greptime import catalogue, create_table
 from tsaudit.greptime.asked import Asked
 from tsaudit.greptime.catalogue import FORMER_FORMAT, Row, Table
 from tsaudit.greptime.create_table import CreateTable
-from tsaudit.greptime_tables import METRIC_OF_ROW
 from tsaudit.profile import Reason
 
 _ENGINE: Final = "greptimedb"

@@ -7,11 +7,11 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from tsaudit.advice.greptime_tables import METRIC_OF_ROW
 from tsaudit.greptime import catalogue, typed
 from tsaudit.greptime.asked import Asked
 from tsaudit.greptime.catalogue import Table
 from tsaudit.greptime.of_database import statement, tables_of
-from tsaudit.greptime_tables import METRIC_OF_ROW
 
 
 def answer(fact: str, asked: Asked, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:

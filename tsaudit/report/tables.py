@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tsaudit.collection_families import families_by_member
+from tsaudit.advice.collection_families import families_by_member
 from tsaudit.dialect import DOCUMENT_ENGINES
 from tsaudit.finding import Severity, Subject, Verdict
 from tsaudit.profile import (

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tsaudit.advice.greptime_statements import left_out_by_sender
+from tsaudit.advice.statements import copy_without_tags
 from tsaudit.analysis.contributions import share_of_tag
 from tsaudit.finding import Evidence, Finding, Severity
-from tsaudit.greptime_statements import left_out_by_sender
 from tsaudit.phrases import listed, many, number
 from tsaudit.profile import Measurement, Tag, TagChanges
 from tsaudit.rule import Case, Threshold, rule, subject_of
-from tsaudit.statements import copy_without_tags
 
 
 @rule(

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from tsaudit.collection_families import CollectionFamily, Member, collection_families, documents_of
+from tsaudit.advice.collection_families import CollectionFamily, Member, collection_families, documents_of
+from tsaudit.advice.mongosh import is_one_of, text
 from tsaudit.finding import Evidence, Finding, Severity, Subject
-from tsaudit.mongosh import is_one_of, text
 from tsaudit.phrases import many, number, size
 from tsaudit.rule import Case, Threshold, rule
 from tsaudit.timeline import Point

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from tsaudit.collection_families import CollectionFamily, collection_families
+from tsaudit.advice.collection_families import CollectionFamily, collection_families
 from tsaudit.finding import Evidence, Finding, Forecast, Severity, Subject
 from tsaudit.phrases import listed, many, number, size
 from tsaudit.rule import Case, Threshold, rule

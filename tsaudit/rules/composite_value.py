@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from tsaudit.advice.greptime_statements import added_columns
 from tsaudit.column_types import is_text
 from tsaudit.dialect import quote_text
 from tsaudit.finding import Evidence, Finding, Severity
-from tsaudit.greptime_statements import added_columns
 from tsaudit.phrases import listed, number
 from tsaudit.profile import Field, Measurement, Tag
 from tsaudit.rule import Case, Threshold, rule, subject_of, table_of

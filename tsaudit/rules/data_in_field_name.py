@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from tsaudit.collection_families import once_for_family
+from tsaudit.advice.collection_families import once_for_family
+from tsaudit.advice.keyed_fields import FEWEST, KeyedFields, keyed_fields
 from tsaudit.finding import Evidence, Finding, Severity
-from tsaudit.keyed_fields import FEWEST, KeyedFields, keyed_fields
 from tsaudit.phrases import listed, many, number
 from tsaudit.profile import Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of

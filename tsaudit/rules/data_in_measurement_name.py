@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tsaudit.advice.timestream_tables import delete_table
 from tsaudit.dialect import DOCUMENT_ENGINES
 from tsaudit.finding import Evidence, Finding, Severity, Subject
 from tsaudit.phrases import listed, many, number
 from tsaudit.profile import Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
-from tsaudit.timestream_tables import delete_table
 
 if TYPE_CHECKING:
     from tsaudit.analysis.shapes import NameFamily

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tsaudit.advice.series_estimate import estimate, on_sample
 from tsaudit.finding import Evidence, Finding, Severity
 from tsaudit.phrases import listed, many, number, percent
 from tsaudit.profile import JointDependency, Measurement, NearDependency, TagSets
 from tsaudit.rule import Case, Threshold, rule, subject_of
-from tsaudit.series_estimate import estimate, on_sample
 
 
 @rule(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tsaudit.advice.greptime_statements import left_out_by_sender
+from tsaudit.advice.series_estimate import contribution_evidence, left_in_words, on_sample
+from tsaudit.advice.statements import copy_without_tags
 from tsaudit.analysis.contributions import guilty_tag, left_ratio, share_of
 from tsaudit.finding import Finding, Severity
-from tsaudit.greptime_statements import left_out_by_sender
 from tsaudit.phrases import listed, number, percent
 from tsaudit.profile import Contribution, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
-from tsaudit.series_estimate import contribution_evidence, left_in_words, on_sample
-from tsaudit.statements import copy_without_tags
 
 
 @rule(

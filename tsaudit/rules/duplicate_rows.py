@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tsaudit.advice.greptime_statements import rebuilt
+from tsaudit.advice.greptime_tables import is_append_only, primary_key
 from tsaudit.column_types import is_text
 from tsaudit.finding import Evidence, Finding, Severity
-from tsaudit.greptime_statements import rebuilt
-from tsaudit.greptime_tables import is_append_only, primary_key
 from tsaudit.phrases import listed, number, percent
 from tsaudit.profile import Measurement, Repeats
 from tsaudit.rule import Case, Threshold, rule, subject_of

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tsaudit.advice.greptime_statements import set_option
+from tsaudit.advice.greptime_tables import option, version
 from tsaudit.finding import Evidence, Finding, Severity
-from tsaudit.greptime_statements import set_option
-from tsaudit.greptime_tables import option, version
 from tsaudit.phrases import count
 from tsaudit.profile import Measurement
 from tsaudit.rule import Case, rule, subject_of

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from tsaudit.advice.timestream_tables import KEY, best_key, create_partitioned
 from tsaudit.finding import Evidence, Finding, Severity
 from tsaudit.phrases import count, listed, number, percent
 from tsaudit.profile import Measurement, MeasureNames, Tag
 from tsaudit.rule import Case, Threshold, rule, subject_of
-from tsaudit.timestream_tables import KEY, best_key, create_partitioned
 
 _BUCKETS = 8192
 _NUMBER = re.compile(r"-?\d{1,4}")

@@ -6,13 +6,8 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tsaudit.analysis.contributions import guilty_tag, share_of
-from tsaudit.finding import Evidence, Finding, Limit, Severity, Subject
-from tsaudit.greptime_statements import left_out_by_sender
-from tsaudit.phrases import number, percent
-from tsaudit.profile import Measurement
-from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
-from tsaudit.series_estimate import (
+from tsaudit.advice.greptime_statements import left_out_by_sender
+from tsaudit.advice.series_estimate import (
     COUNT_FIELDS,
     MAX_SERIES,
     counts_fields,
@@ -20,7 +15,12 @@ from tsaudit.series_estimate import (
     series_limit,
     series_of,
 )
-from tsaudit.statements import copy_without_tags
+from tsaudit.advice.statements import copy_without_tags
+from tsaudit.analysis.contributions import guilty_tag, share_of
+from tsaudit.finding import Evidence, Finding, Limit, Severity, Subject
+from tsaudit.phrases import number, percent
+from tsaudit.profile import Measurement
+from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
 
 _ELSEWHERE = "engine timestream"
 """Origin of the limit that Timestream's users meet elsewhere."""

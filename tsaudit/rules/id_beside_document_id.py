@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tsaudit.collection_families import CollectionFamily, families_by_member
+from tsaudit.advice.collection_families import CollectionFamily, families_by_member
+from tsaudit.advice.mongosh import is_one_of, text
 from tsaudit.dialect import DOCUMENT_ID
 from tsaudit.finding import Evidence, Finding, Severity, Subject
-from tsaudit.mongosh import is_one_of, text
 from tsaudit.phrases import listed, many, number, percent, size
 from tsaudit.profile import Field, Index, Measurement
 from tsaudit.rule import Case, Threshold, rule

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tsaudit.advice.greptime_statements import left_out_by_sender, set_index
+from tsaudit.advice.greptime_tables import has_former_format
+from tsaudit.advice.statements import copy_without_tags
 from tsaudit.analysis.contributions import share_of_tag
 from tsaudit.finding import Evidence, Finding, Limit, Severity
-from tsaudit.greptime_statements import left_out_by_sender, set_index
-from tsaudit.greptime_tables import has_former_format
 from tsaudit.phrases import count, many, number, over_time, percent, values_of
 from tsaudit.profile import How, Measurement, Tag
 from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
-from tsaudit.statements import copy_without_tags
 
 _UNLESS = "Only where rows have to be deduplicated or sorted by it does it belong in the key."
 _UNLESS_FORMER = (

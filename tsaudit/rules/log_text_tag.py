@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from tsaudit.advice.greptime_statements import left_out_by_sender
+from tsaudit.advice.statements import copy_without_tags
 from tsaudit.analysis.contributions import share_of_tag
 from tsaudit.finding import Evidence, Finding, Severity
-from tsaudit.greptime_statements import left_out_by_sender
 from tsaudit.phrases import count, many, number, over_time, percent, values_of
 from tsaudit.profile import Measurement, Tag
 from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
-from tsaudit.statements import copy_without_tags
 
 _EMBEDDED = re.compile(
     r"(?i)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\b\d\d:\d\d:\d\d\b|0x[0-9a-f]{6,}"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from tsaudit.advice.statements import rename
 from tsaudit.finding import Evidence, Finding, Severity, Subject
 from tsaudit.phrases import listed, many, number
 from tsaudit.profile import Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
-from tsaudit.statements import rename
 
 _SHORT = 24
 """Characters of the name proposed; people will think of a better one."""

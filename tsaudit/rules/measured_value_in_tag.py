@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tsaudit.advice.greptime_statements import left_out_by_sender, without_key_columns
+from tsaudit.advice.statements import copy_without_tags
 from tsaudit.analysis.contributions import share_of_tag
 from tsaudit.column_types import sql_type
 from tsaudit.finding import Evidence, Finding, Severity
-from tsaudit.greptime_statements import left_out_by_sender, without_key_columns
 from tsaudit.phrases import count, many, number, percent
 from tsaudit.profile import Measurement, Tag, TagChanges
 from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
-from tsaudit.statements import copy_without_tags
 
 _NAMES_A_THING = re.compile(
     r"(^|_)(id|uid|uuid|code|status|serial|zip|postcode|port|pid|no|nr|num|number|index|idx|version|release|build|key|"

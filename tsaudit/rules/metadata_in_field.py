@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from tsaudit.advice.greptime_statements import set_index
+from tsaudit.advice.greptime_tables import indexes_on, is_append_only
 from tsaudit.column_types import is_integer, is_text
 from tsaudit.dialect import SINGLE_VALUE
 from tsaudit.finding import Evidence, Finding, Severity
-from tsaudit.greptime_statements import set_index
-from tsaudit.greptime_tables import indexes_on, is_append_only
 from tsaudit.phrases import count, many, number, percent
 from tsaudit.profile import Field, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of, table_of

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from tsaudit.advice.timestream_tables import DATABASE_KEY, REJECTED, encrypt_rejected
 from tsaudit.finding import Evidence, Finding, Severity
 from tsaudit.phrases import listed
 from tsaudit.profile import Measurement
 from tsaudit.rule import Case, rule, subject_of
-from tsaudit.timestream_tables import DATABASE_KEY, REJECTED, encrypt_rejected
 
 _OWN_KEY = f"{REJECTED}.KmsKeyId"
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from tsaudit.collection_families import once_for_family
+from tsaudit.advice.collection_families import once_for_family
+from tsaudit.advice.greptime_tables import has_given_columns
+from tsaudit.advice.keyed_fields import named_fields
 from tsaudit.dialect import DOCUMENT_ENGINES, METERED, ONLY_QUERIES, quote_text
 from tsaudit.finding import Evidence, Finding, Severity
-from tsaudit.greptime_tables import has_given_columns
-from tsaudit.keyed_fields import named_fields
 from tsaudit.phrases import listed, many, number, percent, under
 from tsaudit.profile import Measurement, MeasureName, RowPatterns
 from tsaudit.rule import Case, Threshold, rule, subject_of, table_of

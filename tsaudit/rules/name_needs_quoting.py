@@ -7,13 +7,13 @@ import re
 from collections.abc import Iterable, Iterator
 from importlib import resources
 
+from tsaudit.advice.greptime_tables import has_given_columns
+from tsaudit.advice.statements import rename
 from tsaudit.dialect import INFLUXQL_ENGINES, SINGLE_VALUE
 from tsaudit.finding import Evidence, Finding, Severity, Subject
-from tsaudit.greptime_tables import has_given_columns
 from tsaudit.phrases import listed, number
 from tsaudit.profile import Measurement
 from tsaudit.rule import Case, rule, subject_of, table_of
-from tsaudit.statements import rename
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tsaudit.advice.greptime_statements import append_only
+from tsaudit.advice.greptime_tables import deduplicates, event_columns, overwritten
 from tsaudit.finding import Evidence, Finding, Severity
-from tsaudit.greptime_statements import append_only
-from tsaudit.greptime_tables import deduplicates, event_columns, overwritten
 from tsaudit.phrases import listed, number, percent
 from tsaudit.profile import Field, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from tsaudit.advice.greptime_statements import unset_index
+from tsaudit.advice.greptime_tables import has_given_columns
 from tsaudit.finding import Evidence, Finding, Severity
-from tsaudit.greptime_statements import unset_index
-from tsaudit.greptime_tables import has_given_columns
 from tsaudit.phrases import listed, many, number, size
 from tsaudit.profile import Index, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of, table_of

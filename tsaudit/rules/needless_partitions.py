@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from tsaudit.advice.greptime_statements import merged_partitions, rebuilt
+from tsaudit.advice.greptime_tables import has_given_columns
 from tsaudit.finding import Evidence, Finding, Severity
-from tsaudit.greptime_statements import merged_partitions, rebuilt
-from tsaudit.greptime_tables import has_given_columns
 from tsaudit.phrases import listed, many, number, size
 from tsaudit.profile import Measurement, Partitioning
 from tsaudit.rule import Case, Threshold, rule, subject_of

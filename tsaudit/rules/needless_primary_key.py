@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
+from tsaudit.advice.greptime_statements import rebuilt
+from tsaudit.advice.greptime_tables import is_append_only, is_metric, primary_key
 from tsaudit.finding import Evidence, Finding, Severity
-from tsaudit.greptime_statements import rebuilt
-from tsaudit.greptime_tables import is_append_only, is_metric, primary_key
 from tsaudit.phrases import listed, many, number
 from tsaudit.profile import Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of

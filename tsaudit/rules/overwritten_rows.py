@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tsaudit.advice.greptime_statements import append_only, rebuilt, table
+from tsaudit.advice.greptime_tables import deduplicates, event_columns, overwritten
 from tsaudit.column_types import is_text
 from tsaudit.finding import Evidence, Finding, Severity
-from tsaudit.greptime_statements import append_only, rebuilt, table
-from tsaudit.greptime_tables import deduplicates, event_columns, overwritten
 from tsaudit.phrases import listed, many, number
 from tsaudit.profile import Field, Measurement
 from tsaudit.rule import Case, rule, subject_of

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING
 
+from tsaudit.advice.growth_cause import cause_of
+from tsaudit.advice.series_estimate import series_limit, series_of
 from tsaudit.dialect import UNINDEXED, Qualified
 from tsaudit.finding import Evidence, Finding, Forecast, Limit, Severity, Subject
-from tsaudit.growth_cause import cause_of
 from tsaudit.phrases import many, number, percent
 from tsaudit.profile import Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
-from tsaudit.series_estimate import series_limit, series_of
 from tsaudit.timeline import Point
 
 if TYPE_CHECKING:

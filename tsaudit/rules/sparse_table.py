@@ -6,11 +6,11 @@ import dataclasses
 from collections.abc import Iterator
 from datetime import timedelta
 
-from tsaudit.collection_families import once_for_family
+from tsaudit.advice.collection_families import once_for_family
+from tsaudit.advice.greptime_tables import has_given_columns
+from tsaudit.advice.keyed_fields import named_fields
 from tsaudit.dialect import DOCUMENT_ENGINES, DOCUMENT_ID, METERED, ONLY_QUERIES
 from tsaudit.finding import Evidence, Finding, Severity
-from tsaudit.greptime_tables import has_given_columns
-from tsaudit.keyed_fields import named_fields
 from tsaudit.phrases import listed, many, percent, under
 from tsaudit.profile import Measurement, MeasureName, Ratio
 from tsaudit.rule import Case, Threshold, rule, subject_of, table_of

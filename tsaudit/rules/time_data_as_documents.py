@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from tsaudit.collection_families import once_for_family
+from tsaudit.advice.collection_families import once_for_family
 from tsaudit.column_types import told_apart
 from tsaudit.dialect import DOCUMENT_ID
 from tsaudit.finding import Evidence, Finding, Severity

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from tsaudit.advice.timestream_tables import delete_table
 from tsaudit.finding import Evidence, Finding, Limit, Severity, Subject
 from tsaudit.phrases import listed, many, number, percent
 from tsaudit.profile import Selection
 from tsaudit.rule import Case, Threshold, rule
-from tsaudit.timestream_tables import delete_table
 
 if TYPE_CHECKING:
     from tsaudit.analysis.shapes import NameFamily

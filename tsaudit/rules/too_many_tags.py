@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tsaudit.advice.greptime_tables import DESIGN, is_metric
+from tsaudit.advice.series_estimate import on_sample
+from tsaudit.advice.statements import copy_without_tags
 from tsaudit.finding import Evidence, Finding, Severity
-from tsaudit.greptime_tables import DESIGN, is_metric
 from tsaudit.phrases import listed, number
 from tsaudit.profile import Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
-from tsaudit.series_estimate import on_sample
-from tsaudit.statements import copy_without_tags
 
 
 @rule(

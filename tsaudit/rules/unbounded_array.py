@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tsaudit.collection_families import once_for_family
+from tsaudit.advice.collection_families import once_for_family
 from tsaudit.finding import Evidence, Finding, Severity
 from tsaudit.phrases import number, size
 from tsaudit.profile import Documents, Field, Measurement

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from tsaudit.advice.timestream_tables import keep_for
 from tsaudit.column_types import is_integer, is_text
 from tsaudit.dialect import quote_text
 from tsaudit.finding import Evidence, Finding, Severity, Subject
@@ -11,7 +12,6 @@ from tsaudit.phrases import listed, many, number, percent, size
 from tsaudit.profile import FOREVER, Database, Measurement, Retention
 from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
 from tsaudit.timeline import Point
-from tsaudit.timestream_tables import keep_for
 
 _A_YEAR = 365
 _COMPRESSED = "timescaledb.compress"

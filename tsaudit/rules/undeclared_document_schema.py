@@ -7,11 +7,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from tsaudit.collection_families import once_for_family
+from tsaudit.advice.collection_families import once_for_family
+from tsaudit.advice.keyed_fields import named_fields
 from tsaudit.column_types import told_apart
 from tsaudit.dialect import DOCUMENT_ID
 from tsaudit.finding import Evidence, Finding, Severity
-from tsaudit.keyed_fields import named_fields
 from tsaudit.phrases import listed, many, number, percent
 from tsaudit.profile import Field, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
+from tsaudit.advice.greptime_statements import merged_partitions, rebuilt, split_partition
+from tsaudit.advice.greptime_tables import is_metric
 from tsaudit.finding import Evidence, Finding, Severity
-from tsaudit.greptime_statements import merged_partitions, rebuilt, split_partition
-from tsaudit.greptime_tables import is_metric
 from tsaudit.phrases import listed, many, number, percent, size
 from tsaudit.profile import DEFAULT_PARTITION, Measurement, Partition, Partitioning
 from tsaudit.rule import Case, Threshold, rule, subject_of

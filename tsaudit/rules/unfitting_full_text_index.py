@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from statistics import mean
 from typing import Final
 
+from tsaudit.advice.greptime_statements import set_index, unset_index
+from tsaudit.advice.greptime_tables import DESIGN, indexes_on, is_metric
 from tsaudit.column_types import is_text
 from tsaudit.finding import Evidence, Finding, Severity
-from tsaudit.greptime_statements import set_index, unset_index
-from tsaudit.greptime_tables import DESIGN, indexes_on, is_metric
 from tsaudit.phrases import number, percent
 from tsaudit.profile import Field, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of

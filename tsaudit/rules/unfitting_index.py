@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tsaudit.advice.greptime_statements import set_index, unset_index
+from tsaudit.advice.greptime_tables import DESIGN, has_given_columns, indexes_on, primary_key
 from tsaudit.column_types import is_text
 from tsaudit.finding import Evidence, Finding, Limit, Severity
-from tsaudit.greptime_statements import set_index, unset_index
-from tsaudit.greptime_tables import DESIGN, has_given_columns, indexes_on, primary_key
 from tsaudit.phrases import count, listed, number
 from tsaudit.profile import Count, Field, Measurement, Tag
 from tsaudit.rule import Case, Threshold, rule, subject_of

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from tsaudit.advice.greptime_statements import rebuilt
+from tsaudit.advice.greptime_tables import is_metric
 from tsaudit.finding import Evidence, Finding, Severity
-from tsaudit.greptime_statements import rebuilt
-from tsaudit.greptime_tables import is_metric
 from tsaudit.phrases import listed, number, percent
 from tsaudit.profile import Field, Measurement, TimeLag
 from tsaudit.rule import Case, Threshold, rule, subject_of

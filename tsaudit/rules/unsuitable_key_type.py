@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from statistics import mean
 from typing import Final
 
+from tsaudit.advice.greptime_statements import without_key_columns
+from tsaudit.advice.greptime_tables import is_metric, primary_key
 from tsaudit.column_types import is_text
 from tsaudit.finding import Evidence, Finding, Severity
-from tsaudit.greptime_statements import without_key_columns
-from tsaudit.greptime_tables import is_metric, primary_key
 from tsaudit.phrases import listed, number
 from tsaudit.profile import Measurement, Tag
 from tsaudit.rule import Case, Threshold, rule, subject_of

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tsaudit.advice.timestream_tables import ENFORCEMENT, KEY, best_key, create_partitioned, enforce_key, values
 from tsaudit.finding import Evidence, Finding, Limit, Severity
 from tsaudit.phrases import count, many, number, percent
 from tsaudit.profile import Measurement, Tag
 from tsaudit.rule import Case, Threshold, rule, subject_of
-from tsaudit.timestream_tables import ENFORCEMENT, KEY, best_key, create_partitioned, enforce_key, values
 
 
 @rule(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tsaudit.advice.series_estimate import contribution_evidence, estimate, on_sample
 from tsaudit.finding import Finding, Severity
 from tsaudit.phrases import number
 from tsaudit.rule import Case, Threshold, rule, subject_of
-from tsaudit.series_estimate import contribution_evidence, estimate, on_sample
 
 
 @rule(

@@ -6,8 +6,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
-from tsaudit.dialect import quote_text
-from tsaudit.greptime_tables import (
+from tsaudit.advice.greptime_tables import (
     ENGINE,
     METRIC_OF_ROW,
     indexes_on,
@@ -16,6 +15,7 @@ from tsaudit.greptime_tables import (
     primary_key,
     version,
 )
+from tsaudit.dialect import quote_text
 from tsaudit.phrases import listed
 from tsaudit.profile import Measurement, Partition
 from tsaudit.rule import Case, table_of

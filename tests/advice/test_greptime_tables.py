@@ -6,7 +6,7 @@ import pytest
 
 from tests.builders import a_field, a_profile, a_source, a_tag
 from tests.rules.greptime import IDS, LINES, METHODS, a_table, a_text, stored
-from tsaudit import greptime_tables
+from tsaudit.advice import greptime_tables
 from tsaudit.profile import Measurement, RowPatterns
 
 TABLE = a_table(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from tsaudit.advice.greptime_statements import renamed, without_key_columns
 from tsaudit.dialect import DOCUMENT_ENGINES, INFLUXQL_ENGINES, ONLY_QUERIES, quote_flux
-from tsaudit.greptime_statements import renamed, without_key_columns
 from tsaudit.profile import Measurement
 from tsaudit.rule import Case, table_of
 
