@@ -13,6 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 import pyarrow as pa
 
 from tsaudit import queries
+from tsaudit.advice.timestream_tables import DATABASE_KEY, ENFORCEMENT, KEY, REJECTED
 from tsaudit.aws import typed_values
 from tsaudit.aws.client import Account, Client
 from tsaudit.connector import ConnectorError, FactError, Rows
@@ -27,7 +28,6 @@ _ROLES: Final = {"DIMENSION": "tag", "TIMESTAMP": "time", "MEASURE_VALUE": "fiel
 _MEASURE_NAME: Final = "MEASURE_NAME"
 """Neither of them: the measure name has a notion of its own."""
 _FOREVER_DAYS: Final = 73_000
-_REJECTED: Final = "MagneticStoreRejectedDataLocation"
 _ON_ITS_WAY_OUT: Final = "DELETING"
 _CANCEL_S: Final = 5.0
 _MOST_QUERIES: Final = 200
@@ -302,7 +302,7 @@ def _last_run(query: Mapping[str, Any]) -> dict[str, Any]:
 
 def _encrypts_rejected(table: Mapping[str, Any]) -> bool:
     """Whether it was set how records that it rejects are encrypted."""
-    return any(option.startswith(f"{_REJECTED}.Enc") for option, _ in _set_options(table, None))
+    return any(option.startswith(f"{REJECTED}.Enc") for option, _ in _set_options(table, None))
 
 
 def _set_options(table: Mapping[str, Any], key: str | None) -> Iterator[tuple[str, str]]:
@@ -311,14 +311,14 @@ def _set_options(table: Mapping[str, Any], key: str | None) -> Iterator[tuple[st
         yield option, str(value)
     writes = table.get("MagneticStoreWriteProperties", {})
     yield "EnableMagneticStoreWrites", str(bool(writes.get("EnableMagneticStoreWrites"))).lower()
-    rejected = writes.get(_REJECTED, {}).get("S3Configuration", {})
+    rejected = writes.get(REJECTED, {}).get("S3Configuration", {})
     for option in ("BucketName", "ObjectKeyPrefix", "EncryptionOption", "KmsKeyId"):
         if rejected.get(option):
-            yield f"{_REJECTED}.{option}", str(rejected[option])
-    for part in table.get("Schema", {}).get("CompositePartitionKey", ()):
+            yield f"{REJECTED}.{option}", str(rejected[option])
+    for part in table.get("Schema", {}).get(KEY, ()):
         # Of the type MEASURE is what every table has: the measure name.
         if part["Type"] == "DIMENSION":
-            yield "CompositePartitionKey", part["Name"]
-            yield "EnforcementInRecord", part.get("EnforcementInRecord", "OPTIONAL")
+            yield KEY, part["Name"]
+            yield ENFORCEMENT, part.get(ENFORCEMENT, "OPTIONAL")
     if key:
-        yield "KmsKeyId", key
+        yield DATABASE_KEY, key

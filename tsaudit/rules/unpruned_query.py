@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from tsaudit.advice.timestream_tables import KEY
 from tsaudit.finding import Evidence, Finding, Severity
 from tsaudit.phrases import listed, many, percent, size
 from tsaudit.profile import Measurement, StoredQuery
@@ -78,7 +79,7 @@ def _read(query: StoredQuery) -> _Read:
 
 
 def _judge(case: Case, measurement: Measurement, reading: Sequence[_Read]) -> Finding | None:
-    key = (measurement.options or {}).get("CompositePartitionKey", "")
+    key = (measurement.options or {}).get(KEY, "")
     names = measurement.measure_names
     several = names is not None and names.count.value > 1
     keys = [column for column in (key, _MEASURE_NAME if several else "") if column]
