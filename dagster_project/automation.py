@@ -86,11 +86,13 @@ def _tell_sensor(plan: Plan, status: dg.DagsterRunStatus) -> dg.SensorDefinition
         run_status=status,
         name=f"tell_{plan.name}_{status.value.lower()}",
         default_status=dg.DefaultSensorStatus.RUNNING,
-        description="Sends alerts that are still queued.",
+        description="Sends alerts that are still queued, and frees the pool of a run that was killed.",
     )
     def tell(context: dg.RunStatusSensorContext) -> dg.SkipReason | None:
         if not is_audit(plan, context.dagster_run):
             return dg.SkipReason("not an audit of this component")
+        # A killed run keeps its place in the pool unless the instance's run_monitoring frees it; ended is ended.
+        context.instance.event_log_storage.free_concurrency_slots_for_run(context.dagster_run.run_id)
         send_queued(plan, context.log.info, context.log.error)
         return None
 

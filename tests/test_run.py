@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -282,3 +285,37 @@ def test_as_of_is_now_while_the_day_lasts_and_its_end_afterwards() -> None:
     assert run.as_of(date(2026, 3, 31), morning) == morning
     assert run.as_of(date(2026, 3, 30), morning) == datetime(2026, 3, 31, tzinfo=UTC)
     assert NOW.date() == DAY
+
+
+def test_two_audits_of_one_database_under_two_names_never_ask_it_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = write(Dataset([a_table()]), "duckdb", tmp_path / "a.duckdb")
+    other = target.model_copy(update={"name": "other"})
+    inside, most, lock = 0, 0, threading.Lock()
+    collect = run.collect
+
+    def watched(*arguments: Any, **options: Any) -> Any:
+        nonlocal inside, most
+        with lock:
+            inside += 1
+            most = max(most, inside)
+        time.sleep(0.3)
+        try:
+            return collect(*arguments, **options)
+        finally:
+            with lock:
+                inside -= 1
+
+    monkeypatch.setattr(run, "collect", watched)
+
+    def location(audited: Target) -> run.AuditRun:
+        # As two code locations do: each with its own settings and its own connection to the history.
+        settings = settings_for(tmp_path, audited)
+        with Store.open(settings.history.get_secret_value()) as store:
+            return run.audit_target(audited, settings, store, day=DAY)
+
+    with ThreadPoolExecutor(2) as pool:
+        done = list(pool.map(location, [target, other]))
+    assert [d.error for d in done] == [None, None]
+    assert most == 1

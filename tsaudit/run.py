@@ -21,7 +21,7 @@ from tsaudit.config import Settings, Target
 from tsaudit.connector import ConnectorError
 from tsaudit.connectors import open_connection
 from tsaudit.finding import UNREACHABLE_CODE, AuditResult, Finding, Outcome, RuleResult, Severity, Subject, Verdict
-from tsaudit.history import incidents
+from tsaudit.history import incidents, lease
 from tsaudit.history.compaction import compact
 from tsaudit.history.store import Store
 from tsaudit.history.value_sets import RememberedValues
@@ -30,6 +30,9 @@ from tsaudit.profile import Profile, Reason, utc_now
 from tsaudit.timeline import Timeline
 
 Progress = Callable[[str], None]
+
+_LEASE_GRACE_S: Final = lease.STALE_S + 30.0
+"""Beyond its deadline an audit still has to judge, write its report and its history; or it was killed."""
 
 _UNREACHABLE_NAME: Final = "target-not-audited"
 _UNREACHABLE_WHY: Final = (
@@ -73,11 +76,22 @@ def audit_target(
     """Audit one target for the logical `day` (in UTC) and remember all of it. Queues alerts, sends none.
 
     A past day is audited as of its end: rows written later do not count. A target that cannot be audited is a
-    result too, with verdict `unknown`. Raises nothing for what a database, a report folder or a rule does;
-    HistoryError when the history cannot be written.
+    result too, with verdict `unknown`. An audit of the same database that is under way is waited for, for as long as
+    it may take. Raises nothing for what a database, a report folder or a rule does; HistoryError when the history
+    cannot be written.
     """
     began = time.monotonic()
-    say = progress or (lambda _line: None)
+    try:
+        with lease.held(store, target, target.budget.deadline_s + _LEASE_GRACE_S):
+            return _audit_alone(target, settings, store, day, run_url, progress or (lambda _line: None), began)
+    except lease.InUseError as error:
+        return AuditRun(target.name, day, None, None, (), None, time.monotonic() - began, str(error))
+
+
+def _audit_alone(
+    target: Target, settings: Settings, store: Store, day: date, run_url: str | None, say: Progress, began: float
+) -> AuditRun:
+    """`audit_target`, while nobody else audits the database."""
     timeline = store.timeline(target.name, before=day)
     values = RememberedValues(store, target.name, day)
     profile, failure = _collect(target, timeline.previous, values, day, say)

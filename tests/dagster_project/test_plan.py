@@ -8,7 +8,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from dagster_project.assets import freshness
+from dagster_project.assets import audit_assets, freshness
 from dagster_project.automation import definitions_of
 from dagster_project.plan import AUTO_LIMIT, Plan, PlanError, make_plan
 from tests.dagster_project.runs import a_plan, write_config
@@ -104,3 +104,8 @@ def test_specs_carry_owner_kind_group_and_the_real_name(tmp_path: Path) -> None:
     assert audit.group_name.startswith("shop_one")
     assert audit.parent_keys == {dg.AssetKey(encoded.path[1])}
     assert graph.get(dg.AssetKey("c")).is_external
+
+
+def test_each_step_has_a_pool_of_its_own_name(tmp_path: Path) -> None:
+    plan = a_plan(write_config(tmp_path, "a", "b", "c"), shard_size=2)
+    assert [step.op.pool for step in audit_assets(plan)] == ["tsaudit_shop_1", "tsaudit_shop_2"]

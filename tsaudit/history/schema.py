@@ -143,3 +143,13 @@ delivery: Final = Table(
     Index(None, "state", "position"),
     comment="every message, written before it is sent",
 )
+
+lease: Final = Table(
+    "lease",
+    metadata,
+    Column("name", String(32), primary_key=True, comment="history.lease.identity of the database"),
+    Column("holder", String(32), nullable=False, comment="a new one for each audit"),
+    Column("beat", Integer, nullable=False, comment="moves while the holder is alive"),
+    Column("who", Text, nullable=False, comment="process and machine, for people"),
+    comment="which databases are being audited, so that no two audits ask one at once",
+)

@@ -1,0 +1,110 @@
+"""Who may audit a database at the moment: one, until it is done or killed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+from sqlalchemy import func, select
+
+from tsaudit.config import Target
+from tsaudit.history import lease, schema
+from tsaudit.history.store import Store
+
+
+def a_target(name: str = "shop", url: str = "influxdb1://db:8086", **changes: object) -> Target:
+    return Target.model_validate({"name": name, "engine": "influxdb1", "url": url} | changes)
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second stands for the minute."""
+    monkeypatch.setattr(lease, "BEAT_S", 0.1)
+    monkeypatch.setattr(lease, "STALE_S", 1.0)
+    monkeypatch.setattr(lease, "_LOOK_S", 0.02)
+
+
+def rows(store: Store) -> int:
+    with store.reading() as connection:
+        return connection.execute(select(func.count()).select_from(schema.lease)).scalar_one()
+
+
+def test_held_by_many_threads_lets_in_one_at_a_time(store: Store) -> None:
+    inside, most, lock = 0, 0, threading.Lock()
+
+    def audit(number: int) -> None:
+        nonlocal inside, most
+        # The same database under other names, as two code locations may know it.
+        with lease.held(store, a_target(f"t{number}"), wait_s=60):
+            with lock:
+                inside += 1
+                most = max(most, inside)
+            time.sleep(0.03)
+            with lock:
+                inside -= 1
+
+    with ThreadPoolExecutor(12) as pool:
+        list(pool.map(audit, range(12)))
+    assert most == 1
+    assert rows(store) == 0
+
+
+def test_held_when_it_takes_longer_than_a_dead_one_is_waited_for_stays_held(store: Store) -> None:
+    second = lease.held(store, a_target(), wait_s=2.5)
+    with lease.held(store, a_target(), wait_s=1), pytest.raises(lease.InUseError) as refused, second:
+        pytest.fail("the holder is alive")
+    assert "process" in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_held_by_a_killed_process_is_free_within_the_bound(address: str) -> None:
+    holder = (
+        "import sys, time\nfrom tests.history.test_lease import a_target\n"
+        "from tsaudit.history import lease\nfrom tsaudit.history.store import Store\n"
+        "with Store.open(sys.argv[1]) as store, lease.held(store, a_target(), 5):\n"
+        "    print('held', flush=True)\n    time.sleep(60)\n"
+    )
+    root = Path(__file__).parents[2]
+    victim = subprocess.Popen([sys.executable, "-c", holder, address], stdout=subprocess.PIPE, text=True, cwd=root)
+    try:
+        assert victim.stdout is not None
+        assert victim.stdout.readline() == "held\n"
+    finally:
+        victim.kill()
+        victim.wait()
+    began = time.monotonic()
+    with Store.open(address) as store:
+        assert rows(store) == 1, "a killed process cannot take its row along"
+        with lease.held(store, a_target(), wait_s=30):
+            waited = time.monotonic() - began
+        assert rows(store) == 0
+    assert lease.STALE_S <= waited < lease.STALE_S + 5
+
+
+def test_held_when_the_body_fails_is_released(store: Store) -> None:
+    with pytest.raises(ZeroDivisionError), lease.held(store, a_target(), wait_s=1):
+        raise ZeroDivisionError
+    assert rows(store) == 0
+
+
+@pytest.mark.parametrize(
+    ("other", "same"),
+    [
+        (a_target("other", "influxdb1://u:p@DB:8086/"), True),
+        (a_target(url="influxdb1://db:8087"), False),
+        (a_target(databases=("a",)), False),
+    ],
+)
+def test_identity_is_the_database_not_its_name_or_who_asks(other: Target, same: bool) -> None:
+    assert (lease.identity(other) == lease.identity(a_target())) is same
+
+
+def test_identity_holds_no_secret() -> None:
+    target = a_target().model_copy(update={"url": SecretStr("influxdb1://u:hunter2@db")})
+    assert "hunter2" not in lease.identity(target)
