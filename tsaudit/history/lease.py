@@ -2,7 +2,8 @@
 
 An audit holds a row under the address of what it audits, and moves its beat every few seconds. Whoever finds a row
 waits until it is gone, or until its beat has stood still for `STALE_S` by the waiter's own monotonic clock: then its
-holder was killed. So neither a killed process nor a wrong clock on any machine holds the next audit up for longer.
+holder was killed. So neither a killed process nor a wrong clock on any machine holds the next audit up for longer. A
+holder on the waiter's own machine is seen to be gone at once, where /proc shows processes.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -70,41 +73,78 @@ def identity(target: Target) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
+@dataclass(frozen=True, slots=True)
+class _Holder:
+    """Who audits at the moment."""
+
+    holder: str
+    beat: int
+    process: str
+    """`_process` of it."""
+    who: str
+
+
 def _wait(store: Store, name: str, holder: str, deadline: float) -> None:
     seen: tuple[str, int] | None = None
     since = time.monotonic()
     while True:
         with store.reading() as connection:
-            found = _row(connection, name)
-        if found is None or (found[:2] == seen and time.monotonic() - since >= STALE_S):
-            if _taken(store, name, holder, instead_of=found and found[0]):
+            found = _holder(connection, name)
+        if found is None:
+            if _taken(store, name, holder, instead_of=None):
                 return
             continue
-        if found[:2] != seen:
-            seen, since = found[:2], time.monotonic()
+        if (found.holder, found.beat) != seen:
+            seen, since = (found.holder, found.beat), time.monotonic()
+        if _is_gone(found.process) or time.monotonic() - since >= STALE_S:
+            if _taken(store, name, holder, instead_of=found.holder):
+                return
+            continue
         if time.monotonic() >= deadline:
-            raise InUseError(f"is being audited by {found[2]}, which did not end in time; nothing was audited here")
+            raise InUseError(f"is being audited by {found.who}, which did not end in time; nothing was audited here")
         time.sleep(_LOOK_S)
 
 
-def _row(connection: Connection, name: str) -> tuple[str, int, str] | None:
-    """Holder, beat and who that is; None when nobody audits."""
-    row = connection.execute(
-        select(lease.c.holder, lease.c.beat, lease.c.who).where(lease.c.name == name)
-    ).one_or_none()
-    return None if row is None else (row.holder, row.beat, row.who)
+def _holder(connection: Connection, name: str) -> _Holder | None:
+    """None when nobody audits."""
+    row = connection.execute(select(lease).where(lease.c.name == name)).one_or_none()
+    return None if row is None else _Holder(row.holder, row.beat, row.process, row.who)
 
 
 def _taken(store: Store, name: str, holder: str, instead_of: str | None) -> bool:
     """Whether the row is ours now: nobody was quicker than us since we looked."""
     with store.writing(f"lease {name}") as connection:
-        found = _row(connection, name)
-        if (found and found[0]) != instead_of:
+        found = _holder(connection, name)
+        if (found and found.holder) != instead_of:
             return False
         connection.execute(delete(lease).where(lease.c.name == name))
-        who = f"process {os.getpid()} on {socket.gethostname()}"[:200]
-        connection.execute(insert(lease).values(name=name, holder=holder, beat=0, who=who))
+        who = f"process {os.getpid()} on {socket.gethostname()}"
+        row = {"name": name, "holder": holder, "beat": 0, "process": _process(os.getpid()), "who": who}
+        connection.execute(insert(lease).values(row))
         return True
+
+
+def _process(pid: int) -> str:
+    """A process as nothing else ever is called: boot, PID namespace, PID, start. Empty where /proc does not say.
+
+    The namespace, because containers may share a host's name and each have a process 7; the start, because PIDs come
+    again.
+    """
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        namespace = Path("/proc/self/ns/pid").stat().st_ino
+        # The second field is the program's name in parentheses, which may hold anything.
+        after_name = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return ""
+    state, started = after_name[0], after_name[19]
+    return "" if state in "ZX" else f"{boot}/{namespace}/{pid}/{started}"
+
+
+def _is_gone(process: str) -> bool:
+    """Whether the process was one of this machine and is no more; False where that cannot be seen from here."""
+    here, there = _process(os.getpid()).split("/"), process.split("/")
+    return len(here) == len(there) == 4 and here[:2] == there[:2] and _process(int(there[2])) != process
 
 
 def _beat(store: Store, name: str, holder: str, ended: threading.Event) -> None:

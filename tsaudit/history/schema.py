@@ -150,6 +150,7 @@ lease: Final = Table(
     Column("name", String(32), primary_key=True, comment="history.lease.identity of the database"),
     Column("holder", String(32), nullable=False, comment="a new one for each audit"),
     Column("beat", Integer, nullable=False, comment="moves while the holder is alive"),
+    Column("process", String(100), nullable=False, comment="of the holder, unlike any other; empty: not known"),
     Column("who", Text, nullable=False, comment="process and machine, for people"),
     comment="which databases are being audited, so that no two audits ask one at once",
 )

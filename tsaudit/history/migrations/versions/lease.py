@@ -18,6 +18,12 @@ def upgrade() -> None:
         sa.Column("name", sa.String(length=32), nullable=False, comment="history.lease.identity of the database"),
         sa.Column("holder", sa.String(length=32), nullable=False, comment="a new one for each audit"),
         sa.Column("beat", sa.Integer(), nullable=False, comment="moves while the holder is alive"),
+        sa.Column(
+            "process",
+            sa.String(length=100),
+            nullable=False,
+            comment="of the holder, unlike any other; empty: not known",
+        ),
         sa.Column("who", sa.Text(), nullable=False, comment="process and machine, for people"),
         sa.PrimaryKeyConstraint("name", name=op.f("pk_lease")),
         comment="which databases are being audited, so that no two audits ask one at once",
