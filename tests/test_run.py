@@ -18,7 +18,7 @@ from tests.alerts import slack_double
 from tests.builders import DAY, NOW
 from tests.databases import Dataset, Row, Table, times, write
 from tests.servers import Influxd
-from tsaudit import run
+from tsaudit import connectors, run
 from tsaudit.config import Incidents, Owner, Report, Settings, Slack, Target
 from tsaudit.connector import Connection, Rows
 from tsaudit.connectors import open_connection
@@ -28,6 +28,7 @@ from tsaudit.history.incidents import ChangeKind, State
 from tsaudit.history.lifecycle import Change
 from tsaudit.history.store import Store
 from tsaudit.profile import Reason
+from tsaudit.watchdog import Deadline
 
 NEXT_DAY = DAY + timedelta(days=1)
 
@@ -173,12 +174,12 @@ def test_audit_goes_on_with_gaps_when_the_server_is_killed_midway(
     run.audit_target(target, settings, store, day=DAY)
 
     @contextmanager
-    def killed_while_listing(target: Target) -> Iterator[Connection]:
-        with open_connection(target) as connection:
+    def killed_while_listing(target: Target, deadline: Deadline) -> Iterator[Connection]:
+        with open_connection(target, deadline) as connection:
             yield Killer(connection, own_influxd)
 
     with monkeypatch.context() as patched:
-        patched.setattr(run, "open_connection", killed_while_listing)
+        patched.setattr(connectors, "open_connection", killed_while_listing)
         broken = run.audit_target(target, settings, store, day=NEXT_DAY)
     own_influxd.start()
     clean = run.audit_target(target, settings, store, day=NEXT_DAY + timedelta(days=1))
@@ -220,6 +221,9 @@ class Killer:
 
     def close(self) -> None:
         self._connection.close()
+
+    def abort(self) -> None:
+        self._connection.abort()
 
 
 def test_digest_is_sent_once_when_the_last_target_of_the_day_was_audited(tmp_path: Path, store: Store) -> None:

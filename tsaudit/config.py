@@ -100,7 +100,7 @@ class Budget(Model):
     statement_timeout_s: Finite = Field(60, gt=0)
     """Seconds one statement may take before it is cancelled, on the server too where the engine can."""
     deadline_s: Finite = Field(1800, gt=0)
-    """Seconds the whole audit of the target may take."""
+    """Seconds the whole audit of the target may take, connecting included. Holds by the wall clock, within 10 s."""
     concurrency: int = Field(1, ge=1, le=16)
     """Statements at once."""
     max_measurements: int = Field(10_000, ge=1)

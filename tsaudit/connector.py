@@ -82,7 +82,14 @@ class Connection(Protocol):
         ...
 
     def reconnect(self) -> Connection:
-        """A further connection to the same target, for use by another thread."""
+        """A further connection to the same target, for use by another thread, or after this one was aborted."""
+        ...
+
+    def abort(self) -> None:
+        """Break off whatever runs, at once and from another thread, by shutting the socket down; raises nothing.
+
+        The thread that waits gets an error. Nothing can be asked of this connection afterwards; `reconnect()` may work.
+        """
         ...
 
     def close(self) -> None:

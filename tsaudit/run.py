@@ -18,8 +18,8 @@ from tsaudit import alerts, cron, report
 from tsaudit.audit import audit, required_facts
 from tsaudit.collect import collect
 from tsaudit.config import Settings, Target
-from tsaudit.connector import ConnectorError
-from tsaudit.connectors import open_connection
+from tsaudit.connector import Connection, ConnectorError
+from tsaudit.connectors import with_connection
 from tsaudit.finding import UNREACHABLE_CODE, AuditResult, Finding, Outcome, RuleResult, Severity, Subject, Verdict
 from tsaudit.history import incidents, lease
 from tsaudit.history.compaction import compact
@@ -28,6 +28,7 @@ from tsaudit.history.value_sets import RememberedValues
 from tsaudit.plans import limit_policy
 from tsaudit.profile import Profile, Reason, utc_now
 from tsaudit.timeline import Timeline
+from tsaudit.watchdog import Deadline
 
 Progress = Callable[[str], None]
 
@@ -178,18 +179,22 @@ def _collect(
     target: Target, previous: Profile | None, values: RememberedValues, day: date, say: Progress
 ) -> tuple[Profile | None, str | None]:
     """The profile, and the line that says why the target could not be audited, wholly or from some point on."""
+
+    def measure(connection: Connection, deadline: Deadline) -> Profile:
+        say(f"connected to {target.engine} {connection.server_version}")
+        return collect(
+            target,
+            connection,
+            day=day,
+            previous=previous,
+            memory=values,
+            wanted=required_facts(target.engine),
+            now=as_of(day),
+            deadline=deadline,
+        )
+
     try:
-        with open_connection(target) as connection:
-            say(f"connected to {target.engine} {connection.server_version}")
-            profile = collect(
-                target,
-                connection,
-                day=day,
-                previous=previous,
-                memory=values,
-                wanted=required_facts(target.engine),
-                now=as_of(day),
-            )
+        profile = with_connection(target, measure)
     except ConnectorError as error:
         say(str(error))
         return None, str(error)

@@ -6,6 +6,7 @@ import dataclasses
 import difflib
 import glob
 from collections.abc import Iterable
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -17,10 +18,11 @@ from tsaudit.collect.asking import Asker
 from tsaudit.collect.columns import as_text, assign_roles
 from tsaudit.collect.listing import SERIES_KEPT, list_tag_sets, scope
 from tsaudit.collect.rows import read_points, sample_source
-from tsaudit.connector import ConnectorError
-from tsaudit.connectors import open_connection
+from tsaudit.connector import Connection, ConnectorError
+from tsaudit.connectors import with_connection
 from tsaudit.profile import Cost, How, Measurement, Profile, Role, Window, utc_now
 from tsaudit.queries import query_files
+from tsaudit.watchdog import Deadline
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -73,10 +75,13 @@ def answer(
             assert profile is not None
             why = "not measured: rows are read only when asked for"
             return Answer(known.database, name, stored, _stored_how(profile, known), None, why)
-    with open_connection(target) as connection:
+
+    def ask(connection: Connection, deadline: Deadline) -> Answer:
         end = now or utc_now()
-        asker = Asker(target, connection, Window(end - target.window, end))
-        return _live(asker, name, change, database, with_collisions)
+        with closing(Asker(target, connection, Window(end - target.window, end), deadline)) as asker:
+            return _live(asker, name, change, database, with_collisions)
+
+    return with_connection(target, ask)
 
 
 def _in_snapshot(profile: Profile | None, name: str, database: str | None) -> Measurement | None:

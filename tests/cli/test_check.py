@@ -51,18 +51,18 @@ def test_check_when_a_target_cannot_be_reached(tsaudit: Tsaudit, folder: Path) -
 
 def test_check_when_rights_are_missing_names_the_rules(tsaudit: Tsaudit, monkeypatch: pytest.MonkeyPatch) -> None:
     gap = Gap("series_listing", Reason.DENIED, "no SELECT on cpu; grant it", "main", "cpu")
-    monkeypatch.setattr("tsaudit.collect.probe", lambda *_: (gap,))
+    monkeypatch.setattr("tsaudit.collect.probe", lambda *_, **__: (gap,))
     whole, lost = tsaudit("check", "plant").stdout.splitlines()[-2:]
     assert lost.split("unknown  ")[1].startswith(
         "series_listing of main/cpu denied: no SELECT on cpu; grant it (CAR001"
     )
-    monkeypatch.setattr("tsaudit.collect.probe", lambda *_: ())
+    monkeypatch.setattr("tsaudit.collect.probe", lambda *_, **__: ())
     assert rules_in(whole) < rules_in(tsaudit("check", "plant").stdout.splitlines()[-1])
 
 
 def test_check_when_many_rights_are_missing_stays_short(tsaudit: Tsaudit, monkeypatch: pytest.MonkeyPatch) -> None:
     gaps = tuple(Gap("series_listing", Reason.DENIED, "no SELECT", "main", f"t{i}") for i in range(1500))
-    monkeypatch.setattr("tsaudit.collect.probe", lambda *_: gaps)
+    monkeypatch.setattr("tsaudit.collect.probe", lambda *_, **__: gaps)
     last = tsaudit("check", "plant").stdout.splitlines()[-1]
     assert "series_listing of main/t0 and 1,499 more denied: no SELECT (CAR001" in last
 

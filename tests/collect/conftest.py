@@ -55,6 +55,9 @@ class Tampered:
     def close(self) -> None:
         self._connection.close()
 
+    def abort(self) -> None:
+        self._connection.abort()
+
 
 def collected_with(target: Target, tampering: Tampering) -> Profile:
     """A profile as of NOW, with answers tampered with."""

@@ -81,6 +81,9 @@ class Silent:
     def close(self) -> None:
         pass
 
+    def abort(self) -> None:
+        pass
+
 
 @pytest.mark.parametrize("concurrency", [1, 3])
 @pytest.mark.parametrize("reason", [Reason.UNREACHABLE, Reason.TIMED_OUT])

@@ -112,13 +112,13 @@ def _target(target: Target) -> bool:
     """Whether the target can be audited; facts that will be missing are said, and do not count against it."""
     from tsaudit.collect import probe
     from tsaudit.connector import ConnectorError
-    from tsaudit.connectors import open_connection
+    from tsaudit.connectors import with_connection
     from tsaudit.profile import Reason
 
     try:
-        with open_connection(target) as connection:
-            version = connection.server_version
-            gaps = probe(target, connection)
+        version, gaps = with_connection(
+            target, lambda connection, end: (connection.server_version, probe(target, connection, deadline=end))
+        )
     except ConnectorError as error:
         _line(target.name, "failed", str(error))
         return False

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from datetime import date
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from tsaudit.cli import options
 from tsaudit.cli.errors import Exit, say
+
+if TYPE_CHECKING:
+    from tsaudit.config import Target
+    from tsaudit.profile import Profile
 
 
 @click.command()
@@ -30,19 +35,13 @@ def collect(targets: tuple[str, ...], config: str | None, day: date | None, outp
     if len(chosen) > 1 and not (output and output.is_dir()):
         raise click.UsageError("several targets need `--output` with an existing folder; or name one target")
 
-    from tsaudit.audit import required_facts
-    from tsaudit.collect import collect as measure
     from tsaudit.connector import ConnectorError
-    from tsaudit.connectors import open_connection
     from tsaudit.jsonfile import to_json
-    from tsaudit.run import as_of
 
     logical, code = day or options.today(), Exit.OK
     for target in chosen:
-        wanted = required_facts(target.engine)
         try:
-            with open_connection(target) as connection:
-                profile = measure(target, connection, day=logical, wanted=wanted, now=as_of(logical))
+            profile = _measured(target, logical)
         except ConnectorError as error:
             # The others are measured all the same.
             say(str(error))
@@ -59,3 +58,15 @@ def collect(targets: tuple[str, ...], config: str | None, day: date | None, outp
             raise click.FileError(str(file), error.strerror) from error
         click.echo(f"{target.name}: {file}", err=True)
     return code
+
+
+def _measured(target: Target, day: date) -> Profile:
+    from tsaudit.audit import required_facts
+    from tsaudit.collect import collect as measure
+    from tsaudit.connectors import with_connection
+    from tsaudit.run import as_of
+
+    wanted, now = required_facts(target.engine), as_of(day)
+    return with_connection(
+        target, lambda connection, end: measure(target, connection, day=day, wanted=wanted, now=now, deadline=end)
+    )

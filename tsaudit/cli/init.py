@@ -26,6 +26,8 @@ _LOCAL_MONGODB: Final = "http://127.0.0.1:27017"
 _MAGIC: Final = {"sqlite": (0, b"SQLite format 3\0"), "duckdb": (8, b"DUCK")}
 """Engine to (position, bytes) by which its files are known, whatever they are called."""
 _LARGEST_FOLDER: Final = 1000
+_LOOK_S: Final = 2.0
+"""How long to wait for what may be on a port, whatever it sends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,15 +168,25 @@ def _mongodb() -> Iterator[Found]:
 
 
 def _answer(url: str) -> tuple[Mapping[str, str], str] | None:
-    """Headers and body of what is there on this machine; None for nothing."""
+    """Headers and body of what is there on this machine; None for nothing, or nothing in time."""
+    from tsaudit.watchdog import OutOfTimeError, within
+
+    try:
+        return within(_LOOK_S, lambda: _asked(url))
+    except OutOfTimeError:
+        return None
+
+
+def _asked(url: str) -> tuple[Mapping[str, str], str] | None:
     import urllib.error
     import urllib.request
+    from http.client import HTTPException
 
     local = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with local.open(url, timeout=1) as answer:
             return answer.headers, answer.read(10_000).decode("utf-8", "replace")
-    except (OSError, ValueError):
+    except (OSError, ValueError, HTTPException):
         return None
 
 

@@ -119,10 +119,12 @@ def _live(name: str, config: str | None, also: frozenset[str] = frozenset()) -> 
     chosen = options.chosen(options.load_settings(config), [name])[0]
 
     from tsaudit.collect import collect
-    from tsaudit.connectors import open_connection
+    from tsaudit.connectors import with_connection
     from tsaudit.facts import STRUCTURE
     from tsaudit.queries import query_files
 
     inferred = {"row_sample"} if "columns" in query_files(chosen.engine) else set()
-    with open_connection(chosen) as connection:
-        return collect(chosen, connection, day=options.today(), wanted=STRUCTURE | inferred | also)
+    wanted = STRUCTURE | inferred | also
+    return with_connection(
+        chosen, lambda connection, end: collect(chosen, connection, day=options.today(), wanted=wanted, deadline=end)
+    )

@@ -25,6 +25,7 @@ from tsaudit.collect.value_memory import Comparison, ValueMemory
 from tsaudit.facts import FACTS, STRUCTURE, asked_for, offered
 from tsaudit.profile import Database, Gap, Profile, Reason, Selection, Window, utc_now
 from tsaudit.queries import query_files
+from tsaudit.watchdog import Deadline
 
 if TYPE_CHECKING:
     from tsaudit.config import Target
@@ -42,19 +43,20 @@ def collect(
     memory: ValueMemory | None = None,
     wanted: frozenset[str] | None = None,
     now: datetime | None = None,
+    deadline: Deadline | None = None,
 ) -> Profile:
     """What the target's schema is on the logical `day`.
 
     `previous`: the newest profile of an earlier day; roles of columns are kept from it, and the expensive facts of
     measurements that have not moved. `memory`: the value sets of earlier days; a listing is compared with them and
     added to them, unless it was reused, broken off or sampled. `wanted`: facts to collect, and what is needed for them;
-    None for all. `now`: rows from then on do not count; None for the present. Failures are gaps in the profile, never
-    raised.
+    None for all. `now`: rows from then on do not count; None for the present. `deadline`: when nothing more is asked;
+    None for the budget's, from now on. Failures are gaps in the profile, never raised.
     """
     end = now or utc_now()
     files = frozenset(query_files(target.engine))
     asked = _asked(frozenset(FACTS) if wanted is None else wanted, files)
-    asker = Asker(target, connection, Window(end - target.window, end))
+    asker = Asker(target, connection, Window(end - target.window, end), deadline)
     before = {(m.database, m.name): m for m in previous.measurements} if previous else {}
     databases: list[Database] = []
     drafts: list[Draft] = []
@@ -72,6 +74,7 @@ def collect(
     comparison = Comparison(memory, day, asker.window, {d.name: d for d in databases}) if memory else None
     for step in _ladder(asker, asked, {d.name: d.series.value for d in databases if d.series}, comparison):
         asker.each(step, moved)
+    asker.close()
     return Profile(
         target=target.name,
         engine=target.engine,
@@ -92,18 +95,21 @@ def collect(
     )
 
 
-def probe(target: Target, connection: Connection, now: datetime | None = None) -> tuple[Gap, ...]:
+def probe(
+    target: Target, connection: Connection, now: datetime | None = None, deadline: Deadline | None = None
+) -> tuple[Gap, ...]:
     """Try each fact of the engine in the cheapest way, on one measurement; the gaps that an audit would have.
 
-    `now`: when it is; None for the present.
+    `now`: when it is; None for the present. `deadline`: as for `collect`.
     """
     end = now or utc_now()
     asked = _asked(frozenset(FACTS), frozenset(query_files(target.engine)))
-    asker = Asker(target, connection, Window(end - timedelta(seconds=1), end))
+    asker = Asker(target, connection, Window(end - timedelta(seconds=1), end), deadline)
     for name, listed in catalogue.databases(asker, asked).items():
         _, drafts = catalogue.outline(asker, name, listed, asked, {})
         for draft in [d for d in drafts if not d.is_empty][:1]:
             try_facts(asker, draft, asked)
+    asker.close()
     return asker.sorted_gaps()
 
 

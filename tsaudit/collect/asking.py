@@ -5,15 +5,17 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from tsaudit import watchdog
+from tsaudit.collect.connections import Connections
 from tsaudit.connector import Connection, ConnectorError, FactError, Rows
 from tsaudit.facts import FACTS, Scope
 from tsaudit.profile import Cost, Gap, How, Reason, Source, Window
 from tsaudit.queries import query_name
+from tsaudit.watchdog import Deadline, OutOfTimeError, bounded
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _ALIVE_TIMEOUT_S: Final = 5.0
+_GRACE_S: Final = 2.0
+"""How much later than the connection itself the watchdog breaks off: a server's own words on a timeout say more."""
 _SILENCE: Final = frozenset({Reason.UNREACHABLE, Reason.TIMED_OUT})
 
 
@@ -39,17 +43,16 @@ def not_understood(error: Exception) -> str:
 class Asker:
     """Runs statements one target at a time, and keeps the gaps and the costs. Safe for use by several threads."""
 
-    def __init__(self, target: Target, connection: Connection, window: Window) -> None:
+    def __init__(
+        self, target: Target, connection: Connection, window: Window, deadline: Deadline | None = None
+    ) -> None:
         self.target = target
         self.window = window
         self.gaps: list[Gap] = []
         self.statements: dict[str, str] = {}
         """Fact to statement, of the facts about a database or the target."""
-        self._connection = connection
-        self._thread = threading.get_ident()
-        self._own = threading.local()
-        self._further: list[Connection] = []
-        self._deadline = time.monotonic() + target.budget.deadline_s
+        self._deadline = deadline or Deadline(target.budget.deadline_s)
+        self._connections = Connections(connection, self._deadline)
         self._costs: dict[str, Cost] = {}
         self._ways: dict[tuple[str, str | None, str | None], tuple[str, str]] = {}
         """(fact, database, measurement) to query file and scope, of answers that did not come the normal way."""
@@ -99,7 +102,7 @@ class Asker:
         if self._gone:
             self.gap(fact, Reason.UNREACHABLE, self._gone, database, measurement)
             return None
-        left = self._deadline - time.monotonic()
+        left = self._deadline.left()
         if left <= 0:
             self.gap(fact, Reason.OVER_BUDGET, self._out_of_time(), database, measurement)
             return None
@@ -112,8 +115,8 @@ class Asker:
             return self._run(fact, consume, timeout, first_only, about | parameters)
         except TooMuchError as error:
             self.gap(fact, Reason.OVER_BUDGET, str(error), database, measurement)
-        except FactError as error:
-            reason, detail = error.reason, error.detail
+        except (FactError, OutOfTimeError) as error:
+            reason, detail = _reason(error, timeout)
             if reason is Reason.TIMED_OUT and timeout < self.target.budget.statement_timeout_s:
                 reason, detail = Reason.OVER_BUDGET, self._out_of_time()
             self.gap(fact, reason, detail, database, measurement)
@@ -167,10 +170,13 @@ class Asker:
                 step(subject)
             return
         try:
-            with ThreadPoolExecutor(workers, thread_name_prefix="tsaudit-ask") as pool:
-                list(pool.map(step, subjects))
+            watchdog.each(step, subjects, workers)
         finally:
-            self._close_further()
+            self._connections.close_others()
+
+    def close(self) -> None:
+        """Close the connections that were opened while asking."""
+        self._connections.close()
 
     def costs(self) -> tuple[Cost, ...]:
         """The bill so far, by fact."""
@@ -191,8 +197,9 @@ class Asker:
         parameters: dict[str, Any],
     ) -> str:
         window = {"start": self.window.start, "end": self.window.end}
-        with self._billed(fact) as bill:
-            rows = self._connection_here().query(fact, timeout, **window | parameters)
+        connection = self._connections.here()
+        with self._billed(fact) as bill, self._bounded(timeout, connection):
+            rows = connection.query(fact, timeout, **window | parameters)
             try:
                 for batch in rows:
                     running = bill(batch.num_rows, rows)
@@ -249,32 +256,34 @@ class Asker:
                     bytes_metered=_sum(before.bytes_metered, total.bytes_metered),
                 )
 
-    def _connection_here(self) -> Connection:
-        """The connection of the thread that asks: the one given for the thread that began, its own for each worker."""
-        if threading.get_ident() == self._thread:
-            return self._connection
-        if not hasattr(self._own, "connection"):
-            self._own.connection = self._connection.reconnect()
-            with self._lock:
-                self._further.append(self._own.connection)
-        connection: Connection = self._own.connection
-        return connection
-
-    def _close_further(self) -> None:
-        while self._further:
-            self._further.pop().close()
+    @contextmanager
+    def _bounded(self, timeout: float, connection: Connection) -> Iterator[None]:
+        """Break the connection off soon after the timeout, if it does not keep to it. OutOfTimeError."""
+        limit = bounded(timeout + _GRACE_S, connection.abort)
+        try:
+            with limit:
+                yield
+        finally:
+            if limit.fired:
+                self._connections.broke_off()
 
     def _see_whether_gone(self, detail: str) -> None:
         """Try once whether the server answers at all; if not, nothing more is asked, so that no timeouts add up."""
+        timeout = min(_ALIVE_TIMEOUT_S, self._deadline.left())
+        if timeout <= 0:
+            return  # nothing more is asked anyway
         try:
-            with self._billed("databases"):
-                for _ in self._connection_here().query("databases", _ALIVE_TIMEOUT_S):
+            connection = self._connections.here()
+            with self._billed("databases"), self._bounded(timeout, connection):
+                for _ in connection.query("databases", timeout):
                     pass
         except FactError as error:
             if error.reason in _SILENCE:
                 self._gone = f"the server no longer answers: {detail}"
-        except ConnectorError:
+        except (ConnectorError, OutOfTimeError):
             self._gone = f"the server no longer answers: {detail}"
+        except Exception:  # noqa: S110 -- it did answer, whatever that was
+            pass
 
     def _overspent(self, running: Cost | None = None) -> str:
         """Why no more may be scanned; empty while more may. `running`: the statement at hand, not on the bill yet."""
@@ -288,6 +297,12 @@ class Asker:
 
     def _out_of_time(self) -> str:
         return f"the audit's {self.target.budget.deadline_s:g} s were used up; raise budget.deadline_s"
+
+
+def _reason(error: FactError | OutOfTimeError, timeout: float) -> tuple[Reason, str]:
+    if isinstance(error, FactError):
+        return error.reason, error.detail
+    return Reason.TIMED_OUT, f"no answer within {timeout:.3g} s; the connection was broken off"
 
 
 def _sum(before: int | None, more: int | None) -> int | None:

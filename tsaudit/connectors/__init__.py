@@ -3,28 +3,88 @@
 from __future__ import annotations
 
 import importlib
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, cast
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from tsaudit.connector import Connection, Connector, ConnectorError
 from tsaudit.dialect import ENGINES
+from tsaudit.watchdog import Deadline, OutOfTimeError, within
 
 if TYPE_CHECKING:
     from tsaudit.config import Target
 
+T = TypeVar("T")
 
-def open_connection(target: Target) -> AbstractContextManager[Connection]:
-    """A connection to the target, closed on leaving the context. ConnectorError says why there is none."""
-    return _connector(target.engine).connect(
+_CONNECT_S: Final = 10.0
+"""One step of connecting."""
+_OPEN_S: Final = 30.0
+"""All steps together: some engines have several, and some have two ways."""
+_CLOSE_S: Final = 2.0
+_LAST_RESORT_S: Final = 7.0
+"""After the deadline. A statement is broken off earlier, by the connection or by whoever asks."""
+
+
+def open_connection(target: Target, deadline: Deadline | None = None) -> AbstractContextManager[Connection]:
+    """A connection to the target, closed on leaving the context. ConnectorError says why there is none.
+
+    Looking up the name, TLS, signing in and asking for the version have a limit by the wall clock, and end by the
+    `deadline`; None for the budget's.
+    """
+    opening = _connector(target.engine).connect(
         target.url.get_secret_value(),
         username=target.username,
         password=target.password.get_secret_value() if target.password else None,
         options={
             "engine": target.engine,
             "databases": target.databases,
-            "connect_timeout_s": min(10.0, target.budget.statement_timeout_s),
+            "connect_timeout_s": min(_CONNECT_S, target.budget.statement_timeout_s, target.budget.deadline_s),
         },
     )
+    return _opened(opening, deadline or Deadline(target.budget.deadline_s))
+
+
+@contextmanager
+def _opened(opening: AbstractContextManager[Connection], deadline: Deadline) -> Iterator[Connection]:
+    limit = min(_OPEN_S, max(deadline.left(), 0.0))
+    try:
+        # Drivers in C cannot be interrupted, nor can the system while it looks up a name.
+        connection = within(limit, opening.__enter__, too_late=lambda _: opening.__exit__(None, None, None))
+    except OutOfTimeError as error:
+        raise ConnectorError(f"no connection within {limit:.3g} s: the server does not answer") from error
+    try:
+        yield connection
+    finally:
+        with suppress(OutOfTimeError):
+            within(_CLOSE_S, lambda: opening.__exit__(None, None, None), give_up=connection.abort)
+
+
+def with_connection(target: Target, work: Callable[[Connection, Deadline], T]) -> T:
+    """What `work` returns, given a connection and the deadline of the target's budget, which starts now.
+
+    Ends a few seconds after the deadline whatever the server and its driver do: `work` is left behind if need be.
+    Raises ConnectorError, also for that, and what `work` raises.
+    """
+    deadline = Deadline(target.budget.deadline_s)
+    opened: list[Connection] = []
+
+    def whole() -> T:
+        with open_connection(target, deadline) as connection:
+            opened.append(connection)
+            return work(connection, deadline)
+
+    def give_up() -> None:
+        deadline.end_now()
+        for connection in opened:
+            connection.abort()
+
+    limit = target.budget.deadline_s + _LAST_RESORT_S
+    try:
+        return within(limit, whole, give_up=give_up)
+    except OutOfTimeError as error:
+        raise ConnectorError(
+            f"the audit did not end within {limit:g} s: the driver waits for the server, and cannot be interrupted"
+        ) from error
 
 
 def _connector(engine: str) -> Connector:

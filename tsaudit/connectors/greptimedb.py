@@ -61,3 +61,7 @@ class GreptimeConnection:
     def close(self) -> None:
         """Release it."""
         self._way.close()
+
+    def abort(self) -> None:
+        """Shut the socket down."""
+        self._way.abort()

@@ -89,6 +89,10 @@ class InfluxConnection:
         """Close the connection; a statement that runs on it is aborted by the server."""
         self._pool.clear()
 
+    def abort(self) -> None:
+        """Give the statement up; the server aborts it."""
+        self._pool.clear()
+
     def _database_bytes(self, timeout_s: float, rows: Rows, database: str) -> Iterator[pa.RecordBatch]:
         """What the shards of the database take, by statistics that are asked for once for all databases."""
         if self._file_bytes is None:

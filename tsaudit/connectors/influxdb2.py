@@ -119,6 +119,10 @@ class InfluxConnection:
         """Close the connections; a statement that runs on one of them is aborted by the server."""
         self._client.close()
 
+    def abort(self) -> None:
+        """Give the statement up; the server aborts it."""
+        self._client.close()
+
     # --- The ways to a fact --------------------------------------------------------------------------------------
 
     def _answered(self, ask: _Ask, timeout_s: float) -> Iterator[pa.RecordBatch]:

@@ -88,6 +88,10 @@ class InfluxConnection:
         """Release it."""
         self._way.close()
 
+    def abort(self) -> None:
+        """Give the statement up."""
+        self._way.close()
+
     def answers(self, timeout_s: float) -> bool:
         """Whether anything comes back by this way at all, be it a refusal."""
         database = self._databases[0] if self._databases else _CATALOGUE

@@ -63,6 +63,10 @@ class MongoConnection:
     def close(self) -> None:
         """Nothing: the client is closed by whoever connected."""
 
+    def abort(self) -> None:
+        """Close the client, for all threads that share it."""
+        self._server.client.close()
+
 
 def _build_info(client: pymongo.MongoClient[Any], timeout_s: float) -> Row:
     try:

@@ -8,7 +8,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Final, cast
 
 import psycopg
@@ -24,6 +24,7 @@ from tsaudit.analysis.query_plan import scan_estimate
 from tsaudit.connector import ConnectorError, FactError, Rows
 from tsaudit.facts import FACTS, Scope
 from tsaudit.profile import Reason
+from tsaudit.sockets import shut_down
 
 _ENGINE: Final = "postgresql"
 _DRIVERS: Final = {"postgresql", "postgres", "postgresql+psycopg"}
@@ -131,6 +132,11 @@ class PostgresqlConnection:
     def close(self) -> None:
         """Close the connection; the server ends what runs on it."""
         self._raw.close()
+
+    def abort(self) -> None:
+        """Shut the socket down; the server ends the statement when it cannot send."""
+        with suppress(psycopg.Error):  # closed already
+            shut_down(self._raw.fileno())
 
     def _open(self) -> None:
         try:

@@ -91,6 +91,10 @@ class SqlConnection:
         """Give the connection back."""
         self._connection.close()
 
+    def abort(self) -> None:
+        """Interrupt the statement that runs."""
+        self._raw.interrupt()
+
     def _stream(self, statement: str, as_text: bool, timeout_s: float) -> Iterator[pa.RecordBatch]:
         deadline = time.monotonic() + timeout_s
         timer = threading.Timer(timeout_s, self._raw.interrupt)

@@ -123,6 +123,9 @@ class TimestreamConnection:
     def close(self) -> None:
         """Nothing is held open between calls."""
 
+    def abort(self) -> None:
+        """Nothing yet: calls keep to their own time."""
+
     # --- Metadata ------------------------------------------------------------------------------------------------
 
     def _list_databases(self, rows: Rows, deadline: float, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:

@@ -19,6 +19,7 @@ from sqlalchemy.pool import NullPool
 from tsaudit.connector import ConnectorError, FactError
 from tsaudit.file_limit import TooManyFilesError
 from tsaudit.profile import Reason
+from tsaudit.sockets import shut_down
 
 BLOCK_ROWS: Final = 5_000
 _GRACE_S: Final = 0.5
@@ -125,6 +126,13 @@ class Wire:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+    def abort(self) -> None:
+        """Wake whoever waits for the server, from another thread."""
+        if (connection := self._connection) is not None:
+            raw: Any = connection.connection.driver_connection
+            if (found := getattr(raw, "_sock", None)) is not None:
+                shut_down(found.fileno())
 
     def run(self, statement: str, deadline: float) -> Iterator[Block]:
         """The answer as it arrives, at least one block; FactError unless it comes whole."""

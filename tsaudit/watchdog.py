@@ -1,0 +1,237 @@
+"""Wall-clock limits on work that waits for somebody else: one thread watches all deadlines and breaks off what is late.
+
+Timeouts of sockets count from one packet to the next, so a peer that sends a byte a second outlives them all. Here the
+limit holds for the whole, whatever happens inside it.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import heapq
+import itertools
+import math
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from types import TracebackType
+from typing import Final, Self, TypeVar
+
+T = TypeVar("T")
+
+_ABORT_S: Final = 1.0
+"""How long the thread that was broken off waits for the breaking off to be done."""
+
+
+class OutOfTimeError(TimeoutError):
+    """The wall clock passed the limit, and the work was broken off."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"broken off after {seconds:.3g} s")
+        self.seconds = seconds
+
+
+class Deadline:
+    """An instant by which an audit has to end. Safe for use by several threads."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        """From the start of the audit."""
+        self._at = time.monotonic() + seconds
+
+    def left(self) -> float:
+        """Seconds left; 0 or less once it passed."""
+        return self._at - time.monotonic()
+
+    def end_now(self) -> None:
+        """Leave no more time: whoever looks at it next stops."""
+        self._at = -math.inf
+
+
+class bounded:  # noqa: N801 -- a context manager, named as the ones of contextlib are
+    """Break the work inside off by `abort()` once `seconds` have passed; it then ends in OutOfTimeError.
+
+    `abort` is called from another thread, at most once, and has to wake the one that waits: by shutting a socket down.
+    Whatever the work raised or returned after that is no answer: the context raises OutOfTimeError in its place.
+    """
+
+    def __init__(self, seconds: float, abort: Callable[[], object]) -> None:
+        self.fired = False
+        """Whether the limit has passed, and `abort` was called."""
+        self._seconds = seconds
+        self._abort: Callable[[], object] | None = abort
+        self._done = threading.Event()
+
+    def __enter__(self) -> Self:
+        _watchdog.watch(self, self._seconds)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        _watchdog.release(self)
+        if not self.fired:
+            return
+        # What comes next on the same connection must not be hit by a late shutdown.
+        self._done.wait(_ABORT_S)
+        if error is None or isinstance(error, Exception):
+            raise OutOfTimeError(self._seconds) from error
+
+    def _break_off(self, abort: Callable[[], object]) -> None:
+        try:
+            abort()
+        except Exception:  # noqa: S110 -- the work ends in OutOfTimeError, whatever its connection says to that
+            pass
+        finally:
+            self._done.set()
+
+
+class _Watchdog:
+    """A heap of deadlines, and the thread that sleeps until the first of them."""
+
+    def __init__(self) -> None:
+        self._wake = threading.Condition()
+        self._heap: list[tuple[float, int, bounded]] = []
+        self._numbers = itertools.count()
+        self._finished = 0
+        """Entries of the heap whose work is done."""
+        self._thread: threading.Thread | None = None
+
+    def watch(self, work: bounded, seconds: float) -> None:
+        entry = (time.monotonic() + seconds, next(self._numbers), work)
+        with self._wake:
+            heapq.heappush(self._heap, entry)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="tsaudit-watchdog", daemon=True)
+                self._thread.start()
+            elif self._heap[0] is entry:
+                self._wake.notify()
+
+    def release(self, work: bounded) -> None:
+        with self._wake:
+            if work._abort is None:
+                return
+            work._abort = None
+            self._finished += 1
+            if self._finished > 64 and 2 * self._finished > len(self._heap):
+                # Thousands of quick statements would otherwise stay until their deadlines.
+                self._heap = [entry for entry in self._heap if entry[2]._abort is not None]
+                heapq.heapify(self._heap)
+                self._finished = 0
+
+    def _run(self) -> None:
+        while True:
+            with self._wake:
+                late = self._late()
+                if not late:
+                    self._wake.wait(self._heap[0][0] - time.monotonic() if self._heap else None)
+            for work, abort in late:
+                # In a thread of its own: an abort that hangs must not keep the others waiting.
+                threading.Thread(target=work._break_off, args=[abort], name="tsaudit-abort", daemon=True).start()
+
+    def _late(self) -> list[tuple[bounded, Callable[[], object]]]:
+        found: list[tuple[bounded, Callable[[], object]]] = []
+        while self._heap and (self._heap[0][2]._abort is None or self._heap[0][0] <= time.monotonic()):
+            work = heapq.heappop(self._heap)[2]
+            if work._abort is None:
+                self._finished -= 1
+                continue
+            found.append((work, work._abort))
+            work.fired, work._abort = True, None
+        return found
+
+
+_watchdog = _Watchdog()
+
+
+def _begin_anew() -> None:
+    global _watchdog
+    _watchdog = _Watchdog()
+
+
+# A forked process inherits the deadlines but not the thread.
+os.register_at_fork(after_in_child=_begin_anew)
+
+
+def within(
+    seconds: float,
+    work: Callable[[], T],
+    *,
+    give_up: Callable[[], object] | None = None,
+    too_late: Callable[[T], object] | None = None,
+) -> T:
+    """What `work` returns, for work that nothing can interrupt, such as looking up a name: a thread of its own does it.
+
+    OutOfTimeError after `seconds`: the thread is left behind, and does not keep the process from ending. `give_up` is
+    called then, and also when the caller is interrupted; `too_late` gets what the thread returns after that.
+    """
+    results: list[T] = []
+    errors: list[BaseException] = []
+    ended, lock = threading.Event(), threading.Lock()
+    abandoned = False
+
+    def run() -> None:
+        try:
+            result = work()
+        except BaseException as error:  # raised again where it is waited for
+            errors.append(error)
+        else:
+            with lock:
+                results.append(result)
+                late = abandoned
+            if late and too_late:
+                too_late(result)
+        finally:
+            ended.set()
+
+    context = contextvars.copy_context()
+    thread = threading.Thread(target=context.run, args=[run], name="tsaudit-within", daemon=True)
+    try:
+        thread.start()
+        in_time = ended.wait(max(seconds, 0))
+    except BaseException:
+        with lock:
+            abandoned = True
+        if give_up:
+            give_up()
+        raise
+    with lock:
+        abandoned = not in_time and not results
+    if abandoned:
+        if give_up:
+            give_up()
+        raise OutOfTimeError(seconds)
+    if errors:
+        raise errors[0]
+    return results[0]
+
+
+def each(step: Callable[[T], object], subjects: Sequence[T], workers: int) -> None:
+    """Do the step for every subject, in `workers` threads that do not keep the process from ending.
+
+    What a step raises ends the others after their current subject, and is raised here.
+    """
+    waiting: Iterator[T] = iter(subjects)
+    lock, errors = threading.Lock(), list[BaseException]()
+
+    def work() -> None:
+        while not errors:
+            with lock:
+                subject = next(waiting, _END)
+            if subject is _END:
+                return
+            try:
+                step(subject)  # type: ignore[arg-type]  # it is none of _END
+            except BaseException as error:
+                errors.append(error)
+
+    threads = [threading.Thread(target=work, name=f"tsaudit-ask-{n}", daemon=True) for n in range(workers)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+
+
+_END: Final = object()
