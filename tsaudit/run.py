@@ -23,6 +23,7 @@ from tsaudit.connectors import with_connection
 from tsaudit.finding import UNREACHABLE_CODE, AuditResult, Finding, Outcome, RuleResult, Severity, Subject, Verdict
 from tsaudit.history import incidents, lease
 from tsaudit.history.compaction import compact
+from tsaudit.history.database import HistoryError
 from tsaudit.history.store import Store
 from tsaudit.history.value_sets import RememberedValues
 from tsaudit.plans import limit_policy
@@ -153,7 +154,8 @@ def audit_targets(
                     yield future.result()
                 except Exception as error:
                     # Whatever broke for one target must be seen as its failure, and must not take the others along.
-                    yield AuditRun(futures[future].name, day, None, None, (), None, 0.0, _one_line(error))
+                    line = str(error) if isinstance(error, HistoryError) else _one_line(error)
+                    yield AuditRun(futures[future].name, day, None, None, (), None, 0.0, line)
         finally:
             # The caller gave up: what runs is let finish, what waits is not begun.
             pool.shutdown(wait=False, cancel_futures=True)

@@ -42,6 +42,7 @@ _EXPECTED: Final = {
     "ConfigError": Exit.USAGE,
     "ConnectorError": Exit.NOT_AUDITED,
     "HistoryError": Exit.USAGE,
+    "HistoryFailedError": Exit.NOT_AUDITED,
     "ReportError": Exit.NOT_AUDITED,
 }
 """tsaudit's own errors, whose text is meant for people, by name: their modules need not be imported to tell."""
@@ -118,10 +119,10 @@ def _usage(error: click.ClickException) -> int:
 
 
 def _other(error: Exception, state: State) -> int:
-    names = {c.__name__ for c in type(error).__mro__ if c.__module__.split(".")[0] == "tsaudit"}
-    if expected := names & _EXPECTED.keys():
+    names = (c.__name__ for c in type(error).__mro__ if c.__module__.split(".")[0] == "tsaudit")
+    if expected := next((name for name in names if name in _EXPECTED), None):
         say(str(error))
-        return _EXPECTED[expected.pop()]
+        return _EXPECTED[expected]
     if state.debug:
         import traceback
 

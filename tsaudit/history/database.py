@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -28,11 +29,40 @@ _DRIVERS: Final = {
 }
 _BUSY_S: Final = 60
 """How long a writer waits for another one."""
+_CONNECT_S: Final = 10
+_ANSWER_S: Final = 30
+"""For one statement on PostgreSQL; the server cancels it then."""
+_GRACE_S: Final = 5
+"""How much longer than the server the client waits, whose own words say more."""
+_PING_S: Final = 5
+"""For a sign of life of a connection that was not in use."""
+_TRANSACTION_S: Final = 600
+"""For all statements of a transaction together, migrations too."""
+_TCP: Final = {
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,
+}
+"""A network that is gone is noticed within half a minute or a minute. The address may say otherwise."""
+_LIMITS: Final = {
+    "statement_timeout": f"{_ANSWER_S}s",
+    "lock_timeout": f"{_ANSWER_S}s",
+    # A lock must not stay behind for hours when the one who holds it is cut off.
+    "idle_in_transaction_session_timeout": f"{_TRANSACTION_S}s",
+}
 _READING: Final = "tsaudit_reading"
 
 
 class HistoryError(Exception):
-    """The history cannot be opened, read or written. One line, with what to do; never holds a password."""
+    """The history cannot be opened, read or written. One line, with what to do; never holds a password.
+
+    Of this class itself when the address or what is found there has to be changed first.
+    """
+
+
+class HistoryFailedError(HistoryError):
+    """The history does not answer, refuses, or broke off: nothing that is wrong with the configuration as such."""
 
 
 def open_engine(address: str) -> Engine:
@@ -65,7 +95,8 @@ def migrate(engine: Engine) -> None:
             return
         if found is None:
             _refuse_foreign_tables(connection)
-        _upgrade(connection, found)
+        with _patient(connection, _TRANSACTION_S):
+            _upgrade(connection, found)
 
 
 def lock(connection: Connection, name: str) -> None:
@@ -75,8 +106,10 @@ def lock(connection: Connection, name: str) -> None:
     """
     if connection.dialect.name == "postgresql":
         digest = hashlib.sha256(f"tsaudit {name}".encode()).digest()
-        key = int.from_bytes(digest[:8], signed=True)
-        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": key})
+        key = {"key": int.from_bytes(digest[:8], signed=True)}
+        if not connection.execute(text("SELECT pg_try_advisory_xact_lock(:key)"), key).scalar():
+            with _patient(connection, _BUSY_S):
+                connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), key)
 
 
 @contextmanager
@@ -105,7 +138,9 @@ def readable_errors(url: URL) -> Iterator[None]:
     except (SQLAlchemyError, sqlite3.Error) as error:
         cause = getattr(error, "orig", None) or error
         lines = str(cause).strip().splitlines() or [type(cause).__name__]
-        raise HistoryError(f"history {_label(url)}: {_without_secrets(url, lines[0])}") from None
+        if type(cause).__name__ == "LockNotAvailable":
+            lines = [f"kept locked by another tsaudit for more than {_BUSY_S:g} s"]
+        raise HistoryFailedError(f"history {_label(url)}: {_without_secrets(url, lines[0])}") from None
 
 
 def _checked(address: str) -> URL:
@@ -169,16 +204,59 @@ def _write_ahead(engine: Engine) -> None:
 
 
 def _postgresql(url: URL) -> Engine:
+    limits = {"connect_timeout": _CONNECT_S, **_TCP}
     try:
-        return create_engine(
+        from tsaudit.postgresql import wire
+
+        engine = create_engine(
             url,
             pool_pre_ping=True,
-            connect_args={} if "connect_timeout" in url.query else {"connect_timeout": 10},
+            pool_timeout=_ANSWER_S,
+            connect_args={name: value for name, value in limits.items() if name not in url.query},
         )
     except ImportError:
         raise HistoryError(
             f"history {_label(url)}: the PostgreSQL driver is not installed; run pip install 'tsaudit[postgresql]'"
         ) from None
+    wire.keep_time(engine, float(str(url.query.get("connect_timeout", _CONNECT_S))))
+
+    def begun(connection: Connection) -> None:
+        raw = _raw(connection)
+        raw.answer_s, raw.deadline = _ANSWER_S + _GRACE_S, time.monotonic() + _TRANSACTION_S
+        # Within the transaction only: a pooler may give the same session to somebody else next.
+        connection.exec_driver_sql(_settings(_LIMITS))
+
+    def returned(connection: Any, _record: object) -> None:
+        if connection is not None:  # it broke, and was closed
+            connection.answer_s, connection.deadline = _PING_S, math.inf
+
+    event.listen(engine, "begin", begun)
+    event.listen(engine, "checkin", returned)
+    return engine
+
+
+def _raw(connection: Connection) -> Any:
+    """The driver's own connection: a `TimedConnection`, on PostgreSQL."""
+    return connection.connection.driver_connection
+
+
+def _settings(values: Mapping[str, str]) -> str:
+    return "SELECT " + ", ".join(f"set_config('{name}', '{value}', true)" for name, value in values.items())
+
+
+@contextmanager
+def _patient(connection: Connection, seconds: float) -> Iterator[None]:
+    """Let a statement take longer than others do, which is nothing out of the ordinary for it."""
+    if connection.dialect.name != "postgresql":
+        yield
+        return
+    raw = _raw(connection)
+    longer = {"lock_timeout": f"{seconds * 1000:.0f}ms", "statement_timeout": f"{seconds * 1000 + 1000:.0f}ms"}
+    connection.exec_driver_sql(_settings(longer))
+    before, raw.answer_s = raw.answer_s, seconds + _GRACE_S
+    yield
+    raw.answer_s = before
+    connection.exec_driver_sql(_settings(_LIMITS))
 
 
 def _revision(connection: Connection) -> str | None:

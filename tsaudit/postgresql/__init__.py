@@ -1,0 +1,1 @@
+"""How PostgreSQL is reached, be it audited or the history's."""
