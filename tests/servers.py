@@ -13,7 +13,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -194,6 +194,8 @@ class Postgresql:
     """A running PostgreSQL. `tester` may do anything; `tsaudit` has what is granted to it, and nothing at first."""
 
     port: int
+    restart: Callable[[], None]
+    """Stop it without a word to its clients, as a crash does, and start it on the same port and data."""
 
     def address(self, schema: str, password: str = PASSWORD) -> str:
         """Where to keep a history in a schema of its own."""
@@ -261,13 +263,19 @@ def _serve(programs: Path, folder: Path, primary: Postgresql | None) -> Iterator
     start = [programs / "pg_ctl", "-D", data, "-l", folder / "log", "-w", "-o", settings, "start"]
     # pg_ctl's child inherits its output; a pipe would never end.
     subprocess.run(start, **{**options, "capture_output": False, "stdout": subprocess.DEVNULL})
-    server = Postgresql(port)
+    stop = [programs / "pg_ctl", "-D", data, "-m", "immediate", "-w", "stop"]
+
+    def restart() -> None:
+        subprocess.run(stop, **options)
+        subprocess.run(start, **{**options, "capture_output": False, "stdout": subprocess.DEVNULL})
+
+    server = Postgresql(port, restart)
     try:
         if not primary:
             server.execute(f"CREATE ROLE tsaudit LOGIN PASSWORD '{PASSWORD}'")
         yield server
     finally:
-        subprocess.run([programs / "pg_ctl", "-D", data, "-m", "immediate", "-w", "stop"], **options)
+        subprocess.run(stop, **options)
 
 
 def _postgresql_programs() -> Path:
