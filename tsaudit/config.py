@@ -168,7 +168,9 @@ class Target(Model):
     window: Duration = timedelta(days=30)
     """How far back facts about rows look."""
     max_age: Duration = timedelta(days=7)
-    """How old expensive facts of a measurement that has not moved may become before they are measured anew."""
+    """How old expensive facts of a measurement may become before they are measured anew. They are kept only while its
+    contents have not changed and the window holds the same rows; an audit of a past day keeps none and passes none on.
+    """
     budget: Budget = Budget()
     """How much of the database one audit may use."""
     columns: dict[str, Columns] = {}

@@ -641,8 +641,13 @@ class Measurement:
     first_time: datetime | None = None
     last_time: datetime | None = None
     """Oldest and newest row among those read; None where there were none or nothing was read."""
+    later_rows: bool | None = None
+    """Whether rows lie at or after the end of the window. None: not measured."""
     fingerprint: str = ""
     """Cheap state (keys, types, counts) by which the next audit sees whether anything moved."""
+    fingerprint_as_of: datetime | None = None
+    """The instant that both the fingerprint and the figures are of: the end of the window they were measured in. None
+    where they are not of one instant, as after an audit of a past day: the fingerprint is always of the present."""
     statements: Mapping[str, str] = field(default_factory=dict)
     """Fact name to the statement that was sent, so that a reader can run it by hand."""
 

@@ -1,12 +1,25 @@
 -- fact: row_estimate
--- columns: measurement, rows
--- cost: catalogue only; exact unless rows were deleted
+-- columns: measurement, rows, state
+-- cost: catalogue, and the places of the tables' blocks in the file: about 2 ms a table; rows are exact
 -- grant: read access to the file
 -- versions: 1.0 and later
--- link: https://duckdb.org/docs/stable/sql/meta/duckdb_table_functions
-SELECT table_name AS measurement, estimated_size AS rows
-FROM duckdb_tables()
-WHERE database_name = current_database()
-  AND schema_name = {{ database | text }}
-  AND NOT internal
-ORDER BY table_name
+-- link: https://duckdb.org/docs/stable/configuration/pragmas#storage-information
+-- Neither the catalogue's number of rows nor the blocks alone show every change: rows deleted and as many written leave
+-- the number as it was, and rows that are only deleted leave the blocks.
+{% for measurement in measurements %}
+{% set table = (catalog | name) ~ "." ~ (database | name) ~ "." ~ (measurement | name) %}
+SELECT
+  {{ measurement | text }} AS measurement,
+  (SELECT count(*) FROM {{ table }}) AS rows,
+  concat_ws(
+    ' ',
+    (SELECT count(*) FROM {{ table }}),
+    (
+      SELECT bit_xor(
+        hash(row_group_id, column_path, segment_id, count, block_id, block_offset, has_updates, stats)
+      )
+      FROM pragma_storage_info({{ table | text }})
+    )
+  ) AS state
+{{ "UNION ALL" if not loop.last }}
+{% endfor %}

@@ -1,6 +1,6 @@
 -- fact: null_counts
--- columns: rows, first_time, last_time, then one count per field
--- cost: one scan of all rows within the window
+-- columns: rows, first_time, last_time, then one count per field, then whether there are later rows
+-- cost: one scan of all rows within the window, and of those after it until one is found
 -- grant: a user that may read
 -- versions: 0.12 and later
 -- link: https://docs.greptime.com/reference/sql/case/
@@ -12,7 +12,13 @@ SELECT
   CAST(max({{ time | name }}) AS BIGINT) AS last_time
   {%- for field in fields %},
   sum(CASE WHEN {{ field | name }} IS NULL THEN 0 ELSE 1 END) AS count_{{ loop.index }}
-  {%- endfor %}
+  {%- endfor %},
+  (
+    SELECT count(*) FROM {{ database | name }}.{{ measurement | name }}
+    {% with start = end, end = end.replace(year=end.year + 100) %}
+    {% include "_window.sql" %}
+    {% endwith %}
+  ) AS later
 
 FROM {{ database | name }}.{{ measurement | name }}
 {% include "_window.sql" %}

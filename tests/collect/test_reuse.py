@@ -168,3 +168,67 @@ def test_value_sets_only_of_what_was_listed_whole(target: Target) -> None:
     assert {m.series.source.how for m in sampled.measurements if m.series} == {How.ESTIMATE}
     assert memory.sets == known
     assert [m.arrivals for m in sampled.measurements] == [None, None]
+
+
+def _run(target: Target, *statements: str) -> None:
+    with duckdb.connect(target.url.get_secret_value().removeprefix("duckdb:///")) as connection:
+        for statement in statements:
+            connection.execute(statement)
+
+
+def test_past_days_are_neither_reused_nor_a_source_of_reuse(tmp_path: Path) -> None:
+    """Nothing is written between the audits, and each day has a source of rows of its own."""
+    rows = [Row(PRESENT - timedelta(days=d, minutes=1), {"id": f"u{d}"}, {"v": 1.0}) for d in range(15)]
+    target = write(Dataset([Table("t", ("id",), {"v": "float"}, rows, key=("time", "id"))]), "duckdb", tmp_path / "x")
+    previous, counted = None, []
+    for d in range(14, -1, -1):
+        previous = _collected(target, -d, previous=previous)
+        assert previous.reused == 0
+        counted.append(previous.measurements[0].series and previous.measurements[0].series.value)
+    assert counted == list(range(1, 16))
+    # Among the fingerprints only that of the present vouches for its figures.
+    past, present = _collected(target, -1), _collected(target)
+    assert [m.fingerprint_as_of for m in (*past.measurements, *present.measurements)] == [None, PRESENT]
+
+
+def test_rows_that_lay_in_the_future_enter_the_window(target: Target) -> None:
+    """Forecasts, or rows written while the audit ran: with them the same table is another one a day later."""
+    _run(target, f"INSERT INTO a SELECT TIMESTAMP '{PRESENT:%Y-%m-%d %H:%M:%S}' + INTERVAL 3 HOUR, 'later', 1")
+    before = _collected(target)
+    after = _collected(target, 1, previous=before)
+    assert [m.later_rows for m in before.measurements] == [True, False]
+    assert after.reused == 1
+    assert after.measurements[0].series is not None
+    assert after.measurements[0].series.value == 4
+
+
+def test_rows_leave_the_window_of_a_table_that_is_not_written_to(target: Target) -> None:
+    short = target.model_copy(update={"window": timedelta(days=2)})
+    _run(short, f"INSERT INTO a SELECT TIMESTAMP '{PRESENT:%Y-%m-%d %H:%M:%S}' - INTERVAL 40 HOUR, 'early', 1")
+    before = _collected(short)
+    after = _collected(short, 1, previous=before)
+    assert after.reused == 1
+    assert after.measurements[0].series is not None
+    assert after.measurements[0].series.value == 3
+    # Once all rows have left, what is true of the window stays true of it.
+    empty = _collected(short, 3, previous=after)
+    assert empty.reused == 0
+    assert _collected(short, 4, previous=empty).reused == 2
+
+
+def test_retention_deletes_as_many_rows_as_a_load_brings(target: Target) -> None:
+    before = _collected(target)
+    _run(target, "DELETE FROM a WHERE host = 'h0'", "INSERT INTO a SELECT time, 'new', 1 FROM b WHERE host = 'h0'")
+    _run(target, "CHECKPOINT")
+    after = _collected(target, 1, previous=before)
+    assert after.reused == 1
+    assert set(after.measurements[0].tags[0].sample) == {"h1", "h2", "new"}
+
+
+@pytest.mark.parametrize("change", ["DELETE FROM a WHERE host = 'h0'", "UPDATE a SET host = 'x' WHERE host = 'h0'"])
+def test_rows_are_only_deleted_or_changed(target: Target, change: str) -> None:
+    before = _collected(target)
+    _run(target, change)
+    after = _collected(target, 1, previous=before)
+    assert after.reused == 1
+    assert "h0" not in after.measurements[0].tags[0].sample

@@ -69,7 +69,7 @@ def collect(
     incomplete = {(gap.database, gap.measurement) for gap in previous.gaps} if previous else set()
     for draft in drafts:
         if (draft.database, draft.name) not in incomplete:
-            take_over(draft, end, target.max_age)
+            take_over(draft, asker.window, target.max_age)
     moved = [draft for draft in drafts if not draft.reused and not draft.is_empty]
     comparison = Comparison(memory, day, asker.window, {d.name: d for d in databases}) if memory else None
     for step in _ladder(asker, asked, {d.name: d.series.value for d in databases if d.series}, comparison):

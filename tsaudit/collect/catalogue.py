@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from tsaudit.collect import excerpts, families
+from tsaudit.collect import excerpts, families, reuse
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.measure_names import measure_names, name_in_catalogue
@@ -42,8 +42,8 @@ Row = dict[str, Any]
 _OF_ONE_DATABASE: Final = frozenset({"duckdb", "postgresql"})
 """Their address names a database, and `databases` are schemas in it."""
 
-_AT_ONCE: Final = 500
-"""Measurements that are asked about one after the other within the time of one statement."""
+_AT_ONCE: Final = {**dict.fromkeys(DOCUMENT_ENGINES, (families.SINGLY, 500)), "duckdb": ({"row_estimate"}, 50)}
+"""Engine to the facts for which it looks at one measurement after the other, and at how many within one statement."""
 
 
 def databases(asker: Asker, asked: frozenset[str]) -> dict[str, bool]:
@@ -114,6 +114,7 @@ def outline(
         detail = f"{left_out} of {left_out + len(chosen)} measurements not looked at; raise budget.max_measurements"
         asker.gap("measurements", Reason.OVER_BUDGET, detail, name)
         asker.gap_in_all(asked - {"measurements"}, Reason.OVER_BUDGET, detail, name)
+    as_of = reuse.as_of(asker.window)
     estimates = _estimates(asker, name, chosen) if "row_estimate" in asked else {}
     # A version that knows more facts measures anew: what the profile before does not hold would look like a pass.
     settings = [sorted(asked), sorted(FACTS), str(asker.target.window)]
@@ -130,6 +131,7 @@ def outline(
         chosen_columns = asker.target.columns.get(measurement)
         state = series.value if series else with_fields.value if with_fields else _state(estimates.get(measurement))
         draft.fingerprint = _fingerprint(draft, state, [*settings, repr(chosen_columns)])
+        draft.fingerprint_as_of = as_of
         if "columns" in asked and not draft.columns and not draft.unreadable:
             # That is measured, and there is nothing more to ask.
             draft.is_empty = True
@@ -310,11 +312,12 @@ def _rows_about(asker: Asker, fact: str, database: str, names: list[str]) -> lis
 
     Where each is asked about by a statement of its own, thousands of them would take longer than a statement may.
     """
-    if asker.target.engine not in DOCUMENT_ENGINES or fact not in families.SINGLY:
+    facts, at_once = _AT_ONCE.get(asker.target.engine, (frozenset(), 0))
+    if fact not in facts:
         return rows_of(asker, fact, database, measurements=names)
     found: list[Row] = []
-    for first in range(0, len(names), _AT_ONCE):
-        rows = rows_of(asker, fact, database, measurements=names[first : first + _AT_ONCE])
+    for first in range(0, len(names), at_once):
+        rows = rows_of(asker, fact, database, measurements=names[first : first + at_once])
         if rows is None:
             return None
         found += rows

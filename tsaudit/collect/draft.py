@@ -85,7 +85,11 @@ class Draft:
     """What the listing of its tag sets covers; None before there is one."""
     first_time: datetime | None = None
     last_time: datetime | None = None
+    later_rows: bool | None = None
+    """Whether rows lie at or after the window's end; None where that was not asked."""
     fingerprint: str = ""
+    fingerprint_as_of: datetime | None = None
+    """See `Measurement.fingerprint_as_of`."""
     previous: Measurement | None = None
     """The same measurement in the profile before."""
     reused: bool = False
@@ -161,6 +165,8 @@ class Draft:
             buckets=self.buckets,
             first_time=self.first_time,
             last_time=self.last_time,
+            later_rows=self.later_rows,
             fingerprint=self.fingerprint,
+            fingerprint_as_of=self.fingerprint_as_of,
             statements=dict(sorted(self.statements.items())),
         )

@@ -1,4 +1,10 @@
-"""Takes the expensive facts of a measurement that has not moved over from the profile before."""
+"""Takes the expensive facts of a measurement that has not moved over from the profile before.
+
+What an audit measures follows from two things: the contents of the database when it ran, and the window it looked at.
+A fingerprint vouches for the contents alone, and only for those of the instant it is taken: the catalogue shows the
+present. So figures are taken over only between audits of the present, and only where the two windows hold the same
+rows: none left the earlier one at its start, and none came in at its end.
+"""
 
 from __future__ import annotations
 
@@ -7,26 +13,30 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from tsaudit.collect.draft import Draft
-from tsaudit.profile import Count, Measurement, Ratio, utc_now
+from tsaudit.profile import Count, How, Measurement, Ratio, Window, utc_now
 from tsaudit.roles import TimeColumn, TimeKind
 
-_PRESENT: Final = timedelta(days=1)
+_PRESENT: Final = timedelta(hours=1)
+"""An audit takes its time: a window that ended this long ago still ends now."""
 
 
-def take_over(draft: Draft, now: datetime, max_age: timedelta) -> None:
-    """Fill in the draft from the measurement as it was before, if that is still true of it and young enough.
+def as_of(window: Window) -> datetime | None:
+    """The instant that a fingerprint taken now shares with the figures of the window; None for a past window."""
+    return window.end if utc_now() - window.end <= _PRESENT else None
 
-    An audit of a past day reuses nothing: the catalogue shows the present, and cannot vouch for the past.
-    """
+
+def take_over(draft: Draft, window: Window, max_age: timedelta) -> None:
+    """Fill in the draft from the measurement as it was before, if that is still true of it and young enough."""
     before = draft.previous
     if before is None or not draft.fingerprint or before.fingerprint != draft.fingerprint:
         return
-    if utc_now() - now > _PRESENT:
+    if draft.fingerprint_as_of is None or before.fingerprint_as_of is None:
         return
-    ages = [now - figure.source.as_of for figure in _figures(before)]
-    if not ages or max(ages) > max_age or min(ages) < timedelta(0):
+    ages = [window.end - figure.source.as_of for figure in _figures(before)]
+    if not ages or max(ages) > max_age or min(ages) < timedelta(0) or not _same_rows(draft, before, window):
         return
     draft.reused = True
+    draft.fingerprint_as_of, draft.later_rows = before.fingerprint_as_of, before.later_rows
     draft.tags, draft.fields = before.tags, before.fields
     draft.series, draft.rows, draft.tag_sets = before.series, before.rows, before.tag_sets
     draft.arrivals, draft.row_patterns = before.arrivals, before.row_patterns
@@ -37,6 +47,18 @@ def take_over(draft: Draft, now: datetime, max_age: timedelta) -> None:
     draft.statements = dict(before.statements)
     # Only its name goes into the profile, and nothing is asked of the table any more.
     draft.time = TimeColumn(before.time_column, TimeKind.TIMESTAMP) if before.time_column else None
+
+
+def _same_rows(draft: Draft, before: Measurement, window: Window) -> bool:
+    """Whether the window holds the rows that the one before held, the contents of the table being the same.
+
+    An index of series knows no window; where its rows were read, their figures keep the age they have.
+    """
+    if not draft.columns or before.time_column is None or before.fingerprint_as_of == window.end:
+        return True
+    if before.rows is None or before.rows.source.how is not How.EXACT or before.later_rows is not False:
+        return False
+    return not before.rows.value or (before.first_time is not None and before.first_time >= window.start)
 
 
 def _figures(measurement: Measurement) -> Iterator[Count | Ratio]:

@@ -45,6 +45,9 @@ def count_nulls(asker: Asker, draft: Draft) -> None:
     if not draft.note(fact, asker.ask(fact, consume, **draft.about)):
         return
     rows, first, last, *counts = found
+    # Engines without a cheap state to compare, where nothing is ever taken over, are not asked for the last column.
+    later = counts.pop() if len(counts) > len(draft.fields) else None
+    draft.later_rows = None if later is None else bool(later)
     source = asker.source(fact, scope=scope(asker, draft, fact))
     draft.rows = Count(rows, source)
     kind = draft.time.kind if draft.time else None
