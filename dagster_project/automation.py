@@ -13,6 +13,9 @@ from dagster_project.step import history
 JOB_TAG: Final = "tsaudit/component"
 """On every run of a component's job: the component's name."""
 
+_SENSOR_S: Final = 40.0
+"""How long a sensor may send: Dagster gives up on one after 60 s, and then calls it again while it still runs."""
+
 DAY_TAG: Final = "tsaudit/day"
 
 
@@ -109,11 +112,11 @@ def is_audit(plan: Plan, run: dg.DagsterRun) -> bool:
 
 def send_queued(plan: Plan, say: Callable[[str], None], complain: Callable[[str], None]) -> None:
     """Send what is queued. Raises nothing: a failing sensor alerts nobody, and the messages stay queued."""
-    from tsaudit import run
+    from tsaudit import alerts, run
 
     try:
         settings = plan.load()
-        with history(settings) as store:
+        with history(settings) as store, alerts.at_most(_SENSOR_S):
             for problem in run.tell(settings, store, say).errors:
                 complain(f"alert not delivered: {problem}")
     except Exception as error:

@@ -202,6 +202,8 @@ class Slack(Model):
     """Once all targets due on a day were audited, one message per owner with all that is open; none for nothing."""
     base_url: str = "https://slack.com/api/"
     """Of Slack's web API; change it for a proxy or a test."""
+    deadline_s: Finite = Field(300, gt=0)
+    """Seconds a run may spend on sending, over all channels; what is left by then stays queued for the next run."""
 
     @field_validator("webhook")
     @classmethod

@@ -164,7 +164,7 @@ def audit_targets(
 def tell(settings: Settings, store: Store, out: Progress = print) -> alerts.SendReport:
     """Send what is queued, and the digest of a day once all that is due on it was audited.
 
-    Messages that could not be sent stay queued; the report says so.
+    It takes at most `slack.deadline_s`. Messages that could not be sent by then stay queued; the report says so.
     """
     if day := _digest_day(settings, store):
         alerts.queue_digest(store, settings, day)

@@ -54,10 +54,20 @@ class Fault:
     """Plain text passes."""
     action: Callable[[], None] | None = None
     """Called when the fault strikes."""
+    raw: Callable[[BaseHTTPRequestHandler], None] | None = None
+    """Writes the answer itself, whatever it is."""
 
 
 class HangUpError(Exception):
     pass
+
+
+class RawError(Exception):
+    """Instead of an answer: what writes it."""
+
+    def __init__(self, write: Callable[[BaseHTTPRequestHandler], None]) -> None:
+        super().__init__()
+        self.write = write
 
 
 @dataclass
@@ -117,6 +127,8 @@ class SlackDouble:
     def _struck(self, fault: Fault) -> tuple[int, dict[str, str], Any]:
         if fault.action is not None:
             fault.action()
+        if fault.raw is not None:
+            raise RawError(fault.raw)
         if fault.drop or fault.action is not None:
             raise HangUpError
         headers = {} if fault.retry_after is None else {"Retry-After": str(fault.retry_after)}
@@ -281,6 +293,10 @@ def running() -> Iterator[SlackDouble]:
             token = self.headers.get("Authorization", "").removeprefix("Bearer ")
             try:
                 status, headers, body = double.handle(method, arguments, token)
+            except RawError as error:
+                self.close_connection = True
+                error.write(self)
+                return
             except HangUpError:
                 self.close_connection = True
                 self.connection.close()

@@ -5,7 +5,8 @@ from __future__ import annotations
 from tsaudit.alerts.digest import queue_digest
 from tsaudit.alerts.message import RunContext
 from tsaudit.alerts.outbox import queue
+from tsaudit.alerts.pace import Pace, at_most
 from tsaudit.alerts.routing import owner_of
-from tsaudit.alerts.sending import Pace, SendReport, send
+from tsaudit.alerts.sending import SendReport, send
 
-__all__ = ["Pace", "RunContext", "SendReport", "owner_of", "queue", "queue_digest", "send"]
+__all__ = ["Pace", "RunContext", "SendReport", "at_most", "owner_of", "queue", "queue_digest", "send"]

@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from tsaudit.alerts.blocks import Message
+from tsaudit.alerts.pace import Budget, Pace
 from tsaudit.alerts.routing import channel_of
-from tsaudit.alerts.slack import (
-    BotToken,
+from tsaudit.alerts.slack import BotToken, Place, Way, Webhook
+from tsaudit.alerts.slack_errors import (
     BrokenOffError,
     BusyError,
     GoneError,
     LookUpError,
-    Place,
+    OutOfTimeError,
     RefusedError,
     SetupError,
     SlackError,
-    Way,
-    Webhook,
 )
 from tsaudit.alerts.terminal import readable
 from tsaudit.config import Settings
 from tsaudit.history import deliveries
 from tsaudit.history.deliveries import Delivery, Kind, State
+from tsaudit.phrases import many
 
 if TYPE_CHECKING:
     from tsaudit.history.store import Store
@@ -39,7 +38,7 @@ class SendReport:
     sent: int = 0
     edited: int = 0
     failed: int = 0
-    """RefusedError by Slack for good."""
+    """Slack refused them, as plain text too."""
     not_sent: int = 0
     """Shown in the terminal, because no Slack is configured."""
     waiting: int = 0
@@ -48,54 +47,41 @@ class SendReport:
     """One line each, with what to do. Not empty: somebody was not told, and the run must not be green."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """How fast, and how patient. Times in seconds."""
-
-    message_s: float = 1.0
-    """Between two calls for one channel; Slack allows one message a second."""
-    tries: int = 4
-    backoff_s: float = 2.0
-    """Before the second try; doubled for each further one."""
-    longest_wait_s: float = 120.0
-    """Slack asking for more leaves the rest to the next run."""
-    settle_s: float = 5.0
-    """How long after a call broke off its message may still turn up."""
-    lock_wait_s: float = 300.0
-    """How long another sender, which sends our messages too, may stand still."""
-    now: Callable[[], float] = time.monotonic
-    sleep: Callable[[float], None] = time.sleep
-
-
 def send(store: Store, settings: Settings, out: Callable[[str], None], pace: Pace | None = None) -> SendReport:
     """Send all that is queued, oldest first, and look up what an earlier sender left in doubt.
 
+    It takes at most `slack.deadline_s`, and the end of a call that was begun.
     Without a token or webhook the messages go to `out`, readable, and are kept as `not_sent`. Raises nothing for what
     Slack or the network does; the report tells.
     """
     chosen, before = pace or Pace(), None
+    budget = Budget.of(settings.slack.deadline_s, chosen)
     while True:
-        with deliveries.sole_sender(store.engine, chosen.lock_wait_s) as alone:
+        wait_s = max(0.0, min(chosen.lock_wait_s, budget.left_s))
+        with deliveries.sole_sender(store.engine, wait_s) as alone:
             if alone:
-                sender = _Sender(store, settings, out, chosen)
+                sender = _Sender(store, settings, out, budget)
                 sender.drain()
                 return sender.report()
         left = deliveries.waiting_ids(store.engine)
         if not left:
             return SendReport()
-        if left == before:
-            line = f"another tsaudit is sending and has not got on for {chosen.lock_wait_s:.0f} s"
-            return SendReport(waiting=len(left), errors=(f"{line}; {len(left)} messages wait",))
+        if left == before or wait_s < chosen.lock_wait_s:
+            stuck = f"has not got on for {wait_s:.0f} s" if left == before else "has not finished in time"
+            waiting = f"{many(len(left), 'message')} {'waits' if len(left) == 1 else 'wait'}"
+            line = f"another tsaudit is sending and {stuck}; {waiting}"
+            return SendReport(waiting=len(left), errors=(line,))
         before = left
 
 
-def _way(store: Store, settings: Settings) -> Way | None:
+def _way(store: Store, settings: Settings, budget: Budget) -> Way | None:
     slack = settings.slack
     if slack.token is not None:
         ids = deliveries.known_channel_id
-        return BotToken(slack.token.get_secret_value(), slack.base_url, lambda name: ids(store.engine, name))
+        token = slack.token.get_secret_value()
+        return BotToken(token, slack.base_url, lambda name: ids(store.engine, name), budget.call_s)
     if slack.webhook is not None:
-        return Webhook(slack.webhook.get_secret_value())
+        return Webhook(slack.webhook.get_secret_value(), budget.call_s)
     return None
 
 
@@ -104,7 +90,7 @@ class _Sender:
     store: Store
     settings: Settings
     out: Callable[[str], None]
-    pace: Pace
+    budget: Budget
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("sent", "edited", "failed", "not_sent"), 0))
     errors: dict[str, None] = field(default_factory=dict)
     """In order, each once."""
@@ -115,7 +101,7 @@ class _Sender:
     """Channel to the time of its last call."""
 
     def __post_init__(self) -> None:
-        self.way = _way(self.store, self.settings)
+        self.way = _way(self.store, self.settings, self.budget)
 
     def drain(self) -> None:
         """One way through the queue. What is queued meanwhile comes last, so it is met too."""
@@ -173,15 +159,16 @@ class _Sender:
         self._settle(delivery, State.SENDING if doubt else State.QUEUED, str(error))
         self.errors[str(error)] = None
         self.blocked.add(self._line(owner))
-        if getattr(error, "everywhere", False) or getattr(error, "unreachable", False):
-            self.stopped = True
+        everywhere = getattr(error, "everywhere", False) or getattr(error, "unreachable", False)
+        self.stopped = self.stopped or everywhere or isinstance(error, OutOfTimeError)
 
     def wait_turn(self, channel: str) -> None:
-        """Sleep until the channel may be called again."""
-        last = self.called.get(channel)
-        if last is not None and (rest := last + self.pace.message_s - self.pace.now()) > 0:
-            self.pace.sleep(rest)
-        self.called[channel] = self.pace.now()
+        """Sleep until the channel may be called again. OutOfTimeError when no call can be made by then."""
+        pace, last = self.budget.pace, self.called.get(channel)
+        if last is not None and (rest := last + pace.message_s - pace.now()) > 0:
+            self.budget.sleep(rest)
+        self.budget.call_s()
+        self.called[channel] = pace.now()
 
 
 @dataclass
@@ -199,44 +186,57 @@ class _Attempt:
         """A call was made for it whose outcome is not known. An edit can be repeated as it is."""
         self.warned = False
         # Slack fails on some blocks instead of refusing them; one message must not hold up its channel for ever.
-        self.as_text = self.delivery.attempts >= 2 * self.sender.pace.tries
+        self.as_text = self.delivery.attempts >= 2 * self.sender.budget.pace.tries
+
+        self.failure: SlackError | None = None
+        """Of the last try."""
 
     def run(self) -> None:
-        pace = self.sender.pace
-        pause, failure = pace.backoff_s, SlackError("not tried")
-        left = pace.tries
+        try:
+            failure = self._tried()
+        except OutOfTimeError as error:
+            if self.failure is not None:
+                self.sender.errors[str(self.failure)] = None
+            failure = error
+        if failure is not None:
+            self.sender.postpone(self.delivery, self.owner, failure, doubt=self.doubt)
+
+    def _tried(self) -> SlackError | None:
+        """Why the message has to wait for the next run; None when it is done with. OutOfTimeError."""
+        budget = self.sender.budget
+        pause, left = budget.pace.backoff_s, budget.pace.tries
         while left:
             try:
                 self._once()
-                return
+                return None
             except RefusedError as error:
                 if self.as_text:
                     self._give_up(error)
-                    return
+                    return None
                 self.as_text = True
             except GoneError as error:
                 if not self._starts_anew(error):
-                    return
+                    return None
             except SetupError as error:
-                failure = error
                 if not self._has_moved(error):
-                    break
+                    return error
                 if not self._starts_anew(error):
-                    return
+                    return None
             except BusyError as error:
-                failure = error
-                if error.wait_s > pace.longest_wait_s:
-                    break
+                self.failure = error
+                if error.wait_s > budget.pace.longest_wait_s or error.wait_s >= budget.left_s:
+                    return error
                 left -= 1
                 if left:
-                    pace.sleep(error.wait_s)
+                    budget.sleep(error.wait_s)
             except BrokenOffError as error:
-                failure = error
-                left -= 1
+                self.failure = error
+                # What took all the time of a call is tried once more: the other channels need theirs.
+                left = min(left - 1, 1) if error.late else left - 1
                 if left:
-                    pace.sleep(pause)
+                    budget.sleep(pause)
                     pause *= 2
-        self.sender.postpone(self.delivery, self.owner, failure, doubt=self.doubt)
+        return self.failure
 
     def _has_moved(self, error: SetupError) -> bool:
         """Whether it belongs to a thread in a channel that the owner has left, and which no longer takes messages."""
@@ -260,11 +260,12 @@ class _Attempt:
             return
         engine = self.sender.store.engine
         channel = self.place.channel if self.place.ts is None else self.delivery.channel
+        # Before the claim: a message that was claimed and not sent would have to be looked up.
+        self.sender.wait_turn(channel)
         claimed = deliveries.claim(engine, self.delivery, channel)
         if claimed is None:
             return
         self.delivery = claimed
-        self.sender.wait_turn(channel)
         message = Message.from_payload(claimed.payload)
         try:
             if claimed.kind is Kind.EDIT:
@@ -285,7 +286,8 @@ class _Attempt:
         if self.delivery.claimed_at is not None:
             age = (datetime.now(UTC).replace(tzinfo=None) - self.delivery.claimed_at).total_seconds()
             # The clock that noted the call may be another machine's, and ahead of ours.
-            self.sender.pace.sleep(max(0.0, self.sender.pace.settle_s - max(0.0, age)))
+            if (rest := self.sender.budget.pace.settle_s - max(0.0, age)) > 0:
+                self.sender.budget.sleep(rest)
         sent_to = Place(self.delivery.channel) if self.place.ts is None and self.delivery.channel else self.place
         try:
             found = self.way.look_up(self.delivery.id, sent_to, self.delivery.queued_at)

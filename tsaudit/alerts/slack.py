@@ -1,32 +1,31 @@
-"""The two ways into Slack, a bot token and an incoming webhook, and what their errors mean.
+"""The two ways into Slack, a bot token and an incoming webhook.
 
-slack_sdk's own retries are switched off: it would repeat a call that broke off without looking whether the message
-had arrived, and so double it.
+An answer that Slack never gives is a call that failed: nothing counts as sent unless the answer says where it is.
 """
 
 from __future__ import annotations
 
-import http.client
-import logging
-import socket
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, Protocol
-from urllib.error import URLError
 
 from tsaudit.alerts.blocks import Message
+from tsaudit.alerts.slack_errors import BrokenOffError, GoneError, LookUpError, RefusedError, SetupError, odd
 
 if TYPE_CHECKING:
-    from slack_sdk.errors import SlackApiError
+    from slack_sdk.web import SlackResponse
+
+    from tsaudit.alerts.slack_client import CallTime
 
 EVENT_TYPE: Final = "tsaudit_delivery"
 """Type of the metadata that carries a delivery's id in its message."""
 
-_TIMEOUT_S: Final = 30
 _PAGE: Final = 200
 _MAX_PAGES: Final = 25
 _CLOCK_SKEW: Final = timedelta(minutes=10)
+_TS: Final = re.compile(r"[0-9]{1,20}\.[0-9]{1,10}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,50 +35,6 @@ class Place:
     channel: str
     ts: str | None = None
     """Of the message itself, or of the one whose thread it goes to."""
-
-
-class SlackError(Exception):
-    """A call failed. The text is one line for people."""
-
-
-class RefusedError(SlackError):
-    """Slack does not take this content."""
-
-
-class GoneError(SlackError):
-    """The message to edit or to reply to is not there any more, or may not be changed."""
-
-
-class BusyError(SlackError):
-    """Too many calls; nothing was stored."""
-
-    def __init__(self, wait_s: float) -> None:
-        super().__init__(f"Slack asks to wait {wait_s:.0f} s (rate limit)")
-        self.wait_s = wait_s
-
-
-class BrokenOffError(SlackError):
-    """The call broke off."""
-
-    def __init__(self, line: str, *, stored: bool, unreachable: bool = False) -> None:
-        super().__init__(line)
-        self.stored = stored
-        """Whether the message may have arrived all the same."""
-        self.unreachable = unreachable
-        """No connection at all: the next message will fare no better."""
-
-
-class SetupError(SlackError):
-    """Nothing will arrive until somebody changes a setting, here or in Slack."""
-
-    def __init__(self, line: str, *, everywhere: bool) -> None:
-        super().__init__(line)
-        self.everywhere = everywhere
-        """Or only in this channel."""
-
-
-class LookUpError(SlackError):
-    """Whether a message has arrived cannot be found out with this token or webhook."""
 
 
 class Way(Protocol):
@@ -101,62 +56,25 @@ class Way(Protocol):
         ...
 
 
-_TRANSIENT: Final = frozenset({"internal_error", "fatal_error", "service_unavailable", "request_timeout"})
-_RATE_LIMITED: Final = frozenset({"ratelimited", "rate_limited"})
-_GONE: Final = frozenset(
-    {"message_not_found", "thread_not_found", "cannot_reply_to_message", "cant_update_message", "edit_window_closed"}
-)
-_ACCOUNT: Final = {
-    "invalid_auth": "Slack does not accept the token; check `slack.token`",
-    "not_authed": "Slack got no token; check `slack.token`",
-    "account_inactive": "the app was removed from the workspace; install it again and renew `slack.token`",
-    "token_revoked": "the token was revoked; install the app again and renew `slack.token`",
-    "token_expired": "the token has expired; renew `slack.token`",
-    "not_allowed_token_type": "`slack.token` has to be a bot token (xoxb-...)",
-    "missing_scope": "the app lacks the scope `chat:write`; add it and install the app again",
-    "no_permission": "the app may not post; ask an administrator of the workspace",
-    "access_denied": "the app may not post; ask an administrator of the workspace",
-    "team_access_not_granted": "the app has no access to this workspace; ask an administrator",
-    "ekm_access_denied": "an administrator has suspended posting",
-}
-_CHANNEL: Final = {
-    "channel_not_found": "Slack knows no such channel; check the owner's `channel`, invite the app if it is private",
-    "not_in_channel": "the app is not in the channel; type /invite @tsaudit there",
-    "is_archived": "the channel is archived; give the owner another `channel`",
-    "restricted_action": "the channel takes no messages from the app; ask its manager",
-    "restricted_action_read_only_channel": "the channel is read-only for the app; ask its manager",
-}
-_WEBHOOK: Final = {
-    "invalid_token": "Slack does not accept the webhook; renew `slack.webhook`",
-    "no_service": "the webhook was removed or disabled; renew `slack.webhook`",
-    "no_active_hooks": "the webhook was disabled; renew `slack.webhook`",
-    "no_team": "the webhook's workspace is gone; renew `slack.webhook`",
-    "team_disabled": "the workspace is disabled",
-    "action_prohibited": "an administrator has restricted the webhook",
-    "posting_to_general_channel_denied": "the webhook may not post to the general channel",
-    "channel_not_found": "the webhook's channel is gone; renew `slack.webhook`",
-    "channel_is_archived": "the webhook's channel is archived; renew `slack.webhook`",
-    "user_not_found": "the webhook's receiver is gone; renew `slack.webhook`",
-}
-
-
 class BotToken:
     """Slack's web API with a bot token: posts, edits, replies, and finds what it posted."""
 
     edits = True
 
-    def __init__(self, token: str, base_url: str, channel_ids: Callable[[str], str | None]) -> None:
-        from slack_sdk import WebClient
+    def __init__(self, token: str, base_url: str, channel_ids: Callable[[str], str | None], call_s: CallTime) -> None:
+        from tsaudit.alerts.slack_client import Client
 
-        self._client = WebClient(
-            token=token, base_url=base_url, timeout=_TIMEOUT_S, retry_handlers=[], logger=quiet_logger()
-        )
+        self._client = Client(token, base_url, call_s)
         self._channel_ids = channel_ids
         """Channel ids learnt earlier, by name: Slack posts to a name, but reads only by id."""
 
+    def who(self) -> str:
+        """Whose token it is: `user in team`. Raises SlackError."""
+        found = self._client.auth_test()
+        return f"{_text(found, 'user')} in {_text(found, 'team')}"
+
     def post(self, identity: str, place: Place, message: Message, as_text: bool, /) -> Place:
-        answer = self._call(
-            self._client.chat_postMessage,
+        found = self._client.chat_postMessage(
             channel=place.channel,
             thread_ts=place.ts,
             metadata=_metadata(identity),
@@ -164,16 +82,15 @@ class BotToken:
             unfurl_media=False,
             **_content(message, as_text),
         )
-        return Place(answer["channel"], answer["ts"])
+        return Place(_text(found, "channel"), _time(found))
 
     def edit(self, identity: str, place: Place, message: Message, as_text: bool, /) -> None:
-        self._call(
-            self._client.chat_update,
-            channel=place.channel,
-            ts=place.ts,
-            metadata=_metadata(identity),
-            **_content(message, as_text),
+        assert place.ts is not None
+        found = self._client.chat_update(
+            channel=place.channel, ts=place.ts, metadata=_metadata(identity), **_content(message, as_text)
         )
+        if _time(found) != place.ts:
+            raise _odd(found, "about another message")
 
     def look_up(self, identity: str, place: Place, since: datetime, /) -> Place | None:
         channel = self._channel_id(place.channel)
@@ -184,9 +101,8 @@ class BotToken:
         else:
             found = self._pages(self._client.conversations_replies, "messages", asked | {"ts": place.ts})
         for message in found:
-            metadata = message.get("metadata") or {}
-            if metadata.get("event_type") == EVENT_TYPE and metadata["event_payload"].get("id") == identity:
-                return Place(channel, message["ts"])
+            if _delivery_in(message) == identity:
+                return Place(channel, str(message["ts"]))
         return None
 
     def _channel_id(self, channel: str) -> str:
@@ -198,35 +114,37 @@ class BotToken:
         for types in ("public_channel", "private_channel"):
             asked = {"exclude_archived": True, "types": types}
             for found in self._pages(self._client.conversations_list, "channels", asked):
-                if found["name"] == channel.removeprefix("#"):
+                if found.get("name") == channel.removeprefix("#") and isinstance(found.get("id"), str):
                     return str(found["id"])
         raise LookUpError(f"the id of {channel} is not known; give the id as the owner's `channel`")
 
-    def _pages(self, method: Callable[..., Any], key: str, asked: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    def _pages(
+        self, method: Callable[..., SlackResponse], key: str, asked: Mapping[str, Any]
+    ) -> Iterator[dict[str, Any]]:
+        """Every entry of all pages. A page that is not one says nothing of what arrived: BrokenOffError."""
         cursor = None
         for _ in range(_MAX_PAGES):
             try:
-                answer = self._call(method, **asked, limit=_PAGE, cursor=cursor)
+                answer = method(**asked, limit=_PAGE, cursor=cursor)
             except (SetupError, RefusedError) as error:
                 raise LookUpError(
                     "the token may not read the channel back (scopes channels:history, groups:history, channels:read, "
                     f"groups:read): {error}"
                 ) from error
-            yield from answer[key]
-            cursor = (answer.get("response_metadata") or {}).get("next_cursor")
+            entries, further = answer.get(key), answer.get("response_metadata")
+            if not isinstance(entries, list) or not isinstance(further, dict | None):
+                raise _odd(answer, f"without {key}")
+            if not all(isinstance(entry, dict) and (key != "messages" or "ts" in entry) for entry in entries):
+                raise _odd(answer, f"with {key} of another form")
+            yield from entries
+            cursor = (further or {}).get("next_cursor")
+            if not isinstance(cursor, str | None):
+                raise _odd(answer, "with an unreadable address of the next page")
             if not cursor:
+                if answer.get("has_more"):
+                    raise _odd(answer, "with more pages, but no address of the next")
                 return
         raise LookUpError(f"more than {_MAX_PAGES * _PAGE} messages to look through")
-
-    def _call(self, method: Callable[..., Any], **arguments: Any) -> Any:
-        from slack_sdk.errors import SlackApiError
-
-        try:
-            return method(**arguments)
-        except SlackApiError as error:
-            raise _api_error(error, str(arguments.get("channel", ""))) from None
-        except (OSError, http.client.HTTPException) as error:
-            raise _broken_off(error) from None
 
 
 class Webhook:
@@ -234,26 +152,14 @@ class Webhook:
 
     edits = False
 
-    def __init__(self, url: str) -> None:
-        from slack_sdk.webhook import WebhookClient
+    def __init__(self, url: str, call_s: CallTime) -> None:
+        from tsaudit.alerts.slack_client import Hook
 
-        self._client = WebhookClient(url, timeout=_TIMEOUT_S, retry_handlers=[], logger=quiet_logger())
+        self._client = Hook(url, call_s)
 
     def post(self, _identity: str, _place: Place, message: Message, as_text: bool, /) -> Place:
-        try:
-            answer = self._client.send(unfurl_links=False, unfurl_media=False, **_content(message, as_text))
-        except (OSError, http.client.HTTPException) as error:
-            raise _broken_off(error) from None
-        if answer.status_code == 200:
-            return Place("")
-        code = answer.body.strip()[:100]
-        if answer.status_code == 429:
-            raise BusyError(_retry_after(answer.headers))
-        if answer.status_code >= 500:
-            raise BrokenOffError(f"Slack answered {answer.status_code}", stored=True)
-        if code in _WEBHOOK:
-            raise SetupError(f"{_WEBHOOK[code]} ({code})", everywhere=True)
-        raise RefusedError(f"Slack refused the message ({answer.status_code} {code})")
+        self._client.send(unfurl_links=False, unfurl_media=False, **_content(message, as_text))
+        return Place("")
 
     def edit(self, _identity: str, _place: Place, _message: Message, _as_text: bool, /) -> None:
         raise GoneError("a webhook cannot edit")
@@ -270,44 +176,29 @@ def _metadata(identity: str) -> dict[str, Any]:
     return {"event_type": EVENT_TYPE, "event_payload": {"id": identity}}
 
 
-def _api_error(error: SlackApiError, channel: str) -> SlackError:
-    """What an answer other than `ok` means. Codes Slack may add later count as a refusal of the content."""
-    answer = error.response
-    code = str(answer.get("error", ""))
-    if answer.status_code == 429 or code in _RATE_LIMITED:
-        return BusyError(_retry_after(answer.headers))
-    if answer.status_code >= 500 or code in _TRANSIENT or not code.replace("_", "").isalnum():
-        # What is no code is a page of some proxy or load balancer in between.
-        shown = f" ({code})" if code in _TRANSIENT else ""
-        return BrokenOffError(f"Slack answered {answer.status_code}{shown}", stored=True)
-    if code in _GONE:
-        return GoneError(f"the message is gone or closed for changes ({code})")
-    if code in _ACCOUNT:
-        needed = f", needed: {answer.get('needed')}" if answer.get("needed") else ""
-        return SetupError(f"{_ACCOUNT[code]} ({code}{needed})", everywhere=True)
-    if code in _CHANNEL:
-        return SetupError(f"{channel}: {_CHANNEL[code]} ({code})", everywhere=False)
-    return RefusedError(f"Slack refused the message ({code})")
+def _delivery_in(message: Mapping[str, Any]) -> str | None:
+    """The id of the delivery that a message carries; None for messages of others."""
+    metadata = message.get("metadata")
+    if not isinstance(metadata, dict) or metadata.get("event_type") != EVENT_TYPE:
+        return None
+    payload = metadata.get("event_payload")
+    return payload.get("id") if isinstance(payload, dict) else None
 
 
-def _broken_off(error: Exception) -> BrokenOffError:
-    """No answer. Only when no connection came about is it certain that nothing arrived."""
-    cause = error.reason if isinstance(error, URLError) and isinstance(error.reason, Exception) else error
-    unreachable = isinstance(cause, ConnectionRefusedError | socket.gaierror)
-    words = str(cause).split("\n", 1)[0] or type(cause).__name__
-    return BrokenOffError(f"no answer from Slack: {words}", stored=not unreachable, unreachable=unreachable)
+def _text(answer: SlackResponse, key: str) -> str:
+    value = answer.get(key)
+    if not isinstance(value, str) or not value:
+        raise _odd(answer, f"with `ok`, but without `{key}`")
+    return value
 
 
-def _retry_after(headers: Mapping[str, str]) -> float:
-    found = {name.lower(): value for name, value in headers.items()}
-    try:
-        return max(0.0, float(found["retry-after"]))
-    except (KeyError, ValueError):
-        return 1.0
+def _time(answer: SlackResponse) -> str:
+    """The `ts` of the message: without one it can neither be edited nor found again, and may not be there at all."""
+    ts = _text(answer, "ts")
+    if not _TS.fullmatch(ts):
+        raise _odd(answer, "with `ok`, but an unreadable `ts`")
+    return ts
 
 
-def quiet_logger() -> logging.Logger:
-    """slack_sdk logs addresses, webhooks among them, at DEBUG, and each failure as an error; ours are reported."""
-    logger = logging.getLogger("tsaudit.slack")
-    logger.setLevel(logging.CRITICAL)
-    return logger
+def _odd(answer: SlackResponse, why: str) -> BrokenOffError:
+    return odd(answer.status_code, why)

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from tsaudit.config import Settings, Slack, Target
     from tsaudit.profile import Gap
 
+_CALL_S = 10.0
+"""How long Slack may take to say whose token it is."""
+
 
 @click.command()
 @options.targets_argument
@@ -88,23 +91,19 @@ def _slack(slack: Slack) -> bool:
     if not slack.token:
         _line("slack", "ok", "no token and no webhook: messages are shown here")
         return True
-    from http.client import HTTPException
+    from tsaudit.alerts.slack import BotToken
+    from tsaudit.alerts.slack_errors import SetupError, SlackError
 
-    from slack_sdk import WebClient
-    from slack_sdk.errors import SlackApiError
-
-    from tsaudit.alerts.slack import quiet_logger
-
-    client = WebClient(slack.token.get_secret_value(), base_url=slack.base_url, timeout=10, logger=quiet_logger())
     try:
-        answer = client.auth_test()
-    except SlackApiError as error:
-        _line("slack", "failed", f"Slack refuses the token: {error.response.get('error', error)}")
+        who = BotToken(slack.token.get_secret_value(), slack.base_url, lambda _: None, lambda: _CALL_S).who()
+    except SetupError as error:
+        _line("slack", "failed", f"Slack refuses the token: {error.code}")
         return False
-    except (OSError, HTTPException) as error:
-        _line("slack", "failed", f"{slack.base_url} cannot be reached: {error}")
+    except SlackError as error:
+        reason = str(error).removeprefix("no answer from Slack: ")
+        _line("slack", "failed", f"{slack.base_url} cannot be reached: {reason}")
         return False
-    _line("slack", "ok", f"{answer.get('user')} in {answer.get('team')}")
+    _line("slack", "ok", who)
     return True
 
 

@@ -1,0 +1,154 @@
+"""One HTTP POST to Slack: follows no redirect, ends on the wall clock, and reads a limited number of bytes.
+
+slack_sdk sends through `urllib.request.urlopen`, which follows a redirect to any host with the token in its headers,
+and whose timeout starts anew with every byte.
+"""
+
+from __future__ import annotations
+
+import http.client
+import socket
+import ssl
+import threading
+import urllib.request
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.error import URLError
+
+MOST_BYTES: Final = 8 << 20
+"""Of an answer. A page of 200 messages with all their blocks is below it, and what JSON makes of it fits in memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back, whatever its status."""
+
+    status: int
+    headers: Mapping[str, str]
+    """By their names in lower case."""
+    body: bytes
+
+
+class NoAnswerError(Exception):
+    """No whole answer arrived. One line."""
+
+    def __init__(self, line: str, *, sent: bool, late: bool = False) -> None:
+        super().__init__(line)
+        self.sent = sent
+        """Whether the request may have arrived; False where no connection was made."""
+        self.late = late
+        """It was given up because its time was over."""
+
+
+def post(url: str, body: bytes, headers: Mapping[str, str], timeout_s: float, proxy: str | None = None) -> Answer:
+    """The answer to the request. Raises NoAnswerError, at the latest `timeout_s` seconds after the call.
+
+    `proxy` is used unless NO_PROXY names the host.
+    """
+    exchange = _Exchange(urllib.request.Request(url, body, dict(headers), method="POST"), timeout_s, proxy)  # noqa: S310 -- the scheme is checked with the configuration
+    # Not every step can be given a timeout: looking a name up, or a server that sends one byte at a time.
+    worker = threading.Thread(target=exchange.run, name="tsaudit-slack", daemon=True)
+    worker.start()
+    worker.join(timeout_s)
+    if worker.is_alive():
+        exchange.hang_up()
+        raise NoAnswerError(f"no whole answer within {timeout_s:.3g} s", sent=exchange.connected, late=True)
+    return exchange.result()
+
+
+class _Exchange:
+    """The request on its way, run by a thread of its own."""
+
+    def __init__(self, request: urllib.request.Request, timeout_s: float, proxy: str | None) -> None:
+        self.connected = False
+        self._request = request
+        self._timeout_s = timeout_s
+        self._proxy = proxy
+        self._connection: http.client.HTTPConnection | None = None
+        self._socket: socket.socket | None = None
+        self._answer: Answer | None = None
+        self._error: Exception | None = None
+
+    def run(self) -> None:
+        try:
+            self._answer = self._run()
+        except Exception as error:
+            # Handed to the caller: whatever a server makes the HTTP client raise is a call that failed.
+            self._error = error
+        finally:
+            self.hang_up()
+
+    def result(self) -> Answer:
+        if self._answer is not None:
+            return self._answer
+        cause = self._error
+        if isinstance(cause, URLError) and isinstance(cause.reason, Exception):
+            cause = cause.reason
+        words = " ".join(str(cause).split())[:200] or type(cause).__name__
+        raise NoAnswerError(words, sent=self.connected, late=isinstance(cause, TimeoutError))
+
+    def hang_up(self) -> None:
+        """Close the connection under whoever still reads from it."""
+        connection, held = self._connection, self._socket
+        for open_socket in (held, connection.sock if connection else None):
+            if isinstance(open_socket, socket.socket):
+                with suppress(OSError):
+                    # Of TLS sockets too: their own shutdown would wait for the other side.
+                    socket.socket.shutdown(open_socket, socket.SHUT_RDWR)
+
+    def _run(self) -> Answer:
+        # Only what a POST over HTTP needs: an opener without handlers of errors returns every status as it is.
+        opener = urllib.request.OpenerDirector()
+        opener.addheaders = []
+        proxies = {"http": self._proxy, "https": self._proxy} if self._proxy else {}
+        for handler in (urllib.request.ProxyHandler(proxies), _Http(self), _Https(self)):
+            opener.add_handler(handler)
+        response = opener.open(self._request, timeout=self._timeout_s)
+        body = response.read(MOST_BYTES + 1)
+        if len(body) > MOST_BYTES:
+            raise OSError(f"the answer is longer than {MOST_BYTES >> 20} MB")
+        return Answer(response.status, {name.lower(): value for name, value in response.headers.items()}, body)
+
+    def made(self, connection: http.client.HTTPConnection) -> None:
+        """Remember what to close: urllib gives its connection away before the answer is read."""
+        self._connection = connection
+
+    def open(self, connected: socket.socket) -> None:
+        """From now on the request may arrive."""
+        self._socket, self.connected = connected, True
+
+
+class _Http(urllib.request.HTTPHandler):
+    def __init__(self, exchange: _Exchange) -> None:
+        super().__init__()
+        self._exchange = exchange
+
+    def http_open(self, request: urllib.request.Request) -> Any:
+        exchange = self._exchange
+
+        class Connection(http.client.HTTPConnection):
+            def connect(self) -> None:
+                exchange.made(self)
+                super().connect()
+                exchange.open(self.sock)
+
+        return self.do_open(Connection, request)
+
+
+class _Https(urllib.request.HTTPSHandler):
+    def __init__(self, exchange: _Exchange) -> None:
+        super().__init__()
+        self._exchange = exchange
+
+    def https_open(self, request: urllib.request.Request) -> Any:
+        exchange = self._exchange
+
+        class Connection(http.client.HTTPSConnection):
+            def connect(self) -> None:
+                exchange.made(self)
+                super().connect()
+                exchange.open(self.sock)
+
+        return self.do_open(Connection, request, context=ssl.create_default_context())
