@@ -107,7 +107,7 @@ def test_answer_is_an_error(double: Conversation, answer: Answer, reason: Reason
 
 def test_rest_answers_something_else(double: Conversation) -> None:
     script(double, {"/api/v2/buckets": Answer(200, {}, b"<html>")})
-    assert "the answer is not JSON" in _failure(double, "databases").detail
+    assert "the answer is a web page, not JSON" in _failure(double, "databases").detail
 
 
 def test_bucket_is_not_listed(double: Conversation) -> None:

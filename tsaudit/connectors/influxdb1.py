@@ -12,10 +12,12 @@ from urllib.parse import unquote, urlencode, urlsplit
 
 import pyarrow as pa
 import urllib3
-from urllib3.exceptions import HTTPError, ReadTimeoutError
+from urllib3.exceptions import HTTPError
 
 from tsaudit import queries
 from tsaudit.connector import ConnectorError, FactError, Rows
+from tsaudit.http import causes
+from tsaudit.http.pool import BoundedPool, UnfitAnswerError
 from tsaudit.influx import influxql, streaming
 from tsaudit.influx.influxql import Reader, Series
 from tsaudit.profile import Reason
@@ -24,6 +26,8 @@ _ENGINE: Final = "influxdb1"
 _OWN_DATABASE: Final = "_internal"
 _GRANT: Final = "grant READ on the database, see sql/influxdb1/grants.md"
 _NOTES: Final = "grant READ on _internal, see sql/influxdb1/grants.md"
+_STREAMED: Final = frozenset({"series_listing", "row_sample"})
+"""Facts whose rows are used as they arrive, or come in a number that was asked for."""
 _GO_DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|us|µs|ns|s)")
 _SECONDS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 
@@ -67,7 +71,7 @@ class InfluxConnection:
         self._headers = {"Content-Type": "application/x-www-form-urlencoded"}
         if login[0] is not None:
             self._headers |= urllib3.make_headers(basic_auth=f"{login[0]}:{login[1] or ''}")
-        self._pool = urllib3.PoolManager(num_pools=1, retries=False)
+        self._pool = BoundedPool()
         self._file_bytes: _FileBytes | FactError | None = None
         """Or why they are not known; None until they were asked for."""
         self.server_version = self._ping()
@@ -78,7 +82,7 @@ class InfluxConnection:
         rows = Rows(statement, iter(()))
         if fact == "database_bytes":
             return rows.reading(self._database_bytes(timeout_s, rows, parameters["database"]))
-        series = self._series(statement, timeout_s, rows)
+        series = self._series(statement, timeout_s, rows, None if fact in _STREAMED else streaming.MOST_BYTES)
         return rows.reading(_READERS[fact](series, parameters))
 
     def reconnect(self) -> InfluxConnection:
@@ -90,8 +94,8 @@ class InfluxConnection:
         self._pool.clear()
 
     def abort(self) -> None:
-        """Give the statement up; the server aborts it."""
-        self._pool.clear()
+        """Shut the connection down; the server aborts the statement."""
+        self._pool.abort()
 
     def _database_bytes(self, timeout_s: float, rows: Rows, database: str) -> Iterator[pa.RecordBatch]:
         """What the shards of the database take, by statistics that are asked for once for all databases."""
@@ -112,14 +116,17 @@ class InfluxConnection:
         """As the server has them, which it tells administrators, else as it notes them itself."""
         deadline = time.monotonic() + timeout_s
         try:
-            return _FileBytes(rows.statement, _summed(self._series(rows.statement, timeout_s, rows)))
+            return _FileBytes(
+                rows.statement, _summed(self._series(rows.statement, timeout_s, rows, streaming.MOST_BYTES))
+            )
         except FactError as error:
             if error.reason is not Reason.DENIED:
                 raise
         statement = queries.render_file(queries.root() / _ENGINE / "_noted_shards.influxql")
         rows.statements += 1
         try:
-            found = _summed(self._series(statement, max(0.1, deadline - time.monotonic()), rows))
+            left = max(0.1, deadline - time.monotonic())
+            found = _summed(self._series(statement, left, rows, streaming.MOST_BYTES))
         except FactError as error:
             if error.reason is not Reason.DENIED:
                 raise
@@ -131,29 +138,36 @@ class InfluxConnection:
 
     def _ping(self) -> str:
         try:
-            response = self._pool.request("GET", f"{self._url}/ping", timeout=self._connect_timeout_s)
-        except HTTPError as error:
-            raise ConnectorError(
-                f"{self._url} does not answer ({streaming.words(error)}); is it the right address?"
-            ) from error
+            with self._pool.until(self._connect_timeout_s):
+                timeout, headers = self._connect_timeout_s, self._headers
+                response = self._pool.request("GET", f"{self._url}/ping", headers=headers, timeout=timeout)
+        except (HTTPError, OSError) as error:
+            raise ConnectorError(f"{self._url} does not answer: {causes.words(error)}") from error
+        if what := causes.what_it_is(response, "the user name or the password"):
+            raise ConnectorError(f"{self._url} {what}")
         version = response.headers.get("X-Influxdb-Version")
         if version is None:
             raise ConnectorError(f"{self._url} answers, but not as InfluxDB (HTTP {response.status})")
         if not re.match(r"v?1\.", version):
-            raise ConnectorError(f"{self._url} is InfluxDB {version}; this engine is for 1.x")
-        return version.removeprefix("v")
+            raise ConnectorError(f"{self._url} is InfluxDB {version[:40]}; this engine is for 1.x")
+        return version.removeprefix("v")[:40]
 
-    def _series(self, statement: str, timeout_s: float, rows: Rows) -> Iterator[Series]:
-        """The series of the answer as they arrive. FactError unless the answer is whole and without error."""
-        deadline = time.monotonic() + timeout_s
+    def _series(self, statement: str, timeout_s: float, rows: Rows, most: int | None = None) -> Iterator[Series]:
+        """The series of the answer as they arrive. FactError unless the answer is whole and without error.
+
+        `most`: bytes of the answer; None where it is used as it arrives.
+        """
         response = None
         try:
-            response = self._post(statement, timeout_s)
-            if response.status != 200:
-                raise influxql.refused(response.status, response.data, _GRANT)
-            yield from influxql.read_series(response, deadline, rows, _GRANT)
-        except (ReadTimeoutError, TimeoutError) as error:
+            with self._pool.until(timeout_s):
+                response = self._post(statement, timeout_s)
+                if response.status != 200:
+                    raise influxql.refused(response, _GRANT)
+                yield from influxql.read_series(response, rows, _GRANT, most)
+        except TimeoutError as error:
             raise streaming.timed_out(timeout_s) from error
+        except UnfitAnswerError as error:
+            raise streaming.unfit(error) from error
         except (HTTPError, OSError) as error:
             raise self._broken(error) from error
         finally:
@@ -162,7 +176,8 @@ class InfluxConnection:
                 response.close()
 
     def _post(self, statement: str, timeout_s: float) -> urllib3.BaseHTTPResponse:
-        timeout = urllib3.Timeout(connect=min(self._connect_timeout_s, timeout_s), read=timeout_s)
+        # A limit of the socket's own comes after that of the pool.
+        timeout = urllib3.Timeout(connect=min(self._connect_timeout_s, timeout_s), read=timeout_s + 1)
         return self._pool.request(
             "POST",
             f"{self._url}/query",
@@ -177,10 +192,8 @@ class InfluxConnection:
         try:
             self._ping()
         except ConnectorError:
-            return FactError(Reason.UNREACHABLE, f"the server is gone ({streaming.words(error)})")
-        return FactError(
-            Reason.FAILED, f"the connection broke off ({streaming.words(error)}); the server still answers"
-        )
+            return FactError(Reason.UNREACHABLE, f"the server is gone ({causes.words(error)})")
+        return FactError(Reason.FAILED, f"the connection broke off ({causes.words(error)}); the server still answers")
 
 
 # --- From series to the columns of a fact ------------------------------------------------------------------------

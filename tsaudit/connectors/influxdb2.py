@@ -20,6 +20,7 @@ from tsaudit.facts import FACTS
 from tsaudit.influx import gauges, influxql
 from tsaudit.influx.annotated_csv import Record
 from tsaudit.influx.client2 import Address, Client, Turn
+from tsaudit.influx.streaming import MOST_BYTES
 from tsaudit.profile import Reason
 
 _ENGINE: Final = "influxdb2"
@@ -120,8 +121,8 @@ class InfluxConnection:
         self._client.close()
 
     def abort(self) -> None:
-        """Give the statement up; the server aborts it."""
-        self._client.close()
+        """Shut the connections down; the server aborts the statement."""
+        self._client.abort()
 
     # --- The ways to a fact --------------------------------------------------------------------------------------
 
@@ -228,7 +229,7 @@ class InfluxConnection:
 
     def _measurements(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
         ask.rows.statement = queries.render(_ENGINE, "measurements", **ask.about)
-        names = [record.values["_value"] for record in self._records(ask.rows.statement, ask)]
+        names = [record.values["_value"] for record in self._records(ask.rows.statement, ask, MOST_BYTES)]
         yield pa.record_batch({"measurement": pa.array(names, pa.string())})
 
     def _by_influxql_or_flux(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
@@ -249,16 +250,16 @@ class InfluxConnection:
 
     # --- Flux, where InfluxQL does not reach the bucket ----------------------------------------------------------
 
-    def _records(self, statement: str, ask: _Ask) -> Iterator[Record]:
-        return self._client.records(statement, self._bucket(ask).org_id, ask)
+    def _records(self, statement: str, ask: _Ask, most: int | None = None) -> Iterator[Record]:
+        return self._client.records(statement, self._bucket(ask).org_id, ask, most)
 
     def _tag_keys(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
         listed = queries.render(_ENGINE, "measurements", **ask.about)
-        for measurement in [record.values["_value"] for record in self._records(listed, ask)]:
+        for measurement in [record.values["_value"] for record in self._records(listed, ask, MOST_BYTES)]:
             ask.rows.statement = queries.render(
                 _ENGINE, "tag_keys", "flux", **dict(ask.about) | {"measurement": measurement}
             )
-            keys = [record.values["_value"] for record in self._records(ask.rows.statement, ask)]
+            keys = [record.values["_value"] for record in self._records(ask.rows.statement, ask, MOST_BYTES)]
             tags = [key for key in keys if key not in _NOT_COLUMNS]
             yield pa.record_batch(
                 {"measurement": pa.array([measurement] * len(tags), pa.string()), "tag": pa.array(tags, pa.string())}
@@ -268,7 +269,7 @@ class InfluxConnection:
         ask.rows.statement = queries.render(_ENGINE, "field_types", "flux", **ask.about)
         found = dict.fromkeys(
             (record.values["_measurement"], record.values["_field"], record.types["_value"])
-            for record in self._records(ask.rows.statement, ask)
+            for record in self._records(ask.rows.statement, ask, MOST_BYTES)
         )
         rows = [(measurement, key, _TYPES.get(kind, kind)) for measurement, key, kind in found]
         names = ("measurement", "field", "data_type")
@@ -342,7 +343,7 @@ class InfluxConnection:
     def _cardinality(self, statement: str, ask: _Ask, noted: bool = True) -> int:
         if noted:
             ask.rows.statement = statement
-        counts = [int(record.values["_value"]) for record in self._records(statement, ask)]
+        counts = [int(record.values["_value"]) for record in self._records(statement, ask, MOST_BYTES)]
         if len(counts) != 1:
             raise FactError(Reason.FAILED, "the server does not say how many series there are")
         return counts[0]

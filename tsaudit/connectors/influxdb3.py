@@ -89,8 +89,8 @@ class InfluxConnection:
         self._way.close()
 
     def abort(self) -> None:
-        """Give the statement up."""
-        self._way.close()
+        """Break off what runs."""
+        self._way.abort()
 
     def answers(self, timeout_s: float) -> bool:
         """Whether anything comes back by this way at all, be it a refusal."""

@@ -17,14 +17,17 @@ from typing import Any, Final
 import urllib3
 from influxdb_client.client.influxdb_client import InfluxDBClient
 from influxdb_client.rest import ApiException
-from urllib3.exceptions import HTTPError, ReadTimeoutError
+from urllib3.exceptions import HTTPError
 
 from tsaudit.connector import ConnectorError, FactError, Rows
+from tsaudit.http import causes
+from tsaudit.http.pool import BoundedPool, UnfitAnswerError
 from tsaudit.influx import annotated_csv, influxql, streaming
 from tsaudit.influx.annotated_csv import Record
 from tsaudit.profile import Reason
 
 _GRANT: Final = "give the token read on the bucket, see sql/influxdb2/grants.md"
+_REST_BYTES: Final = 16 << 20
 _BUSY: Final = frozenset({429, 503})
 
 
@@ -54,38 +57,51 @@ class Client:
     def __init__(self, address: Address) -> None:
         self._address = address
         self._client: Any = InfluxDBClient(address.url, address.token, org=address.org)
+        # The client's own pool follows redirects, and reads bodies of errors to their end.
+        self._pool = BoundedPool()
+        transport: Any = self._client.api_client.rest_client
+        transport.pool_manager = self._pool
         self.version, self.is_cloud = self._ping()
 
     def close(self) -> None:
         """Close the connections; a statement that runs on one of them is aborted by the server."""
         self._client.close()
+        self._pool.clear()
 
-    def rest(self, request: Mapping[str, Any], turn: Turn) -> Any:
-        """The decoded answer to a request of the REST API: `method`, `path` and `query`."""
-        body = b"\n".join(self.lines(request, turn))
+    def abort(self) -> None:
+        """Shut the connections down, from any thread."""
+        self._pool.abort()
+
+    def rest(self, request: Mapping[str, Any], turn: Turn) -> dict[str, Any]:
+        """The decoded answer to a request of the REST API, an object: `method`, `path` and `query`."""
+        body = b"\n".join(self.lines(request, turn, _REST_BYTES))
         try:
-            return json.loads(body)
-        except ValueError as error:
-            raise FactError(Reason.FAILED, "the answer is not JSON; is a proxy in between?") from error
+            found = json.loads(body)
+        except (ValueError, RecursionError) as error:
+            what = "is a web page, not JSON" if causes.is_page({}, body) else "is not JSON"
+            raise FactError(Reason.FAILED, f"the answer {what}; is a proxy in between?") from error
+        if not isinstance(found, dict):
+            raise FactError(Reason.FAILED, "the answer is not an object; is a proxy in between?")
+        return found
 
-    def lines(self, request: Mapping[str, Any], turn: Turn) -> Iterator[bytes]:
-        """The answer to such a request as it stands."""
+    def lines(self, request: Mapping[str, Any], turn: Turn, most: int = streaming.MOST_BYTES) -> Iterator[bytes]:
+        """The answer to such a request as it stands, which has at most so many bytes."""
         query = [(key, str(value)) for key, value in request["query"].items()]
         with closing(self._send(request["path"], turn, method=request["method"], query_params=query)) as response:
-            yield from streaming.lines(response, turn.deadline, turn.rows)
+            yield from streaming.lines(response, turn.rows, most)
 
-    def records(self, statement: str, org_id: str, turn: Turn) -> Iterator[Record]:
-        """The rows that a statement in Flux gives."""
+    def records(self, statement: str, org_id: str, turn: Turn, most: int | None = None) -> Iterator[Record]:
+        """The rows that a statement in Flux gives. `most`: bytes; None where they are used as they arrive."""
         body = {"query": statement, "type": "flux", "dialect": annotated_csv.DIALECT}
         with closing(self._send("/api/v2/query", turn, query_params=[("orgID", org_id)], body=body)) as response:
-            yield from annotated_csv.records(streaming.lines(response, turn.deadline, turn.rows))
+            yield from annotated_csv.records(streaming.lines(response, turn.rows, most))
 
     def series(self, statement: str, turn: Turn) -> Iterator[influxql.Series]:
         """The series that a statement in InfluxQL gives."""
         form = {"q": statement} | influxql.PARAMETERS
         headers = {"Content-Type": "application/x-www-form-urlencoded"}
         with closing(self._send("/query", turn, post_params=form, header_params=headers)) as response:
-            yield from influxql.read_series(response, turn.deadline, turn.rows, _GRANT)
+            yield from influxql.read_series(response, turn.rows, _GRANT)
 
     def _send(self, path: str, turn: Turn, *, method: str = "POST", **content: Any) -> urllib3.BaseHTTPResponse:
         """The answer, its body not yet read. A server that asks to wait is asked again then, if there is time.
@@ -97,7 +113,8 @@ class Client:
             if left <= 0:
                 raise TimeoutError
             turn.rows.statements += 1
-            timeout_ms = (1000 * min(self._address.connect_timeout_s, left), 1000 * left)
+            # A limit of the socket's own comes after that of the pool.
+            timeout_ms = (1000 * min(self._address.connect_timeout_s, left), 1000 * (left + 1))
             try:
                 response: urllib3.BaseHTTPResponse = self._client.api_client.call_api(
                     path,
@@ -125,44 +142,54 @@ class Client:
 
     def _ping(self) -> tuple[str, bool]:
         """The server's version, and whether it is InfluxDB Cloud. ConnectorError."""
-        url, timeout_ms = self._address.url, round(1000 * self._address.connect_timeout_s)
+        url, limit = self._address.url, self._address.connect_timeout_s
         try:
-            response = self._client.api_client.call_api(
-                "/ping", "GET", _preload_content=False, _return_http_data_only=True, _request_timeout=timeout_ms
-            )
-            headers = response.headers
+            with self._pool.until(limit):
+                response = self._pool.beginning(
+                    self._client.api_client.call_api(
+                        "/ping",
+                        "GET",
+                        _preload_content=False,
+                        _return_http_data_only=True,
+                        _request_timeout=round(1000 * limit),
+                    )
+                )
         except ApiException as error:
-            headers = error.headers or {}
-            if not error.status:
-                raise ConnectorError(f"{url} does not answer ({_line(error)}); is it the right address?") from error
+            if error.response is None:
+                raise ConnectorError(f"{url} does not answer: {causes.words(error)}") from error
+            response = error.response
         except (HTTPError, OSError) as error:
-            raise ConnectorError(
-                f"{url} does not answer ({streaming.words(error)}); is it the right address?"
-            ) from error
+            raise ConnectorError(f"{url} does not answer: {causes.words(error)}") from error
+        if what := causes.what_it_is(response, "the token"):
+            raise ConnectorError(f"{url} {what}")
+        headers = response.headers
         version, build = headers.get("X-Influxdb-Version"), headers.get("X-Influxdb-Build", "")
         if version is None:
-            raise ConnectorError(f"{url} answers, but not as InfluxDB")
+            raise ConnectorError(f"{url} answers, but not as InfluxDB (HTTP {response.status})")
         if build.lower().startswith("cloud"):
             return "Cloud", True
         if not re.match(r"v?2\.", version):
-            raise ConnectorError(f"{url} is InfluxDB {version}; this engine is for 2.x")
-        return version.removeprefix("v"), False
+            raise ConnectorError(f"{url} is InfluxDB {version[:40]}; this engine is for 2.x")
+        return version.removeprefix("v")[:40], False
 
     @contextmanager
     def translated(self, timeout_s: float) -> Iterator[None]:
-        """What goes wrong inside comes out as a FactError."""
+        """What goes wrong inside comes out as a FactError, and what is not done after that time is broken off."""
         try:
-            yield
-        except (ReadTimeoutError, TimeoutError) as error:
+            with self._pool.until(timeout_s):
+                yield
+        except TimeoutError as error:
             raise streaming.timed_out(timeout_s) from error
         except ApiException as error:
             raise _refused(error) from error
+        except UnfitAnswerError as error:
+            raise streaming.unfit(error) from error
         except (HTTPError, OSError) as error:
             try:
                 self._ping()
             except ConnectorError:
-                raise FactError(Reason.UNREACHABLE, f"the server is gone ({streaming.words(error)})") from error
-            detail = f"the connection broke off ({streaming.words(error)}); the server still answers"
+                raise FactError(Reason.UNREACHABLE, f"the server is gone ({causes.words(error)})") from error
+            detail = f"the connection broke off ({causes.words(error)}); the server still answers"
             raise FactError(Reason.FAILED, detail) from error
 
 
@@ -184,6 +211,6 @@ def _line(error: ApiException) -> str:
     """What the server says, in a line."""
     try:
         text = str(json.loads(error.body)["message"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         text = str(error.reason or "no reason given")
     return " ".join(text.split())[:300]

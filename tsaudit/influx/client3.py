@@ -15,10 +15,12 @@ import pyarrow.flight as flight
 import urllib3
 from influxdb_client_3 import InfluxDBClient3, InfluxDBError
 from influxdb_client_3.exceptions import InfluxDB3ClientError
-from urllib3.exceptions import HTTPError, NewConnectionError, ReadTimeoutError
+from urllib3.exceptions import HTTPError, NewConnectionError
 
 from tsaudit.connector import ConnectorError, FactError, Rows
 from tsaudit.file_limit import TooManyFilesError
+from tsaudit.http import causes
+from tsaudit.http.pool import BoundedPool, UnfitAnswerError
 from tsaudit.influx import jsonl, streaming
 from tsaudit.profile import Reason
 
@@ -48,18 +50,22 @@ class Columns:
 def server_version(address: str, host: str, token: str, timeout_s: float) -> str:
     """Product and version as far as the server tells them, such as `Core 3.4.1`."""
     headers = {"Authorization": f"Bearer {token}"} if token else {}
+    pool = BoundedPool()
     try:
-        answer = urllib3.request("GET", f"{address}/ping", headers=headers, timeout=timeout_s, retries=False)
-    except HTTPError as error:
-        raise ConnectorError(
-            f"{address} does not answer ({streaming.words(error)}); is it the right address?"
-        ) from error
+        with pool.until(timeout_s):
+            answer = pool.request("GET", f"{address}/ping", headers=headers, timeout=timeout_s)
+    except (HTTPError, OSError) as error:
+        raise ConnectorError(f"{address} does not answer: {causes.words(error)}") from error
+    finally:
+        pool.clear()
     if answer.status in (401, 403):
         raise ConnectorError(f"{address} refuses the token" if token else f"{address} asks for a token as `password`")
-    version = answer.headers.get("X-Influxdb-Version", "").removeprefix("v")
+    if what := causes.what_it_is(answer, "the token"):
+        raise ConnectorError(f"{address} {what}")
+    version = answer.headers.get("X-Influxdb-Version", "").removeprefix("v")[:40]
     if re.match(r"[12]\.", version):
         raise ConnectorError(f"{address} is InfluxDB {version}; this engine is for 3.x")
-    product = answer.headers.get("X-Influxdb-Build", "").strip()
+    product = answer.headers.get("X-Influxdb-Build", "").strip()[:40]
     product = product or next((name for end, name in _HOSTED.items() if host.endswith(end)), "")
     if not product and not version:
         raise ConnectorError(f"{address} answers, but not as InfluxDB 3 (HTTP {answer.status})")
@@ -77,6 +83,10 @@ class Way(Protocol):
 
     def again(self) -> Way:
         """The same way once more, for another thread."""
+        ...
+
+    def abort(self) -> None:
+        """Break off what runs, from any thread."""
         ...
 
     def close(self) -> None: ...
@@ -109,6 +119,9 @@ class Flight:
 
     def again(self) -> Flight:
         return Flight(self._address, self._token)
+
+    def abort(self) -> None:
+        self._client.close()
 
     def close(self) -> None:
         self._client.close()
@@ -143,7 +156,7 @@ class Http:
 
     def __init__(self, address: str, token: str, connect_timeout_s: float) -> None:
         self._address, self._token, self._connect_timeout_s = address, token, connect_timeout_s
-        self._pool = urllib3.PoolManager(num_pools=1, retries=False)
+        self._pool = BoundedPool()
 
     def run(
         self, database: str, statement: str, deadline: float, rows: Rows, columns: Columns
@@ -151,24 +164,28 @@ class Http:
         left = max(deadline - time.monotonic(), 0.001)
         response = None
         try:
-            response = self._pool.request(
-                "POST",
-                f"{self._address}/api/v3/query_sql",
-                json={"db": database, "q": statement, "format": "jsonl"},
-                headers={"Authorization": f"Bearer {self._token}"} if self._token else {},
-                timeout=urllib3.Timeout(connect=min(self._connect_timeout_s, left), read=left),
-                preload_content=False,
-            )
-            if response.status != 200:
-                raise _http_error(response.status, response.data)
-            lines = streaming.lines(response, deadline, rows)
-            yield from jsonl.batches(lines, columns.names, as_text=columns.as_text)
-        except (ReadTimeoutError, TimeoutError) as error:
+            with self._pool.until(left):
+                response = self._pool.request(
+                    "POST",
+                    f"{self._address}/api/v3/query_sql",
+                    json={"db": database, "q": statement, "format": "jsonl"},
+                    headers={"Authorization": f"Bearer {self._token}"} if self._token else {},
+                    # A limit of the socket's own comes after that of the pool.
+                    timeout=urllib3.Timeout(connect=min(self._connect_timeout_s, left), read=left + 1),
+                    preload_content=False,
+                )
+                if response.status != 200:
+                    raise _http_error(response)
+                lines = streaming.lines(response, rows, None if columns.as_text else streaming.MOST_BYTES)
+                yield from jsonl.batches(lines, columns.names, as_text=columns.as_text)
+        except TimeoutError as error:
             raise streaming.timed_out(left) from error
+        except UnfitAnswerError as error:
+            raise streaming.unfit(error) from error
         except NewConnectionError as error:
-            raise FactError(Reason.UNREACHABLE, streaming.words(error)) from error
-        except (HTTPError, OSError, ValueError) as error:
-            raise FactError(Reason.FAILED, f"the answer broke off ({streaming.words(error)})") from error
+            raise FactError(Reason.UNREACHABLE, causes.words(error)) from error
+        except (HTTPError, OSError, ValueError, RecursionError) as error:
+            raise FactError(Reason.FAILED, f"the answer broke off ({causes.words(error)})") from error
         finally:
             if response is not None:
                 # Nothing is kept of a connection with an unread rest: closing it makes the server give up.
@@ -177,13 +194,19 @@ class Http:
     def again(self) -> Http:
         return Http(self._address, self._token, self._connect_timeout_s)
 
+    def abort(self) -> None:
+        self._pool.abort()
+
     def close(self) -> None:
         self._pool.clear()
 
 
-def _http_error(status: int, body: bytes) -> FactError:
+def _http_error(response: urllib3.BaseHTTPResponse) -> FactError:
+    status, body = response.status, response.data
     text = body.decode("utf-8", "replace")
-    with contextlib.suppress(ValueError, TypeError, KeyError):
+    if causes.is_page(response.headers, body):
+        text = f"what answers {causes.what_it_is(response, 'the token')}"
+    with contextlib.suppress(ValueError, TypeError, KeyError, RecursionError):
         text = str(json.loads(text)["error"])
     detail = _own_words(text) or f"HTTP {status}"
     if status in (401, 403):

@@ -12,6 +12,7 @@ import urllib3
 
 from tsaudit.analysis.series_keys import parse
 from tsaudit.connector import FactError, Rows
+from tsaudit.http import causes
 from tsaudit.influx import listed_keys
 from tsaudit.influx.streaming import lines
 from tsaudit.profile import Reason
@@ -19,6 +20,8 @@ from tsaudit.profile import Reason
 CHUNK_ROWS: Final = 10_000
 PARAMETERS: Final = {"epoch": "ns", "chunked": "true", "chunk_size": str(CHUNK_ROWS)}
 """What a request says besides the statement, so that its answer can be read here."""
+_MOST_VALUES: Final = 3_000_000
+"""Of one chunk. Each takes many times its bytes once it is read: 10,000 rows of 300 columns do come."""
 _DENIED: Final = re.compile(
     r"not authorized|authorization|authenticat|requires? admin|unable to parse auth", re.IGNORECASE
 )
@@ -30,31 +33,38 @@ Reader = Callable[[Iterator[Series], Mapping[str, Any]], Iterator[pa.RecordBatch
 """Turns the series of an answer, and the parameters of the statement, into the columns of a fact."""
 
 
-def read_series(response: urllib3.BaseHTTPResponse, deadline: float, rows: Rows, grant: str) -> Iterator[Series]:
+def read_series(
+    response: urllib3.BaseHTTPResponse, rows: Rows, grant: str, most: int | None = None
+) -> Iterator[Series]:
     """The series of the answer as they arrive. FactError unless the answer is whole and without error.
 
-    `grant` says which right helps where one is missing. Errors of the connection are let through, see
-    `streaming.lines`.
+    `grant` says which right helps where one is missing; `most` and errors of the connection: see `streaming.lines`.
     """
     complete = False
-    for line in lines(response, deadline, rows):
+    for line in lines(response, rows, most):
         for document in _documents_in(line, grant):
             results = _results(document, grant)
             complete = not any(_partial(result) for result in results)
             for result in results:
-                yield from result.get("series", ())
+                yield from map(_checked, result.get("series", ()))
     if not complete:
         raise FactError(Reason.FAILED, "the answer broke off before its last part")
 
 
-def refused(status: int, body: bytes, grant: str) -> FactError:
+def refused(response: urllib3.BaseHTTPResponse, grant: str) -> FactError:
     """What an HTTP status other than 200 means."""
+    status = response.status
     try:
-        text = str(json.loads(body)["error"])
-    except (ValueError, KeyError, TypeError):
-        text = f"HTTP {status}"
-    if status in (401, 403):
-        return FactError(Reason.DENIED, f"{text}; {grant}")
+        text = str(json.loads(response.data)["error"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        text = causes.what_it_is(response, "the login")
+        if status not in (401, 403):
+            return FactError(Reason.FAILED, f"what answers {text}" if text else f"HTTP {status}")
+    if status == 401:
+        said = f": {_first(text)}" if text else ""
+        return FactError(Reason.DENIED, f"the server refuses the user name or the password (HTTP 401){said}")
+    if status == 403:
+        return FactError(Reason.DENIED, f"{_first(text)} (HTTP 403); {grant}")
     return _said(text, grant)
 
 
@@ -65,10 +75,13 @@ def _documents_in(line: bytes, grant: str) -> Iterator[dict[str, Any]]:
     if (keys := listed_keys.read(line)) is not None:
         yield keys
         return
+    if line.count(b",") + line.count(b"[") + line.count(b"{") > _MOST_VALUES:
+        raise FactError(Reason.FAILED, f"a part of the answer has more than {_MOST_VALUES:,} values")
     try:
         document = json.loads(line)
-    except ValueError as error:
-        raise FactError(Reason.FAILED, "the answer is not JSON; is a proxy in between?") from error
+    except (ValueError, RecursionError) as error:
+        what = "is a web page, not JSON" if causes.is_page({}, line) else "is not JSON"
+        raise FactError(Reason.FAILED, f"the answer {what}; is a proxy in between?") from error
     if not isinstance(document, dict):
         raise FactError(Reason.FAILED, "the answer is not an object; is a proxy in between?")
     if "error" in document:
@@ -78,26 +91,53 @@ def _documents_in(line: bytes, grant: str) -> Iterator[dict[str, Any]]:
 
 def _results(document: Mapping[str, Any], grant: str) -> list[Mapping[str, Any]]:
     """The results of one document. Errors stand here too, whatever the HTTP status was."""
-    results = document.get("results", [])
+    results = document.get("results")
+    # A statement without an answer has an empty result, never none.
+    if not isinstance(results, list) or not results or not all(isinstance(result, dict) for result in results):
+        raise _misshapen()
     for result in results:
         if "error" in result:
             raise _said(str(result["error"]), grant)
-    return list(results)
+        if not isinstance(result.get("series", []), list):
+            raise _misshapen()
+    return results
+
+
+def _checked(series: Any) -> Series:
+    """The series, its rows as long as its columns are many."""
+    if not isinstance(series, dict) or not isinstance(series.get("columns"), list):
+        raise _misshapen()
+    values, width = series.get("values", []), len(series["columns"])
+    if isinstance(values, pa.StringArray):
+        return series
+    if not isinstance(values, list) or not all(type(row) is list and len(row) == width for row in values):
+        raise _misshapen()
+    return series
+
+
+def _misshapen() -> FactError:
+    return FactError(Reason.FAILED, "the answer is JSON, but not InfluxDB's; is it the right address?")
 
 
 def _partial(result: Mapping[str, Any]) -> bool:
     """Whether more of this result follows."""
-    return bool(result.get("partial")) or any(series.get("partial") for series in result.get("series", ()))
+    return bool(result.get("partial")) or any(
+        isinstance(series, dict) and series.get("partial") for series in result.get("series", ())
+    )
 
 
 def _said(text: str, grant: str) -> FactError:
     """The server's own error message, with the reason it amounts to."""
-    line = text.strip().splitlines()[0][:300] if text.strip() else "error without a message"
+    line = _first(text) or "error without a message"
     if _DENIED.search(line):
         return FactError(Reason.DENIED, f"{line}; {grant}")
     if _TIMED_OUT.search(line):
         return FactError(Reason.TIMED_OUT, f"the server gave up: {line}")
     return FactError(Reason.FAILED, line)
+
+
+def _first(text: str) -> str:
+    return text.strip().splitlines()[0][:300] if text.strip() else ""
 
 
 # --- From series to the columns of a fact ------------------------------------------------------------------------
