@@ -23,6 +23,7 @@ from typing import Any, Final
 
 import bson
 
+from tests.mongodb_fields import refuse_unknown, wire_version
 from tests.mongodb_kept import Collection, Index, add_index, buckets, duplicate_in
 from tests.mongodb_pipeline import CommandError, Document, matches, run
 from tests.mongodb_wire import Server, Session
@@ -103,6 +104,7 @@ class MongoDB:
                 raise CommandError(59, "CommandNotFound", f"no such command: '{name}'")
             if name not in _FREE:
                 self._authorize(session, name, command)
+            refuse_unknown(command, self.version)
             self._wait(name, command)
             with self._lock:
                 return {**method(command, session), "ok": 1.0}
@@ -183,7 +185,7 @@ class MongoDB:
             "maxWriteBatchSize": 100_000,
             "localTime": datetime.now(UTC),
             "minWireVersion": 0,
-            "maxWireVersion": 25,
+            "maxWireVersion": wire_version(self.version),
             "readOnly": False,
         }
         if self.shards:

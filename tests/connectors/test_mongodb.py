@@ -16,7 +16,7 @@ from tests.builders import NOW
 from tests.collect.conftest import collected, collected_with
 from tests.databases import Collection, Dataset, times, write
 from tests.mongodb_double import MongoDB, User
-from tsaudit.collect import probe
+from tsaudit.collect import catalogue, families, probe
 from tsaudit.config import Target
 from tsaudit.connector import ConnectorError
 from tsaudit.connectors import open_connection
@@ -307,7 +307,7 @@ def test_command_that_takes_too_long_is_given_up_on_the_server_too() -> None:
 
 
 def test_thousands_of_collections_are_asked_about_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tsaudit.collect.catalogue._AT_ONCE", 4)
+    monkeypatch.setitem(catalogue._AT_ONCE, "mongodb", (families.SINGLY, 4))
     asked: dict[str, list[int]] = {}
 
     def noted(fact: str, parameters: Any) -> None:
