@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import dagster as dg
 
 from dagster_project.words import findings_table, sentence, table
-from tsaudit.finding import Finding, Limit, RuleResult, Severity, Verdict
+from tsaudit.finding import Finding, Limit, Outcome, RuleResult, Severity, Verdict
 from tsaudit.rule import Family
 from tsaudit.rules import all_rules
 from tsaudit.timeline import Point
@@ -126,7 +126,8 @@ def _coverage(key: dg.AssetKey, run: "AuditRun") -> dg.AssetCheckResult:
     if run.result is None or run.profile is None:
         return _result(key, COVERAGE, Verdict.UNKNOWN, {"reason": _text(run.error or "not audited")})
     gaps = run.profile.gaps
-    broken = [r for r in run.result.results if r.reason and r.outcome == "error"]
+    # What could not be audited is in the run's error already.
+    broken = [r for r in run.result.results if r.outcome == Outcome.ERROR and r is not run.result.not_audited]
     metadata = numbers(value=len(gaps), threshold=0)
     metadata["value_of"] = _text("things asked for and not measured")
     if run.error or broken:
@@ -134,8 +135,14 @@ def _coverage(key: dg.AssetKey, run: "AuditRun") -> dg.AssetCheckResult:
     if gaps:
         rows = (("/".join(filter(None, (g.database, g.measurement))), g.fact, g.reason, g.detail) for g in gaps)
         metadata["not_measured"] = dg.MetadataValue.md(table(("where", "fact", "reason", "detail"), rows))
-    complete = not gaps and not broken and run.error is None
-    return _result(key, COVERAGE, Verdict.OK if complete else Verdict.UNKNOWN, metadata)
+    return _result(key, COVERAGE, Verdict.OK if is_complete(run) else Verdict.UNKNOWN, metadata)
+
+
+def is_complete(run: "AuditRun") -> bool:
+    """Whether all that was asked for was measured, every rule could judge, and nothing else went wrong."""
+    if run.result is None or run.profile is None or run.profile.gaps or run.error is not None:
+        return False
+    return not any(rule.outcome == Outcome.ERROR for rule in run.result.results)
 
 
 def _text(text: str) -> dg.MetadataValue:

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 
-from dagster_project.checks import CHECK_NAMES, COVERAGE, numbers
+from dagster_project.checks import CHECK_NAMES, COVERAGE, is_complete, numbers
 from dagster_project.words import table
-from tsaudit.finding import AuditResult, Verdict
+from tsaudit.finding import Verdict
 
 if TYPE_CHECKING:
     from tsaudit.run import AuditRun
@@ -41,12 +41,6 @@ def _verdict(run: "AuditRun", name: str) -> Verdict | None:
     if run.result is None or run.profile is None:
         return Verdict.UNKNOWN
     if name == COVERAGE:
-        return Verdict.OK if is_complete(run, run.result) else Verdict.UNKNOWN
+        return Verdict.OK if is_complete(run) else Verdict.UNKNOWN
     verdicts = [v for r in run.result.results if r.family == name and (v := r.verdict) is not None]
     return Verdict.worst(verdicts) if verdicts else None
-
-
-def is_complete(run: "AuditRun", result: AuditResult) -> bool:
-    """Whether all that was asked for was measured and every rule could judge."""
-    broken = any(r.outcome == "error" for r in result.results)
-    return run.profile is not None and not run.profile.gaps and not broken and run.error is None

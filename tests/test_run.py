@@ -16,13 +16,13 @@ from pydantic import SecretStr
 
 from tests.alerts import slack_double
 from tests.builders import DAY, NOW
-from tests.databases import Dataset, Row, Table, times, write
-from tests.servers import Influxd
+from tests.databases import Dataset, Row, Table, influxql, times, write, write_lines
+from tests.servers import ADMIN, Influxd
 from tsaudit import connectors, run
 from tsaudit.config import Incidents, Owner, Report, Settings, Slack, Target
 from tsaudit.connector import Connection, Rows
 from tsaudit.connectors import open_connection
-from tsaudit.finding import UNREACHABLE_CODE, Verdict
+from tsaudit.finding import UNREACHABLE_CODE, Subject, Verdict
 from tsaudit.history import incidents
 from tsaudit.history.incidents import ChangeKind, State
 from tsaudit.history.lifecycle import Change
@@ -194,6 +194,122 @@ def test_audit_goes_on_with_gaps_when_the_server_is_killed_midway(
     assert clean.profile.gaps == ()
     assert _moved(clean.changes) == [(UNREACHABLE_CODE, ChangeKind.RESOLVED)]
     assert len(store.days("metrics")) == 3
+
+
+def test_rotated_password_is_an_incident_with_its_cause_until_it_is_put_right(
+    influxd_auth: Influxd, tmp_path: Path, store: Store
+) -> None:
+    login = {"u": ADMIN[0], "p": ADMIN[1]}
+    for statement in (
+        "CREATE DATABASE rotated",
+        "CREATE USER rotating WITH PASSWORD 'first'",
+        "GRANT READ ON rotated TO rotating",
+    ):
+        influxql(influxd_auth.url, statement, **login)
+    lines = (f"cpu,host=h{i} v={i} {round(at.timestamp()) * 10**9}" for i, at in enumerate(times(20)))
+    write_lines(influxd_auth.url, "rotated", lines, **login)
+    target = Target(
+        name="rotated",
+        engine="influxdb1",
+        url=SecretStr(influxd_auth.url),
+        username="rotating",
+        password=SecretStr("first"),
+        databases=("rotated",),
+    )
+    settings = settings_for(tmp_path, target)
+    first = run.audit_target(target, settings, store, day=DAY)
+    influxql(influxd_auth.url, "SET PASSWORD FOR rotating = 'second'", **login)
+
+    lost = run.audit_target(target, settings, store, day=NEXT_DAY)
+
+    assert first.result is not None
+    assert first.result.not_audited is None
+    assert lost.verdict is Verdict.UNKNOWN
+    assert lost.profile is None, "nothing was seen, so nothing is kept as the day's schema"
+    assert lost.error is not None
+    assert "authoriz" in lost.error.lower() or "authentic" in lost.error.lower()
+    assert "\n" not in lost.error
+    assert _moved(lost.changes) == [(UNREACHABLE_CODE, ChangeKind.OPENED)]
+    said: list[str] = []
+    run.tell(settings, store, said.append)
+    assert sum(lost.error in line for text in said for line in text.splitlines()) == 1
+
+    changed = target.model_copy(update={"password": SecretStr("second")})
+    back = run.audit_target(changed, settings, store, day=NEXT_DAY + timedelta(days=1))
+    assert back.error is None
+    assert _moved(back.changes) == [(UNREACHABLE_CODE, ChangeKind.RESOLVED)]
+
+
+def test_database_that_is_denied_beside_one_that_is_not(tmp_path: Path, influxd_auth: Influxd, store: Store) -> None:
+    login = {"u": ADMIN[0], "p": ADMIN[1]}
+    for statement in (
+        "CREATE DATABASE open_one",
+        "CREATE DATABASE shut_one",
+        "CREATE USER half WITH PASSWORD 'half'",
+        "GRANT READ ON open_one TO half",
+    ):
+        influxql(influxd_auth.url, statement, **login)
+    for database in ("open_one", "shut_one"):
+        lines = (f"cpu,host=h{i} v={i} {round(at.timestamp()) * 10**9}" for i, at in enumerate(times(20)))
+        write_lines(influxd_auth.url, database, lines, **login)
+    target = Target(
+        name="half",
+        engine="influxdb1",
+        url=SecretStr(influxd_auth.url),
+        username="half",
+        password=SecretStr("half"),
+        databases=("open_one", "shut_one"),
+    )
+    settings = settings_for(tmp_path, target)
+
+    half = run.audit_target(target, settings, store, day=DAY)
+
+    assert half.profile is not None
+    assert {m.database for m in half.profile.measurements} == {"open_one"}
+    subjects = [c.incident.subject for c in half.changes if c.incident.code == UNREACHABLE_CODE]
+    assert subjects == [Subject("shut_one")]
+    assert half.error is not None
+    assert half.error.startswith("shut_one: ")
+    influxql(influxd_auth.url, "GRANT READ ON shut_one TO half", **login)
+    whole = run.audit_target(target, settings, store, day=NEXT_DAY)
+    assert whole.error is None
+    assert (UNREACHABLE_CODE, ChangeKind.RESOLVED) in _moved(whole.changes)
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
+def test_emptied_database_closes_nothing_and_reads_as_nothing_dropped(
+    tmp_path: Path, store: Store, engine: str
+) -> None:
+    path = tmp_path / f"a.{engine}"
+    target = write(Dataset([a_table(text_numbers=True)]), engine, path)
+    settings = settings_for(tmp_path, target)
+    run.audit_target(target, settings, store, day=DAY)
+    path.rename(tmp_path / "kept")
+    write(Dataset([]), engine, path)
+
+    empty = run.audit_target(target, settings, store, day=NEXT_DAY)
+
+    assert empty.error is not None
+    assert "there is nothing to audit: no table in " in empty.error
+    assert f"on {DAY} 1 measurement was audited" in empty.error
+    assert empty.verdict is Verdict.UNKNOWN
+    assert _moved(empty.changes) == [(UNREACHABLE_CODE, ChangeKind.OPENED)]
+    path.unlink()
+    (tmp_path / "kept").rename(path)
+    back = run.audit_target(target, settings, store, day=NEXT_DAY + timedelta(days=1))
+    assert back.error is None
+    assert _moved(back.changes) == [(UNREACHABLE_CODE, ChangeKind.RESOLVED)]
+
+
+def test_budget_that_is_used_up_before_the_first_measurement(
+    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = write(Dataset([a_table()]), "duckdb", tmp_path / "a.duckdb")
+    spent = "5 bytes were scanned or charged for; raise budget.max_bytes_scanned"
+    monkeypatch.setattr("tsaudit.collect.asking.Asker._overspent", lambda *_: spent)
+    done = run.audit_target(target, settings_for(tmp_path, target), store, day=DAY)
+    assert done.error == spent
+    assert [(c.incident.code, c.kind) for c in done.changes] == [(UNREACHABLE_CODE, ChangeKind.OPENED)]
 
 
 def _moved(changes: Iterable[Change]) -> list[tuple[str, ChangeKind]]:

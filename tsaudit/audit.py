@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 import tsaudit
+from tsaudit import not_audited
 from tsaudit.facts import sources_of
 from tsaudit.finding import AuditResult, Finding, Outcome, RuleResult
 from tsaudit.profile import Gap, Profile, utc_now
@@ -21,9 +22,17 @@ def audit(
     rules: Iterable[Rule] | None = None,
     now: datetime | None = None,
 ) -> AuditResult:
-    """Judge the profile by every rule. A rule that breaks is an `error` result; the others go on."""
+    """Judge the profile by every rule. A rule that breaks is an `error` result; the others go on.
+
+    What was not audited, the whole target or a database, is a result as well, unless `rules` are given: `None` stands
+    for all of them. Where nothing was looked at it is the only one, because no rule could say more.
+    """
     chosen = all_rules() if rules is None else tuple(rules)
+    if rules is None and not_audited.unseen(profile) is not None:
+        chosen = ()
     results = [_apply(rule, profile, timeline or Timeline(), policy or LimitPolicy()) for rule in chosen]
+    if rules is None and (missed := not_audited.missed(profile, results, timeline.previous if timeline else None)):
+        results.append(not_audited.result_of(missed))
     return AuditResult(
         target=profile.target,
         engine=profile.engine,

@@ -42,12 +42,12 @@ def unset(name: str) -> str:
 
 
 def nearest(word: str, choices: Iterable[str], cutoff: float = 0.6) -> str:
-    """`, did you mean x?`; empty when nothing is close."""
-    names = list(choices)
+    """`, did you mean x?`; empty when nothing is close. Case does not count."""
+    names = {name.lower(): name for name in choices}
     start = word.lower()
-    found = [n for n in names if len(start) > 2 and (n.startswith(start) or start.startswith(n))]
+    found = [n for n in names if len(start) > 2 and n and (n.startswith(start) or start.startswith(n))]
     found = found[:3] or difflib.get_close_matches(start, names, n=1, cutoff=cutoff)
-    return f", did you mean {' or '.join(found)}?" if found else ""
+    return f", did you mean {' or '.join(names[n] for n in found)}?" if found else ""
 
 
 def problem(item: Mapping[str, Any], path: Path, written: str | None) -> str:

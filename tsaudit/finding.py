@@ -219,6 +219,11 @@ class AuditResult:
         verdicts = [v for r in self.results if (v := r.verdict) is not None]
         return Verdict.worst(verdicts) if verdicts else Verdict.UNKNOWN
 
+    @property
+    def not_audited(self) -> RuleResult | None:
+        """The result that says what could not be audited, the whole target or databases; None where all was."""
+        return next((r for r in self.results if r.code == UNREACHABLE_CODE), None)
+
     def findings(self) -> Iterator[tuple[RuleResult, Finding]]:
         """All findings, worst first, then by rule and subject."""
         pairs = [(r, f) for r in self.results for f in r.findings]
@@ -226,4 +231,4 @@ class AuditResult:
 
 
 UNREACHABLE_CODE: Final = "TGT001"
-"""The code under which a target that could not be audited at all is reported; it has no rule function."""
+"""The code under which it is reported that a target, or a database of it, could not be audited; no rule has it."""

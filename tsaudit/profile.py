@@ -731,6 +731,8 @@ class Reason(enum.StrEnum):
     UNREACHABLE = "unreachable"
     UNSUPPORTED = "unsupported"
     FAILED = "failed"
+    NOTHING_THERE = "nothing there"
+    """The server was asked and answered; it holds nothing, or nothing that the configuration lets through."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -805,6 +807,33 @@ class Selection:
 
 
 @dataclass(frozen=True, slots=True)
+class Listed:
+    """How many measurements a database has, and how many of them the patterns leave out."""
+
+    database: str
+    measurements: int
+    left_out: int
+    """By `include` and `exclude`; the budget may leave out more, which is a gap."""
+    examples: tuple[str, ...] = ()
+    """The first few of those left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnusedSetting:
+    """A setting that fits nothing there is, so that it does nothing."""
+
+    setting: str
+    """Where it stands below the target, e.g. `include` or `columns.cpu.tags`; `routes[2].measurements` of all."""
+    value: str
+    """As it is written."""
+    detail: str
+    """What it does not match, and what comes near: `matches none of 42 measurements, did you mean cpu?`."""
+
+    def __str__(self) -> str:
+        return f"{self.setting}: `{self.value}` {self.detail}"
+
+
+@dataclass(frozen=True, slots=True)
 class Profile:
     """All that was learnt about one target on one day."""
 
@@ -826,6 +855,11 @@ class Profile:
     reused: int = 0
     """Measurements whose expensive facts were taken over from the snapshot before."""
     selection: Selection = field(default_factory=Selection)
+    listed: tuple[Listed, ...] = ()
+    """By database, those of which the measurements could be listed."""
+    unused_settings: tuple[UnusedSetting, ...] = ()
+    """What the configuration says of this target and does nothing. Empty too where the server did not tell what is
+    there."""
     stored_queries: tuple[StoredQuery, ...] | None = None
     """Those that are enabled, by name. None: not measured, or the engine keeps none."""
     storage: Storage | None = None

@@ -5,7 +5,6 @@ The command line and Dagster both come through here, so that neither knows more 
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -14,20 +13,20 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
 import tsaudit
-from tsaudit import alerts, cron, report
+from tsaudit import alerts, cron, not_audited, report
 from tsaudit.audit import audit, required_facts
 from tsaudit.collect import collect
 from tsaudit.config import Settings, Target
 from tsaudit.connector import Connection, ConnectorError
 from tsaudit.connectors import with_connection
-from tsaudit.finding import UNREACHABLE_CODE, AuditResult, Finding, Outcome, RuleResult, Severity, Subject, Verdict
+from tsaudit.finding import AuditResult, Verdict
 from tsaudit.history import incidents, lease
 from tsaudit.history.compaction import compact
 from tsaudit.history.database import HistoryError
 from tsaudit.history.store import Store
 from tsaudit.history.value_sets import RememberedValues
 from tsaudit.plans import limit_policy
-from tsaudit.profile import Profile, Reason, utc_now
+from tsaudit.profile import Profile, utc_now
 from tsaudit.timeline import Timeline
 from tsaudit.watchdog import Deadline
 
@@ -35,12 +34,6 @@ Progress = Callable[[str], None]
 
 _LEASE_GRACE_S: Final = lease.STALE_S + 30.0
 """Beyond its deadline an audit still has to judge, write its report and its history; or it was killed."""
-
-_UNREACHABLE_NAME: Final = "target-not-audited"
-_UNREACHABLE_WHY: Final = (
-    "While a target cannot be audited nobody sees its schema change. "
-    "Nothing is concluded from the silence: no finding is closed and nothing is read as deleted."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +91,9 @@ def _audit_alone(
     values = RememberedValues(store, target.name, day)
     profile, failure = _collect(target, timeline.previous, values, day, say)
     result = _judge(target, settings, timeline, profile, failure, day)
+    if profile is not None and not_audited.unseen(profile) is not None:
+        # Kept as the day's schema it would read as if everything had been dropped.
+        profile = None
     before = _result_before(store, target.name, day)
     store.save(profile, result, None, values if profile else None)
     changes = incidents.update(store, result, settings.incidents, alerts.owner_of(settings, target))
@@ -123,7 +119,7 @@ def _audit_alone(
         changes=tuple(changes),
         report=location,
         seconds=time.monotonic() - began,
-        error=failure or report_error,
+        error=_error(result) or report_error,
     )
 
 
@@ -180,7 +176,7 @@ def as_of(day: date, now: datetime | None = None) -> datetime:
 def _collect(
     target: Target, previous: Profile | None, values: RememberedValues, day: date, say: Progress
 ) -> tuple[Profile | None, str | None]:
-    """The profile, and the line that says why the target could not be audited, wholly or from some point on."""
+    """The profile, or the line that says why nothing at all could be asked."""
 
     def measure(connection: Connection, deadline: Deadline) -> Profile:
         say(f"connected to {target.engine} {connection.server_version}")
@@ -205,42 +201,22 @@ def _collect(
         line = f"internal error: {_one_line(error)}"
         say(line)
         return None, line
-    gone = next((gap for gap in profile.gaps if gap.reason is Reason.UNREACHABLE), None)
     say(f"{len(profile.measurements)} measurements, {sum(c.statements for c in profile.costs)} statements")
-    return profile, gone.detail if gone else None
+    return profile, None
 
 
 def _judge(
     target: Target, settings: Settings, timeline: Timeline, profile: Profile | None, failure: str | None, day: date
 ) -> AuditResult:
-    if profile is None:
-        result = AuditResult(target.name, target.engine, "", day, utc_now(), tsaudit.__version__, ())
-    else:
-        result = audit(profile, timeline, limit_policy(settings, target))
-    if failure is None:
-        return result
-    return dataclasses.replace(result, results=(*result.results, _not_audited(failure, whole=profile is None)))
+    if profile is not None:
+        return audit(profile, timeline, limit_policy(settings, target))
+    nothing = not_audited.result_of([not_audited.whole(failure or "")])
+    return AuditResult(target.name, target.engine, "", day, utc_now(), tsaudit.__version__, (nothing,))
 
 
-def _not_audited(failure: str, *, whole: bool) -> RuleResult:
-    what = "could not be audited" if whole else "became unreachable during the audit"
-    finding = Finding(
-        subject=Subject(),
-        severity=Severity.WARN,
-        message=f"The target {what}: {failure}",
-        fix="Run `tsaudit check` from where the audit runs; it says which right, address or driver is missing.",
-    )
-    return RuleResult(
-        code=UNREACHABLE_CODE,
-        name=_UNREACHABLE_NAME,
-        title="The target could not be audited",
-        family="coverage",
-        guidelines=(),
-        outcome=Outcome.ERROR,
-        findings=(finding,),
-        reason=failure,
-        why=_UNREACHABLE_WHY,
-    )
+def _error(result: AuditResult) -> str | None:
+    """The line that turns the run red; None where all was audited."""
+    return result.not_audited.reason if result.not_audited else None
 
 
 def _digest_day(settings: Settings, store: Store) -> date | None:

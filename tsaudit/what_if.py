@@ -157,15 +157,16 @@ def _draft(asker: Asker, name: str, database: str | None, files: frozenset[str])
     # By these it is decided how much of a big table is read.
     wanted |= files & {"row_estimate", "column_statistics", "scan_estimate"}
     found: list[tuple[Draft, int | None]] = []
-    databases = {db: listed for db, listed in catalogue.databases(asker, wanted).items() if database in (None, db)}
+    known = catalogue.databases(asker, wanted)
+    databases = [db for db in known.names if database in (None, db)]
     asker.target = target.model_copy(update={"include": (glob.escape(name),), "exclude": ()})
-    for db, listed in databases.items():
-        outlined, drafts = catalogue.outline(asker, db, listed, wanted, {})
+    for db in databases:
+        outlined, drafts, _ = catalogue.outline(asker, db, known, wanted, {})
         found += [(draft, outlined.series.value if outlined.series else None) for draft in drafts]
     asker.target = target
     _check_single(name, [draft.database for draft, _ in found])
     if not found:
-        inside = [catalogue.outline(asker, db, listed, wanted, {})[1] for db, listed in databases.items()]
+        inside = [catalogue.outline(asker, db, known, wanted, {})[1] for db in databases]
         names = {draft.name for drafts in inside for draft in drafts}
         if asker.gaps and not names:
             raise ConnectorError(asker.gaps[0].detail)

@@ -7,13 +7,21 @@ import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
+from tests.builders import a_profile
 from tests.cli.conftest import CONFIG, Tsaudit
+from tests.servers import ADMIN, Influxd
 from tsaudit.cli.errors import Exit
-from tsaudit.profile import Gap, Reason
+from tsaudit.facts import FACTS
+from tsaudit.profile import Gap, Profile, Reason
+
+
+def a_probe(*gaps: Gap, **changes: Any) -> Profile:
+    """What is seen of `plant` with these gaps."""
+    return a_profile(**{"engine": "sqlite", "gaps": gaps} | changes)
 
 
 def configure(folder: Path, top: str) -> None:
@@ -49,20 +57,95 @@ def test_check_when_a_target_cannot_be_reached(tsaudit: Tsaudit, folder: Path) -
     assert "plant          ok " in done.stdout
 
 
+def test_check_when_the_password_was_rotated_fails_with_one_line(
+    tsaudit: Tsaudit, folder: Path, influxd_auth: Influxd
+) -> None:
+    target = f"""\
+targets:
+  - name: metrics
+    engine: influxdb1
+    url: {influxd_auth.url}
+    username: {ADMIN[0]}
+    password: not-any-more
+"""
+    (folder / "tsaudit.yaml").write_text("report: {base_url: 'http://reports'}\n" + target)
+    done = tsaudit("check")
+    assert done.exit_code == Exit.NOT_AUDITED
+    lines = done.stdout.splitlines()
+    about_target = lines[next(i for i, line in enumerate(lines) if line.startswith("metrics")) :]
+    assert len(about_target) == 1
+    assert about_target[0].startswith("metrics        failed ")
+    assert "not-any-more" not in done.output
+
+
+@pytest.mark.parametrize("reason", [Reason.DENIED, Reason.TIMED_OUT, Reason.FAILED])
+def test_check_when_nothing_can_be_seen_fails_with_one_line(
+    tsaudit: Tsaudit, monkeypatch: pytest.MonkeyPatch, reason: Reason
+) -> None:
+    gaps = [Gap(fact, reason, "it is a proxy's page", "main") for fact in ("measurements", "columns", "row_sample")]
+    monkeypatch.setattr("tsaudit.collect.probe", lambda *_, **__: a_probe(*gaps, measurements=()))
+    done = tsaudit("check", "plant")
+    assert done.exit_code == Exit.NOT_AUDITED
+    assert done.stdout.splitlines()[-1] == "plant          failed   it is a proxy's page"
+
+
+def test_check_when_no_rule_could_judge_fails(tsaudit: Tsaudit, monkeypatch: pytest.MonkeyPatch) -> None:
+    gaps = [Gap(fact, Reason.DENIED, "no SELECT", "main") for fact in sorted(FACTS)]
+    monkeypatch.setattr("tsaudit.collect.probe", lambda *_, **__: a_probe(*gaps))
+    done = tsaudit("check", "plant")
+    assert done.exit_code == Exit.NOT_AUDITED
+    assert "plant          failed   No rule could judge the target: no SELECT" in done.stdout
+    assert "0 rules can be judged" not in done.stdout
+
+
+def test_check_when_one_database_is_denied_names_it_and_goes_on(
+    tsaudit: Tsaudit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gaps = [Gap(fact, Reason.DENIED, "no right on b", "b") for fact in ("measurements", "columns", "row_sample")]
+    monkeypatch.setattr("tsaudit.collect.probe", lambda *_, **__: a_probe(*gaps))
+    done = tsaudit("check", "plant")
+    assert done.exit_code == Exit.NOT_AUDITED
+    assert done.stdout.splitlines()[-1] == "plant          failed   Database b could not be audited: no right on b"
+
+
+def test_check_when_settings_match_nothing_names_them(tsaudit: Tsaudit, folder: Path) -> None:
+    more = """\
+    include: [cpu, disk]
+    columns: {cpu: {time: time, fields: [usgae]}}
+"""
+    (folder / "tsaudit.yaml").write_text(CONFIG + more)
+    done = tsaudit("check", "plant")
+    assert done.exit_code == Exit.OK
+    warnings = [" ".join(line.split()) for line in done.stdout.splitlines() if line.split()[0] == "warn"][1:]
+    assert warnings == [
+        "warn include: `disk` does not match the only table; there is cpu",
+        "warn columns.cpu.fields: `usgae` matches none of 3 columns, did you mean usage?",
+    ]
+
+
+def test_check_when_the_patterns_take_nothing_fails(tsaudit: Tsaudit, folder: Path) -> None:
+    (folder / "tsaudit.yaml").write_text(CONFIG + '    include: ["nope_*"]\n')
+    done = tsaudit("check", "plant")
+    assert done.exit_code == Exit.NOT_AUDITED
+    last = " ".join(done.stdout.splitlines()[-1].split())
+    assert last == 'plant failed include: ["nope_*"] does not match the only table; there is cpu'
+    assert tsaudit("audit", "plant", "--no-tell").exit_code == Exit.NOT_AUDITED
+
+
 def test_check_when_rights_are_missing_names_the_rules(tsaudit: Tsaudit, monkeypatch: pytest.MonkeyPatch) -> None:
     gap = Gap("series_listing", Reason.DENIED, "no SELECT on cpu; grant it", "main", "cpu")
-    monkeypatch.setattr("tsaudit.collect.probe", lambda *_, **__: (gap,))
+    monkeypatch.setattr("tsaudit.collect.probe", lambda *_, **__: a_probe(gap))
     whole, lost = tsaudit("check", "plant").stdout.splitlines()[-2:]
     assert lost.split("unknown  ")[1].startswith(
         "series_listing of main/cpu denied: no SELECT on cpu; grant it (CAR001"
     )
-    monkeypatch.setattr("tsaudit.collect.probe", lambda *_, **__: ())
+    monkeypatch.setattr("tsaudit.collect.probe", lambda *_, **__: a_probe())
     assert rules_in(whole) < rules_in(tsaudit("check", "plant").stdout.splitlines()[-1])
 
 
 def test_check_when_many_rights_are_missing_stays_short(tsaudit: Tsaudit, monkeypatch: pytest.MonkeyPatch) -> None:
     gaps = tuple(Gap("series_listing", Reason.DENIED, "no SELECT", "main", f"t{i}") for i in range(1500))
-    monkeypatch.setattr("tsaudit.collect.probe", lambda *_, **__: gaps)
+    monkeypatch.setattr("tsaudit.collect.probe", lambda *_, **__: a_probe(*gaps))
     last = tsaudit("check", "plant").stdout.splitlines()[-1]
     assert "series_listing of main/t0 and 1,499 more denied: no SELECT (CAR001" in last
 

@@ -73,7 +73,7 @@ class Writer(Protocol):
     def __call__(self, dataset: Dataset, **settings: Any) -> Target: ...
 
 
-class _Writer:
+class FixedWriter:
     def __init__(self, engine: str, where: Callable[[], str | Path | Server | Sql]) -> None:
         self.engine = engine
         self._where = where
@@ -82,45 +82,45 @@ class _Writer:
         return write(dataset, self.engine, self._where(), **settings)
 
 
-def _writer(engine: str, request: pytest.FixtureRequest, folder: Path) -> Writer:
+def writer_to(engine: str, request: pytest.FixtureRequest, folder: Path) -> Writer:
     if engine == "influxdb1":
         server: Influxd = request.getfixturevalue("influxd")
-        return _Writer(engine, lambda: server.url)
+        return FixedWriter(engine, lambda: server.url)
     if engine == "influxdb2":
         conversation: Conversation = request.getfixturevalue("influxdb2")
-        return _Writer(engine, lambda: conversation)
+        return FixedWriter(engine, lambda: conversation)
     if engine == "influxdb3":
         third: InfluxDB3 | RealInfluxDB3 = request.getfixturevalue("influxdb3")
-        return _Writer(engine, lambda: third)
+        return FixedWriter(engine, lambda: third)
     if engine == "postgresql":
         postgresql: Postgresql = request.getfixturevalue("postgresql")
-        return _Writer(engine, lambda: postgresql)
+        return FixedWriter(engine, lambda: postgresql)
     if engine == "greptimedb":
         server_of_its_own: GreptimeDB = request.getfixturevalue("greptimedb")
-        return _Writer(engine, lambda: server_of_its_own)
+        return FixedWriter(engine, lambda: server_of_its_own)
     if engine == "mongodb":
         url: str = request.getfixturevalue("mongodb")
-        return _Writer(engine, lambda: url)
+        return FixedWriter(engine, lambda: url)
     if engine == "timestream":
         account: Timestream = request.getfixturevalue("timestream")
-        return _Writer(engine, lambda: account)
+        return FixedWriter(engine, lambda: account)
     # The file is named like the schema in it, which makes `main.x` ambiguous for DuckDB.
-    return _Writer(engine, lambda: folder / f"main.{engine}")
+    return FixedWriter(engine, lambda: folder / f"main.{engine}")
 
 
 @pytest.fixture(params=sorted(ENGINES))
 def written(request: pytest.FixtureRequest, tmp_path: Path) -> Writer:
     """For each engine: a way to write a data set into it."""
-    return _writer(request.param, request, tmp_path)
+    return writer_to(request.param, request, tmp_path)
 
 
 @pytest.fixture(params=sorted(ENGINES.keys() - DOCUMENT_ENGINES))
 def written_table(request: pytest.FixtureRequest, tmp_path: Path) -> Writer:
     """The same for the engines that have tags, and rows at a time."""
-    return _writer(request.param, request, tmp_path)
+    return writer_to(request.param, request, tmp_path)
 
 
 @pytest.fixture(params=["duckdb", "sqlite"])
 def written_sql(request: pytest.FixtureRequest, tmp_path: Path) -> Writer:
     """The same for the SQL engines."""
-    return _writer(request.param, request, tmp_path)
+    return writer_to(request.param, request, tmp_path)

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.builders import DAY, NOW
-from tests.collect.conftest import Writer, collected
-from tests.conversations import is_kept_back
+from tests.collect.conftest import FixedWriter, Tampered, Writer, collected, writer_to
+from tests.conversations import REAL, conversation, is_kept_back
 from tests.databases import Dataset, Row, Table, times
 from tests.servers import MONGODB_URL
-from tsaudit.collect import probe
+from tsaudit import not_audited
+from tsaudit.audit import audit
+from tsaudit.collect import collect, probe
+from tsaudit.config import Columns, MeasurementOverride
+from tsaudit.connector import FactError
 from tsaudit.connectors import open_connection
-from tsaudit.dialect import DOCUMENT_ENGINES, INFLUXQL_ENGINES
+from tsaudit.dialect import DOCUMENT_ENGINES, ENGINES, INFLUXQL_ENGINES
 from tsaudit.facts import FACTS
+from tsaudit.finding import UNREACHABLE_CODE, Verdict
 from tsaudit.jsonfile import from_json, to_json
 from tsaudit.profile import Contribution, Dependency, How, JointDependency, Measurement, Profile, Reason
 
@@ -307,7 +315,7 @@ def test_measurement_without_tags(written_table: Writer) -> None:
 def test_probe_when_all_can_be_had(written: Writer) -> None:
     target = written(Dataset([_http()]))
     with open_connection(target) as connection:
-        gaps = probe(target, connection, NOW)
+        gaps = probe(target, connection, NOW).gaps
     # A server that is only compatible with MongoDB may lack commands; no other does.
     lacks = bool(MONGODB_URL) and written.engine == "mongodb"
     assert [g for g in gaps if not (lacks and g.reason is Reason.UNSUPPORTED) and not is_kept_back(g)] == []
@@ -320,3 +328,68 @@ def test_database_that_does_not_exist(written: Writer) -> None:
     assert {g.database for g in profile.gaps} == {"nowhere"}
     assert {g.reason for g in profile.gaps} == {Reason.FAILED}
     assert _reading(written.engine) <= {g.fact for g in profile.gaps}
+
+
+@pytest.fixture(params=sorted(ENGINES))
+def one_table(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Writer]:
+    """For each engine: a way to write the table `http`, and nothing else."""
+    if request.param != "influxdb2" or REAL:
+        yield writer_to(request.param, request, tmp_path)
+        return
+    # What is said about this table was recorded by another test.
+    with conversation(f"{Path(__file__).relative_to(Path.cwd())}::test_probe_when_all_can_be_had[influxdb2]") as server:
+        yield FixedWriter("influxdb2", lambda: server)
+
+
+@pytest.mark.parametrize("reason", [Reason.DENIED, Reason.FAILED])
+@pytest.mark.parametrize("refused", ["databases", "measurements"])
+def test_list_that_is_refused_leaves_the_target_unaudited(one_table: Writer, refused: str, reason: Reason) -> None:
+    target = one_table(Dataset([_http()]))
+
+    def tampering(fact: str, parameters: Mapping[str, Any]) -> None:
+        if fact == refused:
+            raise FactError(reason, f"{fact}: the password was changed")
+
+    # Databases that are named need no list.
+    asked = target.model_copy(update={"databases": ()}) if refused == "databases" else target
+    with open_connection(target) as connection:
+        tried = probe(asked, Tampered(connection, tampering), NOW)
+        result = audit(collect(asked, Tampered(connection, tampering), day=DAY, now=NOW))
+    assert not_audited.unseen(tried) == f"{refused}: the password was changed"
+    assert [rule.code for rule in result.results] == [UNREACHABLE_CODE]
+    assert result.not_audited is not None
+    assert result.not_audited.reason == f"{refused}: the password was changed"
+
+
+def test_patterns_that_take_no_measurement_are_not_ok(one_table: Writer) -> None:
+    target = one_table(Dataset([_http()])).model_copy(update={"include": ("htttp_*",)})
+    profile = collected(target)
+    result = audit(profile)
+    noun = ENGINES[one_table.engine].measurement
+    assert result.verdict is Verdict.UNKNOWN
+    assert result.not_audited is not None
+    assert result.not_audited.reason == f'include: ["htttp_*"] does not match the only {noun}, did you mean http?'
+    assert [(one.measurements, one.left_out, one.examples) for one in profile.listed] == [(1, 1, ("http",))]
+
+
+def test_settings_that_match_nothing_are_named_and_those_that_match_are_not(one_table: Writer) -> None:
+    changes: dict[str, Any] = {
+        "include": ("http", "dsk*"),
+        "exclude": ("tmp_*",),
+        "measurements": {"htp*": MeasurementOverride(owner="web"), "ht*": MeasurementOverride(owner="web")},
+        "columns": {"htpt": Columns(tags=("host",)), "http": Columns(tags=("host", "regoin"), fields=("ms",))},
+    }
+    target = one_table(Dataset([_http()])).model_copy(update=changes)
+    with open_connection(target) as connection:
+        tried = probe(target, connection, NOW)
+    found = {(one.setting, one.value): one.detail for one in tried.unused_settings}
+    noun = ENGINES[one_table.engine].measurement
+    for setting, value in (("include", "dsk*"), ("exclude", "tmp_*"), ("measurements", "htp*")):
+        assert f"does not match the only {noun}" in found.pop((setting, value))
+    if one_table.engine in INFLUXQL_ENGINES | DOCUMENT_ENGINES | {"timestream"}:
+        assert set(found) == {("columns", "htpt"), ("columns", "http")}
+        assert all(f"{one_table.engine} itself" in detail for detail in found.values())
+    else:
+        assert "did you mean http?" in found.pop(("columns", "htpt"))
+        assert "did you mean region?" in found.pop(("columns.http.tags", "regoin"))
+        assert found == {}

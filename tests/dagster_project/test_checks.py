@@ -26,6 +26,7 @@ from tests.builders import (
 )
 from tests.dagster_project.runs import a_failed_audit, an_audit
 from tsaudit.finding import AuditResult, Finding, Forecast, Limit, Outcome, Severity, Subject
+from tsaudit.not_audited import Missed, result_of
 from tsaudit.profile import Gap, Profile, Reason
 from tsaudit.report import ReportLocation
 from tsaudit.run import AuditRun
@@ -129,9 +130,37 @@ def test_an_open_rule_does_not_pass_and_says_why() -> None:
 
 def test_a_broken_rule_shows_in_its_family_and_in_coverage() -> None:
     rule = a_rule_result(outcome=Outcome.ERROR, reason="ZeroDivisionError: division by zero")
-    checks = checks_of(an_audit(result=a_result(rule)))
+    broken = an_audit(result=a_result(rule))
+    checks = checks_of(broken)
     assert not checks["cardinality"].passed
+    assert not checks["coverage"].passed
     assert value(checks["coverage"], "reason") == "CAR001: ZeroDivisionError: division by zero"
+    group = {str(c.check_name): c for c in group_check_results(KEY, [an_audit("fine"), broken])}
+    assert not group["coverage"].passed
+    assert value(group["coverage"], "value") == 1
+
+
+@pytest.mark.parametrize("wrong", ["a rule without words", "the run", "a gap", "a database"])
+def test_coverage_passes_only_when_nothing_at_all_went_wrong(wrong: str) -> None:
+    """One target or a group of them: either check stays green for none of these."""
+    gap = Gap("row_sample", Reason.TIMED_OUT, "took longer than 60 s", "main", "cpu")
+    missed = Missed(Subject("other"), "no right", "Database other could not be audited: no right", "Grant it.")
+    run = {
+        "a rule without words": an_audit(result=a_result(a_rule_result(outcome=Outcome.ERROR, reason=""))),
+        "the run": an_audit(error="the report could not be made"),
+        "a gap": an_audit(profile=a_profile(gaps=(gap,))),
+        "a database": an_audit(result=a_result(a_rule_result(), result_of([missed])), error="other: no right"),
+    }[wrong]
+    assert not checks_of(run)["coverage"].passed
+    (group,) = [c for c in group_check_results(KEY, [an_audit("fine"), run]) if c.check_name == "coverage"]
+    assert not group.passed
+    assert all(check.passed for check in checks_of(an_audit()).values())
+
+
+def test_a_database_that_was_not_audited_is_said_once() -> None:
+    missed = Missed(Subject("other"), "no right", "Database other could not be audited: no right", "Grant it.")
+    run = an_audit(result=a_result(a_rule_result(), result_of([missed])), error="other: no right")
+    assert value(checks_of(run)["coverage"], "reason") == "other: no right"
 
 
 def test_a_target_that_was_not_audited_leaves_no_check_green() -> None:

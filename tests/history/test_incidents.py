@@ -193,6 +193,29 @@ def test_target_that_could_not_be_audited_is_an_incident_of_its_own(store: Store
     assert {c.incident.code: str(c.kind) for c in changes} == {"CAR001": "continued", UNREACHABLE_CODE: "resolved"}
 
 
+def test_database_that_could_not_be_audited_is_an_incident_of_its_own(store: Store) -> None:
+    def missed(*databases: str) -> RuleResult:
+        findings = [a_finding(Subject(name)) for name in databases]
+        return a_rule_result(*findings, code=UNREACHABLE_CODE, outcome=Outcome.ERROR)
+
+    def of_code(days: int, *rules: RuleResult) -> dict[str, str]:
+        return {c.incident.subject.database: str(c.kind) for c in run(store, days, *rules)}
+
+    assert of_code(0, GOOD, missed("a", "b")) == {"a": "opened", "b": "opened"}
+    assert of_code(1, GOOD, missed("b")) == {"a": "resolved", "b": "continued"}
+    # The whole target is gone: nothing is known of b, and of the whole only that.
+    assert of_code(2, missed("")) == {"b": "continued", "": "opened"}
+    assert of_code(3, GOOD, missed("b")) == {"b": "continued", "": "resolved"}
+    assert of_code(4, GOOD) == {"b": "resolved"}
+
+
+def test_incident_of_a_retired_rule_is_resolved_though_a_database_was_not_audited(store: Store) -> None:
+    run(store, 0, BAD)
+    missed = a_rule_result(a_finding(Subject("other")), code=UNREACHABLE_CODE, outcome=Outcome.ERROR)
+    changes = run(store, 1, a_rule_result(code="TAG001"), missed)
+    assert {c.incident.code: str(c.kind) for c in changes} == {"CAR001": "resolved", UNREACHABLE_CODE: "opened"}
+
+
 def test_two_findings_alike_are_one_incident_of_the_worse_severity(store: Store) -> None:
     (change,) = run(store, 0, a_rule_result(a_finding(HOST), a_finding(HOST, Severity.CRITICAL)))
     assert change.incident.severity is Severity.CRITICAL

@@ -13,7 +13,8 @@ from tsaudit.cli.errors import Exit
 
 if TYPE_CHECKING:
     from tsaudit.config import Settings, Slack, Target
-    from tsaudit.profile import Gap
+    from tsaudit.finding import RuleResult
+    from tsaudit.profile import Gap, Profile
 
 _CALL_S = 10.0
 """How long Slack may take to say whose token it is."""
@@ -109,26 +110,54 @@ def _slack(slack: Slack) -> bool:
 
 def _target(target: Target) -> bool:
     """Whether the target can be audited; facts that will be missing are said, and do not count against it."""
+    from tsaudit import not_audited
     from tsaudit.collect import probe
     from tsaudit.connector import ConnectorError
     from tsaudit.connectors import with_connection
     from tsaudit.profile import Reason
 
     try:
-        version, gaps = with_connection(
-            target, lambda connection, end: (connection.server_version, probe(target, connection, deadline=end))
-        )
+        profile = with_connection(target, lambda connection, end: probe(target, connection, deadline=end))
     except ConnectorError as error:
         _line(target.name, "failed", str(error))
         return False
+    if (cause := not_audited.unseen(profile)) is not None:
+        # All else follows from it.
+        _line(target.name, "failed", cause)
+        return False
+    missed = not_audited.missed(profile, _foreseen(profile))
+    for one in missed:
+        _line(target.name, "failed", one.message)
+    gone = {one.subject.database for one in missed}
+    gaps = [gap for gap in profile.gaps if gap.database not in gone]
     # What is left out of one measurement takes no rule away.
-    missing = [gap for gap in gaps if gap.reason is not Reason.OVER_BUDGET or gap.measurement is None]
-    lost = {rule for gap in missing for rule in _rules_without(target.engine, gap.fact)}
-    judged = _judged(target.engine) - lost
-    _line(target.name, "ok", f"{target.engine} {version}: {show.plural(len(judged), 'rule')} can be judged")
+    lost = [gap for gap in gaps if gap.reason is not Reason.OVER_BUDGET or gap.measurement is None]
+    judged = _judged(target.engine) - {rule for gap in lost for rule in _rules_without(target.engine, gap.fact)}
+    if not missed:
+        version = f"{target.engine} {profile.server_version}"
+        _line(target.name, "ok", f"{version}: {show.plural(len(judged), 'rule')} can be judged")
     for line in _missing(target.engine, gaps):
         _line("", "unknown", line)
-    return True
+    for unused in profile.unused_settings:
+        _line("", "warn", str(unused))
+    return not missed
+
+
+def _foreseen(profile: Profile) -> list[RuleResult]:
+    """What an audit could make of each rule as far as the gaps go: judged, or open for them."""
+    from tsaudit.facts import sources_of
+    from tsaudit.finding import Outcome, RuleResult
+    from tsaudit.rules import all_rules
+
+    judged = _judged(profile.engine)
+    found = []
+    for rule in all_rules():
+        if rule.code in judged:
+            needed = {fact for need in rule.requires for fact in sources_of(need)}
+            gaps = tuple(gap for gap in profile.gaps if gap.fact in needed)
+            outcome = Outcome.OPEN if gaps else Outcome.PASS
+            found.append(RuleResult(rule.code, rule.name, rule.title, rule.family, rule.guidelines, outcome, gaps=gaps))
+    return found
 
 
 def _missing(engine: str, gaps: Iterable[Gap]) -> Iterator[str]:

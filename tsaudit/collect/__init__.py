@@ -7,11 +7,12 @@ and the rest goes on.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from tsaudit.collect import catalogue
+from tsaudit.collect import catalogue, unused_settings
 from tsaudit.collect.asking import Asker, not_understood
 from tsaudit.collect.columns import assign_roles
 from tsaudit.collect.documents import read_documents
@@ -23,7 +24,17 @@ from tsaudit.collect.reuse import take_over
 from tsaudit.collect.rows import count_nulls, describe_fields, read_points
 from tsaudit.collect.value_memory import Comparison, ValueMemory
 from tsaudit.facts import FACTS, STRUCTURE, asked_for, offered
-from tsaudit.profile import Database, Gap, Profile, Reason, Selection, Window, utc_now
+from tsaudit.profile import (
+    Database,
+    Listed,
+    Measurement,
+    Profile,
+    Reason,
+    Selection,
+    UnusedSetting,
+    Window,
+    utc_now,
+)
 from tsaudit.queries import query_files
 from tsaudit.watchdog import Deadline
 
@@ -58,12 +69,8 @@ def collect(
     asked = _asked(frozenset(FACTS) if wanted is None else wanted, files)
     asker = Asker(target, connection, Window(end - target.window, end), deadline)
     before = {(m.database, m.name): m for m in previous.measurements} if previous else {}
-    databases: list[Database] = []
-    drafts: list[Draft] = []
-    for name, listed in catalogue.databases(asker, asked).items():
-        database, found = catalogue.outline(asker, name, listed, asked, before)
-        databases.append(database)
-        drafts += found
+    found = _find(asker, asked, before)
+    databases, drafts = found.databases, found.drafts
     stored = catalogue.stored_queries(asker) if databases and "scheduled_queries" in asked else None
     storage = catalogue.target_storage(asker) if databases and "target_storage" in asked else None
     incomplete = {(gap.database, gap.measurement) for gap in previous.gaps} if previous else set()
@@ -75,21 +82,10 @@ def collect(
     for step in _ladder(asker, asked, {d.name: d.series.value for d in databases if d.series}, comparison):
         asker.each(step, moved)
     asker.close()
-    return Profile(
-        target=target.name,
-        engine=target.engine,
-        server_version=connection.server_version,
-        day=day,
-        collected_at=utc_now(),
-        window=asker.window,
-        facts=tuple(sorted(offered(files))),
-        databases=tuple(databases),
-        measurements=tuple(draft.finished() for draft in sorted(drafts, key=lambda d: (d.database, d.name))),
-        gaps=asker.sorted_gaps(),
-        costs=asker.costs(),
+    return replace(
+        _profile(asker, found, day, connection.server_version),
         statements=dict(sorted(asker.statements.items())),
         reused=sum(draft.reused for draft in drafts),
-        selection=Selection(target.databases, target.include, target.exclude),
         stored_queries=stored,
         storage=storage,
     )
@@ -97,20 +93,74 @@ def collect(
 
 def probe(
     target: Target, connection: Connection, now: datetime | None = None, deadline: Deadline | None = None
-) -> tuple[Gap, ...]:
-    """Try each fact of the engine in the cheapest way, on one measurement; the gaps that an audit would have.
+) -> Profile:
+    """Try each fact of the engine in the cheapest way, on one measurement of each database.
 
-    `now`: when it is; None for the present. `deadline`: as for `collect`.
+    The profile has the gaps that an audit would have, and what is there; the figures in it are of no use. `now`: when
+    it is; None for the present. `deadline`: as for `collect`.
     """
     end = now or utc_now()
     asked = _asked(frozenset(FACTS), frozenset(query_files(target.engine)))
     asker = Asker(target, connection, Window(end - timedelta(seconds=1), end), deadline)
-    for name, listed in catalogue.databases(asker, asked).items():
-        _, drafts = catalogue.outline(asker, name, listed, asked, {})
-        for draft in [d for d in drafts if not d.is_empty][:1]:
+    found = _find(asker, asked, {})
+    for database in found.databases:
+        for draft in [d for d in found.drafts if d.database == database.name and not d.is_empty][:1]:
             try_facts(asker, draft, asked)
     asker.close()
-    return asker.sorted_gaps()
+    return _profile(asker, found, end.date(), connection.server_version)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What catalogue and index show, before any row is read."""
+
+    databases: list[Database]
+    drafts: list[Draft]
+    listed: tuple[Listed, ...]
+    unused_settings: tuple[UnusedSetting, ...]
+
+
+def _find(asker: Asker, asked: frozenset[str], before: Mapping[tuple[str, str], Measurement]) -> _Found:
+    """The databases and measurements to look at. `before`: the measurements of an earlier day, by where they are."""
+    known = catalogue.databases(asker, asked)
+    databases: list[Database] = []
+    drafts: list[Draft] = []
+    names: dict[str, list[str]] = {}
+    for name in known.names:
+        database, found, listed = catalogue.outline(asker, name, known, asked, before)
+        databases.append(database)
+        drafts += found
+        if listed is not None:
+            names[name] = listed
+    unused: tuple[UnusedSetting, ...] = ()
+    if known.names and len(names) == len(known.names):
+        # Only where all is known that is there can be said that something does not fit it.
+        unused = tuple(unused_settings.find(asker.target, names, drafts))
+        if why := unused_settings.nothing_to_audit(asker.target, names):
+            asker.gap_in_all(asked, Reason.NOTHING_THERE, why)
+    listed_counts = tuple(unused_settings.listed(asker.target, name, found) for name, found in names.items())
+    return _Found(databases, drafts, listed_counts, unused)
+
+
+def _profile(asker: Asker, found: _Found, day: date, server_version: str) -> Profile:
+    target = asker.target
+    drafts = sorted(found.drafts, key=lambda d: (d.database, d.name))
+    return Profile(
+        target=target.name,
+        engine=target.engine,
+        server_version=server_version,
+        day=day,
+        collected_at=utc_now(),
+        window=asker.window,
+        facts=tuple(sorted(offered(frozenset(query_files(target.engine))))),
+        databases=tuple(found.databases),
+        measurements=tuple(draft.finished() for draft in drafts),
+        gaps=asker.sorted_gaps(),
+        costs=asker.costs(),
+        selection=Selection(target.databases, target.include, target.exclude),
+        listed=found.listed,
+        unused_settings=found.unused_settings,
+    )
 
 
 def _asked(wanted: frozenset[str], files: frozenset[str]) -> frozenset[str]:

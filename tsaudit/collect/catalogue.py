@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import fnmatch
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from tsaudit.collect import excerpts, families, reuse
@@ -13,6 +13,7 @@ from tsaudit.collect.asking import Asker
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.measure_names import measure_names, name_in_catalogue
 from tsaudit.collect.storage import STORAGE_FACTS, describe_storage
+from tsaudit.collect.unused_settings import no_such_database, takes
 from tsaudit.dialect import DESCRIBED_SINGLY, DOCUMENT_ENGINES
 from tsaudit.facts import FACTS
 from tsaudit.profile import (
@@ -35,35 +36,39 @@ from tsaudit.roles import Column, TimeColumn, TimeKind
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tsaudit.config import Target
-
 Row = dict[str, Any]
 
-_OF_ONE_DATABASE: Final = frozenset({"duckdb", "postgresql"})
-"""Their address names a database, and `databases` are schemas in it."""
+
+@dataclass(frozen=True, slots=True)
+class Databases:
+    """The databases to audit, and those that the server lists."""
+
+    names: tuple[str, ...]
+    listed: frozenset[str] | None
+    """None where the server did not list any."""
+
 
 _AT_ONCE: Final = {**dict.fromkeys(DOCUMENT_ENGINES, (families.SINGLY, 500)), "duckdb": ({"row_estimate"}, 50)}
 """Engine to the facts for which it looks at one measurement after the other, and at how many within one statement."""
 
 
-def databases(asker: Asker, asked: frozenset[str]) -> dict[str, bool]:
-    """Names of the databases to audit, those configured, else all that are listed; and whether they are listed."""
-    listed = rows_of(asker, "databases")
-    names = None if listed is None else [row["database"] for row in listed]
-    configured = list(asker.target.databases)
-    if configured:
+def databases(asker: Asker, asked: frozenset[str]) -> Databases:
+    """The configured databases, else all that the server lists."""
+    rows = rows_of(asker, "databases")
+    listed = None if rows is None else frozenset(row["database"] for row in rows)
+    if configured := asker.target.databases:
         # Also those that are not listed: asked for their measurements, the server says whether it denies or has none.
-        return {name: name in (names or ()) for name in sorted(configured)}
-    if names is None:
+        return Databases(tuple(sorted(set(configured))), listed)
+    if listed is None:
         gap = asker.gaps[-1]
         asker.gap_in_all(asked, gap.reason, gap.detail)
-        return {}
-    if not names:
+        return Databases((), None)
+    if not listed:
         reason = Reason.DENIED if asker.target.username else Reason.FAILED
         detail = "no database to audit: there is none, or none that the user may read"
         asker.gap("databases", reason, detail)
         asker.gap_in_all(asked, reason, detail)
-    return dict.fromkeys(sorted(names), True)
+    return Databases(tuple(sorted(listed)), listed)
 
 
 def stored_queries(asker: Asker) -> tuple[StoredQuery, ...] | None:
@@ -88,15 +93,24 @@ def target_storage(asker: Asker) -> Storage | None:
 
 
 def outline(
-    asker: Asker, name: str, listed: bool, asked: frozenset[str], previous: Mapping[tuple[str, str], Measurement]
-) -> tuple[Database, list[Draft]]:
-    """One database with its own figures, and its measurements as far as catalogue and index know them.
+    asker: Asker,
+    name: str,
+    known: Databases,
+    asked: frozenset[str],
+    previous: Mapping[tuple[str, str], Measurement],
+) -> tuple[Database, list[Draft], list[str] | None]:
+    """One database with its own figures, its measurements as far as catalogue and index know them, and the names of all
+    its measurements, also those that are not to be audited; None in place of names that were not listed.
 
-    `previous`: (database, name) to the measurements of the profile before.
+    `known`: what `databases` found. `previous`: (database, name) to the measurements of the profile before.
     """
     before = len(asker.gaps)
     found = rows_of(asker, "measurements", name)
-    chosen, left_out = _chosen(asker, [row["measurement"] for row in found or ()])
+    names = [row["measurement"] for row in found or ()]
+    if found == [] and name not in (known.listed or ()):
+        asker.gap_in_all(asked, Reason.FAILED, no_such_database(asker.target, name, known.listed), name)
+        return Database(name), [], None
+    chosen, left_out = _chosen(asker, names)
     described = None if found is None else _described(asker, name, asked, chosen)
     retention = _retention(asker, name) if "retention" in asked else None
     series, with_fields = _database_series(asker, name) if "database_series" in asked else (None, None)
@@ -106,10 +120,7 @@ def outline(
     if found is None or described is None:
         gap = asker.gaps[before]
         asker.gap_in_all(asked, gap.reason, gap.detail, name)
-        return database, []
-    if not found and not listed:
-        hint = "; on this engine `databases` names schemas" if asker.target.engine in _OF_ONE_DATABASE else ""
-        asker.gap_in_all(asked, Reason.FAILED, f"the server lists no database {name}{hint}", name)
+        return database, [], None
     if left_out:
         detail = f"{left_out} of {left_out + len(chosen)} measurements not looked at; raise budget.max_measurements"
         asker.gap("measurements", Reason.OVER_BUDGET, detail, name)
@@ -138,9 +149,9 @@ def outline(
             draft.rows = draft.series = Count(0, asker.source("columns"))
         drafts.append(draft)
     if "measure_names" in asked:
-        names = _each_of(asker, "measure_names", name, chosen) or {}
+        by_measurement = _each_of(asker, "measure_names", name, chosen) or {}
         for draft in drafts:
-            if (rows := names.get(draft.name)) is not None:
+            if (rows := by_measurement.get(draft.name)) is not None:
                 name_in_catalogue(asker, draft, measure_names(rows))
     if asker.target.engine in DOCUMENT_ENGINES:
         families.choose(asker, drafts)
@@ -154,7 +165,7 @@ def outline(
     families.note_left_out(asker, drafts, asked)
     if "column_statistics" in asked:
         _look_up_statistics(asker, drafts)
-    return database, drafts
+    return database, drafts, names
 
 
 def _note_unknown_sizes(asker: Asker, drafts: list[Draft]) -> None:
@@ -164,18 +175,9 @@ def _note_unknown_sizes(asker: Asker, drafts: list[Draft]) -> None:
             asker.gap("storage", Reason.FAILED, "the engine told no size of it", draft.database, draft.name)
 
 
-def matches(target: Target, measurement: str) -> bool:
-    """Whether the target's patterns let the measurement be audited."""
-
-    def any_of(patterns: tuple[str, ...]) -> bool:
-        return any(fnmatch.fnmatchcase(measurement, pattern) for pattern in patterns)
-
-    return any_of(target.include) and not any_of(target.exclude)
-
-
 def _chosen(asker: Asker, names: list[str]) -> tuple[list[str], int]:
     """The measurements to look at, and how many more the budget leaves out."""
-    chosen = sorted(name for name in names if matches(asker.target, name))
+    chosen = sorted(name for name in names if takes(asker.target, name))
     most = asker.target.budget.max_measurements
     return chosen[:most], len(chosen[most:])
 

@@ -122,11 +122,13 @@ class Bad:
 def is_good(code: str, subject: Subject, rules: Mapping[str, RuleResult]) -> bool:
     """Whether the rule looked there and, if it found nothing, nothing is there; `rules` are a day's results by code.
 
-    That the target could be audited is shown by the absence of `UNREACHABLE_CODE`. Any other rule has to have
-    judged: one that is missing, does not apply or broke says nothing, nor does one that lacked facts there.
+    That the target could be audited is shown by the absence of `UNREACHABLE_CODE`, and of one of its databases by the
+    absence of a finding on it. Any other rule has to have judged: one that is missing, does not apply or broke says
+    nothing, nor does one that lacked facts there.
     """
     if code == UNREACHABLE_CODE:
-        return code not in rules
+        missed = {f.subject for f in rules[code].findings} if code in rules else set()
+        return not missed & {Subject(), subject}
     rule = rules.get(code)
     if rule is None or rule.outcome in (Outcome.NOT_APPLICABLE, Outcome.ERROR):
         return False
@@ -170,7 +172,8 @@ class DaySeen:
 
         Nobody would ever find its incidents again, nor see them gone.
         """
-        return bool(self._rules) and not self._rules.keys() & {code, UNREACHABLE_CODE}
+        judged = self._rules.keys() - {UNREACHABLE_CODE}
+        return bool(judged) and code not in judged
 
     def _after_bad(self, mark: str, before: Track | None, bad: Bad) -> Track:
         old = None if before is None or before.gone else before

@@ -1,0 +1,161 @@
+"""What was not audited, read off profiles made by hand: the whole target, some of its databases, or nothing of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.builders import DAY, a_measurement, a_profile
+from tsaudit.audit import audit, required_facts
+from tsaudit.facts import FACTS, STRUCTURE, Scope
+from tsaudit.finding import AuditResult, Outcome, Subject, Verdict
+from tsaudit.profile import Database, Gap, Measurement, Profile, Reason
+from tsaudit.rule import Case, Rule
+from tsaudit.rules import all_rules
+from tsaudit.timeline import Timeline
+
+ABOUT_DATABASES = sorted(name for name, fact in FACTS.items() if fact.scope is not Scope.TARGET)
+
+
+def nothing(*gaps: Gap, **changes: object) -> Profile:
+    """A profile in which no measurement is."""
+    return a_profile(**{"measurements": (), "databases": (Database("main"),), "gaps": gaps} | changes)
+
+
+def in_all(reason: Reason, detail: str, database: str | None = "main") -> tuple[Gap, ...]:
+    """The gaps that a listing leaves that failed: one in every fact."""
+    return tuple(Gap(fact, reason, detail, database) for fact in ABOUT_DATABASES)
+
+
+def missed(result: AuditResult) -> list[tuple[Subject, str]]:
+    return [(f.subject, f.message) for f in result.not_audited.findings] if result.not_audited else []
+
+
+def test_a_target_that_was_seen_was_audited() -> None:
+    result = audit(a_profile())
+    assert result.not_audited is None
+    assert len(result.results) == len(all_rules())
+
+
+@pytest.mark.parametrize("reason", list(Reason))
+@pytest.mark.parametrize("database", [None, "main"], ids=["databases", "measurements"])
+def test_a_list_that_was_not_had_leaves_the_target_unaudited(reason: Reason, database: str | None) -> None:
+    result = audit(nothing(*in_all(reason, "the password was refused", database)))
+    assert missed(result) == [(Subject(), "The target could not be audited: the password was refused")]
+    assert result.verdict is Verdict.UNKNOWN
+    assert [r.code for r in result.results] == ["TGT001"], "the rules would all say the same"
+    assert result.not_audited is not None
+    assert result.not_audited.reason == "the password was refused"
+    assert result.not_audited.verdict is Verdict.UNKNOWN
+
+
+def test_the_cause_is_that_of_the_first_list_and_not_what_follows_from_it() -> None:
+    gaps = [Gap("databases", Reason.DENIED, "no right to list"), *in_all(Reason.OVER_BUDGET, "out of time")]
+    (found,) = missed(audit(nothing(*gaps)))
+    assert found[1].endswith("audited: no right to list")
+
+
+def test_many_causes_are_one_line() -> None:
+    gaps = [gap for name in "abcd" for gap in in_all(Reason.DENIED, f"no right on {name}", name)]
+    (found,) = missed(audit(nothing(*gaps, databases=tuple(Database(name) for name in "abcd"))))
+    assert found[1].endswith("audited: no right on a; no right on b; and 2 more")
+
+
+def test_no_measurement_is_not_ok_even_without_a_gap() -> None:
+    result = audit(nothing())
+    assert missed(result) == [(Subject(), "The target could not be audited: no measurement was looked at")]
+    assert result.verdict is Verdict.UNKNOWN
+
+
+def test_an_emptied_server_is_compared_with_the_day_before() -> None:
+    gaps = in_all(Reason.NOTHING_THERE, "there is nothing to audit: no table in schema main")
+    before = a_profile(a_measurement("a"), a_measurement("b"), day=DAY)
+    (found,) = missed(audit(nothing(*gaps), Timeline(before)))
+    assert found[1].endswith(f"no table in schema main; on {DAY} 2 measurements were audited")
+    (new,) = missed(audit(nothing(*gaps), Timeline()))
+    assert new[1].endswith("no table in schema main")
+
+
+def test_one_database_of_several_is_named() -> None:
+    gaps = in_all(Reason.DENIED, "no right on other", "other")
+    result = audit(a_profile(gaps=gaps, databases=(Database("main"), Database("other"))))
+    assert missed(result) == [(Subject("other"), "Database other could not be audited: no right on other")]
+    assert result.not_audited is not None
+    assert result.not_audited.reason == "other: no right on other"
+    assert len(result.results) == len(all_rules()) + 1, "the rules judged the rest"
+
+
+def test_a_database_without_measurements_and_without_a_gap_is_merely_new() -> None:
+    assert audit(a_profile(databases=(Database("main"), Database("fresh")))).not_audited is None
+
+
+def test_measurements_of_which_nothing_was_described_were_not_seen() -> None:
+    bare = [Measurement("main", name, None, (), ()) for name in ("a", "b")]
+    gaps = tuple(Gap("columns", Reason.DENIED, "may not be described", "main", m.name) for m in bare)
+    assert missed(audit(a_profile(*bare, gaps=gaps)))[0][0] == Subject()
+    both = a_profile(*bare, a_measurement(database="seen"), gaps=gaps)
+    assert missed(audit(both)) == [(Subject("main"), "Database main could not be audited: may not be described")]
+    assert audit(a_profile(*bare, a_measurement("c"), gaps=gaps)).not_audited is None
+
+
+def test_a_table_without_columns_was_looked_at() -> None:
+    assert audit(a_profile(Measurement("main", "empty", None, (), ()))).not_audited is None
+
+
+def test_measurements_beyond_the_budget_leave_those_within_it_audited() -> None:
+    gaps = in_all(Reason.OVER_BUDGET, "1 of 10,001 measurements not looked at")
+    result = audit(a_profile(gaps=gaps))
+    assert result.not_audited is None
+    assert result.verdict is Verdict.UNKNOWN
+
+
+def test_a_gap_in_one_measurement_of_two_leaves_the_target_audited() -> None:
+    gaps = tuple(Gap(fact, Reason.DENIED, "no right on b", "main", "b") for fact in ABOUT_DATABASES)
+    assert audit(a_profile(a_measurement("a"), a_measurement("b"), gaps=gaps)).not_audited is None
+
+
+def test_no_rule_could_judge_what_was_seen() -> None:
+    facts = required_facts("duckdb")
+    gaps = tuple(Gap(fact, Reason.DENIED, "no SELECT", "main") for fact in sorted(facts))
+    (found,) = missed(audit(a_profile(gaps=gaps)))
+    assert found == (Subject(), "No rule could judge the target: no SELECT")
+
+
+def test_all_rules_broke(monkeypatch: pytest.MonkeyPatch) -> None:
+    def breaks(case: Case) -> list[object]:
+        raise ZeroDivisionError("division by zero")
+
+    broken = tuple(replace(rule, check=breaks) for rule in all_rules())
+    monkeypatch.setattr("tsaudit.audit.all_rules", lambda: broken)
+    result = audit(a_profile())
+    (found,) = missed(result)
+    assert found[1].startswith("No rule could judge the target: ")
+    assert found[1].endswith(" broke: ZeroDivisionError: division by zero")
+
+
+def test_a_server_that_went_away_midway_is_said_once() -> None:
+    gap = Gap("series_listing", Reason.UNREACHABLE, "the server no longer answers", "main", "cpu")
+    beside = in_all(Reason.UNREACHABLE, "the server no longer answers", "other")
+    result = audit(a_profile(gaps=(gap, *beside)))
+    assert missed(result) == [
+        (Subject(), "The target became unreachable during the audit: the server no longer answers")
+    ]
+
+
+def test_chosen_rules_alone_are_asked_for_alone() -> None:
+    rule: Rule = all_rules()[0]
+    (only,) = audit(nothing(*in_all(Reason.DENIED, "no")), rules=[rule]).results
+    assert only.code == rule.code
+
+
+def test_what_counts_as_structure_is_ordered() -> None:
+    """A fact that is added to the structure needs its place among the causes, or the first gap wins by chance."""
+    from tsaudit.not_audited import _ORDER
+
+    assert set(_ORDER) == STRUCTURE
+
+
+def test_an_outcome_of_error_never_reads_as_judged() -> None:
+    result = audit(nothing(*in_all(Reason.FAILED, "cut off")))
+    assert {r.outcome for r in result.results} == {Outcome.ERROR}

@@ -1,0 +1,163 @@
+"""What an audit did not look at, although it was to: the whole target, or some of its databases.
+
+It is read off the profile, never off the error that happened to come up: whatever an engine may answer, what counts is
+whether a measurement was seen and whether a rule could judge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from tsaudit.facts import STRUCTURE
+from tsaudit.finding import UNREACHABLE_CODE, Finding, Outcome, RuleResult, Severity, Subject
+from tsaudit.phrases import many
+from tsaudit.profile import Gap, Measurement, Profile, Reason
+
+_NAME: Final = "target-not-audited"
+_WHY: Final = (
+    "While a target cannot be audited nobody sees its schema change. "
+    "Nothing is concluded from the silence: no finding is closed and nothing is read as deleted."
+)
+_FIX: Final = "Run `tsaudit check` from where the audit runs; it says which right, address or driver is missing."
+_FIX_EMPTY: Final = (
+    "See whether the address is the right one, and compare `databases`, `include` and `exclude` with what is there; "
+    "`tsaudit check` does. A target that holds nothing yet can be accepted until a day: `tsaudit accept`."
+)
+_FIX_DATABASE: Final = (
+    "Grant the user what `tsaudit check` names, or list the databases that are to be audited under `databases`."
+)
+_ORDER: Final = ("databases", "measurements", "columns", "tag_keys", "field_types")
+"""Of the facts, the one that the others follow from first: its gap says why."""
+_MOST_CAUSES: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """What was not audited, and why."""
+
+    subject: Subject
+    """A database, or the whole target."""
+    cause: str
+    """One line."""
+    message: str
+    """The same as a sentence that says what was missed."""
+    fix: str
+
+
+def unseen(profile: Profile) -> str | None:
+    """Why no measurement of the target was looked at, in one line; None where one was."""
+    if any(_was_described(m, profile.gaps) for m in profile.measurements):
+        return None
+    return _cause(g for g in profile.gaps if g.fact in STRUCTURE) or "no measurement was looked at"
+
+
+def missed(profile: Profile, results: Sequence[RuleResult], previous: Profile | None = None) -> tuple[Missed, ...]:
+    """What the profile does not cover, by itself and by what the rules made of it; nothing where all was audited.
+
+    A single entry for the whole target, or one for each database of which no measurement was looked at. `previous` is
+    the snapshot to compare with, None for none: what was there before tells an emptied server from a new one.
+    """
+    if (cause := unseen(profile)) is not None:
+        if not any(g.reason is Reason.NOTHING_THERE for g in profile.gaps):
+            return (whole(cause),)
+        before = len(previous.measurements) if previous else 0
+        then = (
+            f"; on {previous.day} {many(before, 'measurement')} {'was' if before == 1 else 'were'} audited"
+            if previous and before
+            else ""
+        )
+        return (whole(cause + then, _FIX_EMPTY),)
+    if (gone := next((g for g in profile.gaps if g.reason is Reason.UNREACHABLE), None)) is not None:
+        message = f"The target became unreachable during the audit: {gone.detail}"
+        return (Missed(Subject(), gone.detail, message, _FIX),)
+    if (cause := _unjudged(profile, results)) is not None:
+        return (Missed(Subject(), cause, f"No rule could judge the target: {cause}", _FIX),)
+    return tuple(_databases(profile))
+
+
+def whole(cause: str, fix: str = _FIX) -> Missed:
+    """The target could not be audited at all."""
+    return Missed(Subject(), cause, f"The target could not be audited: {cause}", fix)
+
+
+def result_of(found: Sequence[Missed]) -> RuleResult:
+    """As the result of a rule, so that it becomes an incident, a message and part of the report like any other."""
+    return RuleResult(
+        code=UNREACHABLE_CODE,
+        name=_NAME,
+        title="The target could not be audited",
+        family="coverage",
+        guidelines=(),
+        outcome=Outcome.ERROR,
+        findings=tuple(Finding(m.subject, Severity.WARN, m.message, m.fix) for m in found),
+        reason=_listed(m.cause if m.subject == Subject() else f"{m.subject.database}: {m.cause}" for m in found),
+        why=_WHY,
+    )
+
+
+def _databases(profile: Profile) -> Iterator[Missed]:
+    """Databases of which no measurement was looked at, although something was to be seen there.
+
+    One that is merely empty has no gap and is not among them: new databases are empty for a while, and the rest of
+    the target shows that the server is the right one.
+    """
+    seen = {m.database for m in profile.measurements if _was_described(m, profile.gaps)}
+    gaps = [g for g in profile.gaps if g.fact in STRUCTURE and g.database is not None and g.database not in seen]
+    for name in sorted({g.database for g in gaps if g.database is not None}):
+        cause = _cause(g for g in gaps if g.database == name) or ""
+        message = f"Database {name} could not be audited: {cause}"
+        yield Missed(Subject(name), cause, message, _FIX_DATABASE)
+
+
+def _was_described(measurement: Measurement, gaps: Iterable[Gap]) -> bool:
+    """Whether it is known what the measurement consists of; one without columns that has no gap is empty."""
+    if measurement.columns:
+        return True
+    here = (measurement.database, measurement.name)
+    return not any(g.fact in STRUCTURE and (g.database, g.measurement) == here for g in gaps)
+
+
+def _unjudged(profile: Profile, results: Sequence[RuleResult]) -> str | None:
+    """Why no rule judged anything, in one line; None where one did, if only a part of the target."""
+    applying = [r for r in results if r.outcome is not Outcome.NOT_APPLICABLE]
+    if any(_judged_some(r, profile) for r in applying):
+        return None
+    if not applying:
+        return "no rule applies to it"
+    broken = next((f"{r.code} broke: {r.reason}" for r in applying if r.outcome is Outcome.ERROR), None)
+    return _cause(g for r in applying for g in r.gaps) or broken or applying[0].reason or "no rule could judge"
+
+
+def _judged_some(rule: RuleResult, profile: Profile) -> bool:
+    """Whether the rule judged at least one measurement: what is missing elsewhere does not undo that."""
+    if rule.outcome in (Outcome.PASS, Outcome.FAIL):
+        return True
+    if rule.outcome is Outcome.ERROR or not rule.gaps:
+        return False
+    # Measurements beyond the budget are gaps in their database, though those within it were looked at.
+    beyond = {(g.database, g.detail) for g in profile.gaps if g.fact == "measurements" and g.measurement is None}
+    lacking = [
+        g
+        for g in rule.gaps
+        if not (g.reason is Reason.OVER_BUDGET and g.measurement is None and (g.database, g.detail) in beyond)
+    ]
+    everywhere = {g.database for g in lacking if g.measurement is None}
+    singly = {(g.database, g.measurement) for g in lacking}
+    return any(not everywhere & {None, m.database} and (m.database, m.name) not in singly for m in profile.measurements)
+
+
+def _cause(gaps: Iterable[Gap]) -> str | None:
+    """What the gaps that the others follow from say, each thing once; None of none."""
+    ranked = sorted(gaps, key=lambda g: _ORDER.index(g.fact) if g.fact in _ORDER else len(_ORDER))
+    # What follows from a gap repeats its words.
+    first = [g.detail for g in ranked if g.fact == ranked[0].fact]
+    return _listed(dict.fromkeys(first)) or None
+
+
+def _listed(lines: Iterable[str]) -> str:
+    """The lines in one, as far as somebody would read them."""
+    found = list(lines)
+    more = f"; and {len(found) - _MOST_CAUSES} more" if len(found) > _MOST_CAUSES else ""
+    return "; ".join(found[:_MOST_CAUSES]) + more
