@@ -41,7 +41,7 @@ bind-address = "127.0.0.1:{rpc_port}"
 [data]
   dir = "{folder}/data"
   wal-dir = "{folder}/wal"
-  index-version = "tsi1"
+  index-version = "{index}"
   query-log-enabled = false
   max-values-per-tag = 0
   max-series-per-database = 0
@@ -65,14 +65,18 @@ bind-address = "127.0.0.1:{rpc_port}"
 
 
 class Influxd:
-    """An InfluxDB 1.x server of our own. `auth`: users must log in, and it notes statistics of itself."""
+    """An InfluxDB 1.x server of our own. `auth`: users must log in, and it notes statistics of itself.
 
-    def __init__(self, folder: Path, *, auth: bool = False, coordinator: str = "") -> None:
+    `index`: how it finds series, `tsi1` or `inmem`.
+    """
+
+    def __init__(self, folder: Path, *, auth: bool = False, coordinator: str = "", index: str = "tsi1") -> None:
         self.folder = folder
         self.port = _free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self._process: subprocess.Popen[bytes] | None = None
         settings = {"folder": folder, "port": self.port, "rpc_port": _free_port(), "coordinator": coordinator}
+        settings["index"] = index
         (folder / "influxdb.conf").write_text(_CONFIG.format(**settings, auth="true" if auth else "false"))
 
     def start(self) -> None:
@@ -123,10 +127,10 @@ def need(program: str, package: str) -> None:
     pytest.skip(reason)
 
 
-def run_influxd(folder: Path, *, auth: bool = False, coordinator: str = "") -> Iterator[Influxd]:
+def run_influxd(folder: Path, *, auth: bool = False, coordinator: str = "", index: str = "tsi1") -> Iterator[Influxd]:
     """A running server; stopped when the generator is closed."""
     need("influxd", "influxdb")
-    server = Influxd(folder, auth=auth, coordinator=coordinator)
+    server = Influxd(folder, auth=auth, coordinator=coordinator, index=index)
     server.start()
     try:
         yield server

@@ -160,7 +160,8 @@ class Target(Model):
     password: Secret | None = None
     """As `${NAME}`. For InfluxDB 2 and 3 the token."""
     databases: tuple[str, ...] = ()
-    """Databases, buckets or schemas to audit; empty for all that are not the engine's own."""
+    """Databases, buckets or schemas to audit; empty for all that are not the engine's own. On InfluxDB 1.x `shop` means
+    all retention policies of a database that hold data, `shop/raw` one of them."""
     include: tuple[str, ...] = ("*",)
     """Patterns of measurement names to audit."""
     exclude: tuple[str, ...] = ()

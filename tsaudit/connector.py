@@ -49,6 +49,8 @@ class Rows:
         """The query file below `sql/`, where it was not the normal one for the fact."""
         self.scope = ""
         """What the answer covers or counts, in words, where the engine has several ways to it."""
+        self.at_most = ""
+        """Why the answer may hold more than was asked for; empty where it holds just that."""
         self.since: datetime | None = None
         """Where the answer begins, if later than asked for: the engine reads no longer window at once."""
         self._batches = batches

@@ -82,6 +82,8 @@ class Qualified:
 
     database: str
     name: str
+    path: tuple[str, ...] = ()
+    """What stands before the name instead of the database: InfluxDB 1.x's database and retention policy."""
 
     def __str__(self) -> str:
         return self.name
@@ -92,6 +94,8 @@ def quote_name(engine: str, name: str | Qualified) -> str:
     if isinstance(name, str):
         return quote_identifier(engine, name)
     quoted = quote_identifier(engine, name.name)
+    if name.path:
+        return ".".join([*(quote_identifier(engine, part) for part in name.path), quoted])
     if SCHEMAS.get(engine, name.database) == name.database:
         return quoted
     return f"{quote_identifier(engine, name.database)}.{quoted}"

@@ -66,6 +66,14 @@ _ALL: Final = (
         "bytes that all databases of the target take, where they are one file; index_bytes None where it is part of "
         "data_bytes",
     ),
+    Fact(
+        "policies",
+        Scope.DATABASE,
+        Step.METADATA,
+        ("database", "policy", "policy_of"),
+        "the names under which a database is audited: its own for the default retention policy, `database/policy` for "
+        "each other one that holds data, with `policy_of`, the database; policy empty where there is no default one",
+    ),
     Fact("measurements", Scope.DATABASE, Step.METADATA, ("measurement",), "measurements, tables or collections"),
     Fact(
         "columns",
@@ -393,7 +401,7 @@ _ALL: Final = (
 
 FACTS: Final = {fact.name: fact for fact in _ALL}
 
-STRUCTURE: Final = frozenset({"databases", "measurements", "columns", "tag_keys", "field_types"})
+STRUCTURE: Final = frozenset({"databases", "policies", "measurements", "columns", "tag_keys", "field_types"})
 """The facts that say which measurements and columns there are."""
 
 

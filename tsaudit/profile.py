@@ -25,6 +25,9 @@ MAX_PARTITIONS: Final = 100
 DEFAULT_PARTITION: Final = "DEFAULT"
 """The bounds of the partition that takes the rows for which there is no other one (PostgreSQL)."""
 
+POLICY_MARK: Final = "/"
+"""Between a database and its retention policy, in the name under which a policy is audited (`shop/raw`)."""
+
 Forever = Literal["forever"]
 FOREVER: Final[Forever] = "forever"
 """The duration of a retention that never drops data."""
@@ -650,6 +653,9 @@ class Measurement:
     where they are not of one instant, as after an audit of a past day: the fingerprint is always of the present."""
     statements: Mapping[str, str] = field(default_factory=dict)
     """Fact name to the statement that was sent, so that a reader can run it by hand."""
+    path: tuple[str, ...] = ()
+    """What a statement puts before the name to reach it from anywhere: database and retention policy (InfluxDB 1.x).
+    Empty where `database` says it all."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -696,7 +702,8 @@ class Database:
 
     name: str
     series: Count | None = None
-    """Distinct tag sets, as everywhere in a profile."""
+    """Distinct tag sets, as everywhere in a profile. Where retention policies are audited beside it (`policy_of`), of
+    all of them together: the server counts a series once, in however many policies it is."""
     retention: tuple[Retention, ...] | None = None
     """None: not measured, or the engine has no such thing (then without a gap)."""
     series_with_fields: Count | None = None
@@ -706,6 +713,10 @@ class Database:
     declared: tuple[DeclaredColumn, ...] | None = None
     """All that may be written, by measurement and column, where the server enforces a schema (an explicit bucket of
     InfluxDB Cloud). None: it enforces none, or it was not asked."""
+    own_series: Count | None = None
+    """The part of `series` that is in its own policy. None: there is no other policy with data, or it is not known."""
+    policy_of: str = ""
+    """The database of which it is one retention policy, not the default one (InfluxDB 1.x: `shop` of `shop/raw`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -792,10 +803,12 @@ class Selection:
     include: tuple[str, ...] = ("*",)
     exclude: tuple[str, ...] = ()
     """Patterns of measurement names; wins over `include`."""
+    parts_of: tuple[str, ...] = ()
+    """Databases of which all retention policies were to be looked at, as `database/policy` (InfluxDB 1.x)."""
 
     def takes(self, database: str, measurement: str | None = None) -> bool:
         """Whether the database, or the measurement in it, was to be looked at."""
-        if self.databases and database not in self.databases:
+        if self.databases and database not in self.databases and not self._is_part(database):
             return False
         if measurement is None:
             return True
@@ -804,6 +817,9 @@ class Selection:
             for patterns in (self.include, self.exclude)
         )
         return included and not excluded
+
+    def _is_part(self, database: str) -> bool:
+        return any(database.startswith(f"{whole}{POLICY_MARK}") for whole in self.parts_of)
 
 
 @dataclass(frozen=True, slots=True)
@@ -882,6 +898,25 @@ class Profile:
         return not any(database is None or g.database in (None, database) for g in gaps)
 
     @property
+    def wholes(self) -> tuple[Database, ...]:
+        """The databases without those that are a retention policy of another one here: each series is in one."""
+        names = {database.name for database in self.databases}
+        return tuple(database for database in self.databases if database.policy_of not in names)
+
+    def policies_beside(self, database: Database) -> tuple[Database, ...]:
+        """Retention policies of the database that are audited as databases of their own."""
+        return tuple(other for other in self.databases if other.policy_of == database.name)
+
+    def is_within(self, database: str, other: str) -> bool:
+        """Whether the database is the other one or a retention policy of it; `other` is empty for the whole target."""
+        return other in ("", database) or any(d.name == database and d.policy_of == other for d in self.databases)
+
+    def inside(self, database: Database) -> tuple[Measurement, ...]:
+        """All measurements of the database, those in its other retention policies too."""
+        names = {database.name, *(policy.name for policy in self.policies_beside(database))}
+        return tuple(m for m in self.measurements if m.database in names)
+
+    @property
     def edition(self) -> str:
         """The product among those of one engine, such as `Core` or `Cloud Serverless`; empty where it has no name."""
         named = re.match(r"[A-Za-z ]*", self.server_version)
@@ -896,10 +931,13 @@ class Profile:
         if not self.databases and not self.all_listed():
             return None
         total = 0
-        for database in self.databases:
+        for database in self.wholes:
             if database.series is not None:
                 total += database.series.value
                 continue
+            if self.policies_beside(database):
+                # A series may be in several of them, so that their sum is not it.
+                return None
             counts = [m.series for m in self.measurements if m.database == database.name]
             known = [c.value for c in counts if c is not None]
             if len(known) != len(counts) or not self.all_listed(database.name):

@@ -138,7 +138,8 @@ class Case:
     def fix(self, **names: object) -> str:
         """The fix text for the engine at hand with `{placeholders}` filled in.
 
-        A value given as `x` is available as `{x}`, for prose, and as `{x:q}`, quoted as an identifier of the engine.
+        A value given as `x` is available as `{x}`, for prose, as `{x:q}`, quoted as an identifier of the engine, and as
+        `{x:n}`, the same by its name alone, for statements that take no more.
         """
         engine = self.profile.engine
         family = "sql" if engine in SQL_ENGINES else "influxql" if engine in INFLUXQL_ENGINES else ""
@@ -154,6 +155,8 @@ class _Quotable:
         self._value = value
 
     def __format__(self, spec: str) -> str:
+        if spec == "n":
+            return quote_name(self._engine, str(self._value))
         if spec == "q":
             return quote_name(self._engine, self._value if isinstance(self._value, Qualified) else str(self._value))
         return format(self._value, spec)
@@ -245,7 +248,7 @@ def rule(
 
 def table_of(measurement: Measurement, name: str = "") -> Qualified:
     """The measurement's name as statements have it; with `name` that of another table beside it."""
-    return Qualified(measurement.database, name or measurement.name)
+    return Qualified(measurement.database, name or measurement.name, measurement.path)
 
 
 def subject_of(measurement: Measurement, column: str = "") -> Subject:

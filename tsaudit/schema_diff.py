@@ -56,9 +56,10 @@ def differences(before: Profile, after: Profile) -> Iterator[Difference]:
 
     Measurements that are made for each period come and go by themselves.
     """
-    yield from _databases(before, after)
-    old = {(m.database, m.name): m for m in before.measurements}
-    new = {(m.database, m.name): m for m in after.measurements}
+    otherwise = _divided_since(before, after)
+    yield from (d for d in _databases(before, after) if d.subject.database not in otherwise)
+    old = {(m.database, m.name): m for m in before.measurements if m.database not in otherwise}
+    new = {(m.database, m.name): m for m in after.measurements if m.database not in otherwise}
     by_period = _made_for_periods(old.keys(), new.keys(), after.window.end)
     for key in sorted(old.keys() | new.keys()):
         subject = Subject(*key)
@@ -70,6 +71,13 @@ def differences(before: Profile, after: Profile) -> Iterator[Difference]:
             yield Difference(Kind.GONE, subject, before=old[key])
         elif key in new and shows(before, *key) and _has_database(before, key[0]):
             yield Difference(Kind.NEW, subject, after=new[key])
+
+
+def _divided_since(before: Profile, after: Profile) -> set[str]:
+    """Databases whose retention policies an earlier version took for one, and that are now audited each by itself."""
+    taken_for_one = {d.name for d in before.databases if len(d.retention or ()) > 1}
+    parts = {d.name: d.policy_of for d in after.databases if d.policy_of in taken_for_one}
+    return {*parts, *parts.values()}
 
 
 def _made_for_periods(old: Set[tuple[str, str]], new: Set[tuple[str, str]], now: datetime) -> set[tuple[str, str]]:

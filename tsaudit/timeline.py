@@ -105,6 +105,8 @@ def figures(profile: Profile) -> Iterator[Figure]:
         subject = Subject(database.name)
         if database.series is not None:
             yield row("series", subject, database.series)
+        if database.own_series is not None:
+            yield row("own_series", subject, database.own_series)
         if database.storage is not None:
             yield from _stored(subject, database.storage)
         if database.series_with_fields is not None:
@@ -183,7 +185,7 @@ def _stored(subject: Subject, storage: DatabaseStorage) -> Iterator[Figure]:
 def _how_summed(profile: Profile) -> tuple[How, float | None]:
     """How the series of the whole target were had, and their standard error: an estimate among them makes it one."""
     own = {d.name for d in profile.databases if d.series is not None}
-    counts = [d.series for d in profile.databases] + [m.series for m in profile.measurements if m.database not in own]
+    counts = [d.series for d in profile.wholes] + [m.series for m in profile.measurements if m.database not in own]
     estimates = [c for c in counts if c is not None and c.source.how is not How.EXACT]
     if not estimates:
         return How.EXACT, None

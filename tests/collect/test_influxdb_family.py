@@ -69,6 +69,9 @@ DIFFERENT = {
     # Of what and how counted, in words; the figures are compared.
     "scope",
     "fingerprint",
+    # Where InfluxDB 1.x has a retention policy, 2.x has a bucket of its own.
+    "parts_of",
+    "path",
 }
 
 

@@ -29,6 +29,7 @@ PARAMETERS = {
     "tags": [HOSTILE, "t"],
     "fields": [HOSTILE, "v"],
     "policies": [HOSTILE, "p"],
+    "named_policy": HOSTILE,
     "series": [{HOSTILE: HOSTILE, "t": None}],
     "time": HOSTILE,
     "start": NOW,

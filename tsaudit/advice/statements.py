@@ -21,7 +21,7 @@ def copy_without_tags(case: Case, measurement: Measurement, dropped: Collection[
         return _wide_copy(measurement, [t.key for t in measurement.tags if t.key not in dropped])
     keep = case.quoted(t.key for t in measurement.tags if t.key not in dropped)
     group = f" GROUP BY {keep}" if keep else ""
-    new, old = case.quoted([f"{measurement.name}_new"]), case.quoted([measurement.name])
+    new, old = (case.quoted([table_of(measurement, name)]) for name in (f"{measurement.name}_new", measurement.name))
     return f"SELECT * INTO {new} FROM {old} WHERE time >= now() - 1d{group}"  # noqa: S608 -- shown, never run
 
 
@@ -42,10 +42,11 @@ def rename(case: Case, measurement: Measurement, name: str, new: str) -> str:
     if case.profile.engine not in INFLUXQL_ENGINES:
         return f"ALTER TABLE {table} RENAME {f'COLUMN {case.quoted([name])} ' if is_column else ''}TO {target};"
     if not is_column:
+        target = case.quoted([table_of(measurement, new)])
         return f"SELECT * INTO {target} FROM {table} WHERE time >= now() - 1d GROUP BY *"  # noqa: S608 -- shown, never run
     if measurement.tag(name) is not None:
         return "no InfluxQL statement renames a tag: read the points and write them back"
-    copy = case.quoted([f"{measurement.name}_new"])
+    copy = case.quoted([table_of(measurement, f"{measurement.name}_new")])
     column = case.quoted([name])
     return f"SELECT {column} AS {target} INTO {copy} FROM {table} WHERE time >= now() - 1d GROUP BY *"  # noqa: S608 -- shown, never run
 

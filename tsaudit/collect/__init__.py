@@ -19,6 +19,7 @@ from tsaudit.collect.documents import read_documents
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.listing import list_tag_sets
 from tsaudit.collect.measure_names import count_rows, list_where_worth_it, read_newest
+from tsaudit.collect.policies import with_own_series
 from tsaudit.collect.probing import try_facts
 from tsaudit.collect.reuse import take_over
 from tsaudit.collect.rows import count_nulls, describe_fields, read_points
@@ -153,11 +154,16 @@ def _profile(asker: Asker, found: _Found, day: date, server_version: str) -> Pro
         collected_at=utc_now(),
         window=asker.window,
         facts=tuple(sorted(offered(frozenset(query_files(target.engine))))),
-        databases=tuple(found.databases),
+        databases=tuple(with_own_series(asker, found.databases, drafts)),
         measurements=tuple(draft.finished() for draft in drafts),
         gaps=asker.sorted_gaps(),
         costs=asker.costs(),
-        selection=Selection(target.databases, target.include, target.exclude),
+        selection=Selection(
+            target.databases,
+            target.include,
+            target.exclude,
+            parts_of=target.databases if "policies" in query_files(target.engine) else (),
+        ),
         listed=found.listed,
         unused_settings=found.unused_settings,
     )

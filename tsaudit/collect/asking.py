@@ -58,6 +58,8 @@ class Asker:
         """(fact, database, measurement) to query file and scope, of answers that did not come the normal way."""
         self._since: dict[tuple[str, str | None, str | None], datetime] = {}
         """The same to where an answer begins that does not cover the whole window."""
+        self._at_most: dict[tuple[str, str | None, str | None], str] = {}
+        """The same to why an answer may hold more than was asked for."""
         self._reasons: dict[tuple[str, str | None, str | None], Reason] = {}
         self._lock = threading.Lock()
         self._gone = ""
@@ -80,6 +82,10 @@ class Asker:
         """Where a figure had by this fact's query, about the measurement or database, comes from."""
         query, own_scope = self._ways.get((fact, database, measurement), ("", ""))
         return Source(query or query_name(self.target.engine, fact), how, self.now, scope or own_scope)
+
+    def at_most(self, fact: str, database: str, measurement: str) -> str:
+        """Why the fact's answer about the measurement may hold more than belongs to it; empty where it does not."""
+        return self._at_most.get((fact, database, measurement), "")
 
     def window_of(self, fact: str, database: str, measurement: str) -> Window:
         """What the answer covers: the window, or the part of it that the engine read at once."""
@@ -215,6 +221,9 @@ class Asker:
         if rows.since is not None:
             with self._lock:
                 self._since[fact, parameters["database"], parameters["measurement"]] = rows.since
+        if rows.at_most:
+            with self._lock:
+                self._at_most[fact, parameters["database"], parameters["measurement"]] = rows.at_most
         if rows.query or rows.scope:
             with self._lock:
                 self._ways[fact, parameters["database"], parameters["measurement"]] = (rows.query, rows.scope)

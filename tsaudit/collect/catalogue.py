@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from tsaudit.collect import excerpts, families, reuse
+from tsaudit.collect import excerpts, families, policies, reuse
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.measure_names import measure_names, name_in_catalogue
+from tsaudit.collect.policies import Audited
 from tsaudit.collect.storage import STORAGE_FACTS, describe_storage
 from tsaudit.collect.unused_settings import no_such_database, takes
 from tsaudit.dialect import DESCRIBED_SINGLY, DOCUMENT_ENGINES
@@ -43,9 +44,15 @@ Row = dict[str, Any]
 class Databases:
     """The databases to audit, and those that the server lists."""
 
-    names: tuple[str, ...]
+    audited: Mapping[str, Audited]
+    """By name."""
     listed: frozenset[str] | None
     """None where the server did not list any."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Those to audit."""
+        return tuple(self.audited)
 
 
 _AT_ONCE: Final = {**dict.fromkeys(DOCUMENT_ENGINES, (families.SINGLY, 500)), "duckdb": ({"row_estimate"}, 50)}
@@ -53,22 +60,24 @@ _AT_ONCE: Final = {**dict.fromkeys(DOCUMENT_ENGINES, (families.SINGLY, 500)), "d
 
 
 def databases(asker: Asker, asked: frozenset[str]) -> Databases:
-    """The configured databases, else all that the server lists."""
+    """The configured databases, else all that the server lists, with their retention policies where it has any."""
     rows = rows_of(asker, "databases")
     listed = None if rows is None else frozenset(row["database"] for row in rows)
-    if configured := asker.target.databases:
-        # Also those that are not listed: asked for their measurements, the server says whether it denies or has none.
-        return Databases(tuple(sorted(set(configured))), listed)
-    if listed is None:
+    configured = asker.target.databases
+    if listed is None and not configured:
         gap = asker.gaps[-1]
         asker.gap_in_all(asked, gap.reason, gap.detail)
-        return Databases((), None)
-    if not listed:
+        return Databases({}, None)
+    if not configured and not listed:
         reason = Reason.DENIED if asker.target.username else Reason.FAILED
         detail = "no database to audit: there is none, or none that the user may read"
         asker.gap("databases", reason, detail)
         asker.gap_in_all(asked, reason, detail)
-    return Databases(tuple(sorted(listed)), listed)
+    # Also those that are not listed: asked for their measurements, the server says whether it denies or has none.
+    wanted = sorted(configured or listed or ())
+    if "policies" in asked:
+        return Databases(policies.to_audit(asker, wanted, listed), listed)
+    return Databases({name: Audited(name) for name in wanted}, listed)
 
 
 def stored_queries(asker: Asker) -> tuple[StoredQuery, ...] | None:
@@ -104,6 +113,10 @@ def outline(
 
     `known`: what `databases` found. `previous`: (database, name) to the measurements of the profile before.
     """
+    audited = known.audited[name]
+    if audited.unknown is not None:
+        asker.gap_in_all(asked, audited.unknown.reason, audited.unknown.detail, name)
+        return Database(name), [], None
     before = len(asker.gaps)
     found = rows_of(asker, "measurements", name)
     names = [row["measurement"] for row in found or ()]
@@ -113,10 +126,19 @@ def outline(
     chosen, left_out = _chosen(asker, names)
     described = None if found is None else _described(asker, name, asked, chosen)
     retention = _retention(asker, name) if "retention" in asked else None
-    series, with_fields = _database_series(asker, name) if "database_series" in asked else (None, None)
+    counted = "database_series" in asked and not audited.policy_of
+    series, with_fields = _database_series(asker, name) if counted else (None, None)
     storage = _storage(asker, name, asked)
     declared = _declared(asker, name) if "declared_schema" in asked else None
-    database = Database(name, series, retention, with_fields, storage, declared)
+    database = Database(
+        name,
+        series=series,
+        policy_of=audited.policy_of,
+        retention=retention,
+        series_with_fields=with_fields,
+        storage=storage,
+        declared=declared,
+    )
     if found is None or described is None:
         gap = asker.gaps[before]
         asker.gap_in_all(asked, gap.reason, gap.detail, name)
@@ -140,7 +162,11 @@ def outline(
         draft.previous = previous.get((name, measurement))
         draft.estimated_rows = estimates.get(measurement, {}).get("rows")
         chosen_columns = asker.target.columns.get(measurement)
+        draft.path, draft.is_divided = audited.path, audited.is_divided
         state = series.value if series else with_fields.value if with_fields else _state(estimates.get(measurement))
+        if audited.is_divided:
+            # A series that comes to a further policy changes nothing that is cheap to ask for.
+            state = None
         draft.fingerprint = _fingerprint(draft, state, [*settings, repr(chosen_columns)])
         draft.fingerprint_as_of = as_of
         if "columns" in asked and not draft.columns and not draft.unreadable:

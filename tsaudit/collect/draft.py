@@ -54,6 +54,9 @@ class Draft:
     """False when it could not be told what its columns are for: nothing more can be asked then."""
     policies: tuple[str, ...] = ()
     """Retention policies of its database (InfluxDB)."""
+    path: tuple[str, ...] = ()
+    is_divided: bool = False
+    """Its database is one of several retention policies, and its tag keys are those of all of them."""
     time: TimeColumn | None = None
     tags: tuple[Tag, ...] = ()
     fields: tuple[Field, ...] = ()
@@ -144,6 +147,7 @@ class Draft:
             time_column=self.time.name if self.time else None,
             tags=tuple(sorted(self.tags, key=lambda t: t.key)),
             fields=tuple(sorted(self.fields, key=lambda f: f.key)),
+            path=self.path,
             series=self.series,
             rows=self.rows,
             tag_sets=self.tag_sets,

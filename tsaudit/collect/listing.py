@@ -43,13 +43,14 @@ def list_tag_sets(
         draft.tags = tuple(_by_statistics(asker, draft, tag) for tag in draft.tags)
         return
     most = asker.target.budget.max_listed
-    counter = TagSetCounter([t.key for t in draft.tags], SAMPLE_SIZE, asker.target.budget.max_series)
+    known = [] if draft.is_divided else [t.key for t in draft.tags]
+    counter = TagSetCounter(known, SAMPLE_SIZE, asker.target.budget.max_series)
     kept = _Reservoir(draft)
     read = 0
 
     def consume(batch: pa.RecordBatch) -> None:
         nonlocal read
-        counter.add(batch)
+        counter.add(_present(batch) if draft.is_divided else batch)
         kept.add(batch)
         if also:
             also(batch)
@@ -68,6 +69,14 @@ def list_tag_sets(
             source = replace(source, how=How.SAMPLED, scope=words)
             detail = f"listed were {draft.excerpt.words(rows)}; {excerpts.too_many(asker, draft)}"
             asker.gap(fact, Reason.OVER_BUDGET, detail, draft.database, draft.name)
+        if reason := asker.at_most(fact, draft.database, draft.name):
+            source = replace(source, how=How.ESTIMATE, scope=f"at most: {reason}")
+            asker.gap(fact, Reason.UNSUPPORTED, reason, draft.database, draft.name)
+        if draft.is_divided:
+            _forget_foreign_tags(draft, counter)
+            if not draft.tags:
+                draft.series = Count(1, replace(source, scope="has no tags"))
+                return
         of_series = source if counter.sampled is None else _of_sample(source, counter.sampled)
         draft.series = Count(counter.series.value, of_series, counter.series.standard_error)
         draft.tag_sets = counter.tag_sets(of_series)
@@ -76,6 +85,21 @@ def list_tag_sets(
         draft.listing_window = asker.window_of(fact, draft.database, draft.name)
         if then:
             then(draft, counter)
+
+
+def _present(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The tags that some tag set has; one of them where none has any, so that the tag sets still count."""
+    names = [
+        name for name, column in zip(batch.schema.names, batch.columns, strict=True) if column.null_count < len(batch)
+    ]
+    return batch.select(names or batch.schema.names[:1])
+
+
+def _forget_foreign_tags(draft: Draft, counter: TagSetCounter) -> None:
+    """Leave the draft with the tags that were listed: the others are those of another retention policy."""
+    listed = {name for name, column in counter.columns().items() if column.values.value}
+    draft.tags = tuple(tag for tag in draft.tags if tag.key in listed)
+    draft.some_series = [{key: value for key, value in tags.items() if key in listed} for tags in draft.some_series]
 
 
 def _by_statistics(asker: Asker, draft: Draft, tag: Tag) -> Tag:

@@ -304,7 +304,7 @@ def _usual_scope(profile: Profile) -> str:
 
 def _weakest(profile: Profile) -> str:
     """`exact` only when every count in the sum is."""
-    counts = [d.series for d in profile.databases if d.series is not None]
+    counts = [d.series for d in profile.wholes if d.series is not None]
     with_own = {d.name for d in profile.databases if d.series is not None}
     counts += [m.series for m in profile.measurements if m.database not in with_own and m.series is not None]
     hows = {c.source.how for c in counts}

@@ -91,7 +91,7 @@ def _databases(case: Case) -> Iterator[Finding]:
     """The same of databases that are made anew for each period."""
     from tsaudit.analysis.periods import period_families
 
-    databases = {database.name: database for database in case.profile.databases}
+    databases = {database.name: database for database in case.profile.wholes}
     for family in period_families(list(databases), now=case.profile.window.end):
         names = [period.name for period in family.members]
         inside = [m for m in case.measurements if m.database in names]

@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from tsaudit.advice.retention_policies import server_name
 from tsaudit.dialect import DOCUMENT_ENGINES, ENGINES
 from tsaudit.finding import Evidence, Finding, Severity, Subject
 from tsaudit.phrases import listed, number, values_of
-from tsaudit.profile import Count, Measurement
+from tsaudit.profile import Count, Database, Measurement
 from tsaudit.rule import Case, Threshold, rule
 
 _CUSTOMER: Final = re.compile(
@@ -38,7 +39,8 @@ _CUSTOMER: Final = re.compile(
         "influxdb1": (
             "Nothing, if all customers keep their data equally long and nobody but your own services reads {database}: "
             "rights end at the database. Give a customer that needs more a database of its own, and copy it there day "
-            "by day: SELECT * INTO {target:q}..:MEASUREMENT FROM {database:q}../.*/ WHERE {tag:q} = 'CUSTOMER' AND "
+            'by day: SELECT * INTO {target:q}."autogen".:MEASUREMENT FROM {source}./.*/ WHERE {tag:q} = '
+            "'CUSTOMER' AND "
             "time >= '2026-01-01' AND time < '2026-01-02' GROUP BY *"
         ),
         "influxdb2": (
@@ -106,7 +108,7 @@ def customer_in_tag(case: Case) -> Iterator[Finding]:
             customers = _most(holding)
             several = customers is not None and customers.value >= case.limit("min_customers").value
             if customers and several and len(holding) >= case.limit("min_share").value * len(inside):
-                yield _finding(case, database.name, key, customers, holding, inside)
+                yield _finding(case, database, key, customers, holding, inside)
 
 
 def _columns(case: Case, measurement: Measurement) -> Iterator[tuple[str, Count | None]]:
@@ -123,7 +125,7 @@ def _most(holding: Mapping[str, Count | None]) -> Count | None:
 
 def _finding(
     case: Case,
-    database: str,
+    database: Database,
     key: str,
     customers: Count,
     holding: Mapping[str, Count | None],
@@ -132,13 +134,18 @@ def _finding(
     engine = ENGINES[case.profile.engine]
     without = sorted({m.name for m in inside} - holding.keys())
     return Finding(
-        subject=Subject(database),
+        subject=Subject(database.name),
         severity=Severity.INFO,
         message=(
             f"One {engine.database} for all customers: {key}, with {values_of(customers)}, tells them apart in "
             f"{number(len(holding))} of {number(len(inside))} {engine.measurement}s."
         ),
-        fix=case.fix(database=database, tag=key, target=f"{database}_customer"),
+        fix=case.fix(
+            database=database.name,
+            source=_source(case, database, inside[0]),
+            tag=key,
+            target=f"{server_name(database)}_customer",
+        ),
         observed=len(holding) / len(inside),
         limit=case.limit("min_share"),
         unit="share of the measurements",
@@ -150,3 +157,8 @@ def _finding(
         facts=("documents",) if case.profile.engine in DOCUMENT_ENGINES else ("tag_keys", "tag_values"),
         source=customers.source,
     )
+
+
+def _source(case: Case, database: Database, example: Measurement) -> str:
+    """The database and its retention policy, as statements name them; an empty policy means the default one."""
+    return ".".join(case.quoted([name]) for name in example.path) or f"{case.quoted([database.name])}."

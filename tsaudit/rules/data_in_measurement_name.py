@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tsaudit.advice.retention_policies import also_deleted
 from tsaudit.advice.timestream_tables import delete_table
 from tsaudit.dialect import DOCUMENT_ENGINES
 from tsaudit.finding import Evidence, Finding, Severity, Subject
@@ -34,7 +35,7 @@ _FEWEST = 3
     fixes={
         "influxql": (
             "Write {after} instead of {before}.{template} Names that are no longer written go with "
-            "DROP MEASUREMENT {first:q} (and the others) once they are not needed."
+            "DROP MEASUREMENT {first:n} (and the others) once they are not needed{also_deleted}."
         ),
         "influxdb3": (
             "Write {after} instead of {before}.{template} Delete the tables that are no longer written, {first} and "
@@ -132,6 +133,7 @@ def _finding(case: Case, database: str, family: NameFamily, first: Measurement) 
             set=json.dumps(tags, ensure_ascii=False),
             template=_graphite(family),
             first=table_of(first),
+            also_deleted=also_deleted(case, database, first.name),
             then="Delete the tables that are no longer written once they are not needed, beginning with:\n"
             + delete_table(database, first.name),
         ),

@@ -141,12 +141,14 @@ def database_per_customer(case: Case) -> Iterator[Finding]:
     from tsaudit.analysis.periods import period_families
 
     inside: dict[str, set[str]] = defaultdict(set)
-    for measurement in case.measurements:
-        inside[measurement.database].add(measurement.name)
-    names = [database.name for database in case.profile.databases]
+    # Retention policies of one database are no databases of customers.
+    wholes = case.profile.wholes
+    for database in wholes:
+        inside[database.name] = {measurement.name for measurement in case.profile.inside(database)}
+    names = [database.name for database in wholes]
     of_periods = {p.name for family in period_families(names, now=case.profile.window.end) for p in family.members}
     families: dict[str, list[Database]] = defaultdict(list)
-    for database in case.profile.databases:
+    for database in wholes:
         for template in () if database.name in of_periods else _templates(database.name):
             families[template].append(database)
     told: set[str] = set()
@@ -212,7 +214,7 @@ def _finding(case: Case, template: str, members: Sequence[Database], inside: Map
 def _nearest_limit(case: Case, measurements: int) -> tuple[int, Limit | None]:
     """What comes nearest to its limit, and that limit; None where there is none at all."""
     counted = (
-        (len(case.profile.databases), case.limit("max_databases")),
+        (len(case.profile.wholes), case.limit("max_databases")),
         (measurements, case.limit("max_measurements")),
     )
     limited = [(observed, limit) for observed, limit in counted if limit.value]

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tsaudit.advice.greptime_statements import left_out_by_sender
+from tsaudit.advice.retention_policies import also_deleted
 from tsaudit.advice.series_estimate import (
     COUNT_FIELDS,
     MAX_SERIES,
@@ -46,7 +47,8 @@ _ELSEWHERE = "engine timestream"
         "influxql": (
             "Take tag {tag} out of {measurement}: write it as a field. What is stored can be converted day by day "
             "(points that then share tags and time overwrite each other): {copy}. When all is copied and checked: "
-            "DROP MEASUREMENT {measurement:q}. Or shorten the retention: idle series go with their shards."
+            "DROP MEASUREMENT {measurement:n}{also_deleted}. Or shorten the retention: idle series go with their "
+            "shards."
         ),
         "timestream": (
             "Write {tag} as a measure of {measurement}, in one multi-measure record with the others, or in coarser "
@@ -100,7 +102,7 @@ def high_series_cardinality(case: Case) -> Iterator[Finding]:
     found: list[Finding] = []
     for scope in _scopes(case):
         finding = _judge(case, scope)
-        if finding and (scope.subject.measurement or not _already_said(finding, found)):
+        if finding and (scope.subject.measurement or not _already_said(case, finding, found)):
             found.append(finding)
     yield from found
 
@@ -125,12 +127,19 @@ def _scopes(case: Case) -> Iterator[_Scope]:
     """The narrow ones first."""
     yield from (_Scope(subject_of(m), _counted(case, m), [m], series_error(case, m)) for m in case.measurements)
     totals, errors = [], []
-    for database in case.profile.databases:
-        inside = [m for m in case.measurements if m.database == database.name]
+    wholes = case.profile.wholes
+    # A policy before the database that it is one of.
+    for database in sorted(case.profile.databases, key=lambda d: not d.policy_of):
+        inside = case.profile.inside(database)
         own = database.series_with_fields if counts_fields(case) else database.series
-        totals.append(own.value if own else _sum([_counted(case, m) for m in inside]))
-        errors.append(math.hypot(*(series_error(case, m) for m in inside)) if own is None else 0.0)
-        yield _Scope(Subject(database.name), totals[-1], inside, errors[-1])
+        several = not own and case.profile.policies_beside(database)
+        # A series may be in several policies, so that their sum is not what the database has.
+        total = own.value if own else None if several else _sum([_counted(case, m) for m in inside])
+        error = math.hypot(*(series_error(case, m) for m in inside)) if own is None else own.standard_error or 0.0
+        if database in wholes:
+            totals.append(total)
+            errors.append(error)
+        yield _Scope(Subject(database.name), total, inside, error)
     yield _Scope(Subject(), _sum(totals), case.measurements, math.hypot(*errors))
 
 
@@ -153,9 +162,10 @@ def _sum(counts: Sequence[int | None]) -> int | None:
     return sum(known) if len(known) == len(counts) else None
 
 
-def _already_said(wider: Finding, found: Sequence[Finding]) -> bool:
+def _already_said(case: Case, wider: Finding, found: Sequence[Finding]) -> bool:
     return any(
-        f.severity.rank >= wider.severity.rank and wider.subject.database in ("", f.subject.database) for f in found
+        f.severity.rank >= wider.severity.rank and case.profile.is_within(f.subject.database, wider.subject.database)
+        for f in found
     )
 
 
@@ -226,6 +236,7 @@ def _fix(case: Case, measurement: Measurement | None, tag: str | None) -> str:
     return left_out_by_sender(measurement, {tag}) or case.fix(
         tag=tag,
         measurement=table_of(measurement),
+        also_deleted=also_deleted(case, measurement.database, measurement.name),
         new=table_of(measurement, f"{measurement.name}_new"),
         copy=copy_without_tags(case, measurement, {tag}),
         keep_columns=case.quoted(c for c in measurement.columns if c != tag),

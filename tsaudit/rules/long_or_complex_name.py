@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from tsaudit.advice.retention_policies import own_name
 from tsaudit.advice.statements import rename
 from tsaudit.finding import Evidence, Finding, Severity, Subject
 from tsaudit.phrases import listed, many, number
@@ -57,8 +58,9 @@ def long_or_complex_name(case: Case) -> Iterator[Finding]:
     - Layout of a schema: https://docs.influxdata.com/influxdb/v1/concepts/schema_and_data_layout/
     """
     for database in case.profile.databases:
-        if reason := _complaint(case, database.name):
-            yield _finding(case, Subject(database.name), {database.name: reason}, None)
+        name = own_name(database)
+        if reason := _complaint(case, name):
+            yield _finding(case, Subject(database.name), {name: reason}, None)
     for measurement in case.measurements:
         names = (measurement.name, *(t.key for t in measurement.tags), *(f.key for f in measurement.fields))
         bad = {name: reason for name in names if (reason := _complaint(case, name))}

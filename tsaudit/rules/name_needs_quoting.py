@@ -79,7 +79,10 @@ def name_needs_quoting(case: Case) -> Iterator[Finding]:
     reserved = keywords(case.profile.engine)
     for database in case.profile.databases:
         # In SQL the name of the file's only schema is not the user's choice, and no query has to name it.
-        if case.profile.engine in INFLUXQL_ENGINES and (reason := _reason(database.name, reserved)):
+        # A retention policy is called after its duration (`1y`), which few queries name, and has no other name.
+        if database.policy_of or case.profile.engine not in INFLUXQL_ENGINES:
+            continue
+        if reason := _reason(database.name, reserved):
             yield _finding(case, Subject(database.name), {database.name: reason}, None)
     for measurement in case.measurements:
         if has_given_columns(measurement):
@@ -140,7 +143,7 @@ def _finding(case: Case, subject: Subject, bad: dict[str, str], measurement: Mea
         message=f"{listed([f'{name} ({reason})' for name, reason in bad.items()], 5)} "
         f"{'needs' if len(bad) == 1 else 'need'} quotes in every query.",
         fix=case.fix(
-            measurement=table_of(measurement) if measurement else subject.database,
+            measurement=table_of(example) if example and (measurement or example.path) else subject.database,
             quoted=case.quoted(columns[:3]) if columns else "*",
             place=case.quoted([table_of(example)]) if example else "",
             plain=listed([_plain(name, reserved) for name in bad]),

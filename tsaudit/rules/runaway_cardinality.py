@@ -8,12 +8,13 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from tsaudit.advice.growth_cause import cause_of
+from tsaudit.advice.retention_policies import also_deleted
 from tsaudit.advice.series_estimate import series_limit, series_of
-from tsaudit.dialect import UNINDEXED, Qualified
+from tsaudit.dialect import UNINDEXED
 from tsaudit.finding import Evidence, Finding, Forecast, Limit, Severity, Subject
 from tsaudit.phrases import many, number, percent
 from tsaudit.profile import Measurement
-from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
 from tsaudit.timeline import Point
 
 if TYPE_CHECKING:
@@ -43,9 +44,8 @@ if TYPE_CHECKING:
     fixes={
         "influxql": (
             "Stop writing {tag} of {measurement} as a tag, today: write it as a field. What is stored goes with its "
-            "shards, or, "
-            "series by series, with DROP SERIES FROM {measurement:q} WHERE {tag:q} = '...'. See some of its values:\n"
-            "SHOW TAG VALUES FROM {measurement:q} WITH KEY = {tag:q} LIMIT 20"
+            "shards, or, series by series, with DROP SERIES FROM {measurement:n} WHERE {tag:q} = '...'{also_deleted}. "
+            "See some of its values:\nSHOW TAG VALUES ON {on:q} FROM {measurement:q} WITH KEY = {tag:q} LIMIT 20"
         ),
         "influxdb2": (
             "Stop writing {tag} of {measurement} as a tag, today: write it as a field. What is stored goes with its "
@@ -108,16 +108,17 @@ def runaway_cardinality(case: Case) -> Iterator[Finding]:
         finding = _judge(case, subject_of(measurement), count.value if count else None, measurement)
         found += [finding] if finding else []
     # New measurements have no history of their own; what holds them has.
-    for database in case.profile.databases:
+    for database in sorted(case.profile.databases, key=lambda d: not d.policy_of):
         count = database.series
-        found += _unless_said(_judge(case, Subject(database.name), count.value if count else None), found)
-    found += _unless_said(_judge(case, Subject(), case.profile.series), found)
+        found += _unless_said(case, _judge(case, Subject(database.name), count.value if count else None), found)
+    found += _unless_said(case, _judge(case, Subject(), case.profile.series), found)
     yield from found
 
 
-def _unless_said(wider: Finding | None, found: Sequence[Finding]) -> list[Finding]:
+def _unless_said(case: Case, wider: Finding | None, found: Sequence[Finding]) -> list[Finding]:
     if wider is None or any(
-        f.severity.rank >= wider.severity.rank and wider.subject.database in ("", f.subject.database) for f in found
+        f.severity.rank >= wider.severity.rank and case.profile.is_within(f.subject.database, wider.subject.database)
+        for f in found
     ):
         return []
     return [wider]
@@ -210,8 +211,13 @@ def _finding(
         subject=subject,
         severity=severity,
         message=_message(course, limit, since, cause.words if cause else ""),
-        fix=case.fix(tag=cause.tag, measurement=Qualified(subject.database, subject.measurement))
-        if cause
+        fix=case.fix(
+            tag=cause.tag,
+            measurement=table_of(measurement),
+            on=next(iter(measurement.path), measurement.database),
+            also_deleted=also_deleted(case, measurement.database, measurement.name),
+        )
+        if cause and measurement
         else "Compare the tag values of its measurements with the snapshot before; the newest ones are the cause.",
         observed=course.now.value,
         limit=limit,

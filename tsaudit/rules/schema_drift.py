@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tsaudit.advice.retention_policies import table_in
 from tsaudit.dialect import Qualified
 from tsaudit.finding import Evidence, Finding, Severity, Subject
 from tsaudit.profile import Measurement, Profile, Role
@@ -148,7 +149,9 @@ def _of_column(name: str, kind: Kind, was: Column | None, now: Column | None) ->
 
 def _finding(case: Case, difference: Difference, previous: Profile) -> Finding:
     words, subject = _words(difference), difference.subject
-    named = Qualified(subject.database, subject.measurement) if subject.measurement else subject.database
+    # What is gone is in the snapshot before only.
+    shown = case.profile if any(m.database == subject.database for m in case.measurements) else previous
+    named = table_in(shown, subject.database, subject.measurement) if subject.measurement else subject.database
     return Finding(
         subject=subject,
         severity=words.severity,

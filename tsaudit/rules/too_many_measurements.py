@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from tsaudit.advice.retention_policies import also_deleted, table_in
 from tsaudit.advice.timestream_tables import delete_table
 from tsaudit.finding import Evidence, Finding, Limit, Severity, Subject
 from tsaudit.phrases import listed, many, number, percent
@@ -64,7 +65,7 @@ _INFLUXDB3 = "https://docs.influxdata.com/influxdb3"
     fixes={
         "influxql": (
             "Write the families as one measurement each with what varies as tags: {proposals}. Then drop the old ones: "
-            "DROP MEASUREMENT {first:q}"
+            "DROP MEASUREMENT {first:n}{also_deleted}"
         ),
         "influxdb3": (
             "Write the families as one table each with what varies as tags: {proposals}. Then delete the old ones, "
@@ -227,15 +228,16 @@ def _family(case: Case, database: str, family: NameFamily, names: int) -> Findin
 
 
 def _fix(case: Case, database: str, family: NameFamily) -> str:
-    from tsaudit.dialect import Qualified, quote_text
+    from tsaudit.dialect import quote_text
 
     tags = [part.name for part in family.tags]
     return case.fix(
         proposals=f"{family.measurement} with {listed(tags)}" if tags else f"{family.measurement}, with nothing added",
-        target=Qualified(database, family.measurement),
+        target=table_in(case.profile, database, family.measurement),
         values="".join(
             f"{quote_text(case.profile.engine, p.example)} AS {case.quoted([p.name])}, " for p in family.tags
         ),
-        first=Qualified(database, family.members[0]),
+        first=table_in(case.profile, database, family.members[0]),
+        also_deleted=also_deleted(case, database, family.members[0]),
         deleted=delete_table(database, family.members[0]),
     )

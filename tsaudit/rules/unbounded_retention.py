@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from tsaudit.advice.retention_policies import server_name
 from tsaudit.advice.timestream_tables import keep_for
 from tsaudit.column_types import is_integer, is_text
 from tsaudit.dialect import quote_text
@@ -114,17 +115,20 @@ def unbounded_retention(case: Case) -> Iterator[Finding]:
 
 
 def _judged(database: Database, inside: Sequence[Measurement]) -> list[Retention]:
-    """The default policy; where there is none, as on Timestream, those of the tables that are looked at."""
+    """Its own policy, or the default one; where there is none, as on Timestream, those of the tables looked at."""
+    if database.policy_of:
+        return list(database.retention or ())
     default = [policy for policy in database.retention or () if policy.default]
     names = {m.name for m in inside}
     return default[:1] or [policy for policy in database.retention or () if policy.policy in names]
 
 
 def _finding(case: Case, database: Database, forever: Sequence[Retention], inside: Sequence[Measurement]) -> Finding:
-    subject = Subject(database.name)
+    subject, series = Subject(database.name), database.own_series or database.series
     growth = _growth(case, database)
     policy, names = forever[0], listed([one.policy for one in forever], 5)
-    if policy.default:
+    of_database = policy.default or bool(database.policy_of)
+    if of_database:
         message = f"{'Bucket' if case.profile.engine == 'influxdb2' else 'Policy'} {names} keeps everything forever"
     else:
         message = (
@@ -132,7 +136,7 @@ def _finding(case: Case, database: Database, forever: Sequence[Retention], insid
         )
     if growth:
         message += f", while series grew from {number(growth[0].value)} on {growth[0].day} to {number(growth[1].value)}"
-    kept = [m for m in inside if m.name in {one.policy for one in forever}] if not policy.default else []
+    kept = [m for m in inside if m.name in {one.policy for one in forever}] if not of_database else []
     rows = sum(m.rows.value for m in kept if m.rows)
     if paid := rows >= case.limit("min_rows").value:
         message += f", and {many(rows, 'row')} came to {'it' if len(forever) == 1 else 'them'} within the window"
@@ -142,20 +146,20 @@ def _finding(case: Case, database: Database, forever: Sequence[Retention], insid
         message=f"{message}.",
         fix=case.fix(
             policy=policy.policy,
-            database=database.name,
+            database=server_name(database),
             commands="\n".join(keep_for(m, _A_YEAR) for m in kept[:5]),
         ),
-        observed=database.series.value if database.series else None,
-        unit="series" if database.series else "",
+        observed=series.value if series else None,
+        unit="series" if series else "",
         baseline=growth[0].value if growth else None,
         evidence=(
             Evidence("measurements", number(len(inside))),
-            *(_rates(case, inside) if policy.default else _rare_names(case, kept)),
+            *(_rates(case, inside) if of_database else _rare_names(case, kept)),
             *_idle(inside),
         ),
         since=growth[0].day if growth else None,
         facts=("retention", "database_series", "row_count", "measure_name_counts"),
-        source=database.series.source if database.series else None,
+        source=series.source if series else None,
     )
 
 
@@ -236,9 +240,11 @@ def _is_old(case: Case, measurement: Measurement) -> str:
 
 
 def _growth(case: Case, database: Database) -> tuple[Point, Point] | None:
-    if database.series is None or database.series.value < case.limit("min_series").value:
+    series = database.own_series or database.series
+    if series is None or series.value < case.limit("min_series").value:
         return None
-    return _grown(case, "series", Subject(database.name), database.series.value)
+    figure = "own_series" if database.own_series else "series"
+    return _grown(case, figure, Subject(database.name), series.value)
 
 
 def _grown(case: Case, figure: str, subject: Subject, value: float) -> tuple[Point, Point] | None:
