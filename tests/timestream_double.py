@@ -24,10 +24,10 @@ from typing import Any, Final
 
 import duckdb
 import pyarrow as pa
-import sqlglot
 from sqlglot import exp
 
 from tests.databases import Dataset, Row, Table, Value
+from tests.timestream_sql import RefusedError, check_names, in_duckdb, parsed
 
 AUDITOR: Final = "AKIATSAUDIT"
 """An access key with the rights of `sql/timestream/grants.md`, and no other."""
@@ -41,33 +41,22 @@ _KINDS: Final = {bool: "boolean", int: "integer", float: "float", datetime: "tim
 _SINGLE: Final = "measure_value::"
 _FOREVER_DAYS: Final = 73_000
 _MEGABYTE: Final = 1_000_000
+_CALLS_PER_S: Final = 5
+_LARGEST_PAGE: Final = 1 << 20
+_CALLS_PER_TOKEN: Final = 5
+_MEASURE_NAMES: Final = 8192
+_DIMENSIONS: Final = 128
+_DIMENSION_NAME_BYTES: Final = 60
+_MEASURE_NAME_BYTES: Final = 256
 _NAME: Final = r'"((?:[^"]|"")+)"'
 _SHOW_MEASURES: Final = re.compile(rf"SHOW MEASURES FROM {_NAME}\.{_NAME}")
 _SHOW_TABLES: Final = re.compile(rf"SHOW TABLES FROM {_NAME}")
 _DESCRIBE: Final = re.compile(rf"DESCRIBE {_NAME}\.{_NAME}")
-_READS: Final = (exp.Select, exp.Union, exp.Intersect, exp.Except)
-_FUNCTIONS: Final = (
-    *(exp.Count, exp.CountIf, exp.Min, exp.Max, exp.Avg, exp.Sum, exp.ApproxDistinct),
-    *(exp.Cast, exp.TryCast, exp.Substring, exp.Length, exp.RegexpLike, exp.And, exp.Or),
-    *(exp.Case, exp.If, exp.Coalesce),
-)
-"""What its documentation names, of what is used here."""
-_AGO: Final = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|\bago\((\d+)([smhd])\)""")
-_UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
-_UNDOCUMENTED: Final = (exp.TableSample, exp.Offset, exp.Filter, exp.Unnest)
 _numbers = itertools.count()
 
 
 Policy = Mapping[str, Any]
 """Of IAM, as `sql/timestream/grants.md` has one."""
-
-
-class RefusedError(Exception):
-    """What the service says instead of an answer."""
-
-    def __init__(self, kind: str, message: str, status: int = 400) -> None:
-        super().__init__(message)
-        self.kind, self.status = kind, status
 
 
 @dataclass(slots=True)
@@ -96,6 +85,8 @@ class _Query:
     ready_at: float
     empty_pages: int
     token: str = ""
+    calls: int = 0
+    """With the token."""
     sent: int = 0
     progress: int = 0
     cancelled: bool = False
@@ -111,6 +102,9 @@ class Timestream:
         """How long a query is at work."""
         self.patience_s = 0.1
         """How long one call waits for rows before it answers with an empty page; the service takes up to 60 s."""
+        self.calls_per_s = _CALLS_PER_S
+        """Of those that list or describe."""
+        self._calls: list[float] = []
         self.throttled = 0
         """How many of the next calls are refused."""
         self.failing = 0
@@ -161,6 +155,7 @@ class Timestream:
         } | dict(table.timestream)
         found = _Stored(described)
         data = _merged(table)
+        _check_quotas(table)
         if data.num_rows:
             found.data, found.physical = data, f"t{next(_numbers)}"
             found.dimensions = tuple(tag for tag in table.tags if tag in data.column_names)
@@ -175,6 +170,8 @@ class Timestream:
     def call(self, operation: str, asked: Mapping[str, Any], key: str) -> dict[str, Any]:
         """The answer to one call; RefusedError."""
         self.operations.append(operation)
+        if operation.startswith(("List", "Describe")) and operation != "DescribeEndpoints":
+            self._count_call()
         if self.throttled:
             self.throttled -= 1
             raise RefusedError("ThrottlingException", "Request rate limit exceeded", 429)
@@ -190,6 +187,14 @@ class Timestream:
         elif operation != "Query":
             self._authorize(key, operation)
         return _OPERATIONS[operation](self, asked, key)
+
+    def _count_call(self) -> None:
+        """Refuse what comes more often than an account and region may list and describe."""
+        now = time.monotonic()
+        self._calls = [at for at in self._calls if at > now - 1] + [now]
+        if len(self._calls) > self.calls_per_s:
+            self._calls.pop()
+            raise RefusedError("ThrottlingException", "Rate exceeded", 429)
 
     def _authorize(self, key: str, action: str, resource: str = "*") -> None:
         action = f"timestream:{action}"
@@ -248,7 +253,8 @@ class Timestream:
             query = self._queries[identifier]
             if query.cancelled:
                 raise RefusedError("ConflictException", "The query was cancelled", 409)
-            if token != query.token or statement != query.statement:
+            query.calls = query.calls + 1 if token == query.token else _CALLS_PER_TOKEN + 1
+            if query.calls > _CALLS_PER_TOKEN or statement != query.statement:
                 raise RefusedError("ValidationException", "Invalid pagination token")
         return {"QueryId": identifier} | self._next_page(identifier, query, int(asked.get("MaxRows", 1000)))
 
@@ -261,14 +267,15 @@ class Timestream:
         if at_work:
             query.empty_pages -= 1
         else:
-            rows = list(_data(query.answer.slice(query.sent, most)))
+            rows = _page_of(_data(query.answer.slice(query.sent, most)))
             query.sent += len(rows)
             answer["Rows"] = rows
         last = not at_work and query.sent >= query.answer.num_rows
         if last:
             query.progress = 100
         else:
-            query.token = answer["NextToken"] = f"{identifier}-{next(_numbers)}"
+            query.token, query.calls = f"{identifier}-{next(_numbers)}", 0
+            answer["NextToken"] = query.token
         scanned = query.bytes_scanned * query.progress // 100
         answer["QueryStatus"] = {
             "ProgressPercentage": float(query.progress),
@@ -297,25 +304,29 @@ class Timestream:
             table = self._table(*map(_plain, found.groups()))
             self._authorize(key, "DescribeTable", table.described["Arn"])
             return _description(table), 0
-        tree = _parsed(statement)
-        tables = [self._table(node.db, node.name) for node in tree.find_all(exp.Table)]
+        tree = parsed(statement)
+        tables = [self._table(node.db, node.name) for node in _tables(tree)]
         for table in tables:
             self._authorize(key, "Select", table.described["Arn"])
-        aliases = {node.alias for node in tree.find_all(exp.Alias, exp.Subquery) if node.alias}
-        known = aliases.union(*(table.columns for table in tables))
-        for column in tree.find_all(exp.Column):
-            if column.name not in known:
-                # By the letter: DuckDB itself does not tell upper from lower case.
-                raise RefusedError("ValidationException", f"line 1:1: Column '{column.name}' does not exist")
+        check_names(tree, {node.sql(): frozenset(self._table(node.db, node.name).columns) for node in _tables(tree)})
         used = {column.name for column in tree.find_all(exp.Column)}
         scanned = sum(t.data.select([c for c in t.columns if c in used]).nbytes for t in tables if t.data is not None)
-        named = iter(tables)
-        for node in list(tree.find_all(exp.Table)):
-            node.replace(exp.to_table(next(named).physical))
+        for node, table in zip(_tables(tree), tables, strict=True):
+            node.replace(exp.to_table(table.physical))
+        statement = in_duckdb(tree, {table.physical: self._types(table) for table in tables})
         try:
-            return self._rows.cursor().sql(tree.sql("duckdb", identify=True)).to_arrow_table(), scanned
+            return self._rows.cursor().sql(statement).to_arrow_table(), scanned
         except duckdb.Error as error:
+            if "Division by zero" in str(error):
+                raise RefusedError("QueryExecutionException", "Division by zero") from error
             raise RefusedError("ValidationException", f"line 1:1: {str(error).splitlines()[0]}") from error
+
+    def _types(self, table: _Stored) -> dict[str, str]:
+        """The columns' types as DuckDB calls them."""
+        if table.data is None:
+            return {}
+        described = self._rows.cursor().execute(f"DESCRIBE {table.physical}").fetchall()
+        return {name: kind for name, kind, *_ in described}
 
     def _table(self, database: str, name: str) -> _Stored:
         if database not in self._tables:
@@ -338,6 +349,10 @@ _OPERATIONS: Final[Mapping[str, _Operation]] = {
     "CancelQuery": Timestream._cancel,
     "Query": Timestream._query,
 }
+
+
+def _tables(tree: exp.Expression) -> list[exp.Table]:
+    return list(tree.find_all(exp.Table))
 
 
 def _plain(name: str) -> str:
@@ -367,35 +382,20 @@ def _page(word: str, items: Sequence[dict[str, Any]], asked: Mapping[str, Any]) 
     return answer | ({"NextToken": str(begin + most)} if begin + most < len(items) else {})
 
 
-def _parsed(statement: str) -> exp.Expression:
-    if statement.rstrip().endswith(";"):
-        raise RefusedError("ValidationException", "The query syntax is invalid: mismatched input ';'")
-    try:
-        trees = sqlglot.parse(_AGO.sub(_instant, statement), read="trino")
-    except sqlglot.ParseError as error:
-        raise RefusedError("ValidationException", f"The query syntax is invalid: {error}") from error
-    if len(trees) != 1 or not isinstance(trees[0], _READS):
-        raise RefusedError("ValidationException", "The query syntax is invalid: only queries are run")
-    tree = trees[0]
-    for node in tree.find_all(exp.Func, *_UNDOCUMENTED):
-        if not isinstance(node, _FUNCTIONS):
-            raise RefusedError("ValidationException", f"Function or clause {node.key} is not registered")
-    for alias in tree.find_all(exp.Alias):
-        # As users of its JDBC driver met it: https://github.com/awslabs/amazon-timestream-driver-jdbc/pull/22
-        if ":" in alias.alias:
-            raise RefusedError("ValidationException", f"line 1:1: The alias '{alias.alias}' is not valid")
-    return tree
-
-
-def _instant(found: re.Match[str]) -> str:
-    """`ago(1d)` as a literal; texts and quoted names as they are."""
-    if found[2] is None:
-        return found[0]
-    at = datetime.now(UTC) - timedelta(**{_UNITS[found[2]]: int(found[1])})
-    return f"TIMESTAMP '{at:%Y-%m-%d %H:%M:%S}'"
-
-
 # --- Rows --------------------------------------------------------------------------------------------------------
+
+
+def _check_quotas(table: Table) -> None:
+    """RefusedError for what the service would not have let in."""
+    names = {row.measure_name for row in table.rows}
+    if len(names) > _MEASURE_NAMES:
+        raise RefusedError("RejectedRecordsException", f"{table.name}: more than {_MEASURE_NAMES} measure names", 419)
+    if len(table.tags) > _DIMENSIONS:
+        raise RefusedError("RejectedRecordsException", f"{table.name}: more than {_DIMENSIONS} dimensions", 419)
+    long = [t for t in table.tags if len(t.encode()) > _DIMENSION_NAME_BYTES]
+    long += [n for n in names if len(n.encode()) > _MEASURE_NAME_BYTES]
+    if long:
+        raise RefusedError("RejectedRecordsException", f"{table.name}: the name {long[0]} is too long", 419)
 
 
 def _merged(table: Table) -> pa.Table:
@@ -474,6 +474,19 @@ def _description(table: _Stored) -> pa.Table:
 
 
 # --- Typed values ------------------------------------------------------------------------------------------------
+
+
+def _page_of(rows: Iterator[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The first of the rows, as many as fit into a page."""
+    page, size = [], 0
+    for row in rows:
+        size += len(json.dumps(row))
+        if size > _LARGEST_PAGE:
+            if not page:
+                raise RefusedError("ValidationException", "A row of the result is larger than 1 MB")
+            break
+        page.append(row)
+    return page
 
 
 def _column_info(schema: pa.Schema) -> list[dict[str, Any]]:

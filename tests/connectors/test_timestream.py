@@ -209,6 +209,7 @@ def test_call_without_an_answer_ends_with_the_statement(server: Timestream) -> N
 
 def test_throttling_is_waited_out_and_then_is_a_gap(server: Timestream) -> None:
     target = _target(server)
+    server.calls_per_s = 1_000
     with open_connection(target) as connection:
         server.throttled = 2
         assert [b.num_rows for b in connection.query("measurements", 10, database="shop")] == [1]
@@ -221,6 +222,7 @@ def test_throttling_is_waited_out_and_then_is_a_gap(server: Timestream) -> None:
 
 def test_failures_of_the_service_are_tried_again_and_then_are_a_gap(server: Timestream) -> None:
     target = _target(server)
+    server.calls_per_s = 1_000
     with open_connection(target) as connection:
         server.failing = 2
         assert [b.num_rows for b in connection.query("measurements", 10, database="shop")] == [1]
@@ -699,6 +701,7 @@ def test_scheduled_queries_are_read_and_not_run(server: Timestream) -> None:
 
 def test_scheduled_queries_when_there_are_very_many(server: Timestream) -> None:
     target = _target(server)
+    server.calls_per_s = 1_000
     server.scheduled_queries = [_scheduled(i) for i in range(205)]
     profile = collected(target)
     assert len(profile.stored_queries or ()) == 200
