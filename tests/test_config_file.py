@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tsaudit import config_file
 from tsaudit.config import Settings
 from tsaudit.config_file import ConfigError, advice, find, load, load_mapping
+from tsaudit.rules import all_rules
 from tsaudit.terminal import printable
 
 TARGET = "targets:\n  - name: a\n    engine: duckdb\n    url: duckdb:///a.db\n"
@@ -207,6 +208,18 @@ CASES = {
         TARGET + "routes:\n  - owner: zoe\n",
         "6: routes[0].owner: owner `zoe` is not defined under `owners`",
     ),
+    "unknown rule of a route": (
+        TARGET + "routes:\n  - owner: default\n    rules: [TGT001, car01]\n",
+        "7: routes[0].rules[1]: there is no rule `car01`, did you mean CAR001?",
+    ),
+    "unknown rule of a route, by its name": (
+        TARGET + "routes:\n  - owner: default\n    rules:\n      - high-series-cardinalty\n",
+        "8: routes[0].rules[0]: there is no rule `high-series-cardinalty`, did you mean high-series-cardinality?",
+    ),
+    "unknown target of a route": (
+        TARGET.replace("name: a", "name: metrics") + "routes:\n  - owner: default\n    targets: [metrcs]\n",
+        "7: routes[0].targets[0]: there is no target `metrcs`, did you mean metrics?",
+    ),
     "unknown owner of a measurement": (
         TARGET + "    measurements:\n      cpu_*:\n        owner: zoe\n",
         "7: targets[0].measurements.cpu_*.owner: owner `zoe` is not defined under `owners`",
@@ -370,6 +383,46 @@ def test_advice_when_secrets_are_plain_text(tmp_path: Path) -> None:
         ["5", "targets[1].url"],
         ["7", "targets[3].url"],
     ]
+
+
+def test_advice_when_patterns_of_routes_meet_nothing(tmp_path: Path) -> None:
+    text = TARGET + (
+        "routes:\n"
+        "  - {owner: default, rules: ['CAR*', 'XYZ*', TGT002, rules-no-longer-judged]}\n"
+        "  - {owner: default, targets: ['a*', 'prod-*', '?']}\n"
+    )
+    file = write(tmp_path, text)
+    load(file)
+    found = [line.removeprefix(f"{file}:") for line in advice(file)]
+    assert [line.split(";")[0] for line in found] == [
+        "6: routes[0].rules[1]: `XYZ*` matches no rule",
+        "7: routes[1].targets[1]: `prod-*` matches no target",
+    ]
+
+
+def test_advice_when_limits_are_of_rules_that_do_not_apply(tmp_path: Path) -> None:
+    """`unbounded-array` is about documents, which DuckDB does not have; of several targets one that has is enough."""
+    limit = "unbounded-array.max_items"
+    assert any(t.name == "max_items" for r in all_rules() if r.name == "unbounded-array" for t in r.thresholds)
+    with_limits = TARGET + f"    limits: {{{limit}: 5}}\n    measurements:\n      cpu: {{limits: {{{limit}: 5}}}}\n"
+    file = write(tmp_path, with_limits + f"limits: {{{limit}: 9}}\n")
+    found = [line.removeprefix(f"{file}:") for line in advice(file)]
+    assert found == [
+        f"5: targets[0].limits.{limit}: has no effect: unbounded-array does not apply to duckdb",
+        f"7: targets[0].measurements.cpu.limits.{limit}: has no effect: unbounded-array does not apply to duckdb",
+        f"8: limits.{limit}: has no effect: unbounded-array does not apply to duckdb",
+    ]
+    mongodb = "  - {name: docs, engine: mongodb, url: 'mongodb://localhost'}\n"
+    file = write(tmp_path, TARGET + mongodb + f"limits: {{{limit}: 9}}\n")
+    assert advice(file) == ()
+
+
+def test_route_to_a_target_that_a_variable_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TSAUDIT_TEST_N", "a")
+    file = write(tmp_path, TARGET + "routes: [{owner: default, targets: ['${TSAUDIT_TEST_N}']}]\n")
+    assert load(file).routes[0].targets == ("a",)
+    monkeypatch.delenv("TSAUDIT_TEST_N")
+    assert load(file, resolve_env=False).routes[0].targets == ("${TSAUDIT_TEST_N}",)
 
 
 def test_find_when_given_named_or_neither(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from pydantic import SecretStr, ValidationError
 from tsaudit import config_words as words
 from tsaudit.config import Path as Place
 from tsaudit.config import Settings
-from tsaudit.config_checks import contradictions
+from tsaudit.config_checks import contradictions, unused
 from tsaudit.terminal import printable
 from tsaudit.yaml_document import Document, DocumentError, Node, of, parse
 
@@ -70,10 +70,16 @@ def _settings(document: Document, label: str, folder: Path, resolve_env: bool) -
 
 
 def advice(path: str | Path) -> tuple[str, ...]:
-    """One line for every secret that stands in the file as plain text instead of as `${NAME}`. Raises ConfigError."""
+    """What is not wrong in the file and yet not as it should be, a line each. Raises ConfigError.
+
+    That is every secret that stands there as plain text instead of as `${NAME}`, and every pattern and limit that
+    nothing in the file can meet.
+    """
     file = Path(path)
     document = _read(file)
-    found = [
+    idle = unused(_Reader(str(file), document, False).data())
+    found = [(document.line(place), f"{words.place(place)}: {text}") for place, text in idle]
+    found += [
         (document.line(place), f"{words.place(place)}: a secret in plain text; write ${{NAME}} and export NAME")
         for place, text in _texts(document)
         if _is_secret(place) and "${" not in text and _reveals(place, text)
@@ -121,7 +127,7 @@ class _Reader:
 
     def settings(self) -> Settings | None:
         """The document as settings; None when something is wrong, which is then in `problems`."""
-        data = self._value(self._document.root, ())
+        data = self.data()
         known = dict(contradictions(data))
         for place, problem in known.items():
             self._add(place, words.unset(self._unset[place]) if place in self._unset else problem)
@@ -131,6 +137,10 @@ class _Reader:
             for item in error.errors(include_url=False):
                 self._explain(item, known.keys())
             return None
+
+    def data(self) -> Any:
+        """The document as plain Python, with the references filled in that can be."""
+        return self._value(self._document.root, ())
 
     def lines(self) -> list[str]:
         """The problems, sorted by line."""

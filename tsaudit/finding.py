@@ -232,3 +232,9 @@ class AuditResult:
 
 UNREACHABLE_CODE: Final = "TGT001"
 """The code under which it is reported that a target, or a database of it, could not be audited; no rule has it."""
+
+SILENCED_CODE: Final = "TGT002"
+"""The code under which it is reported that rules which used to judge have stopped; no rule has it."""
+
+RULELESS_CODES: Final = {UNREACHABLE_CODE: "target-not-audited", SILENCED_CODE: "rules-no-longer-judged"}
+"""Codes with their names of what an audit reports without a rule, by which a route may pick it."""

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from tsaudit.facts import STRUCTURE
-from tsaudit.finding import UNREACHABLE_CODE, Finding, Outcome, RuleResult, Severity, Subject
+from tsaudit.finding import RULELESS_CODES, UNREACHABLE_CODE, Finding, Outcome, RuleResult, Severity, Subject
 from tsaudit.phrases import many
 from tsaudit.profile import Gap, Measurement, Profile, Reason
 
-_NAME: Final = "target-not-audited"
 _WHY: Final = (
     "While a target cannot be audited nobody sees its schema change. "
     "Nothing is concluded from the silence: no finding is closed and nothing is read as deleted."
@@ -53,11 +52,14 @@ def unseen(profile: Profile) -> str | None:
     return _cause(g for g in profile.gaps if g.fact in STRUCTURE) or "no measurement was looked at"
 
 
-def missed(profile: Profile, results: Sequence[RuleResult], previous: Profile | None = None) -> tuple[Missed, ...]:
+def missed(
+    profile: Profile, results: Sequence[RuleResult] | None = None, previous: Profile | None = None
+) -> tuple[Missed, ...]:
     """What the profile does not cover, by itself and by what the rules made of it; nothing where all was audited.
 
-    A single entry for the whole target, or one for each database of which no measurement was looked at. `previous` is
-    the snapshot to compare with, None for none: what was there before tells an emptied server from a new one.
+    A single entry for the whole target, or one for each database of which no measurement was looked at. `results` are
+    None where no rule was asked yet. `previous` is the snapshot to compare with, None for none: what was there before
+    tells an emptied server from a new one.
     """
     if (cause := unseen(profile)) is not None:
         if not any(g.reason is Reason.NOTHING_THERE for g in profile.gaps):
@@ -72,7 +74,7 @@ def missed(profile: Profile, results: Sequence[RuleResult], previous: Profile | 
     if (gone := next((g for g in profile.gaps if g.reason is Reason.UNREACHABLE), None)) is not None:
         message = f"The target became unreachable during the audit: {gone.detail}"
         return (Missed(Subject(), gone.detail, message, _FIX),)
-    if (cause := _unjudged(profile, results)) is not None:
+    if results is not None and (cause := _unjudged(profile, results)) is not None:
         return (Missed(Subject(), cause, f"No rule could judge the target: {cause}", _FIX),)
     return tuple(_databases(profile))
 
@@ -86,7 +88,7 @@ def result_of(found: Sequence[Missed]) -> RuleResult:
     """As the result of a rule, so that it becomes an incident, a message and part of the report like any other."""
     return RuleResult(
         code=UNREACHABLE_CODE,
-        name=_NAME,
+        name=RULELESS_CODES[UNREACHABLE_CODE],
         title="The target could not be audited",
         family="coverage",
         guidelines=(),

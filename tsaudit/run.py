@@ -5,6 +5,7 @@ The command line and Dagster both come through here, so that neither knows more 
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -28,6 +29,7 @@ from tsaudit.history.value_sets import RememberedValues
 from tsaudit.plans import limit_policy
 from tsaudit.profile import Profile, utc_now
 from tsaudit.timeline import Timeline
+from tsaudit.unused_routes import unused_routes
 from tsaudit.watchdog import Deadline
 
 Progress = Callable[[str], None]
@@ -90,6 +92,9 @@ def _audit_alone(
     timeline = store.timeline(target.name, before=day)
     values = RememberedValues(store, target.name, day)
     profile, failure = _collect(target, timeline.previous, values, day, say)
+    if profile is not None:
+        unused = (*profile.unused_settings, *unused_routes(settings, {target.name: profile}))
+        profile = dataclasses.replace(profile, unused_settings=unused)
     result = _judge(target, settings, timeline, profile, failure, day)
     if profile is not None and not_audited.unseen(profile) is not None:
         # Kept as the day's schema it would read as if everything had been dropped.

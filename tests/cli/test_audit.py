@@ -269,3 +269,27 @@ def test_text_when_a_rule_could_not_be_judged_says_why(capsys: pytest.CaptureFix
         "  unknown   TAG001, TAG002",
         "    no SELECT",
     ]
+
+
+def test_profile_of_nothing_is_written_and_judged_as_not_audited(tsaudit: Tsaudit, folder: Path) -> None:
+    config = (folder / "tsaudit.yaml").read_text()
+    (folder / "tsaudit.yaml").write_text(config + '    include: ["nope_*"]\n')
+    cause = 'include: ["nope_*"] does not match the only table; there is cpu'
+    collected = tsaudit("collect", "plant", *ON, "-o", "profile.json")
+    assert collected.exit_code == Exit.NOT_AUDITED
+    assert f"error: plant: The target could not be audited: {cause}" in collected.stderr
+    judged = tsaudit("audit", "--profile", "profile.json", "--format", "json", "--fail-on", "never")
+    assert judged.exit_code == Exit.NOT_AUDITED
+    (found,) = json.loads(judged.stdout)
+    assert (found["verdict"], found["error"]) == ("unknown", cause)
+    assert [one["code"] for one in found["findings"]] == ["TGT001"]
+    assert f"error: plant: {cause}" in judged.stderr
+
+
+def test_audit_of_nothing_says_why_once(tsaudit: Tsaudit, folder: Path) -> None:
+    config = (folder / "tsaudit.yaml").read_text()
+    (folder / "tsaudit.yaml").write_text(config + '    exclude: ["*"]\n')
+    done = tsaudit("audit", "plant", *ON, "--no-tell")
+    assert done.exit_code == Exit.NOT_AUDITED
+    assert done.stdout.count("leaves out all that") == 1
+    assert "plant  unknown" in done.stdout

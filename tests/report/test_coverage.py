@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from tests.builders import a_finding, a_profile, a_result, a_rule_result
 from tests.report import sample
-from tsaudit.finding import Outcome
-from tsaudit.profile import Cost, Gap, Reason
-from tsaudit.report.coverage import MOST_DETAILS, MOST_PLACES, bill, coverage
+from tsaudit.finding import Outcome, Subject
+from tsaudit.profile import Cost, Gap, Listed, Reason, UnusedSetting
+from tsaudit.report import html
+from tsaudit.report.coverage import MOST_DETAILS, MOST_PLACES, Missed, bill, coverage
 
 GAP = Gap("row_sample", Reason.TIMED_OUT, "the statement was cancelled", "main", "cpu")
 
@@ -42,14 +45,42 @@ def test_rules_are_told_apart_by_why_they_say_nothing() -> None:
     assert [r.code for r in found.broken_rules] == ["CAR003"]
     assert [r.code for r in found.not_applicable] == ["CAR004"]
     assert found.gaps == ()
-    assert found.unreachable == ""
+    assert found.missed == ()
 
 
 def test_target_not_reached_is_no_broken_rule() -> None:
     found = coverage(sample.unreachable(), None)
-    assert found.unreachable == "Connection refused."
+    assert found.missed == (Missed("The whole target", "The target could not be audited: connection refused."),)
     assert found.broken_rules == ()
     assert not found.complete
+
+
+def test_one_database_that_was_not_audited_is_named() -> None:
+    missed = a_rule_result(
+        a_finding(Subject("b"), message="Database b could not be audited: no right"),
+        code="TGT001",
+        outcome=Outcome.ERROR,
+        reason="b: no right",
+    )
+    found = coverage(a_result(a_rule_result(), missed), a_profile())
+    assert found.missed == (Missed("Database b", "Database b could not be audited: no right."),)
+    assert found.broken_rules == ()
+    assert not found.complete
+
+
+def test_settings_that_match_nothing_and_what_patterns_leave_out_are_on_the_page() -> None:
+    profile = a_profile(
+        unused_settings=(UnusedSetting("include", "<b>dsk*", "matches none of 3 tables, did you mean disk?"),),
+        listed=(Listed("main", 42, 39, ("a", "b", "c")), Listed("whole", 3, 0)),
+    )
+    found = coverage(a_result(), profile)
+    assert [one.database for one in found.left_out] == ["main"]
+    assert found.complete, "a setting that does nothing leaves nothing unmeasured"
+    page = html.page(sample.the_story(result=a_result(), profile=profile, incidents=()))
+    assert "&lt;b&gt;dsk*" in page
+    assert "matches none of 3 tables, did you mean disk?" in page
+    assert "39 of 42 tables" in page
+    assert "a, b, c and 36 more" in " ".join(re.sub("<[^>]+>", "", page).split())
 
 
 def test_bill_adds_up_dearest_first() -> None:

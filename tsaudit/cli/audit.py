@@ -62,7 +62,11 @@ def audit(
             raise click.UsageError("`--profile` says itself which target and day it is of; leave them out")
         result = _replayed(profile, config)
         _print([results.of_result(result)], form, everything)
-        return _exit_code([result.verdict], fail_on)
+        code = _exit_code([result.verdict], fail_on)
+        if result.not_audited:
+            say(f"{result.target}: {result.not_audited.reason}")
+            return Exit.NOT_AUDITED
+        return code
 
     settings = options.load_settings(config)
     chosen = options.chosen(settings, targets)

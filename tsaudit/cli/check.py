@@ -31,6 +31,7 @@ def check(targets: tuple[str, ...], config: str | None) -> int:
     Nothing is audited and nothing is sent.
     """
     from tsaudit import config_file
+    from tsaudit.unused_routes import unused_routes
 
     file = config_file.find(config)
     settings = config_file.load(file)
@@ -39,7 +40,10 @@ def check(targets: tuple[str, ...], config: str | None) -> int:
     for advice in config_file.advice(file):
         _line("", "warn", advice)
     surroundings = [_history(settings), _report(settings), _slack(settings.slack)]
-    audited = [_target(target) for target in chosen]
+    seen: dict[str, Profile] = {}
+    audited = [_target(target, seen) for target in chosen]
+    for unused in unused_routes(settings, seen):
+        _line("routes", "warn", str(unused))
     if not all(surroundings):
         return Exit.USAGE
     return Exit.OK if all(audited) else Exit.NOT_AUDITED
@@ -108,8 +112,11 @@ def _slack(slack: Slack) -> bool:
     return True
 
 
-def _target(target: Target) -> bool:
-    """Whether the target can be audited; facts that will be missing are said, and do not count against it."""
+def _target(target: Target, seen: dict[str, Profile]) -> bool:
+    """Whether the target can be audited; facts that will be missing are said, and do not count against it.
+
+    What there is on it goes into `seen`.
+    """
     from tsaudit import not_audited
     from tsaudit.collect import probe
     from tsaudit.connector import ConnectorError
@@ -125,6 +132,7 @@ def _target(target: Target) -> bool:
         # All else follows from it.
         _line(target.name, "failed", cause)
         return False
+    seen[target.name] = profile
     missed = not_audited.missed(profile, _foreseen(profile))
     for one in missed:
         _line(target.name, "failed", one.message)

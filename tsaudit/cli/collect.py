@@ -29,12 +29,14 @@ if TYPE_CHECKING:
 def collect(targets: tuple[str, ...], config: str | None, day: date | None, output: Path | None) -> int:
     """Measure targets and write their profiles as JSON.
 
-    Nothing is judged, kept or sent. `tsaudit audit --profile FILE` judges a profile, any number of times.
+    A target of which something could not be looked at gets a profile too, and the exit code is 3. Nothing is judged,
+    kept or sent. `tsaudit audit --profile FILE` judges a profile, any number of times.
     """
     chosen = options.chosen(options.load_settings(config), targets)
     if len(chosen) > 1 and not (output and output.is_dir()):
         raise click.UsageError("several targets need `--output` with an existing folder; or name one target")
 
+    from tsaudit import not_audited
     from tsaudit.connector import ConnectorError
     from tsaudit.jsonfile import to_json
 
@@ -47,6 +49,9 @@ def collect(targets: tuple[str, ...], config: str | None, day: date | None, outp
             say(str(error))
             code = Exit.NOT_AUDITED
             continue
+        for missed in not_audited.missed(profile):
+            say(f"{target.name}: {missed.message}")
+            code = Exit.NOT_AUDITED
         document = to_json(profile, indent=2) + b"\n"
         if output is None:
             click.echo(document, nl=False)

@@ -41,6 +41,7 @@ def of_result(result: AuditResult) -> dict[str, Any]:
             if r.verdict == "unknown" or (r.gaps and r.findings)
         ],
         "rules": [{"code": r.code, "name": r.name, "outcome": str(r.outcome)} for r in result.results],
+        "error": result.not_audited.reason if result.not_audited else None,
     }
 
 
@@ -127,6 +128,7 @@ def _not_judged(found: dict[str, Any]) -> dict[str, list[str]]:
     alike: dict[str, list[str]] = {}
     for one in found["not_judged"]:
         reason = one["reason"] or one["outcome"]
-        if not any(f["code"] == one["code"] and f["message"].endswith(reason) for f in found["findings"]):
+        # What was not audited is a finding itself, a database each.
+        if not any(f["code"] == one["code"] and one["outcome"] == "error" for f in found["findings"]):
             alike.setdefault(reason, []).append(one["code"])
     return alike

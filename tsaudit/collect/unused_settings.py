@@ -115,7 +115,7 @@ def _no_match(patterns: Sequence[str], names: Sequence[str], noun: str) -> str:
 
 def _near(patterns: Sequence[str], names: Iterable[str]) -> str:
     """`, did you mean x?`, else a few of the names."""
-    some = sorted(names)[:_MOST_COMPARED]
+    some = sorted(set(names))[:_MOST_COMPARED]
     for pattern in patterns:
         if found := nearest(re.sub(r"[*?\[\]]+", "", pattern), [name[:80] for name in some]):
             return found

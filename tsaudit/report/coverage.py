@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from tsaudit.finding import UNREACHABLE_CODE, AuditResult, Outcome, RuleResult
-from tsaudit.profile import Cost, Gap, Profile, Reason
+from tsaudit.profile import Cost, Gap, Listed, Profile, Reason, UnusedSetting
 
 MOST_PLACES: Final = 6
 MOST_DETAILS: Final = 4
@@ -36,12 +36,24 @@ class Coverage:
     """Needed something that was not measured."""
     broken_rules: tuple[RuleResult, ...]
     not_applicable: tuple[RuleResult, ...]
-    unreachable: str
-    """Why the target could not be audited, or not to its end; empty when it could."""
+    missed: tuple[Missed, ...]
+    """What could not be audited: the target, the end of it, or databases."""
+    unused_settings: tuple[UnusedSetting, ...]
+    left_out: tuple[Listed, ...]
+    """Databases of which `include` and `exclude` leave measurements out."""
 
     @property
     def complete(self) -> bool:
-        return not (self.gaps or self.open_rules or self.broken_rules or self.unreachable)
+        return not (self.gaps or self.open_rules or self.broken_rules or self.missed)
+
+
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """Something that could not be audited."""
+
+    what: str
+    why: str
+    """A sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +78,17 @@ def coverage(result: AuditResult, profile: Profile | None) -> Coverage:
         open_rules=tuple(sorted(open_rules, key=lambda r: r.code)),
         broken_rules=having(Outcome.ERROR),
         not_applicable=having(Outcome.NOT_APPLICABLE),
-        unreachable=next((_sentence(r.reason) for r in result.results if r.code == UNREACHABLE_CODE), ""),
+        missed=tuple(_missed(result, profile)),
+        unused_settings=profile.unused_settings if profile else (),
+        left_out=tuple(one for one in profile.listed if one.left_out) if profile else (),
     )
+
+
+def _missed(result: AuditResult, profile: Profile | None) -> Iterator[Missed]:
+    for finding in result.not_audited.findings if result.not_audited else ():
+        database = finding.subject.database
+        what = f"Database {database}" if database else "The whole target" if profile is None else "A part of the audit"
+        yield Missed(what, _sentence(finding.message))
 
 
 def bill(profile: Profile) -> Bill:

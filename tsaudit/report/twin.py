@@ -12,6 +12,8 @@ One object. `schema_version` is raised when a field changes its meaning or goes;
                     anchors, as `#f-<fingerprint>`
     figures         the profile's figures: name, database, measurement, column, value, how, standard_error
     gaps, costs     what was not measured, and what measuring cost
+    unused_settings settings that match nothing on the server: setting, value, detail
+    listed          by database, the measurements there are and how many `include` and `exclude` leave out
     incidents       fingerprint, code, state, severity, owner, first_seen, opened, resolved, decision
     changes         fingerprints of new, gone and no longer judged findings against the run before, or null
 
@@ -72,6 +74,8 @@ def twin(
         "figures": _json([_figure(f) for f in figures(profile)] if profile else []),
         "gaps": _list(profile.gaps if profile else ()),
         "costs": _list(profile.costs if profile else ()),
+        "unused_settings": _list(profile.unused_settings if profile else ()),
+        "listed": _list(profile.listed if profile else ()),
         "incidents": _json([_incident(i) for i in sorted(incidents, key=lambda i: i.fingerprint)]),
         "changes": _json(_changes(changes)),
     }
