@@ -171,6 +171,23 @@ def test_policies_hold_the_same_measurements(server: Server) -> None:
     assert (profile.gaps, series(profile)) == ((), {("", "m"): 7, ("week", "m"): 86})
 
 
+def test_data_is_made_coarser_step_by_step(server: Server) -> None:
+    """The default policy is empty, a tag ends with the second step, and a serial number leaks into the first alone."""
+    cpu = [f"cpu,host=h{i % 20},core=c{i % 8} idle={i}.5" for i in range(160)]
+    leak = (f"cpu,host=h{i % 20},core=c{i % 8},serial={uuid(i)} idle={i}.5" for i in range(4000))
+    coarse = [f"cpu,host=h{i} mean_idle={i}.5" for i in range(20)]
+    target = written(server, {"2w": [*cpu, *leak], "1m": cpu, "1h": coarse, "10y": coarse})
+    profile = collected(target)
+    assert profile.gaps == ()
+    counts = {("2w", "cpu"): 4040, ("1m", "cpu"): 40, ("1h", "cpu"): 20, ("10y", "cpu"): 20}
+    assert series(profile) == counts
+    assert tags(profile)["1m", "cpu"] == ["core", "host"]
+    assert tags(profile)["10y", "cpu"] == ["host"]
+    result = audit(profile)
+    assert said(result, "TAG002") == {("TAG002", "2w/cpu", "serial")}
+    assert run_copies(server, target, result) == {"2w"}
+
+
 def test_policies_have_odd_names_and_fields_of_different_types(server: Server) -> None:
     layout = {
         "": ["m,a=1 v=1i"],

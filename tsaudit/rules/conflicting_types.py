@@ -9,7 +9,7 @@ from tsaudit.column_types import told_apart
 from tsaudit.finding import Evidence, Finding, Severity
 from tsaudit.phrases import listed
 from tsaudit.profile import Measurement
-from tsaudit.rule import Case, rule, subject_of
+from tsaudit.rule import Case, rule, subject_of, table_of
 
 
 @rule(
@@ -71,7 +71,7 @@ def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
             message=f"Field {field.key} is stored as {types}.",
             fix=case.fix(
                 field=field.key,
-                measurement=measurement.name,
+                measurement=table_of(measurement),
                 types=types,
                 first=found[0],
                 last=found[-1],

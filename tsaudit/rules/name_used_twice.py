@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tsaudit.finding import Evidence, Finding, Severity
-from tsaudit.rule import Case, rule, subject_of
+from tsaudit.rule import Case, rule, subject_of, table_of
 
 
 @rule(
@@ -52,7 +52,7 @@ def name_used_twice(case: Case) -> Iterator[Finding]:
                     subject=subject_of(measurement, field.key),
                     severity=Severity.WARN,
                     message=f"{field.key} is a tag and a field of {measurement.name}.",
-                    fix=case.fix(name=field.key, measurement=measurement.name),
+                    fix=case.fix(name=field.key, measurement=table_of(measurement)),
                     guilty=field.key,
                     evidence=(Evidence("type of the field", " and ".join(field.types)),),
                     facts=("tag_keys", "field_types"),
