@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import gzip
 import json
 import socket
@@ -53,8 +54,13 @@ def then(head: bytes, data: bytes, pause_s: float = 0.0) -> Fault:
 _OK: Final = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n"
 _ERROR: Final = b"HTTP/1.1 500 Internal Server Error\r\n\r\n"
 _BLOCK: Final = b"x" * (1 << 20)
-_BOMB: Final = gzip.compress(b" " * (200 << 20))
 _SLOWLY_S: Final = 0.05
+
+
+@functools.cache
+def _bomb() -> bytes:
+    return gzip.compress(b" " * (50 << 20), 1)
+
 
 FAULTS: Final[dict[str, Fault]] = {
     "401": answer("401 Unauthorized", b'{"error":"authorization failed"}'),
@@ -92,8 +98,8 @@ FAULTS: Final[dict[str, Fault]] = {
     "endless lines": then(_OK, b"{}\n" * 100_000),
     "endless array": then(_OK + b"[", b"[]," * 100_000),
     "endless trailer": then(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", b"X-A: a\r\n" * 1000),
-    "bomb": answer("200 OK", _BOMB, Content_Encoding="gzip"),
-    "bomb in an error": answer("500 Internal Server Error", _BOMB, Content_Encoding="gzip"),
+    "bomb": lambda send: answer("200 OK", _bomb(), Content_Encoding="gzip")(send),
+    "bomb in an error": lambda send: answer("500 Internal Server Error", _bomb(), Content_Encoding="gzip")(send),
     "another protocol": lambda send: send(b"SSH-2.0-OpenSSH_9.6\r\n"),
     "TLS": lambda send: send(b"\x15\x03\x01\x00\x02\x02\x46"),
     "TLS, as Go says it": answer("400 Bad Request", b"Client sent an HTTP request to an HTTPS server.\n"),
@@ -161,6 +167,7 @@ class _Handler(socketserver.StreamRequestHandler):
 @contextlib.contextmanager
 def hostile(fault: str | Fault, **settings: Any) -> Iterator[Hostile]:
     """Such a peer on the loopback address, while it is needed."""
+    _bomb()  # making it takes longer than those who ask wait
     with Hostile(FAULTS[fault] if isinstance(fault, str) else fault, **settings) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
         thread.start()

@@ -593,9 +593,11 @@ def test_server_that_is_gone(server: Timestream) -> None:
     target = _target(server)
     with open_connection(target) as connection:
         server.stop()
+        # A new one: the stand-in goes on with connections that are open.
         with pytest.raises(FactError) as raised:
-            list(connection.query("measurements", 2, database="shop"))
+            list(connection.reconnect().query("measurements", 2, database="shop"))
     assert raised.value.reason is Reason.UNREACHABLE
+    assert "connection refused" in raised.value.detail
 
 
 # --- Typed values ------------------------------------------------------------------------------------------------

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import math
+import os
 import threading
 import time
 from dataclasses import dataclass
 from typing import Any, Final
 
 import boto3
+import botocore.session
 from botocore.config import Config
 from botocore.discovery import EndpointDiscoveryRefreshFailed
 from botocore.exceptions import (
@@ -25,14 +26,21 @@ from botocore.exceptions import (
     PartialCredentialsError,
     ProfileNotFound,
     ProxyConnectionError,
-    ReadTimeoutError,
     SSOError,
     TokenRetrievalError,
 )
+from botocore.httpsession import get_cert_path
+from botocore.parsers import ResponseParserError as ParserError
+from urllib3.exceptions import HTTPError, ReadTimeoutError
 
+from tsaudit.aws.sending import Sender, attach
 from tsaudit.connector import ConnectorError, FactError
+from tsaudit.http import causes
+from tsaudit.http.pool import UnfitAnswerError
 from tsaudit.profile import Reason
+from tsaudit.watchdog import OutOfTimeError, within
 
+_GRACE_S: Final = 0.5
 _FIRST_WAIT_S: Final = 0.2
 _LONGEST_WAIT_S: Final = 5.0
 _MOST_FAILURES: Final = 3
@@ -76,22 +84,60 @@ class Account:
     connect_timeout_s: float
 
 
-class Client:
-    """Both services. Safe for use by several threads."""
+class _Services:
+    """What all connections to an account share: credentials, and a client of botocore's for each service."""
 
     def __init__(self, account: Account) -> None:
-        self._account = account
-        self._made: dict[tuple[str, int], Any] = {}
+        self.account = account
+        self._made: dict[str, Any] = {}
         self._lock = threading.Lock()
+        core = botocore.session.Session(profile=account.profile)
+        self.certificates: str | None = (
+            core.get_config_variable("ca_bundle") or os.environ.get("REQUESTS_CA_BUNDLE") or get_cert_path(True)
+        )
+        self.session = boto3.session.Session(botocore_session=core, region_name=account.region)
+
+    def of(self, service: str) -> Any:
+        """The service's client. It prepares, signs and reads; what is sent goes by a `Sender`."""
+        with self._lock:
+            if service not in self._made:
+                endpoint = self.account.query_endpoint if service == "timestream-query" else None
+                endpoint = endpoint or (self.account.write_endpoint if service == "timestream-write" else None)
+                # Tried again here, where the statement's time is known.
+                config = Config(retries={"total_max_attempts": 1})
+                self._made[service] = self.session.client(service, endpoint_url=endpoint, config=config)
+                attach(self._made[service])
+            return self._made[service]
+
+
+class Client:
+    """Both services, for one thread at a time."""
+
+    def __init__(self, account: Account, services: _Services | None = None) -> None:
+        self._account = account
         try:
-            self._session = boto3.session.Session(profile_name=account.profile, region_name=account.region)
+            self._services = services or _Services(account)
         except BotoCoreError as error:
             raise ConnectorError(_without_credentials(error)) from error
+        self._sender = self._new_sender()
+
+    def again(self) -> Client:
+        """The same for another thread."""
+        return Client(self._account, self._services)
+
+    def abort(self) -> None:
+        """Break off the call that runs, from any thread."""
+        self._sender.abort()
+
+    def close(self) -> None:
+        """Release the connections."""
+        self._sender.close()
 
     def greet(self) -> None:
         """See whether the service answers at all, be it with a refusal. ConnectorError."""
+        region = self._account.region
         try:
-            answer = self._of("timestream-write", self._account.connect_timeout_s).list_databases(MaxResults=1)
+            answer = self._sent("timestream-write", "ListDatabases", self._account.connect_timeout_s, {"MaxResults": 1})
         except ClientError as error:
             if _code(error) in _UNKNOWN_CALLER:
                 raise ConnectorError(_unknown(error)) from error
@@ -100,9 +146,14 @@ class Client:
                 raise ConnectorError(f"what answers {self._place} is not Timestream: HTTP {_code(error)}") from error
         except _NO_CREDENTIALS as error:
             raise ConnectorError(_without_credentials(error)) from error
-        except BotoCoreError as error:
-            region = self._account.region
-            raise ConnectorError(f"Timestream in {region} does not answer: {_words(error)}{self._hint()}") from error
+        except UnfitAnswerError as error:
+            raise ConnectorError(f"what answers {self._place} is not Timestream: {error}") from error
+        except (BotoCoreError, HTTPError, OSError) as error:
+            said = causes.words(error) if isinstance(error, HTTPError | OSError) else _words(error)
+            raise ConnectorError(f"Timestream in {region} does not answer: {said}{self._hint()}") from error
+        except Exception as error:
+            # botocore raises whatever comes of reading an answer of another kind.
+            raise ConnectorError(f"what answers {self._place} is not Timestream: {_words(error)}") from error
         else:
             if "Databases" not in answer:
                 raise ConnectorError(f"what answers {self._place} is not Timestream: it lists no databases")
@@ -113,7 +164,7 @@ class Client:
 
     def _hint(self) -> str:
         """Where the service is, if not in the region; empty when it is, or is reached by an address."""
-        known = self._session.get_available_regions("timestream-write")
+        known = self._services.session.get_available_regions("timestream-write")
         if self._account.write_endpoint or self._account.region in known:
             return ""
         return f"; it is offered in {', '.join(known)}"
@@ -127,33 +178,38 @@ class Client:
         while True:
             left = max(deadline - time.monotonic(), 0.001)
             try:
-                answer: dict[str, Any] = self._of(service, left)._make_api_call(operation, parameters)
-                return answer
+                return self._sent(service, operation, left, parameters)
             except ClientError as error:
                 failures += _is_failure(error)
                 again = _code(error) in _THROTTLED or (_is_failure(error) and failures < _MOST_FAILURES)
                 if not again or time.monotonic() + wait >= deadline:
                     raise _refused(error) from error
-            except BotoCoreError as error:
+            except (BotoCoreError, HTTPError, OSError) as error:
                 raise _failed(error, left) from error
+            except ParserError as error:
+                raise FactError(Reason.FAILED, f"the answer is not Timestream's: {_words(error)}") from error
             time.sleep(wait)
             wait = min(2 * wait, _LONGEST_WAIT_S)
 
-    def _of(self, service: str, timeout_s: float) -> Any:
-        """The service's client whose calls wait for at most that long, in whole seconds."""
-        key = service, max(1, math.ceil(timeout_s))
-        with self._lock:
-            if key not in self._made:
-                endpoint = self._account.query_endpoint if service == "timestream-query" else None
-                endpoint = endpoint or (self._account.write_endpoint if service == "timestream-write" else None)
-                config = Config(
-                    connect_timeout=self._account.connect_timeout_s,
-                    read_timeout=key[1],
-                    # Tried again here, where the statement's time is known.
-                    retries={"total_max_attempts": 1},
-                )
-                self._made[key] = self._session.client(service, endpoint_url=endpoint, config=config)
-            return self._made[key]
+    def _sent(self, service: str, operation: str, seconds: float, parameters: dict[str, Any]) -> dict[str, Any]:
+        """The answer to a single try. What finds credentials has connections of its own, and takes its own time."""
+        sender = self._sender
+
+        def send() -> dict[str, Any]:
+            with sender.turn(seconds):
+                answer: dict[str, Any] = self._services.of(service)._make_api_call(operation, parameters)
+                return answer
+
+        try:
+            return within(seconds + _GRACE_S, send)
+        except OutOfTimeError:
+            # What was left behind may still send.
+            sender.abort()
+            self._sender = self._new_sender()
+            raise
+
+    def _new_sender(self) -> Sender:
+        return Sender(self._account.connect_timeout_s, self._services.certificates)
 
 
 def _code(error: ClientError) -> str:
@@ -176,11 +232,17 @@ def _refused(error: ClientError) -> FactError:
     return FactError(Reason.FAILED, _words(error))
 
 
-def _failed(error: BotoCoreError, timeout_s: float) -> FactError:
-    if isinstance(error, ReadTimeoutError):
-        return FactError(Reason.TIMED_OUT, f"no answer within {timeout_s:g} s, and no id by which to cancel the query")
+def _failed(error: BotoCoreError | HTTPError | OSError, timeout_s: float) -> FactError:
+    if isinstance(error, UnfitAnswerError):
+        return FactError(Reason.FAILED, str(error))
+    if isinstance(error, TimeoutError | ReadTimeoutError):
+        return FactError(
+            Reason.TIMED_OUT, f"no answer within {timeout_s:.3g} s, and no id by which to cancel the query"
+        )
     if isinstance(error, _NO_CREDENTIALS):
         return FactError(Reason.DENIED, _without_credentials(error))
+    if isinstance(error, HTTPError | OSError):
+        return FactError(Reason.UNREACHABLE, causes.words(error))
     return FactError(Reason.UNREACHABLE if isinstance(error, _UNREACHABLE) else Reason.FAILED, _words(error))
 
 

@@ -27,6 +27,10 @@ T = TypeVar("T")
 _ALIVE_TIMEOUT_S: Final = 5.0
 _GRACE_S: Final = 2.0
 """How much later than the connection itself the watchdog breaks off: a server's own words on a timeout say more."""
+_MOST_HELD: Final = 64 << 20
+"""Bytes of an answer that is gathered before it is used. A million names have half of that."""
+_STREAMED: Final = frozenset({"series_listing"})
+"""Facts whose rows are used as they arrive; how many is for their own limits to say."""
 _SILENCE: Final = frozenset({Reason.UNREACHABLE, Reason.TIMED_OUT})
 
 
@@ -206,9 +210,13 @@ class Asker:
         connection = self._connections.here()
         with self._billed(fact) as bill, self._bounded(timeout, connection):
             rows = connection.query(fact, timeout, **window | parameters)
+            held = 0
             try:
                 for batch in rows:
                     running = bill(batch.num_rows, rows)
+                    held += batch.nbytes
+                    if held > _MOST_HELD and fact not in _STREAMED:
+                        raise TooMuchError(f"the answer has more than {_MOST_HELD >> 20} MiB")
                     if overspent := self._overspent(running):
                         raise TooMuchError(overspent)
                     if batch.num_columns:

@@ -29,7 +29,9 @@ _MEASURE_NAME: Final = "MEASURE_NAME"
 """Neither of them: the measure name has a notion of its own."""
 _FOREVER_DAYS: Final = 73_000
 _ON_ITS_WAY_OUT: Final = "DELETING"
-_CANCEL_S: Final = 5.0
+_CANCEL_S: Final = 1.5
+_MOST_LISTED: Final = 100_000
+"""An account has 50,000 tables at most."""
 _MOST_QUERIES: Final = 200
 """Each is described by a call of its own, and five calls a second are allowed."""
 _COLUMNS: Final = pa.schema(
@@ -80,7 +82,11 @@ def connect(
     )
     client = Client(account)
     client.greet()
-    yield TimestreamConnection(client, tuple(options.get("databases", ())))
+    connection = TimestreamConnection(client, tuple(options.get("databases", ())))
+    try:
+        yield connection
+    finally:
+        connection.close()
 
 
 class TimestreamConnection:
@@ -118,13 +124,15 @@ class TimestreamConnection:
 
     def reconnect(self) -> TimestreamConnection:
         """A further connection to the same account."""
-        return TimestreamConnection(self._client, self._databases)
+        return TimestreamConnection(self._client.again(), self._databases)
 
     def close(self) -> None:
-        """Nothing is held open between calls."""
+        """Release the connections."""
+        self._client.close()
 
     def abort(self) -> None:
-        """Nothing yet: calls keep to their own time."""
+        """Break off the call that runs; a query goes on at the service until its own timeout."""
+        self._client.abort()
 
     # --- Metadata ------------------------------------------------------------------------------------------------
 
@@ -204,6 +212,8 @@ class TimestreamConnection:
                 request["service"], request["operation"], deadline, **request["parameters"], **token
             )
             found += answer[word]
+            if len(found) > _MOST_LISTED:
+                raise FactError(Reason.FAILED, f"the listing has more than {_MOST_LISTED:,} entries")
             if not answer.get("NextToken"):
                 return found
             token = {"NextToken": answer["NextToken"]}

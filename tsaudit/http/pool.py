@@ -39,8 +39,8 @@ class BoundedPool(urllib3.PoolManager):
     `BEGINNING_BYTES`; all others are left to the caller to read piece by piece.
     """
 
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(num_pools=2, retries=False, **settings)
+    def __init__(self, *place: Any, **settings: Any) -> None:
+        super().__init__(*place, **settings | {"num_pools": 2, "retries": False})
         self._sockets = _Sockets()
         self.pool_classes_by_scheme = _classes(self._sockets)
 
@@ -92,6 +92,10 @@ class BoundedPool(urllib3.PoolManager):
         return urllib3.HTTPResponse(
             io.BytesIO(body), headers, response.status, reason=response.reason, preload_content=True
         )
+
+
+class BoundedProxy(BoundedPool, urllib3.ProxyManager):
+    """The same through a proxy, whose address comes first."""
 
 
 _OF_THE_BODY: Final = frozenset({"content-length", "transfer-encoding", "content-encoding"})

@@ -21,13 +21,14 @@ from urllib3.exceptions import HTTPError
 
 from tsaudit.connector import ConnectorError, FactError, Rows
 from tsaudit.http import causes
-from tsaudit.http.pool import BoundedPool, UnfitAnswerError
+from tsaudit.http.pool import BoundedPool, UnfitAnswerError, whole
 from tsaudit.influx import annotated_csv, influxql, streaming
 from tsaudit.influx.annotated_csv import Record
 from tsaudit.profile import Reason
 
 _GRANT: Final = "give the token read on the bucket, see sql/influxdb2/grants.md"
-_REST_BYTES: Final = 16 << 20
+_REST_BYTES: Final = 8 << 20
+"""Of a page of 100 buckets, or the schema of one."""
 _BUSY: Final = frozenset({429, 503})
 
 
@@ -74,7 +75,9 @@ class Client:
 
     def rest(self, request: Mapping[str, Any], turn: Turn) -> dict[str, Any]:
         """The decoded answer to a request of the REST API, an object: `method`, `path` and `query`."""
-        body = b"\n".join(self.lines(request, turn, _REST_BYTES))
+        with closing(self._asked(request, turn)) as response:
+            body = whole(response, _REST_BYTES)
+        turn.rows.bytes = (turn.rows.bytes or 0) + len(body)
         try:
             found = json.loads(body)
         except (ValueError, RecursionError) as error:
@@ -84,11 +87,14 @@ class Client:
             raise FactError(Reason.FAILED, "the answer is not an object; is a proxy in between?")
         return found
 
-    def lines(self, request: Mapping[str, Any], turn: Turn, most: int = streaming.MOST_BYTES) -> Iterator[bytes]:
-        """The answer to such a request as it stands, which has at most so many bytes."""
+    def lines(self, request: Mapping[str, Any], turn: Turn) -> Iterator[bytes]:
+        """The answer to such a request as it stands."""
+        with closing(self._asked(request, turn)) as response:
+            yield from streaming.lines(response, turn.rows, streaming.MOST_BYTES)
+
+    def _asked(self, request: Mapping[str, Any], turn: Turn) -> urllib3.BaseHTTPResponse:
         query = [(key, str(value)) for key, value in request["query"].items()]
-        with closing(self._send(request["path"], turn, method=request["method"], query_params=query)) as response:
-            yield from streaming.lines(response, turn.rows, most)
+        return self._send(request["path"], turn, method=request["method"], query_params=query)
 
     def records(self, statement: str, org_id: str, turn: Turn, most: int | None = None) -> Iterator[Record]:
         """The rows that a statement in Flux gives. `most`: bytes; None where they are used as they arrive."""
