@@ -6,16 +6,17 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from tests.builders import DAY, NOW
+from tests.builders import NOW
 from tests.collect.conftest import collected, collected_with
 from tests.databases import influxql, write_lines
 from tests.servers import Influxd, run_influxd
 from tsaudit.audit import audit
-from tsaudit.collect import collect, probe
+from tsaudit.collect import probe
 from tsaudit.config import Target
 from tsaudit.connector import FactError, Rows
 from tsaudit.connectors import open_connection
@@ -23,7 +24,7 @@ from tsaudit.connectors.influxdb1 import InfluxConnection
 from tsaudit.dialect import quote_identifier
 from tsaudit.finding import AuditResult, Verdict
 from tsaudit.influx import policies
-from tsaudit.profile import FOREVER, How, Measurement, Profile, Reason
+from tsaudit.profile import FOREVER, How, Measurement, Profile, Reason, utc_now
 from tsaudit.rule import LimitPolicy
 from tsaudit.timeline import stored_bytes
 
@@ -310,12 +311,17 @@ def test_series_that_comes_to_a_further_policy_is_seen_the_next_day(tsi1: Server
     """The server counts no more series than the day before, as each is counted once."""
     target = written(tsi1, {"": (f"m,host=h{i} v=1" for i in range(9)), "raw": ["m,host=h0 v=1"]})
     (database,) = target.databases
-    first = collected(target)
+    present = utc_now()
+    first = collected(target, now=present, day=present.date())
     assert series(first) == {("", "m"): 9, ("raw", "m"): 1}
     write_lines(tsi1.url, database, (f"m,host=h{i} v=1 {_NEWEST}000000000" for i in range(6)), policy="raw")
-    with open_connection(target) as connection:
-        second = collect(target, connection, day=DAY, now=NOW, previous=first)
-    assert series(second) == {("", "m"): 9, ("raw", "m"): 6}
+    later = present + timedelta(days=1)
+    second = collected(target, now=later, day=later.date(), previous=first)
+    assert (second.reused, series(second)) == (0, {("", "m"): 9, ("raw", "m"): 6})
+    # Where one policy holds data, what has not moved is taken over as before.
+    alone = written(tsi1, {"": ["m,host=h0 v=1"]})
+    first = collected(alone, now=present, day=present.date())
+    assert collected(alone, now=later, day=later.date(), previous=first).reused == 1
 
 
 # --- Where the index does not tell policies apart ----------------------------------------------------------------
