@@ -54,6 +54,8 @@ METERED: Final = frozenset({"timestream"})
 DESCRIBED_SINGLY: Final = frozenset({"timestream"})
 """They describe each table in a statement of its own, which may be refused for some of them."""
 
+INFERRED_ENGINES: Final = frozenset({"duckdb", "sqlite", "postgresql"})
+"""Here a table does not say which of its columns are the time and the tags: tsaudit works it out, and may be wrong."""
 DOCUMENT_ENGINES: Final = frozenset({"mongodb"})
 """They keep documents, which may have any fields: what there is, is known from those that were read."""
 

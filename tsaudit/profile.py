@@ -611,6 +611,8 @@ class Measurement:
     """Distinct tag sets; fields are not counted in (InfluxDB OSS's definition)."""
     rows: Count | None = None
     """Rows (points) within the profile's window."""
+    rows_total: Count | None = None
+    """Rows of whatever time, by the engine's own statistics. None: it keeps none, or they were not asked for."""
     tag_sets: TagSets | None = None
     arrivals: Arrivals | None = None
     """None where the tag sets were not listed in full, or no history was at hand to compare them with."""
@@ -744,6 +746,8 @@ class Reason(enum.StrEnum):
     FAILED = "failed"
     NOTHING_THERE = "nothing there"
     """The server was asked and answered; it holds nothing, or nothing that the configuration lets through."""
+    DISPUTED = "disputed"
+    """It was measured, and another figure contradicts it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -209,15 +209,16 @@ def may_be_long(data_type: str) -> bool:
     return bool(is_long) or is_made(data_type) or is_list(data_type)
 
 
-_CONFIGURED: Final = "set in tsaudit.yaml"
+CONFIGURED: Final = "set in tsaudit.yaml"
+"""The reason of a role that the configuration gives."""
 
 
 def _by_configuration(column: Column, chosen: Columns | None) -> tuple[Role, str] | None:
     if chosen is None:
         return None
     if column.name in chosen.tags:
-        return Role.TAG, _CONFIGURED
-    return (Role.FIELD, _CONFIGURED) if column.name in chosen.fields else None
+        return Role.TAG, CONFIGURED
+    return (Role.FIELD, CONFIGURED) if column.name in chosen.fields else None
 
 
 def _by_engine(column: Column) -> tuple[Role, str] | None:
@@ -256,7 +257,7 @@ def _roles_before(previous: Measurement | None) -> dict[tuple[str, str], tuple[R
         return {}
     tags = {(t.key, t.data_type): (Role.TAG, t.role_reason) for t in previous.tags}
     fields = {(f.key, f.types[0]): (Role.FIELD, f.role_reason) for f in previous.fields if len(f.types) == 1}
-    return {column: role for column, role in (tags | fields).items() if role[1] != _CONFIGURED}
+    return {column: role for column, role in (tags | fields).items() if role[1] != CONFIGURED}
 
 
 def _by_type_and_values(column: Column, values: Values | None) -> tuple[Role, str]:

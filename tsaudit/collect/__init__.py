@@ -13,20 +13,25 @@ from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from tsaudit.collect import catalogue, unused_settings
+from tsaudit.collect.agreement import reconciled
 from tsaudit.collect.asking import Asker, not_understood
 from tsaudit.collect.columns import assign_roles
 from tsaudit.collect.documents import read_documents
 from tsaudit.collect.draft import Draft
+from tsaudit.collect.hidden_labels import note_hidden_labels
 from tsaudit.collect.listing import list_tag_sets
 from tsaudit.collect.measure_names import count_rows, list_where_worth_it, read_newest
 from tsaudit.collect.policies import with_own_series
 from tsaudit.collect.probing import try_facts
 from tsaudit.collect.reuse import take_over
 from tsaudit.collect.rows import count_nulls, describe_fields, read_points
+from tsaudit.collect.unjudged import unjudged_noted
+from tsaudit.collect.unseen_rows import look_outside
 from tsaudit.collect.value_memory import Comparison, ValueMemory
 from tsaudit.facts import FACTS, STRUCTURE, asked_for, offered
 from tsaudit.profile import (
     Database,
+    Gap,
     Listed,
     Measurement,
     Profile,
@@ -75,21 +80,23 @@ def collect(
     stored = catalogue.stored_queries(asker) if databases and "scheduled_queries" in asked else None
     storage = catalogue.target_storage(asker) if databases and "target_storage" in asked else None
     incomplete = {(gap.database, gap.measurement) for gap in previous.gaps} if previous else set()
+    disputed = {gap.database for gap in previous.gaps if _is_of_many(gap)} if previous else set()
     for draft in drafts:
-        if (draft.database, draft.name) not in incomplete:
+        if (draft.database, draft.name) not in incomplete and not disputed & {draft.database, None}:
             take_over(draft, asker.window, target.max_age)
     moved = [draft for draft in drafts if not draft.reused and not draft.is_empty]
     comparison = Comparison(memory, day, asker.window, {d.name: d for d in databases}) if memory else None
     for step in _ladder(asker, asked, {d.name: d.series.value for d in databases if d.series}, comparison):
         asker.each(step, moved)
     asker.close()
-    return replace(
+    profile = replace(
         _profile(asker, found, day, connection.server_version),
         statements=dict(sorted(asker.statements.items())),
         reused=sum(draft.reused for draft in drafts),
         stored_queries=stored,
         storage=storage,
     )
+    return unjudged_noted(reconciled(profile, previous, asked), asked)
 
 
 def probe(
@@ -169,6 +176,11 @@ def _profile(asker: Asker, found: _Found, day: date, server_version: str) -> Pro
     )
 
 
+def _is_of_many(gap: Gap) -> bool:
+    """Whether figures of several measurements together were contradicted: which of them are wrong is not known."""
+    return gap.reason is Reason.DISPUTED and gap.measurement is None
+
+
 def _asked(wanted: frozenset[str], files: frozenset[str]) -> frozenset[str]:
     """The query files to run, with those that nothing can be asked without."""
     asked = asked_for(wanted, files)
@@ -213,6 +225,9 @@ def _ladder(
         steps.append(("row_sample", lambda draft: read_points(asker, draft, series(draft.database), asked)))
     if "row_sample" in asked:
         steps.append(("row_sample", functools.partial(describe_fields, asker)))
+        if "columns" in asked:
+            steps.append(("series_listing", functools.partial(note_hidden_labels, asker)))
+            steps.append(("row_sample", functools.partial(look_outside, asker, asked=asked)))
     return [_contained(asker, fact, step) for fact, step in steps]
 
 

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from tsaudit import watchdog
+from tsaudit.collect.agreement import in_order
 from tsaudit.collect.connections import Connections
 from tsaudit.connector import Connection, ConnectorError, FactError, Rows
 from tsaudit.facts import FACTS, Scope
@@ -194,9 +195,7 @@ class Asker:
 
     def sorted_gaps(self) -> tuple[Gap, ...]:
         """The gaps, each once, in an order that does not depend on which worker was faster."""
-        return tuple(
-            sorted(set(self.gaps), key=lambda g: (g.fact, g.database or "", g.measurement or "", g.reason, g.detail))
-        )
+        return in_order(set(self.gaps))
 
     def _run(
         self,

@@ -24,6 +24,7 @@ from tsaudit.profile import (
     DatabaseStorage,
     DeclaredColumn,
     Field,
+    How,
     Measurement,
     Reason,
     Retention,
@@ -160,7 +161,8 @@ def outline(
             draft.time = TimeColumn("time", TimeKind.NANOSECONDS)
         draft.policies = tuple(r.policy for r in retention or ())
         draft.previous = previous.get((name, measurement))
-        draft.estimated_rows = estimates.get(measurement, {}).get("rows")
+        if (rows_total := estimates.get(measurement, {}).get("rows")) is not None:
+            draft.rows_total = Count(rows_total, asker.source("row_estimate", How.ESTIMATE))
         chosen_columns = asker.target.columns.get(measurement)
         draft.path, draft.is_divided = audited.path, audited.is_divided
         state = series.value if series else with_fields.value if with_fields else _state(estimates.get(measurement))

@@ -97,7 +97,7 @@ class Draft:
     """The same measurement in the profile before."""
     reused: bool = False
     """Its expensive facts were taken over from the profile before."""
-    estimated_rows: int | None = None
+    rows_total: Count | None = None
     """By the engine's counters or statistics; None where it has none."""
     statistics: Mapping[str, ColumnStatistics] | None = None
     """Column to what the engine's statistics say of it; None where the table may be read whole without asking."""
@@ -114,6 +114,11 @@ class Draft:
     """From when on rows were read, where that is later than the window's start; None for the whole window."""
     sampled_series: int = 0
     """Of how many of its series the rows were read; 0 for all of them."""
+
+    @property
+    def estimated_rows(self) -> int | None:
+        """The number of `rows_total`."""
+        return self.rows_total.value if self.rows_total else None
 
     @property
     def about(self) -> dict[str, Any]:
@@ -150,6 +155,7 @@ class Draft:
             path=self.path,
             series=self.series,
             rows=self.rows,
+            rows_total=self.rows_total,
             tag_sets=self.tag_sets,
             arrivals=self.arrivals,
             row_patterns=self.row_patterns,

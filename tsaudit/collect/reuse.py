@@ -39,6 +39,7 @@ def take_over(draft: Draft, window: Window, max_age: timedelta) -> None:
     draft.fingerprint_as_of, draft.later_rows = before.fingerprint_as_of, before.later_rows
     draft.tags, draft.fields = before.tags, before.fields
     draft.series, draft.rows, draft.tag_sets = before.series, before.rows, before.tag_sets
+    draft.rows_total = before.rows_total or draft.rows_total
     draft.arrivals, draft.row_patterns = before.arrivals, before.row_patterns
     draft.measure_names = before.measure_names
     draft.rhythms, draft.point_sample = before.rhythms, before.point_sample

@@ -1,0 +1,259 @@
+"""A table whose rows lie outside the window was not measured: a dead time column, old rows, clocks that differ."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import re
+import sqlite3
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from tests.builders import NOW, a_count, a_measurement, a_profile
+from tests.collect.conftest import Writer, collected
+from tests.databases import Dataset, Row, Table, times
+from tests.servers import Postgresql
+from tsaudit.audit import audit
+from tsaudit.collect.unjudged import MANY_ROWS, unjudged_noted
+from tsaudit.config import Columns, Target
+from tsaudit.dialect import DOCUMENT_ENGINES, ENGINES
+from tsaudit.facts import FACTS, sources_of
+from tsaudit.finding import Outcome, Verdict
+from tsaudit.profile import Count, Gap, How, Measurement, Profile, Reason, Source
+from tsaudit.rules import all_rules
+
+Made = Callable[..., Target]
+_numbers = itertools.count()
+_FACTS = {"null_counts", "row_sample", "series_listing"}
+
+
+@pytest.fixture(params=["duckdb", "postgresql", "sqlite"])
+def made(request: pytest.FixtureRequest, tmp_path: Path) -> Made:
+    """Runs SQL statements in a new database; a target for it."""
+
+    def make(*statements: str, **settings: Any) -> Target:
+        if request.param == "postgresql":
+            return _in_postgresql(request.getfixturevalue("postgresql"), statements, settings)
+        path = tmp_path / f"made{next(_numbers)}.db"
+        connection: Any = duckdb.connect(str(path)) if request.param == "duckdb" else sqlite3.connect(path)
+        for statement in statements:
+            connection.execute(statement)
+        connection.commit()
+        connection.close()
+        return Target(name="t", engine=request.param, url=f"{request.param}:///{path}", **settings)
+
+    return make
+
+
+def _in_postgresql(server: Postgresql, statements: tuple[str, ...], settings: dict[str, Any]) -> Target:
+    schema = f"unseen_{next(_numbers)}"
+    with server.connect() as connection:
+        for statement in (f"CREATE SCHEMA {schema}", f"SET search_path = {schema}, public", *statements):
+            connection.execute(statement.encode())
+        connection.execute(f"GRANT USAGE ON SCHEMA {schema} TO tsaudit".encode())
+        connection.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO tsaudit".encode())
+        connection.execute(f"ANALYZE {schema}.t".encode())
+    return Target(name="t", engine="postgresql", url=server.audit_url, databases=(schema,), **settings)
+
+
+def _rows(*values: str, count: int = 500) -> str:
+    """An INSERT of so many rows; `{i}` in the values is the row's number."""
+    rows = ", ".join("(" + ", ".join(v.replace("{i}", str(i)) for v in values) + ")" for i in range(count))
+    return f"INSERT INTO t VALUES {rows}"
+
+
+def _only(profile: Profile) -> Measurement:
+    (found,) = profile.measurements
+    return found
+
+
+def _disputed(profile: Profile) -> set[str]:
+    return {gap.fact for gap in profile.gaps if gap.reason is Reason.DISPUTED and gap.measurement == "t"}
+
+
+def _verdict(profile: Profile) -> Verdict:
+    return audit(profile).verdict
+
+
+def test_a_time_column_that_nobody_fills_measures_nothing(made: Made) -> None:
+    """The layout of Home Assistant: `last_changed` is there for the past, and new rows leave it null."""
+    target = made(
+        "CREATE TABLE t (last_changed TIMESTAMP, entity TEXT, state TEXT, last_changed_ts DOUBLE PRECISION)",
+        _rows("NULL", "'e{i}'", "'on'", "1774000000.5 + {i}"),
+        columns={"t": Columns(time="last_changed")},
+    )
+    profile = collected(target)
+    t = _only(profile)
+    assert t.time_column == "last_changed"
+    assert t.series is None
+    assert t.rows is None
+    assert _disputed(profile) >= _FACTS
+    detail = next(g.detail for g in profile.gaps if g.fact == "null_counts" and g.measurement == "t")
+    assert "\n" not in detail
+    assert "0 rows from 2026-03-01 06:00 to 2026-03-31 06:00 UTC by column last_changed" in detail
+    assert f"{target.engine}/null_counts.sql" in detail
+    assert "looked at have no last_changed" in detail
+    assert "columns: {t: {time: <column>}}" in detail
+    if target.engine != "sqlite":
+        assert re.search(rf"the engine counts about [1-9][\d,]* \({target.engine}/row_estimate\.sql\)", detail)
+        assert "row_estimate" in _disputed(profile)
+    assert _verdict(profile) is Verdict.UNKNOWN
+    rules = {rule.code: rule for rule in all_rules()}
+    passed = [rules[r.code] for r in audit(profile).results if r.outcome is Outcome.PASS]
+    needed = {source for rule in passed for fact in rule.requires | rule.uses for source in sources_of(fact)}
+    assert not needed & _FACTS
+
+
+def test_the_line_that_the_gap_proposes_puts_it_right(made: Made) -> None:
+    columns = "created TIMESTAMP, sampled TIMESTAMP, host TEXT, v DOUBLE PRECISION"
+    statements = (f"CREATE TABLE t ({columns})", _rows("NULL", "'2026-03-30 00:00:00'", "'h{i}'", "1.5"))
+    wrong = collected(made(*statements, columns={"t": Columns(time="created")}))
+    assert _disputed(wrong)
+    right = collected(made(*statements, columns={"t": Columns(time="sampled")}))
+    t = _only(right)
+    assert (t.rows and t.rows.value, t.series and t.series.value) == (500, 500)
+    assert not _disputed(right)
+
+
+def test_rows_that_are_all_older_are_named(made: Made) -> None:
+    target = made(
+        "CREATE TABLE t (time TIMESTAMP, host TEXT, v DOUBLE PRECISION)",
+        _rows("'2021-05-03 10:00:00'", "'h{i}'", "1.5"),
+    )
+    profile = collected(target)
+    assert _disputed(profile) >= _FACTS
+    detail = next(g.detail for g in profile.gaps if g.fact == "null_counts" and g.measurement == "t")
+    assert "the newest time is 2021-05-03 10:00 UTC" in detail
+    assert "longer `window`" in detail
+    t = _only(profile)
+    # It is what the window holds, so that a table that went quiet keeps its history.
+    assert t.rows is None or t.rows.source.how is How.ESTIMATE
+    assert _verdict(profile) is Verdict.UNKNOWN
+
+
+def test_an_old_table_beside_a_live_one_keeps_its_figures_as_estimates(made: Made) -> None:
+    target = made(
+        "CREATE TABLE t (time TIMESTAMP, host TEXT, v DOUBLE PRECISION)",
+        _rows("'2021-05-03 10:00:00'", "'h{i}'", "1.5"),
+        "CREATE TABLE live (time TIMESTAMP, host TEXT, v DOUBLE PRECISION)",
+        "INSERT INTO live VALUES ('2026-03-30 00:00:00', 'a', 1.5)",
+    )
+    profile = collected(target)
+    live, t = profile.measurements
+    assert (t.rows and t.rows.value, t.rows and t.rows.source.how) == (0, How.ESTIMATE)
+    assert (live.rows and live.rows.value, live.rows and live.rows.source.how) == (1, How.EXACT)
+    assert {g.measurement for g in profile.gaps} == {"t"}
+
+
+@pytest.mark.parametrize("statements", [(), (_rows("'2026-03-30 00:00:00'", "'h{i}'", "1.5"), "DELETE FROM t")])
+def test_a_table_without_rows_is_measured(made: Made, statements: tuple[str, ...]) -> None:
+    """Whatever the engine's statistics say of rows that were deleted."""
+    profile = collected(made("CREATE TABLE t (time TIMESTAMP, host TEXT, v DOUBLE PRECISION)", *statements))
+    assert profile.gaps == ()
+    assert (_only(profile).rows or a_count(-1)).value == 0
+
+
+def test_rows_later_than_a_past_day_were_not_there_then(made: Made) -> None:
+    target = made(
+        "CREATE TABLE t (time TIMESTAMP, host TEXT, v DOUBLE PRECISION)",
+        _rows("'2026-03-30 00:00:00'", "'h{i}'", "1.5"),
+    )
+    profile = collected(target, now=NOW - timedelta(days=100))
+    assert profile.gaps == ()
+
+
+@pytest.mark.parametrize("written_table", sorted(ENGINES.keys() - DOCUMENT_ENGINES - {"influxdb2"}), indirect=True)
+def test_a_clock_that_is_ahead_is_seen_on_every_engine(written_table: Writer) -> None:
+    """One audit with a clock 400 days ahead: the window lies behind all rows."""
+    rows = [Row(t, {"host": f"h{i % 3}"}, {"v": float(i)}) for i, t in enumerate(times(30))]
+    target = written_table(Dataset([Table("t", ("host",), {"v": "float"}, rows, key=("time", "host"))]))
+    healthy = collected(target)
+    assert healthy.gaps == ()
+    profile = collected(target, now=NOW + timedelta(days=400))
+    whole = [g for g in profile.gaps if g.database is None]
+    assert whole
+    assert {g.reason for g in whole} == {Reason.DISPUTED}
+    assert all("clock" in g.detail and "2027-" in g.detail for g in whole)
+    assert _only(profile).rows is None
+    result = audit(profile)
+    assert result.verdict is Verdict.UNKNOWN
+
+
+# --- A table that says nothing about time ---------------------------------------------------------------------------
+
+
+def test_numbers_without_time_or_tag_are_no_single_series(made: Made) -> None:
+    """The layout of Zabbix: nothing tells that `clock` is a time, or `itemid` a source."""
+    target = made(
+        "CREATE TABLE t (itemid BIGINT, clock INTEGER, value DOUBLE PRECISION, ns INTEGER)",
+        _rows("{i} % 30", "1774000000 + {i}", "1.5", "0", count=MANY_ROWS),
+    )
+    profile = collected(target)
+    t = _only(profile)
+    assert (t.time_column, t.tags) == (None, ())
+    assert t.series is None
+    assert {"series_listing", "null_counts"} == {g.fact for g in profile.gaps}
+    detail = profile.gaps[0].detail
+    for words in ("no time column was found", "clock, itemid", "1,000 rows", "columns"):
+        assert words in detail
+    assert _verdict(profile) is not Verdict.OK
+
+
+def test_a_few_settings_without_time_are_left_alone(made: Made) -> None:
+    profile = collected(made("CREATE TABLE t (a INTEGER, b DOUBLE PRECISION)", _rows("{i}", "1.5", count=50)))
+    assert profile.gaps == ()
+
+
+# --- By hand --------------------------------------------------------------------------------------------------------
+
+
+def _unseen(**changes: Any) -> Measurement:
+    source = Source("influxdb1/series_listing.influxql", How.EXACT, NOW)
+    about = {"rows": a_count(0), "series": 7, "row_patterns": None, "statements": {"row_sample": "SELECT"}}
+    found = a_measurement(**about | changes)
+    return found if found.series is None else _with(found, source)
+
+
+def _with(measurement: Measurement, source: Source) -> Measurement:
+    assert measurement.series is not None
+    return dataclasses.replace(measurement, series=Count(measurement.series.value, source))
+
+
+INFLUX = {"engine": "influxdb1", "facts": ("series_listing", "row_sample", "row_count")}
+ASKED = frozenset({"series_listing", "row_sample", "row_count"})
+
+
+def test_an_index_keeps_its_series_when_no_row_was_seen() -> None:
+    profile = unjudged_noted(a_profile(_unseen(), **INFLUX), ASKED)
+    assert {g.fact for g in profile.gaps} == {"row_sample", "row_count"}
+    assert {(g.database, g.measurement) for g in profile.gaps} == {(None, None)}
+    assert "main/cpu has 7 series (influxdb1/series_listing.influxql)" in profile.gaps[0].detail
+    (cpu,) = profile.measurements
+    assert cpu.rows is None
+    assert cpu.series is not None
+
+
+def test_one_row_anywhere_is_enough() -> None:
+    for other in (a_measurement("mem"), _unseen(name="mem", rows=None, statements={})):
+        profile = a_profile(_unseen(), other, **INFLUX)
+        assert unjudged_noted(profile, ASKED) is profile
+
+
+def test_a_server_without_rows_is_measured() -> None:
+    for profile in (
+        a_profile(_unseen(series=0), **INFLUX),
+        a_profile(_unseen(), engine="duckdb", facts=tuple(FACTS)),  # it was looked outside, and nothing found
+    ):
+        assert unjudged_noted(profile, ASKED) is profile
+
+
+def test_rows_found_outside_of_the_window_count_for_the_target() -> None:
+    gap = Gap("row_sample", Reason.DISPUTED, "0 rows", "main", "cpu")
+    profile = unjudged_noted(a_profile(_unseen(), engine="duckdb", gaps=(gap,)), ASKED)
+    assert {g.fact for g in profile.gaps if g.database is None} == ASKED
+    assert profile.measurements[0].series is None

@@ -1,0 +1,114 @@
+"""Compares the figures of a profile that ought to agree, each had by a statement of its own.
+
+A difference within a pair's allowance is what its sources allow: statistics lag, rows arrive between two statements.
+Beyond that one of the two is wrong, and nothing tells which: both get a gap that names both figures and both queries,
+and neither is called exact any more.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+from tsaudit.collect.comparison import Comparison, Pair, Relation
+from tsaudit.collect.figure_pairs import PAIRS
+from tsaudit.profile import Gap, How, Profile, Reason, Source
+
+T = TypeVar("T")
+
+_STANDARD_ERRORS: Final = 3.0
+"""An estimate may be off by so many of its standard errors."""
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """A comparison that failed, and the pair it is of."""
+
+    pair: Pair
+    compared: Comparison
+
+    @property
+    def detail(self) -> str:
+        """Both figures and both queries, in one line."""
+        first, second = self.compared.first, self.compared.second
+        return f"{first} {self.compared.relation.value} {second}: one of the two figures is wrong"
+
+    def gaps(self) -> Iterator[Gap]:
+        """One in each of the two facts."""
+        for fact in sorted({self.compared.first.fact, self.compared.second.fact}):
+            yield Gap(fact, Reason.DISPUTED, self.detail, self.compared.database, self.compared.measurement)
+
+
+def disagreements(
+    profile: Profile, previous: Profile | None = None, asked: frozenset[str] | None = None
+) -> Iterator[Disagreement]:
+    """All pairs of figures that contradict each other.
+
+    `previous`: the profile before, None for none. `asked`: the facts that were collected, None for all.
+    """
+    for pair in PAIRS:
+        if asked is not None and not pair.needs <= asked:
+            continue
+        for compared in pair.compared(profile, previous):
+            if not _agree(pair, compared):
+                yield Disagreement(pair, compared)
+
+
+def reconciled(profile: Profile, previous: Profile | None = None, asked: frozenset[str] | None = None) -> Profile:
+    """The profile with a gap for each figure that another one contradicts, and none of them exact.
+
+    Parameters as of `disagreements`.
+    """
+    found = list(disagreements(profile, previous, asked))
+    if not found:
+        return profile
+    gaps = {gap for one in found for gap in one.gaps()}
+    return dataclasses.replace(
+        profile,
+        databases=tuple(_disputed(d, found, d.name, None) for d in profile.databases),
+        measurements=tuple(_disputed(m, found, m.database, m.name) for m in profile.measurements),
+        gaps=in_order({*profile.gaps, *gaps}),
+    )
+
+
+def in_order(gaps: Iterable[Gap]) -> tuple[Gap, ...]:
+    """The gaps as a profile keeps them."""
+    return tuple(sorted(gaps, key=lambda g: (g.fact, g.database or "", g.measurement or "", g.reason, g.detail)))
+
+
+def inexact(value: T, query: str, words: str) -> T:
+    """The dataclass with all exact figures that came from the query, at any depth, turned into estimates."""
+    if isinstance(value, Source):
+        if value.query != query or value.how is not How.EXACT:
+            return value
+        return dataclasses.replace(value, how=How.ESTIMATE, scope="; ".join(filter(None, (words, value.scope))))
+    if isinstance(value, tuple):
+        changed: Any = tuple(inexact(item, query, words) for item in value)
+        return changed if any(new is not old for new, old in zip(changed, value, strict=True)) else value
+    if not dataclasses.is_dataclass(value) or isinstance(value, type):
+        return value
+    new = {f.name: inexact(getattr(value, f.name), query, words) for f in dataclasses.fields(value)}
+    new = {name: item for name, item in new.items() if item is not getattr(value, name)}
+    return dataclasses.replace(value, **new) if new else value
+
+
+def _disputed(subject: T, found: Iterable[Disagreement], database: str, measurement: str | None) -> T:
+    for one in found:
+        compared = one.compared
+        if compared.database == database and (measurement is None or compared.measurement in (None, measurement)):
+            subject = inexact(subject, compared.first.query, f"contradicted by {compared.second}")
+            subject = inexact(subject, compared.second.query, f"contradicted by {compared.first}")
+    return subject
+
+
+def _agree(pair: Pair, compared: Comparison) -> bool:
+    first, second = compared.first, compared.second
+    if compared.relation is Relation.AT_MOST and first.value <= second.value:
+        return True
+    if 0 in (first.value, second.value):
+        return first.value == second.value
+    ratio = pair.allowed_ratio if compared.allowed_ratio is None else compared.allowed_ratio
+    allowed = max(pair.allowed, ratio * max(first.value, second.value))
+    return abs(first.value - second.value) <= allowed + _STANDARD_ERRORS * (first.error + second.error)

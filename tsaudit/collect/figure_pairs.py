@@ -1,0 +1,241 @@
+"""The figures that can be had in two ways: how each pair is found in a profile, and how far its two may differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from tsaudit.collect.comparison import Comparison, Figure, Pair, Relation
+from tsaudit.profile import Count, Database, How, Measurement, Profile, Source
+
+_KEEPS_VERSIONS: Final = {"duckdb": 0.0, "greptimedb": 0.05}
+"""Engines whose count of all rows never falls short of those that can be read, but for a share that arrived since."""
+_COUNTS_WRITES: Final = frozenset({"duckdb", "postgresql"})
+"""Engines whose fingerprint shows every write: where it stands still, no row was written."""
+_BY_SCAN: Final = ("null_counts.", "measure_name_counts.")
+"""Counts of all rows within the window; those of InfluxDB count the values of one field."""
+
+
+def _figure(words: str, count: Count, fact: str) -> Figure:
+    return Figure(words, count.value, fact, count.source.query, count.standard_error or 0.0)
+
+
+def _is_exact(count: Count | None) -> bool:
+    return count is not None and count.source.how is How.EXACT
+
+
+def _interval(source: Source) -> str:
+    """From when to when the rows were counted, in words: figures of different windows are not compared."""
+    return source.scope.partition(" from ")[2]
+
+
+def _series_of_databases(profile: Profile, _: Profile | None) -> Iterator[Comparison]:
+    """Series listed one measurement after the other against those that the database counts itself.
+
+    It counts a series once, in however many retention policies it is: then the two are bounds of each other.
+    """
+    for database in profile.wholes:
+        inside = profile.inside(database)
+        listed = [m.series for m in inside if m.series is not None]
+        if database.series is None or not listed or database.series.source.query == listed[0].source.query:
+            continue
+        policies = profile.policies_beside(database)
+        whole = len(listed) == len(inside) and not _at_least(listed)
+        whole = whole and all(_is_whole(profile, part) for part in (database, *policies))
+        total, union = _summed(database, listed), _summed(database, _largest(inside))
+        counted = _figure(f"series that {database.name} counts", database.series, "database_series")
+        for part in (database, *policies):
+            if whole and not policies:
+                yield Comparison(part.name, None, total, Relation.EQUAL, counted)
+                continue
+            yield Comparison(part.name, None, union, Relation.AT_MOST, counted)
+            if whole:
+                yield Comparison(part.name, None, counted, Relation.AT_MOST, total)
+
+
+def _summed(database: Database, listed: Sequence[Count]) -> Figure:
+    error = sum((count.standard_error or 0.0) ** 2 for count in listed) ** 0.5
+    total = sum(count.value for count in listed)
+    return Figure(f"series listed in {database.name}", total, "series_listing", listed[0].source.query, error)
+
+
+def _largest(measurements: Iterable[Measurement]) -> list[Count]:
+    """Of each name the series of the retention policy that holds most of it."""
+    found: dict[str, Count] = {}
+    for m in measurements:
+        if m.series is not None and (m.name not in found or found[m.name].value < m.series.value):
+            found[m.name] = m.series
+    return list(found.values())
+
+
+def _is_whole(profile: Profile, database: Database) -> bool:
+    """Whether all measurements of the database are in the profile, chosen or not."""
+    chosen = profile.selection
+    return profile.all_listed(database.name) and "*" in chosen.include and not chosen.exclude
+
+
+def _at_least(counts: Iterable[Count]) -> bool:
+    """Whether one of them is of a part of its series only."""
+    return any(count.source.how is How.SAMPLED for count in counts)
+
+
+def _rows_read(profile: Profile, _: Profile | None) -> Iterator[Comparison]:
+    """Rows read, where all of the window were, against rows counted; where more would have come, no more than those."""
+    for m in profile.measurements:
+        if not _is_exact(m.rows) or m.rows is None or not _by_scan(m.rows) or "row_sample" not in m.statements:
+            continue
+        if any(True for _ in profile.gaps_for("row_sample", m)):
+            continue
+        read = m.row_patterns
+        counted = _figure("rows counted", m.rows, m.rows.source.query.partition("/")[2].partition(".")[0])
+        if read is None:
+            none = Figure("rows read", 0, "row_sample", f"{profile.engine}/row_sample")
+            yield Comparison(m.database, m.name, none, Relation.EQUAL, counted)
+        elif read.source.how is How.SAMPLED or _interval(read.source) == _interval(m.rows.source):
+            figure = Figure("rows read", read.rows, "row_sample", read.source.query)
+            relation = Relation.EQUAL if read.source.how is How.EXACT else Relation.AT_MOST
+            yield Comparison(m.database, m.name, figure, relation, counted)
+
+
+def _by_scan(count: Count) -> bool:
+    return any(f"/{fact}" in count.source.query for fact in _BY_SCAN)
+
+
+def _series_in_rows(profile: Profile, _: Profile | None) -> Iterator[Comparison]:
+    """Series listed out of rows: no more than these, and not none where there are some."""
+    for m in profile.measurements:
+        if m.series is None or m.rows is None or not m.tags or not (_is_exact(m.series) and _is_exact(m.rows)):
+            continue
+        if not _by_scan(m.rows) or m.series.source.scope != m.rows.source.scope:
+            continue
+        fact = m.rows.source.query.partition("/")[2].partition(".")[0]
+        series, rows = _figure("series", m.series, "series_listing"), _figure("rows", m.rows, fact)
+        yield Comparison(m.database, m.name, series, Relation.AT_MOST, rows)
+        if m.series.value == 0:
+            yield Comparison(m.database, m.name, rows, Relation.AT_MOST, series)
+
+
+def _rows_of_all(profile: Profile, _: Profile | None) -> Iterator[Comparison]:
+    """Rows within the window against all that the engine counts.
+
+    Not on PostgreSQL, whose counters forget in a crash and whose statistics are as old as the last ANALYZE.
+    """
+    if profile.engine not in _KEEPS_VERSIONS:
+        return
+    for m in profile.measurements:
+        if m.rows is None or m.rows_total is None or not _is_exact(m.rows):
+            continue
+        inside = _figure("rows within the window", m.rows, "null_counts")
+        total = _figure("rows in all by the engine's count", m.rows_total, "row_estimate")
+        allowed = _KEEPS_VERSIONS[profile.engine]
+        yield Comparison(m.database, m.name, inside, Relation.AT_MOST, total, allowed)
+
+
+def _documents_read(profile: Profile, _: Profile | None) -> Iterator[Comparison]:
+    """Documents read, where there were fewer than asked for, against those that the metadata counts."""
+    for m in profile.measurements:
+        if m.rows_total is None or m.documents is None or m.documents.read >= _FEWEST_ASKED_FOR:
+            continue
+        read = Figure("documents read, all that came", m.documents.read, "documents", m.documents.source.query)
+        total = _figure("documents by the metadata", m.rows_total, "row_estimate")
+        yield Comparison(m.database, m.name, read, Relation.EQUAL, total)
+
+
+_FEWEST_ASKED_FOR: Final = 100
+"""Whatever the budget: with fewer documents there were no more."""
+
+
+def _fields_of_listed(profile: Profile, _: Profile | None) -> Iterator[Comparison]:
+    """Measurements that have series against those that have fields: no point is written without one."""
+    if "columns" in profile.facts or "series_listing" not in profile.facts:
+        return
+    for m in profile.measurements:
+        if m.series is None or not m.series.value or m.fields or any(True for _ in profile.gaps_for("field_types", m)):
+            continue
+        none = Figure("fields", 0, "field_types", m.series.source.query.replace("series_listing", "field_types"))
+        yield Comparison(
+            m.database, m.name, none, Relation.EQUAL, _figure("series with fields", m.series, "series_listing")
+        )
+
+
+def _since_yesterday(profile: Profile, previous: Profile | None) -> Iterator[Comparison]:
+    """Rows within the window against those of the profile before, where no row was written since.
+
+    The window moves on, so that there may be fewer. Rows whose time had not come yet then may be more.
+    """
+    if previous is None or profile.engine not in _COUNTS_WRITES:
+        return
+    before = {(m.database, m.name): m for m in previous.measurements}
+    for m in profile.measurements:
+        old = before.get((m.database, m.name))
+        if old is None or not m.fingerprint or m.fingerprint != old.fingerprint or m.time_column != old.time_column:
+            continue
+        if not (_is_exact(m.rows) and _is_exact(old.rows)) or m.rows is None or old.rows is None:
+            continue
+        if m.last_time is not None and m.last_time >= old.rows.source.as_of:
+            continue
+        if m.rows.source.as_of <= old.rows.source.as_of:
+            continue  # taken over, or of an earlier day
+        now = _figure("rows within the window", m.rows, "null_counts")
+        then = _figure(f"of {previous.day}, since when none was written", old.rows, "row_estimate")
+        yield Comparison(m.database, m.name, now, Relation.AT_MOST, then)
+
+
+PAIRS: Final = (
+    Pair(
+        "series listed, series of the database",
+        _series_of_databases,
+        0.01,
+        2,
+        frozenset({"series_listing", "database_series"}),
+        "new series appear between the count and the last listing; some servers refresh the count every 10 seconds",
+    ),
+    Pair(
+        "rows read, rows counted",
+        _rows_read,
+        0.01,
+        10,
+        frozenset({"row_sample"}),
+        "both statements have the same window, so that only rows which arrive late or are deleted in between differ",
+    ),
+    Pair(
+        "series, rows",
+        _series_in_rows,
+        0.01,
+        10,
+        frozenset({"series_listing"}),
+        "each series has a row within the window; rows arrive late or are deleted between the two statements",
+    ),
+    Pair(
+        "rows, all rows",
+        _rows_of_all,
+        0.0,
+        10,
+        frozenset({"row_estimate"}),
+        "the engine counts versions and deleted rows, too, and so may count more; GreptimeDB's count lags by seconds",
+    ),
+    Pair(
+        "documents read, documents counted",
+        _documents_read,
+        0.1,
+        10,
+        frozenset({"documents", "row_estimate"}),
+        "the count in the metadata may be off after a crash and while chunks move; documents come and go in between",
+    ),
+    Pair(
+        "fields, series",
+        _fields_of_listed,
+        0.0,
+        0,
+        frozenset({"series_listing", "field_types"}),
+        "none: a series is kept for a field",
+    ),
+    Pair(
+        "rows of today, rows of the day before",
+        _since_yesterday,
+        0.0,
+        0,
+        frozenset({"null_counts"}),
+        "none: the counter of writes stands still, and the window only moves on",
+    ),
+)

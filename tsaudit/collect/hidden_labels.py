@@ -1,0 +1,80 @@
+"""Notes the columns that hold label sets: their series are not told apart by the tags that were found."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import TYPE_CHECKING, Final
+
+from tsaudit import column_types, roles
+from tsaudit.analysis.label_sets import Labels, label_sets
+from tsaudit.collect.asking import Asker
+from tsaudit.collect.draft import Draft
+from tsaudit.collect.figures import is_float
+from tsaudit.dialect import INFERRED_ENGINES
+from tsaudit.profile import How, Reason, Role
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_ROWS: Final = 10_000
+"""Rows enough to see whether whole sets come again."""
+_KEYS_NAMED: Final = 3
+_INCOMPARABLE: Final = frozenset({"json"})
+"""PostgreSQL cannot tell whether two values of this type are the same, as it can of jsonb: they can be no tag."""
+
+
+def note_hidden_labels(asker: Asker, draft: Draft) -> None:
+    """Leave a gap where a column holds label sets: there are at least so many series as the tags tell apart.
+
+    Only of tables whose roles are worked out here: an engine that says itself what its tags are counts by these.
+    Whether a column of sets that never come again holds labels, the rows alone do not tell: it is taken to, where not
+    all rows were read and the table holds measured numbers beside it.
+    """
+    if draft.sample is None or draft.series is None or asker.target.engine not in INFERRED_ENGINES:
+        return
+    whole = draft.excerpt is None and draft.sample.num_rows < asker.target.budget.max_rows
+    measured = any(is_float(kind) or kind.upper().startswith(("NUMERIC", "DECIMAL")) for kind in _types(draft))
+    found: dict[str, Labels] = {}
+    for field in draft.fields:
+        if field.role_reason == roles.CONFIGURED or not _may_hold_labels(field.types[0]):
+            continue
+        labels = label_sets(_values(draft.read(Role.FIELD, field.key)))
+        if labels and (labels.recurring or (measured and not whole)):
+            found[field.key] = labels
+    for column, labels in found.items():
+        asker.gap("series_listing", Reason.UNSUPPORTED, _detail(draft, column, labels), draft.database, draft.name)
+    if found:
+        words = f"at least: label sets in {', '.join(found)} were not opened up"
+        scope = "; ".join(filter(None, (words, draft.series.source.scope)))
+        source = dataclasses.replace(draft.series.source, how=How.ESTIMATE, scope=scope)
+        draft.series = dataclasses.replace(draft.series, source=source)
+
+
+def _types(draft: Draft) -> list[str]:
+    return [field.types[0] for field in draft.fields]
+
+
+def _may_hold_labels(data_type: str) -> bool:
+    kind = data_type.upper()
+    is_packed = kind.startswith(("MAP", "STRUCT", "JSON", "VARIANT")) or kind.endswith("HSTORE")
+    return is_packed or column_types.is_list(data_type) or column_types.is_text(data_type) or not data_type
+
+
+def _values(column: pa.ChunkedArray) -> list[object]:
+    """Some of the values that are there."""
+    values: list[object] = column.slice(0, _ROWS).drop_null().to_pylist()
+    return values
+
+
+def _detail(draft: Draft, column: str, labels: Labels) -> str:
+    keys = ", ".join(labels.keys[:_KEYS_NAMED]) + (", ..." if len(labels.keys) > _KEYS_NAMED else "")
+    table = draft.name if draft.name.isidentifier() else json.dumps(draft.name, ensure_ascii=False)
+    ways = [f"`columns: {{{table}: {{fields: [{column}]}}}}` if it names no source"]
+    if next(one.data_type for one in draft.columns if one.name == column).lower() not in _INCOMPARABLE:
+        ways.insert(0, f"`columns: {{{table}: {{tags: [{column}]}}}}` to count each set as a value of one tag")
+    return (
+        f"label sets in column {column} were not opened up: {labels.sets:,} different ones of {keys} in "
+        f"{labels.rows:,} rows read, so that there may be more series than the tags tell apart; in tsaudit.yaml, set "
+        f"{', or '.join(ways)}"
+    )

@@ -1,0 +1,103 @@
+"""What a profile as a whole says against its own figures: no row anywhere, or no time to tell rows apart by."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Final
+
+from tsaudit.collect.agreement import in_order
+from tsaudit.dialect import INFERRED_ENGINES
+from tsaudit.profile import Gap, Measurement, Profile, Reason
+
+MANY_ROWS: Final = 1000
+"""From so many rows on a table without time and tags is no list of settings."""
+_OF_ROWS: Final = frozenset({"null_counts", "row_sample", "row_count", "measure_name_counts"})
+_OF_SERIES: Final = frozenset({"series_listing"})
+
+
+def unjudged_noted(profile: Profile, asked: frozenset[str]) -> Profile:
+    """The profile with gaps for what its figures only seem to say, and without these. `asked`: the facts collected."""
+    return _without_rows(_without_time(profile, asked), asked)
+
+
+def _without_time(profile: Profile, asked: frozenset[str]) -> Profile:
+    """Of a table full of rows that has neither time nor tags nobody knows whether it is one series."""
+    found = {(m.database, m.name): _no_time(m) for m in profile.measurements if _is_shapeless(m)}
+    facts = sorted(asked & (_OF_SERIES | {"null_counts"}))
+    gaps = {Gap(fact, Reason.UNSUPPORTED, text, *where) for where, text in found.items() for fact in facts}
+    if not gaps:
+        return profile
+    return dataclasses.replace(
+        profile,
+        measurements=tuple(
+            dataclasses.replace(m, series=None) if (m.database, m.name) in found else m for m in profile.measurements
+        ),
+        gaps=in_order({*profile.gaps, *gaps}),
+    )
+
+
+def _is_shapeless(m: Measurement) -> bool:
+    if m.time_column is not None or m.tags or m.series is None:
+        return False
+    return max((count.value for count in (m.rows, m.rows_total) if count), default=0) >= MANY_ROWS
+
+
+def _no_time(m: Measurement) -> str:
+    count = m.rows or m.rows_total
+    assert count is not None
+    return (
+        f"no time column was found, and no tag, among {', '.join(m.columns[:5])}: whether the {count.value:,} rows "
+        f"({count.source.query}) are one series cannot be told; set `columns` in tsaudit.yaml (time, tags), or leave "
+        f"the table out by `exclude`"
+    )
+
+
+def _without_rows(profile: Profile, asked: frozenset[str]) -> Profile:
+    """An audit that saw no row of a server that has rows measured nothing, whatever its indexes told."""
+    looked = [m for m in profile.measurements if m.time_column is not None]
+    if not looked or any(_saw_rows(m, asked) for m in looked):
+        return profile
+    evidence = next((words for m in looked if (words := _evidence(profile, m))), "")
+    if not evidence:
+        return profile
+    window = profile.window
+    detail = (
+        f"no measurement has a row from {window.start:%Y-%m-%d %H:%M} to {window.end:%Y-%m-%d %H:%M} UTC, while "
+        f"{evidence}: check the clocks of this machine and of what writes, or set a longer `window`"
+    )
+    # An index knows its series whatever their rows' time; a listing out of rows knew none.
+    by_rows = "columns" in profile.facts
+    facts = asked & (_OF_ROWS | _OF_SERIES if by_rows else _OF_ROWS)
+    return dataclasses.replace(
+        profile,
+        measurements=tuple(
+            dataclasses.replace(m, rows=None, series=None if by_rows else m.series) for m in profile.measurements
+        ),
+        gaps=in_order({*profile.gaps, *(Gap(fact, Reason.DISPUTED, detail) for fact in facts)}),
+    )
+
+
+def _saw_rows(m: Measurement, asked: frozenset[str]) -> bool:
+    """Whether a row was seen, or none was looked for."""
+    if m.row_patterns is not None and m.row_patterns.rows:
+        return True
+    if m.rows is not None:
+        return m.rows.value > 0
+    return not ("row_sample" in asked and "row_sample" in m.statements)
+
+
+def _evidence(profile: Profile, m: Measurement) -> str:
+    """What shows that the measurement has rows; empty where nothing does."""
+    name = f"{m.database}/{m.name}"
+    if profile.engine in INFERRED_ENGINES or m.rows_total is not None:
+        # It was looked outside the window, and rows found there are a gap.
+        disputed = any(gap.reason is Reason.DISPUTED for gap in profile.gaps_for("row_sample", m))
+        return f"{name} has some outside of it" if disputed else ""
+    if m.series is not None and m.series.value:
+        return f"{name} has {m.series.value:,} series ({m.series.source.query})"
+    if m.measure_names is not None and m.measure_names.count.value:
+        count = m.measure_names.count
+        return f"{name} was written with {count.value:,} measure names ({count.source.query})"
+    if "columns" not in profile.facts or not m.fields:
+        return ""
+    return f"{name} has {len(m.fields)} fields, which were written once"

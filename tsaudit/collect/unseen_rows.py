@@ -1,0 +1,132 @@
+"""Looks outside the window where no row lies in it: a table that is full by another clock was not measured."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from tsaudit.collect.asking import Asker
+from tsaudit.collect.columns import sampled
+from tsaudit.collect.draft import Draft
+from tsaudit.collect.rows import instant
+from tsaudit.dialect import INFERRED_ENGINES
+from tsaudit.profile import Count, How, Reason, utc_now
+from tsaudit.queries import query_name
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_FIRST: Final = datetime(1700, 1, 1, tzinfo=UTC)
+_LAST: Final = datetime(2200, 1, 1, tzinfo=UTC)
+"""Times that nanoseconds since 1970 can hold."""
+_PRESENT: Final = timedelta(days=1)
+_PEEKED: Final = 200
+_OF_ROWS: Final = ("null_counts", "row_estimate", "row_sample", "series_listing")
+
+
+@dataclass(frozen=True, slots=True)
+class _Outside:
+    """What was found when the window was left away."""
+
+    newest: datetime | None
+    """None: no row has a time."""
+    read: int
+    """Rows read from wherever they lie; 0 where that was not needed. With a time they are later than a past day, or of
+    a table too big to be read, which has a gap that says so."""
+
+
+def look_outside(asker: Asker, draft: Draft, asked: frozenset[str]) -> None:
+    """Leave gaps where the window holds no row of a table that has rows, and take back what was concluded from none.
+
+    The figures of a table whose rows are all older stay, as estimates: they are what its window holds. Of one without
+    any time, or with times to come, nothing is known.
+    """
+    if draft.time is None or not draft.columns or _saw_rows(draft) or not _may_have_rows(asker, draft):
+        return
+    found = _found(asker, draft)
+    if found is None or (found.newest and found.read):
+        return
+    detail = _detail(asker, draft, found)
+    for fact in sorted(asked.intersection(_OF_ROWS)):
+        asker.gap(fact, Reason.DISPUTED, detail, draft.database, draft.name)
+    if found.newest is not None and found.newest < asker.window.start:
+        draft.rows, draft.series = _doubted(draft.rows), _doubted(draft.series)
+    else:
+        draft.rows = draft.series = None
+    draft.tag_sets = draft.arrivals = None
+    draft.tags = tuple(replace(tag, values=None, absent=None, over_time=None) for tag in draft.tags)
+
+
+def _saw_rows(draft: Draft) -> bool:
+    """Whether a row was seen, or none was looked for."""
+    if draft.excerpt:
+        return "row_sample" not in draft.statements or bool(draft.sample is not None and draft.sample.num_rows)
+    return draft.rows is None or draft.rows.value > 0
+
+
+def _may_have_rows(asker: Asker, draft: Draft) -> bool:
+    if draft.estimated_rows is not None:
+        return draft.estimated_rows > 0
+    return asker.target.engine in INFERRED_ENGINES
+
+
+def _found(asker: Asker, draft: Draft) -> _Outside | None:
+    """None for a table that has no rows, and where a gap was left."""
+    if not draft.excerpt:
+        # It costs no more than the count of the window did. Rows later than a past day were none then.
+        end = asker.window.end if utc_now() - asker.window.end > _PRESENT else _LAST
+        times = _times(asker, draft, limit=1, start=_FIRST, end=end)
+        if times is None or times:
+            return None if times is None else _Outside(_newest(draft, times), 0)
+    if asker.target.engine not in INFERRED_ENGINES:
+        return None
+    anywhere = _times(asker, draft, limit=_PEEKED, time=None)
+    return _Outside(_newest(draft, anywhere), len(anywhere)) if anywhere else None
+
+
+def _times(asker: Asker, draft: Draft, **how: Any) -> list[object] | None:
+    """The time column of some rows; None when a gap was left."""
+    assert draft.time is not None
+    values: list[object] = []
+
+    def consume(batch: pa.RecordBatch) -> None:
+        values.extend(batch.column(0).to_pylist())
+
+    statement = asker.ask("row_sample", consume, **sampled(draft, [draft.time.name]) | how)
+    return None if statement is None else values
+
+
+def _newest(draft: Draft, values: list[object]) -> datetime | None:
+    kind = draft.time.kind if draft.time else None
+    return max((time for value in values if (time := instant(value, kind))), default=None)
+
+
+def _detail(asker: Asker, draft: Draft, found: _Outside) -> str:
+    assert draft.time is not None
+    engine, window, name = asker.target.engine, asker.window, draft.time.name
+    counts = query_name(engine, "null_counts" if "null_counts" in draft.statements else "row_sample")
+    total = "there are some"
+    if draft.estimated_rows is not None:
+        total = f"the engine counts about {draft.estimated_rows:,} ({query_name(engine, 'row_estimate')})"
+    if found.newest is None:
+        why = f"all {found.read:,} rows looked at have no {name}"
+    else:
+        why = f"the newest {name} is {found.newest:%Y-%m-%d %H:%M} UTC"
+    detail = (
+        f"0 rows from {window.start:%Y-%m-%d %H:%M} to {window.end:%Y-%m-%d %H:%M} UTC by column {name} ({counts}), "
+        f"while {total}: {why}; "
+    )
+    if engine in INFERRED_ENGINES:
+        key = draft.name if draft.name.isidentifier() else json.dumps(draft.name, ensure_ascii=False)
+        detail += f"if another column is the time, set `columns: {{{key}: {{time: <column>}}}}` in tsaudit.yaml; "
+    if found.newest is not None and found.newest >= window.end:
+        return detail + "if not, check the clocks of this machine and of what writes the rows"
+    return detail + "if not, set a longer `window`, or leave the table out by `exclude`"
+
+
+def _doubted(count: Count | None) -> Count | None:
+    if count is None or count.source.how is not How.EXACT:
+        return count
+    return replace(count, source=replace(count.source, how=How.ESTIMATE))
