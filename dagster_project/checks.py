@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import dagster as dg
 
 from dagster_project.words import findings_table, sentence, table
-from tsaudit.finding import Finding, Limit, Outcome, RuleResult, Severity, Verdict
+from tsaudit.finding import SILENCED_CODE, Finding, Limit, Outcome, RuleResult, Severity, Verdict
 from tsaudit.rule import Family
 from tsaudit.rules import all_rules
 from tsaudit.timeline import Point
@@ -130,8 +130,10 @@ def _coverage(key: dg.AssetKey, run: "AuditRun") -> dg.AssetCheckResult:
     broken = [r for r in run.result.results if r.outcome == Outcome.ERROR and r is not run.result.not_audited]
     metadata = numbers(value=len(gaps), threshold=0)
     metadata["value_of"] = _text("things asked for and not measured")
-    if run.error or broken:
-        metadata["reason"] = _text("\n".join(filter(None, [run.error, *(f"{r.code}: {r.reason}" for r in broken)])))
+    silenced = [f"{r.code}: {f.message}" for r in run.result.results if r.code == SILENCED_CODE for f in r.findings]
+    reasons = [*([run.error] if run.error else []), *(f"{r.code}: {r.reason}" for r in broken), *silenced]
+    if reasons:
+        metadata["reason"] = _text("\n".join(reasons))
     if gaps:
         rows = (("/".join(filter(None, (g.database, g.measurement))), g.fact, g.reason, g.detail) for g in gaps)
         metadata["not_measured"] = dg.MetadataValue.md(table(("where", "fact", "reason", "detail"), rows))
@@ -142,7 +144,7 @@ def is_complete(run: "AuditRun") -> bool:
     """Whether all that was asked for was measured, every rule could judge, and nothing else went wrong."""
     if run.result is None or run.profile is None or run.profile.gaps or run.error is not None:
         return False
-    return not any(rule.outcome == Outcome.ERROR for rule in run.result.results)
+    return not any(r.outcome == Outcome.ERROR or r.code == SILENCED_CODE for r in run.result.results)
 
 
 def _text(text: str) -> dg.MetadataValue:

@@ -20,9 +20,9 @@ from tests.databases import Dataset, Row, Table, influxql, times, write, write_l
 from tests.servers import ADMIN, Influxd
 from tsaudit import connectors, run
 from tsaudit.config import Incidents, Owner, Report, Settings, Slack, Target
-from tsaudit.connector import Connection, Rows
+from tsaudit.connector import Connection, FactError, Rows
 from tsaudit.connectors import open_connection
-from tsaudit.finding import UNREACHABLE_CODE, Subject, Verdict
+from tsaudit.finding import SILENCED_CODE, UNREACHABLE_CODE, Subject, Verdict
 from tsaudit.history import incidents
 from tsaudit.history.incidents import ChangeKind, State
 from tsaudit.history.lifecycle import Change
@@ -310,6 +310,56 @@ def test_budget_that_is_used_up_before_the_first_measurement(
     done = run.audit_target(target, settings_for(tmp_path, target), store, day=DAY)
     assert done.error == spent
     assert [(c.incident.code, c.kind) for c in done.changes] == [(UNREACHABLE_CODE, ChangeKind.OPENED)]
+
+
+def test_right_that_is_taken_away_is_an_incident_after_three_audits_and_over_when_it_is_back(
+    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = write(Dataset([a_table()]), "sqlite", tmp_path / "a.db")
+    settings = settings_for(tmp_path, target, incidents=Incidents(resolve_after=1, unknown_after=3))
+
+    @contextmanager
+    def without_listings(target: Target, deadline: Deadline) -> Iterator[Connection]:
+        with open_connection(target, deadline) as connection:
+            yield WithoutListings(connection)
+
+    def days(numbers: Iterable[int]) -> list[list[tuple[str, ChangeKind]]]:
+        runs = [run.audit_target(target, settings, store, day=DAY + timedelta(days=n)) for n in numbers]
+        assert not [one.error for one in runs if one.error]
+        return [[(c.incident.code, c.kind) for c in one.changes] for one in runs]
+
+    assert days([0]) == [[]]
+    with monkeypatch.context() as patched:
+        patched.setattr(connectors, "open_connection", without_listings)
+        lost = days([1, 4, 5])
+    assert lost == [[], [], [(SILENCED_CODE, ChangeKind.OPENED)]]
+    said: list[str] = []
+    run.tell(settings, store, said.append)
+    assert sum("rules that judged before have been unknown for 3 audits" in text for text in said) == 1
+    assert "no SELECT" in said[0]
+    assert days([6]) == [[(SILENCED_CODE, ChangeKind.RESOLVED)]]
+
+
+class WithoutListings:
+    """A connection whose server lets nobody list tag sets any more."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self.server_version = connection.server_version
+
+    def query(self, fact: str, timeout_s: float, **parameters: Any) -> Rows:
+        if fact == "series_listing":
+            raise FactError(Reason.DENIED, "no SELECT on cpu")
+        return self._connection.query(fact, timeout_s, **parameters)
+
+    def reconnect(self) -> Connection:
+        return WithoutListings(self._connection.reconnect())
+
+    def abort(self) -> None:
+        self._connection.abort()
+
+    def close(self) -> None:
+        self._connection.close()
 
 
 def _moved(changes: Iterable[Change]) -> list[tuple[str, ChangeKind]]:

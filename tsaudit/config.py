@@ -265,6 +265,8 @@ class Incidents(Model):
     """Audits in a row that must be bad."""
     resolve_after: int = Field(2, ge=1)
     """Audits in a row that must be good."""
+    unknown_after: int = Field(3, ge=1)
+    """Audits in a row in which a rule that judged before could not; then that is an incident (`TGT002`)."""
 
 
 class Report(Model):

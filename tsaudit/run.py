@@ -28,6 +28,7 @@ from tsaudit.history.store import Store
 from tsaudit.history.value_sets import RememberedValues
 from tsaudit.plans import limit_policy
 from tsaudit.profile import Profile, utc_now
+from tsaudit.silenced_rules import outcomes_of, silenced_rules
 from tsaudit.timeline import Timeline
 from tsaudit.unused_routes import unused_routes
 from tsaudit.watchdog import Deadline
@@ -99,6 +100,7 @@ def _audit_alone(
     if profile is not None and not_audited.unseen(profile) is not None:
         # Kept as the day's schema it would read as if everything had been dropped.
         profile = None
+    result = _with_silenced_rules(store, settings, result)
     before = _result_before(store, target.name, day)
     store.save(profile, result, None, values if profile else None)
     changes = incidents.update(store, result, settings.incidents, alerts.owner_of(settings, target))
@@ -217,6 +219,15 @@ def _judge(
         return audit(profile, timeline, limit_policy(settings, target))
     nothing = not_audited.result_of([not_audited.whole(failure or "")])
     return AuditResult(target.name, target.engine, "", day, utc_now(), tsaudit.__version__, (nothing,))
+
+
+def _with_silenced_rules(store: Store, settings: Settings, result: AuditResult) -> AuditResult:
+    """The result, and what it says of rules that judged on earlier days and no longer do."""
+    if not outcomes_of(result).unknown:
+        return result
+    earlier = store.rule_outcomes(result.target, before=result.day)
+    found = silenced_rules(result, earlier, settings.incidents.unknown_after)
+    return dataclasses.replace(result, results=(*result.results, found)) if found else result
 
 
 def _error(result: AuditResult) -> str | None:

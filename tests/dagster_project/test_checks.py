@@ -157,6 +157,18 @@ def test_coverage_passes_only_when_nothing_at_all_went_wrong(wrong: str) -> None
     assert all(check.passed for check in checks_of(an_audit()).values())
 
 
+def test_rules_that_no_longer_judge_are_in_coverage_and_in_no_family() -> None:
+    silenced = a_rule_result(
+        a_finding(Subject(), message="2 rules that judged before have been unknown for 3 audits: CAR001, TAG002."),
+        code="TGT002",
+        family="coverage",
+    )
+    checks = checks_of(an_audit(result=a_result(a_rule_result(), silenced)))
+    assert not checks["coverage"].passed
+    assert "TGT002: 2 rules that judged before" in str(value(checks["coverage"], "reason"))
+    assert checks["cardinality"].passed
+
+
 def test_a_database_that_was_not_audited_is_said_once() -> None:
     missed = Missed(Subject("other"), "no right", "Database other could not be audited: no right", "Grant it.")
     run = an_audit(result=a_result(a_rule_result(), result_of([missed])), error="other: no right")

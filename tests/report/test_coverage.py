@@ -68,6 +68,14 @@ def test_one_database_that_was_not_audited_is_named() -> None:
     assert not found.complete
 
 
+def test_rules_that_no_longer_judge_are_a_finding_and_no_rule_that_judged() -> None:
+    silenced = a_rule_result(a_finding(Subject(), message="2 rules that judged before are unknown."), code="TGT002")
+    story = sample.the_story(result=a_result(a_rule_result(), silenced), profile=a_profile(), incidents=())
+    assert (story.rules_judged, story.rules_unknown) == (1, 0)
+    assert "2 rules that judged before are unknown." in html.page(story)
+    assert coverage(story.result, a_profile()).complete
+
+
 def test_settings_that_match_nothing_and_what_patterns_leave_out_are_on_the_page() -> None:
     profile = a_profile(
         unused_settings=(UnusedSetting("include", "<b>dsk*", "matches none of 3 tables, did you mean disk?"),),

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
-HEAD: Final = "0003"
+HEAD: Final = "0004"
 """The newest revision under `migrations/versions`; a history that has it is opened without loading Alembic."""
 
 VERSION_TABLE: Final = "tsaudit_history"

@@ -12,7 +12,18 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 
 from tsaudit.config import Incidents
-from tsaudit.finding import UNREACHABLE_CODE, AuditResult, Finding, Outcome, RuleResult, Severity, Subject, fingerprint
+from tsaudit.finding import (
+    RULELESS_CODES,
+    SILENCED_CODE,
+    UNREACHABLE_CODE,
+    AuditResult,
+    Finding,
+    Outcome,
+    RuleResult,
+    Severity,
+    Subject,
+    fingerprint,
+)
 from tsaudit.profile import Gap
 
 
@@ -126,9 +137,13 @@ def is_good(code: str, subject: Subject, rules: Mapping[str, RuleResult]) -> boo
     absence of a finding on it. Any other rule has to have judged: one that is missing, does not apply or broke says
     nothing, nor does one that lacked facts there.
     """
+    gone = rules.get(UNREACHABLE_CODE)
+    missed = {f.subject for f in gone.findings} if gone else set()
     if code == UNREACHABLE_CODE:
-        missed = {f.subject for f in rules[code].findings} if code in rules else set()
         return not missed & {Subject(), subject}
+    if code == SILENCED_CODE:
+        # Reported only while there are such rules, and not where the target as a whole could not be audited.
+        return code not in rules and Subject() not in missed
     rule = rules.get(code)
     if rule is None or rule.outcome in (Outcome.NOT_APPLICABLE, Outcome.ERROR):
         return False
@@ -172,14 +187,16 @@ class DaySeen:
 
         Nobody would ever find its incidents again, nor see them gone.
         """
-        judged = self._rules.keys() - {UNREACHABLE_CODE}
-        return bool(judged) and code not in judged
+        judged = self._rules.keys() - RULELESS_CODES.keys()
+        return bool(judged) and code not in judged | RULELESS_CODES.keys()
 
     def _after_bad(self, mark: str, before: Track | None, bad: Bad) -> Track:
         old = None if before is None or before.gone else before
         bad_runs = 1 + (old.bad_runs if old else 0)
         opened = old.incident.opened if old else None
-        if opened is None and bad_runs >= self._policy.open_after:
+        # Rules that no longer judge have been waited for already.
+        enough = 1 if bad.rule.code == SILENCED_CODE else self._policy.open_after
+        if opened is None and bad_runs >= enough:
             opened = self.day
         incident = Incident(
             target=self.target,

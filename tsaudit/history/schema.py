@@ -47,6 +47,7 @@ snapshot: Final = Table(
     Column("report_url", Text),
     Column("profile", LargeBinary, comment="zlib-compressed JSON; null when the target could not be audited"),
     Column("result", LargeBinary, nullable=False, comment="zlib-compressed JSON"),
+    Column("rules", Text, comment="JSON: codes of the rules that judged and that did not"),
     UniqueConstraint("target", "day"),
     comment="one audit of one target; the newest of a day replaces the earlier ones",
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import zlib
 from collections.abc import Iterator, Mapping
@@ -18,6 +19,7 @@ from tsaudit.history.database import HistoryError
 from tsaudit.history.schema import figure, incident_day, snapshot
 from tsaudit.jsonfile import from_json, to_json
 from tsaudit.profile import SCHEMA_VERSION, Profile
+from tsaudit.silenced_rules import RuleOutcomes, outcomes_of
 from tsaudit.timeline import Episode, Point, Timeline, figures
 
 if TYPE_CHECKING:
@@ -27,8 +29,8 @@ __all__ = ["HistoryError", "Store"]
 
 T = TypeVar("T")
 
-"""Without a gap in these, what a profile does not show does not exist."""
-
+_OLD_RESULTS: Final = 14
+"""How many results are read to see which rules judged, of days audited before that was noted beside them."""
 _WHOLE_WITHIN: Final = timedelta(days=7)
 
 LONGEST_SUBJECT_BYTES: Final = 2000
@@ -103,6 +105,19 @@ class Store:
         with self.reading() as connection:
             return _unpack(AuditResult, connection.execute(_of_day(snapshot.c.result, target, day)).scalar())
 
+    def rule_outcomes(self, target: str, before: date) -> list[RuleOutcomes]:
+        """Which rules judged on the audited days before the day, newest first."""
+        columns = (snapshot.c.day, snapshot.c.rules)
+        query = select(*columns).where(snapshot.c.target == target, snapshot.c.day < before)
+        with self.reading() as connection:
+            rows = connection.execute(query.order_by(snapshot.c.day.desc())).all()
+            # Days that were audited before it was noted: a few of them do, and each is a whole result to read.
+            old = [row.day for row in rows if row.rules is None][:_OLD_RESULTS]
+            results = {day: connection.execute(_of_day(snapshot.c.result, target, day)).scalar() for day in old}
+        noted = [_outcomes(row.day, row.rules) for row in rows if row.rules is not None]
+        read = [outcomes_of(result) for blob in results.values() if (result := _unpack(AuditResult, blob)) is not None]
+        return sorted([*noted, *read], key=lambda one: one.day, reverse=True)
+
     def days(self, target: str) -> list[date]:
         """The audited days, those without a profile included, oldest first."""
         with self.reading() as connection:
@@ -174,7 +189,21 @@ def _row(profile: Profile | None, result: AuditResult, report_url: str | None) -
         "report_url": report_url,
         "profile": zlib.compress(to_json(profile)) if profile else None,
         "result": zlib.compress(to_json(result)),
+        "rules": _noted(outcomes_of(result)),
     }
+
+
+def _noted(outcomes: RuleOutcomes) -> str:
+    return json.dumps({"judged": sorted(outcomes.judged), "unknown": sorted(outcomes.unknown)}, separators=(",", ":"))
+
+
+def _outcomes(day: date, noted: str) -> RuleOutcomes:
+    """None of a text that this version cannot read, as if the day had not been audited."""
+    try:
+        known = json.loads(noted)
+        return RuleOutcomes(day, frozenset(known["judged"]), frozenset(known["unknown"]))
+    except (ValueError, KeyError, TypeError):
+        return RuleOutcomes(day, frozenset(), frozenset())
 
 
 def _figure_rows(profile: Profile, snapshot_id: int) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from tsaudit.finding import UNREACHABLE_CODE, AuditResult, Outcome, RuleResult
+from tsaudit.finding import RULELESS_CODES, AuditResult, Outcome, RuleResult
 from tsaudit.profile import Cost, Gap, Listed, Profile, Reason, UnusedSetting
 
 MOST_PLACES: Final = 6
@@ -71,7 +71,7 @@ def coverage(result: AuditResult, profile: Profile | None) -> Coverage:
     def having(outcome: Outcome) -> tuple[RuleResult, ...]:
         return tuple(sorted((r for r in rules if r.outcome is outcome), key=lambda r: r.code))
 
-    rules = [r for r in result.results if r.code != UNREACHABLE_CODE]
+    rules = [r for r in result.results if r.code not in RULELESS_CODES]
     open_rules = tuple(r for r in rules if r.gaps and r.outcome is not Outcome.ERROR)
     return Coverage(
         gaps=tuple(_grouped(profile.gaps)) if profile else (),

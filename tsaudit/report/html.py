@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 from tsaudit.analysis.contributions import share_of
 from tsaudit.dialect import DOCUMENT_ENGINES
-from tsaudit.finding import UNREACHABLE_CODE, AuditResult, Finding, Limit, Outcome, Severity, Verdict
+from tsaudit.finding import RULELESS_CODES, AuditResult, Finding, Limit, Outcome, RuleResult, Severity, Verdict
 from tsaudit.profile import How, Profile
 from tsaudit.report import (
     changes,
@@ -85,13 +85,16 @@ class Story:
     @property
     def rules_judged(self) -> int:
         """Rules that applied and had all they needed."""
-        return sum(r.outcome in (Outcome.PASS, Outcome.FAIL) and not r.gaps for r in self.result.results)
+        return sum(r.outcome in (Outcome.PASS, Outcome.FAIL) and not r.gaps for r in self._rules)
 
     @property
     def rules_unknown(self) -> int:
         """Rules that applied and lacked something, or broke."""
-        applying = (r for r in self.result.results if r.outcome is not Outcome.NOT_APPLICABLE)
-        return sum(r.code != UNREACHABLE_CODE for r in applying) - self.rules_judged
+        return sum(r.outcome is not Outcome.NOT_APPLICABLE for r in self._rules) - self.rules_judged
+
+    @property
+    def _rules(self) -> list[RuleResult]:
+        return [r for r in self.result.results if r.code not in RULELESS_CODES]
 
     @property
     def headline(self) -> str:

@@ -1,0 +1,137 @@
+"""Rules that used to judge a target and no longer do: a right that was taken away, a budget that no longer suffices.
+
+One audit in which a rule lacks something is `unknown` and rings nobody. When it stays so, what the rule watches over
+may go wrong unseen: that is an incident.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Final
+
+from tsaudit.finding import (
+    RULELESS_CODES,
+    SILENCED_CODE,
+    AuditResult,
+    Evidence,
+    Finding,
+    Outcome,
+    RuleResult,
+    Severity,
+    Subject,
+)
+from tsaudit.phrases import many
+from tsaudit.profile import Gap
+
+_MOST_NAMED: Final = 10
+_WHY: Final = (
+    "A rule that cannot judge finds nothing, and a finding it would have made goes unseen. "
+    "Once it has judged, somebody relies on it."
+)
+_FIX: Final = (
+    "Run `tsaudit check`: it names the right or the setting that is missing, and the report lists every gap. "
+    "If it is to stay like this, accept the incident until a day: `tsaudit accept`."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RuleOutcomes:
+    """What became of the rules on one audited day. A rule that does not apply is in neither set."""
+
+    day: date
+    judged: frozenset[str]
+    """Codes of the rules that passed or found something."""
+    unknown: frozenset[str]
+    """Codes of the rules that broke, or found nothing but lacked something."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Silenced:
+    rule: RuleResult
+    audits: int
+    """In a row without a judgement, this one included."""
+    since: date
+    """The first of them."""
+
+
+def outcomes_of(result: AuditResult) -> RuleOutcomes:
+    """Which rules judged, and which could not for a reason that nothing else reports.
+
+    Where the target could not be audited, that alone is to be told, and no rule counts. What a rule lacks in a database
+    that could not be audited does not count either.
+    """
+    missed = {f.subject for f in result.not_audited.findings} if result.not_audited else set()
+    judged, unknown = set(), set()
+    for rule in result.results if Subject() not in missed else ():
+        if rule.code in RULELESS_CODES:
+            continue
+        if rule.outcome in (Outcome.PASS, Outcome.FAIL):
+            judged.add(rule.code)
+        elif rule.outcome is Outcome.ERROR or _gaps_outside(rule, missed):
+            unknown.add(rule.code)
+    return RuleOutcomes(result.day, frozenset(judged), frozenset(unknown))
+
+
+def silenced_rules(result: AuditResult, earlier: Sequence[RuleOutcomes], after: int) -> RuleResult | None:
+    """The rules that judged once and have been unknown in the last `after` audits or more; None without any.
+
+    `earlier`: the audits before, newest first. Audits count, not days; those of which a rule was no part are skipped.
+    """
+    unknown = outcomes_of(result).unknown
+    streaks = [_streak(rule, result.day, earlier) for rule in result.results if rule.code in unknown]
+    found = sorted((s for s in streaks if s and s.audits >= after), key=lambda s: (s.since, s.rule.code))
+    return _result(found) if found else None
+
+
+def _streak(rule: RuleResult, today: date, earlier: Iterable[RuleOutcomes]) -> _Silenced | None:
+    """None for a rule that never judged."""
+    audits, since = 1, today
+    for day in earlier:
+        if rule.code in day.judged:
+            return _Silenced(rule, audits, since)
+        if rule.code in day.unknown:
+            audits, since = audits + 1, day.day
+    return None
+
+
+def _result(found: Sequence[_Silenced]) -> RuleResult:
+    codes = [one.rule.code for one in found]
+    more = f" and {len(codes) - _MOST_NAMED} more" if len(codes) > _MOST_NAMED else ""
+    named = ", ".join(codes[:_MOST_NAMED]) + more
+    fewest = min(one.audits for one in found)
+    least = "" if fewest == max(one.audits for one in found) else "at least "
+    have = "has" if len(found) == 1 else "have"
+    finding = Finding(
+        subject=Subject(),
+        severity=Severity.WARN,
+        message=f"{many(len(found), 'rule')} that judged before {have} been unknown for {least}"
+        f"{many(fewest, 'audit')}: {named}. First cause: {_cause(found[0].rule)}",
+        fix=_FIX,
+        since=found[0].since,
+        evidence=tuple(Evidence(one.rule.code, f"unknown since {one.since}: {_cause(one.rule)}") for one in found),
+    )
+    return RuleResult(
+        code=SILENCED_CODE,
+        name=RULELESS_CODES[SILENCED_CODE],
+        title="Rules that judged before are unknown",
+        family="coverage",
+        guidelines=(),
+        outcome=Outcome.FAIL,
+        findings=(finding,),
+        why=_WHY,
+    )
+
+
+def _cause(rule: RuleResult) -> str:
+    """Why it could not judge, in one line."""
+    if rule.outcome is Outcome.ERROR or not rule.gaps:
+        return f"{rule.code} broke: {rule.reason}" if rule.outcome is Outcome.ERROR else rule.reason
+    gap = rule.gaps[0]
+    where = "/".join(part for part in (gap.database, gap.measurement) if part)
+    return f"{gap.fact}{f' of {where}' if where else ''} {gap.reason}: {gap.detail}"
+
+
+def _gaps_outside(rule: RuleResult, missed: set[Subject]) -> list[Gap]:
+    return [gap for gap in rule.gaps if Subject(gap.database or "") not in missed or gap.database is None]
