@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, date, datetime
+from datetime import date
 from typing import TYPE_CHECKING, Final
 
 import dagster as dg
@@ -15,6 +15,7 @@ from dagster_project.plan import AuditConfig, Plan, Shard, Unit
 from tsaudit.config import Settings
 from tsaudit.config_file import ConfigError
 from tsaudit.finding import Subject
+from tsaudit.profile import utc_now
 
 if TYPE_CHECKING:
     from tsaudit.history.store import Store
@@ -60,7 +61,7 @@ def audit_shard(context: dg.AssetExecutionContext, config: AuditConfig, plan: Pl
 def audited_day(config: AuditConfig) -> date:
     """The day of the run configuration, else today in UTC. dg.Failure for what is no day."""
     if config.day is None:
-        return datetime.now(UTC).date()
+        return utc_now().date()
     try:
         return date.fromisoformat(config.day)
     except ValueError:

@@ -34,7 +34,7 @@ def backtest(rule: Rule, store: Store, target: str, policy: LimitPolicy, days: i
     Each day is judged by its own profile and by the days before it that are still kept, as its audit was. Days whose
     profile is gone come without a result. HistoryError when the history cannot be read.
     """
-    audited = store.days(target)
+    audited = store.past_days(target)
     for day in audited:
         if day > audited[-1] - timedelta(days=days):
             yield _judged(rule, store, target, policy, day)

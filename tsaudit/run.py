@@ -21,7 +21,7 @@ from tsaudit.config import Settings, Target
 from tsaudit.connector import Connection, ConnectorError
 from tsaudit.connectors import with_connection
 from tsaudit.finding import AuditResult, Verdict
-from tsaudit.history import incidents, lease
+from tsaudit.history import clock, incidents, lease
 from tsaudit.history.compaction import compact
 from tsaudit.history.database import HistoryError
 from tsaudit.history.store import Store
@@ -104,7 +104,8 @@ def _audit_alone(
     before = _result_before(store, target.name, day)
     store.save(profile, result, None, values if profile else None)
     changes = incidents.update(store, result, settings.incidents, alerts.owner_of(settings, target))
-    location, report_error = _report(store, settings, target, result, profile, timeline, before, run_url)
+    alarm = clock.complaint(target.name, store.days(target.name))
+    location, report_error = _report(store, settings, target, result, profile, timeline, before, run_url, alarm or "")
     if location:
         store.save(profile, result, location.url)
     context = alerts.RunContext(
@@ -116,7 +117,7 @@ def _audit_alone(
         run_url=run_url,
     )
     alerts.queue(store, settings, changes, context)
-    compact(store, target.name, day)
+    compact(store, target.name, clock.steady(store.days(target.name), day))
     say(f"verdict {result.verdict}")
     return AuditRun(
         target=target.name,
@@ -126,7 +127,7 @@ def _audit_alone(
         changes=tuple(changes),
         report=location,
         seconds=time.monotonic() - began,
-        error=_error(result) or report_error,
+        error="; ".join(filter(None, (_error(result), alarm, report_error))) or None,
     )
 
 
@@ -259,11 +260,14 @@ def _report(
     timeline: Timeline,
     previous: AuditResult | None,
     run_url: str | None,
+    alarm: str,
 ) -> tuple[report.ReportLocation | None, str | None]:
     """A report that cannot be written loses no alert: the audit goes on and the run turns red."""
     known = incidents.current(store, target.name, day=result.day)
     try:
-        location = report.write(result, profile, timeline, known, settings.report, run_url=run_url, previous=previous)
+        location = report.write(
+            result, profile, timeline, known, settings.report, run_url=run_url, previous=previous, alarm=alarm
+        )
     except report.ReportError as error:
         return None, str(error)
     except Exception as error:

@@ -162,3 +162,68 @@ def test_history_when_it_cannot_be_opened(tsaudit: Tsaudit, monkeypatch: pytest.
     assert done.exit_code == Exit.USAGE
     assert done.stderr.startswith("error: ")
     assert "Traceback" not in done.stderr
+
+
+def _ahead(tsaudit: Tsaudit, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The day of an audit that ran with a clock 400 days ahead, after one with the right clock."""
+    from tsaudit import profile
+
+    assert tsaudit("audit", "shop", "--day", DAY.isoformat(), "--no-tell").exit_code == Exit.FINDINGS
+    wrong = datetime.now(UTC) + timedelta(days=400)
+    with monkeypatch.context() as patch:
+        patch.setattr(profile, "utc_now", lambda: wrong)
+        tsaudit("audit", "shop", "--no-tell")
+    return wrong.date().isoformat()
+
+
+def test_day_that_a_wrong_clock_left_is_reported_in_red_until_it_is_dropped(
+    tsaudit: Tsaudit, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ahead = _ahead(tsaudit, monkeypatch)
+    what = f"the history of shop holds 1 day later than now ({ahead}; the clock says {TODAY})"
+
+    command = f"`tsaudit history drop shop {ahead}`"
+    audited = tsaudit("audit", "--fail-on", "never", "--no-tell")
+    assert audited.exit_code == Exit.NOT_AUDITED
+    (line,) = [line for line in audited.stderr.splitlines() if what in line]
+    # A clock that is behind by less than the history is long looks the same: nobody is told to drop a good day.
+    assert line == (
+        f"error: shop: {what}, left out here. If this machine's clock is right, an audit ran with a wrong one: "
+        f"remove it with {command}"
+    )
+    assert f"later than now ({ahead}" in (folder / f".tsaudit/reports/shop/{TODAY}.html").read_text()
+    assert "later than now" not in (folder / f".tsaudit/reports/plant/{TODAY}.html").read_text()
+    checked = tsaudit("check")
+    assert checked.exit_code == Exit.NOT_AUDITED
+    assert what in checked.stdout
+    assert ahead in tsaudit("history", "list", "shop").stdout
+
+    dropped = tsaudit("history", "drop", "shop", ahead, "--yes")
+    assert (dropped.exit_code, dropped.stdout.count("\n")) == (Exit.OK, 1), dropped.stderr
+    assert dropped.stdout.startswith(f"shop: {ahead} dropped, with ")
+    assert f"incidents continue from {TODAY}" in dropped.stdout
+    assert tsaudit("check").exit_code == Exit.OK
+    assert tsaudit("audit", "--fail-on", "never", "--no-tell").exit_code == Exit.OK
+
+
+def test_drop_when_it_cannot_be_meant(tsaudit: Tsaudit, fingerprint: str) -> None:
+    day = DAY.isoformat()
+    refused = {
+        ("nowhere", day): "`nowhere` was never audited",
+        ("shop", "2026-01-01"): f"shop was not audited on 2026-01-01; near it are {day}",
+        ("shop", "soon"): "`soon` is no day",
+        # Nobody is there to answer.
+        ("shop", day): f"nothing was dropped; `--yes` drops {day} of shop without asking",
+    }
+    for arguments, line in refused.items():
+        done = tsaudit("history", "drop", *arguments)
+        assert done.exit_code == Exit.USAGE
+        assert line in done.stderr
+    assert fingerprint in tsaudit("incidents").stdout
+
+
+def test_drop_of_the_only_day_leaves_nothing_open(tsaudit: Tsaudit, fingerprint: str) -> None:
+    done = tsaudit("history", "drop", "shop", DAY.isoformat(), "--yes")
+    assert done.exit_code == Exit.OK
+    assert "nothing is known of the days before" in done.stdout
+    assert fingerprint not in tsaudit("incidents").stdout

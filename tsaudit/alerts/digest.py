@@ -29,7 +29,7 @@ from tsaudit.alerts.message import SIGNS, counted, is_told_of, notification
 from tsaudit.alerts.routing import channel_of
 from tsaudit.config import Settings
 from tsaudit.finding import Severity
-from tsaudit.history import deliveries, incidents
+from tsaudit.history import clock, deliveries, incidents
 from tsaudit.history.deliveries import Draft, Kind, State, thread_of
 from tsaudit.history.incidents import Incident
 from tsaudit.history.schema import snapshot
@@ -54,7 +54,8 @@ def queue_digest(store: Store, settings: Settings, day: date) -> list[str]:
             by_owner.setdefault(incident.owner, []).append(incident)
     queued: list[str] = []
     with deliveries.writing(store.engine) as connection:
-        if (newest := connection.scalar(sa.select(sa.func.max(snapshot.c.day)))) and newest > day:
+        past = sa.select(sa.func.max(snapshot.c.day)).where(snapshot.c.day <= clock.today())
+        if (newest := connection.scalar(past)) and newest > day:
             return []
         reports = _report_urls(connection, day)
         for owner, found in sorted(by_owner.items()):

@@ -18,7 +18,7 @@ from tsaudit.alerts.message import Closed, RunContext, is_told_of
 from tsaudit.alerts.routing import channel_of, settings_of
 from tsaudit.config import Settings
 from tsaudit.finding import Severity
-from tsaudit.history import deliveries, incidents
+from tsaudit.history import clock, deliveries, incidents
 from tsaudit.history.deliveries import Delivery, Draft, Kind, State, thread_of
 from tsaudit.history.incidents import Change, ChangeKind, Incident
 
@@ -31,8 +31,9 @@ def queue(store: Store, settings: Settings, changes: Sequence[Change], context: 
 
     One message per owner, edited while any of its incidents is open. New and worse incidents ring by a reply in its
     thread, the end of the last one closes it. For a day before the newest audited one nothing is queued: it is no news.
+    Days still to come, which a wrong clock left, silence nothing.
     """
-    if any(day > context.day for day in store.days(context.target)):
+    if clock.is_closed(store.days(context.target), context.day):
         return []
     queued: list[str] = []
     with deliveries.writing(store.engine) as connection:

@@ -40,13 +40,14 @@ def check(targets: tuple[str, ...], config: str | None) -> int:
     for advice in config_file.advice(file):
         _line("", "warn", advice)
     surroundings = [_history(settings), _report(settings), _slack(settings.slack)]
+    in_time = not surroundings[0] or _clock(settings, [target.name for target in chosen])
     seen: dict[str, Profile] = {}
     audited = [_target(target, seen) for target in chosen]
     for unused in unused_routes(settings, seen):
         _line("routes", "warn", str(unused))
     if not all(surroundings):
         return Exit.USAGE
-    return Exit.OK if all(audited) else Exit.NOT_AUDITED
+    return Exit.OK if in_time and all(audited) else Exit.NOT_AUDITED
 
 
 def _line(what: str, word: str, text: str) -> None:
@@ -65,6 +66,17 @@ def _history(settings: Settings) -> bool:
         return False
     _line("history", "ok", f"{show.plural(len(known), 'target')} known")
     return True
+
+
+def _clock(settings: Settings, names: Iterable[str]) -> bool:
+    """Whether no target's history holds days that are still to come."""
+    from tsaudit.history.clock import complaint
+
+    with options.open_store(settings) as store:
+        complaints = [line for name in names if (line := complaint(name, store.days(name)))]
+    for line in complaints:
+        _line("clock", "failed", line)
+    return not complaints
 
 
 def _report(settings: Settings) -> bool:

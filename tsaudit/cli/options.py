@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -22,19 +22,23 @@ class Day(click.ParamType[date]):
 
     name = "day"
 
+    def __init__(self, *, may_be_ahead: bool = False) -> None:
+        """`may_be_ahead`: whether it may be a day still to come, as a wrong clock leaves them in the history."""
+        self._may_be_ahead = may_be_ahead
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> date:
         if isinstance(value, date):
             return value
-        today = datetime.now(UTC).date()
+        now = today()
         if value in ("today", "yesterday"):
-            return today if value == "today" else today - timedelta(days=1)
+            return now if value == "today" else now - timedelta(days=1)
         try:
             day = date.fromisoformat(value)
         except ValueError:
             self.fail(f"`{value}` is no day; write {DAY_FORMAT}, today or yesterday", param, ctx)
-        if day > today:
-            # Incidents follow the newest audited day: one audited ahead of time would make them stand still.
-            self.fail(f"{day} is still to come; in UTC it is {today}", param, ctx)
+        if day > now and not self._may_be_ahead:
+            # Its rows are not written yet, and its incidents nobody would hear of before it comes.
+            self.fail(f"{day} is still to come; in UTC it is {now}", param, ctx)
         return day
 
 
@@ -46,16 +50,16 @@ class Until(click.ParamType[date]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> date:
         if isinstance(value, date):
             return value
-        today = datetime.now(UTC).date()
+        now = today()
         number, unit = value[:-1], value[-1:]
         try:
             if unit in ("d", "w") and number.isascii() and number.isdigit():
-                until = today + timedelta(days=int(number) * (7 if unit == "w" else 1))
+                until = now + timedelta(days=int(number) * (7 if unit == "w" else 1))
             else:
                 until = date.fromisoformat(value)
         except (ValueError, OverflowError):
             self.fail(f"`{value}` is no day; write {DAY_FORMAT}, 7d or 2w", param, ctx)
-        if until < today:
+        if until < now:
             self.fail(f"{until} is past", param, ctx)
         return until
 
@@ -89,7 +93,9 @@ def format_option(*formats: str) -> Callable[[F], F]:
 
 def today() -> date:
     """The logical day it is now: in UTC, like every other instant in tsaudit."""
-    return datetime.now(UTC).date()
+    from tsaudit.profile import utc_now
+
+    return utc_now().date()
 
 
 def load_settings(config: str | None) -> Settings:

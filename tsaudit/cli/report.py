@@ -21,13 +21,13 @@ def report(target: str, config: str | None, day: date | None) -> None:
     settings = options.load_settings(config)
 
     from tsaudit import report as reports
-    from tsaudit.history import incidents
+    from tsaudit.history import clock, incidents
 
     with options.open_store(settings) as store:
         days = store.days(target)
         if not days:
             raise click.BadParameter(f"`{target}` was never audited", param_hint="TARGET")
-        chosen = day or days[-1]
+        chosen = day or (store.past_days(target) or days)[-1]
         result = store.result(target, chosen)
         if result is None:
             if chosen in days:
@@ -42,5 +42,6 @@ def report(target: str, config: str | None, day: date | None) -> None:
             incidents.current(store, target, day=chosen),
             settings.report,
             previous=store.result(target, before[-1]) if before else None,
+            alarm=clock.complaint(target, days) or "",
         )
     show.line(written.url)

@@ -20,6 +20,7 @@ _COLOURS: Final = {
     "open": "yellow",
     "critical": "red",
     "failed": "red",
+    "later than now": "red",
 }
 _LONGEST: Final = 400
 """Of a cell or a line."""

@@ -97,7 +97,7 @@ def what_if(
 
 def _last_profile(settings: Settings, target: str) -> Profile | None:
     with options.open_store(settings) as store:
-        profiles = (store.profile(target, day) for day in sorted(store.days(target), reverse=True))
+        profiles = (store.profile(target, day) for day in sorted(store.past_days(target), reverse=True))
         return next((p for p in profiles if p is not None), None)
 
 

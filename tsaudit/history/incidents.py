@@ -1,7 +1,8 @@
 """Incidents in the history: what is wrong, since when, who was told, and what a person decided about it.
 
 The state after each audited day is kept, so auditing the newest day again starts from the day before and changes
-nothing that has not changed. Days older than the newest are closed: auditing one changes no incident.
+nothing that has not changed. Days older than the newest are closed: auditing one changes no incident. Days that are
+still to come, as a wrong clock leaves them, close none; see `clock`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from sqlalchemy import Connection, Row, and_, delete, func, insert, select
 
 from tsaudit.config import Incidents
 from tsaudit.finding import AuditResult, Finding, RuleResult, Severity
+from tsaudit.history import clock
 from tsaudit.history.lifecycle import (
     Change,
     ChangeKind,
@@ -40,6 +42,7 @@ __all__ = [
     "State",
     "current",
     "decide",
+    "replay",
     "standing",
     "update",
 ]
@@ -50,12 +53,12 @@ def update(
 ) -> list[Change]:
     """Carry the day's result into the incidents of its target and say what it did to each that is or was open.
 
-    In one transaction. The same result again gives the same changes. For a day older than the newest audited one
-    nothing is changed and the list is empty. Worst first. Decisions are attached, not acted upon.
+    In one transaction. The same result again gives the same changes. For a day older than the newest audited one that
+    is not still to come, nothing is changed and the list is empty. Worst first. Decisions are attached, not acted upon.
     """
     seen = DaySeen(result, policy, owner_of)
     with store.writing(seen.target) as connection:
-        if _newest_day(connection, seen.target) > seen.day:
+        if clock.is_closed(_days(connection, seen.target), seen.day):
             return []
         before, earlier = _states(connection, seen)
         marks = sorted({*before, *earlier, *seen.bad})
@@ -67,10 +70,20 @@ def update(
     return sorted(changes, key=lambda c: (-c.incident.severity.rank, c.incident.code, c.incident.subject))
 
 
+def replay(
+    connection: Connection, result: AuditResult, policy: Incidents, owner_of: Callable[[Finding, RuleResult], str]
+) -> None:
+    """Work the states after the result's day out anew from those of the day before, whatever was kept of the day."""
+    seen = DaySeen(result, policy, owner_of)
+    before, _ = _states(connection, seen)
+    marks = sorted({*before, *seen.bad})
+    _replace_day(connection, seen, [t for m in marks if (t := seen.after(m, before.get(m), None)) is not None])
+
+
 def current(store: Store, target: str | None = None, day: date | None = None) -> list[Incident]:
     """Every incident as it stands, or stood after `day`, resolved ones included; worst first.
 
-    `target` None: of all targets.
+    `target` None: of all targets. Without a day, days still to come are left out.
     """
     with store.reading() as connection:
         return standing(connection, target, day)
@@ -78,7 +91,7 @@ def current(store: Store, target: str | None = None, day: date | None = None) ->
 
 def standing(connection: Connection, target: str | None, day: date | None) -> list[Incident]:
     """`current`, as a transaction sees it."""
-    tracks = [_track(r) for r in _newest(connection, target, incident_day.c.day <= day if day else None)]
+    tracks = [_track(r) for r in _newest(connection, target, incident_day.c.day <= (day or clock.today()))]
     incidents = [t.incident for t in tracks if not t.never_opened]
     decided = _with_decisions(connection, incidents, day)
     return sorted(decided, key=lambda i: (-i.severity.rank, i.target, i.code, i.subject))
@@ -93,7 +106,8 @@ def decide(store: Store, fingerprint: str, kind: str, owner: str, reason: str, u
     """
     chosen = _checked(kind, owner, reason, until)
     with store.writing(f"decide {fingerprint}") as connection:
-        known = [_track(r) for r in _newest(connection, None, incident_day.c.fingerprint == fingerprint)]
+        own = and_(incident_day.c.fingerprint == fingerprint, incident_day.c.day <= clock.today())
+        known = [_track(r) for r in _newest(connection, None, own)]
         if not known or known[0].never_opened:
             raise LookupError(f"no incident has the fingerprint {fingerprint}")
         incident = known[0].incident
@@ -130,17 +144,15 @@ def _checked(kind: str, owner: str, reason: str, until: date | None) -> Decision
     return chosen
 
 
-def _newest_day(connection: Connection, target: str) -> date:
-    days = [
-        connection.execute(select(func.max(table.c.day)).where(table.c.target == target)).scalar()
-        for table in (snapshot, incident_day)
-    ]
-    return max((d for d in days if d is not None), default=date.min)
+def _days(connection: Connection, target: str) -> set[date]:
+    """All days the history knows of the target."""
+    queries = (select(table.c.day).where(table.c.target == target).distinct() for table in (snapshot, incident_day))
+    return {day for query in queries for day in connection.execute(query).scalars()}
 
 
 def _newest(connection: Connection, target: str | None, where: Any) -> Sequence[Row[Any]]:
     """The newest row of each incident among those that `where` lets through."""
-    conditions = [] if where is None else [where]
+    conditions = [where]
     if target is not None:
         conditions.append(incident_day.c.target == target)
     newest = (
@@ -224,10 +236,15 @@ def _row(track: Track) -> dict[str, Any]:
 
 
 def _with_decisions(connection: Connection, incidents: Sequence[Incident], day: date | None) -> list[Incident]:
-    """The incidents, each with the decision that holds on the day; None: on the day each was last audited."""
+    """The incidents, each with the decision that holds on the day; None: on the day each was last audited.
+
+    One made by a clock that was ahead does not count: nobody meant a snooze of two weeks to last for years.
+    """
     made: dict[str, list[Row[Any]]] = {}
-    for row in connection.execute(select(decision).order_by(decision.c.made_at.desc(), decision.c.id.desc())):
-        made.setdefault(row.fingerprint, []).append(row)
+    # By their numbers, because the instants are by whatever clock there was.
+    for row in connection.execute(select(decision).order_by(decision.c.id.desc())):
+        if not clock.days_ahead([row.made_at.date()]):
+            made.setdefault(row.fingerprint, []).append(row)
 
     def holding(incident: Incident) -> Decision | None:
         rows = made.get(incident.fingerprint, ())

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Engine, delete, func, insert, select, update
 
 from tsaudit.facts import STRUCTURE
 from tsaudit.finding import AuditResult, Finding, Subject
-from tsaudit.history import database
+from tsaudit.history import clock, database
 from tsaudit.history.database import HistoryError
 from tsaudit.history.schema import figure, incident_day, snapshot
 from tsaudit.jsonfile import from_json, to_json
@@ -103,7 +103,7 @@ class Store:
     def result(self, target: str, day: date) -> AuditResult | None:
         """What the day's audit came to; None without one, or when this version cannot read it."""
         with self.reading() as connection:
-            return _unpack(AuditResult, connection.execute(_of_day(snapshot.c.result, target, day)).scalar())
+            return unpacked_result(connection.execute(_of_day(snapshot.c.result, target, day)).scalar())
 
     def rule_outcomes(self, target: str, before: date) -> list[RuleOutcomes]:
         """Which rules judged on the audited days before the day, newest first."""
@@ -124,15 +124,20 @@ class Store:
             query = select(snapshot.c.day).where(snapshot.c.target == target).order_by(snapshot.c.day)
             return list(connection.execute(query).scalars())
 
+    def past_days(self, target: str) -> list[date]:
+        """The audited days without those still to come, which a wrong clock left; oldest first."""
+        return [day for day in self.days(target) if day <= clock.today()]
+
     def targets(self) -> list[str]:
         """All targets ever audited, by name."""
         with self.reading() as connection:
             return list(connection.execute(select(snapshot.c.target).distinct().order_by("target")).scalars())
 
     def newest_days(self) -> dict[str, date]:
-        """Each target ever audited, with its newest audited day."""
+        """Each target ever audited, with its newest audited day that is not still to come."""
         with self.reading() as connection:
             query = select(snapshot.c.target, func.max(snapshot.c.day).label("day")).group_by(snapshot.c.target)
+            query = query.where(snapshot.c.day <= clock.today())
             return {row.target: row.day for row in connection.execute(query)}
 
     def timeline(self, target: str, before: date, days: int = 90) -> Timeline:
@@ -160,6 +165,11 @@ class Store:
         )
         with self.reading() as connection:
             return tuple(Point(day, value) for day, value in connection.execute(query))
+
+
+def unpacked_result(blob: bytes | None) -> AuditResult | None:
+    """The result as the history keeps it; None for none, or for one that this version cannot read."""
+    return _unpack(AuditResult, blob)
 
 
 def stored_subject(subject: Subject) -> str:

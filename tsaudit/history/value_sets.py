@@ -1,9 +1,10 @@
 """The values of each tag over time, as the history keeps them: a whole set now and then, and each day's changes since.
 
 A day's row is written in the transaction of the day's snapshot and replaced when the day is audited again. A past day
-is put where it belongs: the days after it are worked out anew from what they saw. Nothing is written of a day before
-the oldest set that is left, because the days before that set are known no more, nor when another audit of the target
-has changed the days before in the meantime. A set that this version cannot read is left alone, and a new one begun.
+is put where it belongs, and a day that is dropped taken out: the days after it are worked out anew from what they saw.
+Nothing is written of a day before the oldest set that is left, because the days before that set are known no more, nor
+when another audit of the target has changed the days before in the meantime. A set that this version cannot read is
+left alone, and a new one begun.
 """
 
 from __future__ import annotations
@@ -104,6 +105,37 @@ class RememberedValues:
             after = grown.chain.values.observe_hashes(seen.hashes, seen.day, seen.distinct)
             grown = grown.chain.grown(row.subject, seen.day, after)
             yield grown.row
+
+
+def remove_day(connection: Connection, target: str, day: date) -> tuple[int, int]:
+    """Take what the day saw out of all sets of the target, in the transaction that drops the day's snapshot.
+
+    How many sets it was taken out of, and how many it stays in: those that cannot be read, and those whose memory
+    of the days before begins with that day.
+    """
+    mine = (value_set.c.target == target, value_set.c.day == day)
+    subjects = list(connection.execute(select(value_set.c.subject).where(*mine)).scalars())
+    removed = sum(_removed(connection, target, subject, day) for subject in subjects)
+    return removed, len(subjects) - removed
+
+
+def _removed(connection: Connection, target: str, subject: str, day: date) -> bool:
+    chain = _chain(_rows(connection, target, subject, before=day))
+    try:
+        seen = [found for found in _observed(connection, target, subject, day) if found.day >= day]
+    except ValueError:
+        return False
+    if not chain.rows and (chain.checksum is not None or seen[0].knows_the_past):
+        return False
+    _delete_from(connection, target, subject, day)
+    rows = []
+    for found in seen[1:]:
+        grown = chain.grown(subject, found.day, chain.values.observe_hashes(found.hashes, found.day, found.distinct))
+        rows.append(grown.row.stored(target))
+        chain = grown.chain
+    if rows:
+        connection.execute(insert(value_set), rows)
+    return True
 
 
 @dataclass(frozen=True, slots=True)

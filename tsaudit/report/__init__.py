@@ -26,19 +26,24 @@ def write(
     *,
     run_url: str | None = None,
     previous: AuditResult | None = None,
+    alarm: str = "",
 ) -> ReportLocation:
     """Write `<target>/<day>.html` and `.json`, `<target>/latest.html` and `index.html`; returns where the page is.
 
     `latest.html` and the index stay as they are when they already show a later day. `profile` is None for a target
-    that could not be audited, `previous` the result of the run before. Raises ReportError.
+    that could not be audited, `previous` the result of the run before. `alarm` is shown in red: what makes the audit
+    itself doubtful. Raises ReportError.
     """
+    from tsaudit.history import clock
     from tsaudit.report import html, index
     from tsaudit.report.twin import twin
 
     if result.target == index.PAGE:
         raise ReportError(f"a target cannot be called {index.PAGE}: the index has that name; rename the target")
     full_values = settings.values == "full"
-    story = html.tell(result, profile, timeline, incidents, full_values=full_values, run_url=run_url, previous=previous)
+    story = html.tell(
+        result, profile, timeline, incidents, full_values=full_values, run_url=run_url, previous=previous, alarm=alarm
+    )
     page = html.page(story).encode(errors="replace")
     folder = Folder(settings.folder)
     base = f"{result.target}/{result.day.isoformat()}"
@@ -56,7 +61,7 @@ def write(
         ),
     )
     shown = index.newest_day(folder, result.target)
-    if shown is None or shown <= result.day:
+    if shown is None or shown <= result.day or clock.days_ahead([shown]):
         folder.write(f"{result.target}/latest.html", page)
         index.update(folder, index.entry_of(story))
     return folder.location(f"{base}.html", settings.base_url)

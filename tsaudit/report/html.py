@@ -57,6 +57,8 @@ class Story:
     run_url: str | None
     verdict: Verdict
     full_values: bool
+    alarm: str
+    """What makes the audit itself doubtful, in one line; empty for nothing."""
     usual_scope: str
     """What most exact counts cover: the window, in the words of the engine's collector; empty for everything."""
 
@@ -124,8 +126,9 @@ def tell(
     full_values: bool,
     run_url: str | None,
     previous: AuditResult | None,
+    alarm: str = "",
 ) -> Story:
-    """Gather what the page and its JSON twin are made of."""
+    """Gather what the page and its JSON twin are made of. `alarm`: what makes the audit itself doubtful."""
     schema: tuple[changes.SchemaChange, ...] = ()
     if profile is not None and timeline.previous is not None:
         schema = tuple(changes.schema_changes(timeline.previous, profile))
@@ -140,6 +143,7 @@ def tell(
         run_url=run_url if run_url and run_url.startswith(("http://", "https://")) else None,
         verdict=result.verdict,
         full_values=full_values,
+        alarm=alarm,
         usual_scope=_usual_scope(profile) if profile else "",
     )
 
