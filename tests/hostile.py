@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import gzip
+import itertools
 import json
 import socket
 import socketserver
@@ -57,6 +58,28 @@ _BLOCK: Final = b"x" * (1 << 20)
 _SLOWLY_S: Final = 0.05
 
 
+def _documents(send: Send) -> None:
+    """What InfluxDB 1 would send, if it had databases without end."""
+    send(_OK)
+    for start in _thousands():
+        values = [[f"database_{start + i}"] for i in range(1000)]
+        series = {"name": "databases", "columns": ["name"], "values": values, "partial": True}
+        document = {"results": [{"statement_id": 0, "series": [series], "partial": True}]}
+        send(json.dumps(document).encode() + b"\n")
+
+
+def _rows(send: Send) -> None:
+    """The same of InfluxDB 3."""
+    send(_OK)
+    for start in _thousands():
+        send(b"".join(b'{"database":"database_%d"}\n' % (start + i) for i in range(1000)))
+
+
+def _thousands() -> Iterator[int]:
+    end = time.monotonic() + _LONGEST_S
+    return itertools.takewhile(lambda _: time.monotonic() < end, itertools.count(step=1000))
+
+
 @functools.cache
 def _bomb() -> bytes:
     return gzip.compress(b" " * (50 << 20), 1)
@@ -98,6 +121,8 @@ FAULTS: Final[dict[str, Fault]] = {
     "endless lines": then(_OK, b"{}\n" * 100_000),
     "endless array": then(_OK + b"[", b"[]," * 100_000),
     "endless trailer": then(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", b"X-A: a\r\n" * 1000),
+    "endless documents of InfluxDB 1": _documents,
+    "endless rows of InfluxDB 3": _rows,
     "bomb": lambda send: answer("200 OK", _bomb(), Content_Encoding="gzip")(send),
     "bomb in an error": lambda send: answer("500 Internal Server Error", _bomb(), Content_Encoding="gzip")(send),
     "another protocol": lambda send: send(b"SSH-2.0-OpenSSH_9.6\r\n"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import itertools
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -28,10 +29,11 @@ class Stubborn:
     Only `abort` wakes who waits for it.
     """
 
-    server_version = "1.8"
+    server_version = "2.7"
 
     def __init__(self, silent: str = "series_listing") -> None:
         self.silent = silent
+        self.endless = ""
         self.timeouts: list[tuple[str, float]] = []
         self.aborted = threading.Event()
         self.children: list[Stubborn] = []
@@ -43,6 +45,9 @@ class Stubborn:
         return Rows(f"{fact}?", self._answer(fact))
 
     def _answer(self, fact: str) -> Iterator[pa.RecordBatch]:
+        if fact == self.endless:
+            for start in itertools.count(step=10_000):
+                yield pa.record_batch({"measurement": [f"measurement_{start + i}" for i in range(10_000)]})
         if fact == self.silent:
             assert self.aborted.wait(30)
             raise FactError(Reason.UNREACHABLE, "the connection was lost")
@@ -69,7 +74,7 @@ class Stubborn:
 
 
 def _target(**budget: Any) -> Target:
-    return Target(name="t", engine="influxdb1", url="http://x:1", budget=budget)
+    return Target(name="t", engine="influxdb2", url="http://x:1", budget=budget)
 
 
 def _all_timeouts(server: Stubborn) -> list[tuple[str, float]]:
@@ -110,6 +115,14 @@ def test_silence_to_the_first_statement_and_to_the_probe_ends_it() -> None:
     assert time.monotonic() - began < 6
     assert profile.databases == ()
     assert any(gap.fact == "databases" and gap.reason is Reason.TIMED_OUT for gap in profile.gaps)
+
+
+def test_list_of_names_without_end_is_cut() -> None:
+    server = Stubborn(silent="nothing")
+    server.endless = "measurements"
+    profile = collect(_target(), server, day=DAY, now=NOW, wanted=frozenset({"measurements"}))
+    (gap,) = [gap for gap in profile.gaps if gap.fact == "measurements"]
+    assert (gap.reason, gap.detail) == (Reason.OVER_BUDGET, "the answer has more than 16 MiB")
 
 
 def _connecting(

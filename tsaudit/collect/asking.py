@@ -29,7 +29,9 @@ _ALIVE_TIMEOUT_S: Final = 5.0
 _GRACE_S: Final = 2.0
 """How much later than the connection itself the watchdog breaks off: a server's own words on a timeout say more."""
 _MOST_HELD: Final = 64 << 20
-"""Bytes of an answer that is gathered before it is used. A million names have half of that."""
+"""Bytes of an answer about one measurement that is gathered before it is used."""
+_MOST_NAMES: Final = 16 << 20
+"""The same of lists of names, some 800,000 of them: each takes ten times its bytes once it is on a list."""
 _STREAMED: Final = frozenset({"series_listing"})
 """Facts whose rows are used as they arrive; how many is for their own limits to say."""
 _SILENCE: Final = frozenset({Reason.UNREACHABLE, Reason.TIMED_OUT})
@@ -209,13 +211,13 @@ class Asker:
         connection = self._connections.here()
         with self._billed(fact) as bill, self._bounded(timeout, connection):
             rows = connection.query(fact, timeout, **window | parameters)
-            held = 0
+            held, most = 0, _MOST_HELD if FACTS[fact].scope is Scope.MEASUREMENT else _MOST_NAMES
             try:
                 for batch in rows:
                     running = bill(batch.num_rows, rows)
                     held += batch.nbytes
-                    if held > _MOST_HELD and fact not in _STREAMED:
-                        raise TooMuchError(f"the answer has more than {_MOST_HELD >> 20} MiB")
+                    if held > most and fact not in _STREAMED:
+                        raise TooMuchError(f"the answer has more than {most >> 20} MiB")
                     if overspent := self._overspent(running):
                         raise TooMuchError(overspent)
                     if batch.num_columns:

@@ -21,6 +21,8 @@ _ENGINE: Final = "influxdb3"
 _CATALOGUE: Final = "_internal"
 """The database whose system tables list the others; only administrators may read it."""
 _OF_CATALOGUE: Final = frozenset({"databases", "retention"})
+_NAMED: Final = frozenset({"databases", "measurements", "columns"})
+"""Facts whose rows begin with a name."""
 _GRANT: Final = "grant the token read on the database, see sql/influxdb3/grants.md"
 _ADMIN: Final = "this takes an admin token, see sql/influxdb3/grants.md"
 
@@ -155,7 +157,10 @@ class InfluxConnection:
         of_all = fact in _OF_CATALOGUE or parameters.get("catalog") == "system"
         database = _CATALOGUE if of_all else parameters["database"]
         try:
-            yield from self._way.run(database, rows.statement, deadline, rows, _expected(fact, parameters))
+            for batch in self._way.run(database, rows.statement, deadline, rows, _expected(fact, parameters)):
+                if fact in _NAMED and batch.num_columns and batch.column(0).null_count:
+                    raise FactError(Reason.FAILED, "the answer has rows without a name; is it InfluxDB's?")
+                yield batch
         except FactError as error:
             if error.reason is Reason.DENIED:
                 grant = _ADMIN if of_all else _GRANT

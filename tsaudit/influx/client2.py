@@ -78,6 +78,8 @@ class Client:
         with closing(self._asked(request, turn)) as response:
             body = whole(response, _REST_BYTES)
         turn.rows.bytes = (turn.rows.bytes or 0) + len(body)
+        if turn.rows.bytes > streaming.MOST_BYTES:
+            raise UnfitAnswerError(f"the pages of the answer have more than {streaming.MOST_BYTES >> 20} MiB")
         try:
             found = json.loads(body)
         except (ValueError, RecursionError) as error:

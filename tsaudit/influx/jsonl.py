@@ -20,18 +20,18 @@ def batches(lines: Iterable[bytes], columns: Sequence[str], *, as_text: bool) ->
     `as_text`: every column is text, and batches are small. Otherwise types are those of the values; times stay texts.
     Raises ValueError for what is no JSON, or no objects.
     """
-    rows = (_row(line, columns, as_text) for line in lines if line.strip())
+    rows = (_row(line, columns) for line in lines if line.strip())
     while some := list(itertools.islice(rows, LISTED_ROWS if as_text else WHOLE_ROWS)):
         arrays = [_array([row.get(column) for row in some], as_text) for column in columns]
         yield pa.RecordBatch.from_arrays(arrays, names=list(columns))
 
 
-def _row(line: bytes, columns: Sequence[str], as_text: bool) -> dict[str, Any]:
+def _row(line: bytes, columns: Sequence[str]) -> dict[str, Any]:
     row = json.loads(line)
     if not isinstance(row, dict):
         raise ValueError("a line is no JSON object")
-    # Tags of a series may all be null; of any other row something is known.
-    if not as_text and row.keys().isdisjoint(columns):
+    # Nulls are left out: a row may be empty, but not be about something else.
+    if row and row.keys().isdisjoint(columns):
         raise ValueError("a row has none of the columns that were asked for")
     return row
 

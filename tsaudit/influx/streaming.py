@@ -11,8 +11,9 @@ from tsaudit.connector import FactError, Rows
 from tsaudit.http.pool import UnfitAnswerError
 from tsaudit.profile import Reason
 
-MOST_BYTES: Final = 32 << 20
-"""Of an answer that is gathered before it is used: lists of names, not of series."""
+MOST_BYTES: Final = 20 << 20
+"""Of an answer that is gathered before it is used: lists of names, not of series. Each takes ten times
+its bytes once it is on a list."""
 LONGEST_LINE: Final = 24 << 20
 """A chunk of 10,000 rows comes in one line."""
 _READ_BYTES: Final = 1 << 16
