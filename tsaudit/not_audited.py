@@ -15,11 +15,12 @@ from tsaudit.finding import RULELESS_CODES, UNREACHABLE_CODE, Finding, Outcome, 
 from tsaudit.phrases import many
 from tsaudit.profile import Gap, Measurement, Profile, Reason
 
-_WHY: Final = (
+TITLE: Final = "The target could not be audited"
+WHY: Final = (
     "While a target cannot be audited nobody sees its schema change. "
     "Nothing is concluded from the silence: no finding is closed and nothing is read as deleted."
 )
-_FIX: Final = "Run `tsaudit check` from where the audit runs; it says which right, address or driver is missing."
+FIX: Final = "Run `tsaudit check` from where the audit runs; it says which right, address or driver is missing."
 _FIX_EMPTY: Final = (
     "See whether the address is the right one, and compare `databases`, `include` and `exclude` with what is there; "
     "`tsaudit check` does. A target that holds nothing yet can be accepted until a day: `tsaudit accept`."
@@ -73,13 +74,13 @@ def missed(
         return (whole(cause + then, _FIX_EMPTY),)
     if (gone := next((g for g in profile.gaps if g.reason is Reason.UNREACHABLE), None)) is not None:
         message = f"The target became unreachable during the audit: {gone.detail}"
-        return (Missed(Subject(), gone.detail, message, _FIX),)
+        return (Missed(Subject(), gone.detail, message, FIX),)
     if results is not None and (cause := _unjudged(profile, results)) is not None:
-        return (Missed(Subject(), cause, f"No rule could judge the target: {cause}", _FIX),)
+        return (Missed(Subject(), cause, f"No rule could judge the target: {cause}", FIX),)
     return tuple(_databases(profile))
 
 
-def whole(cause: str, fix: str = _FIX) -> Missed:
+def whole(cause: str, fix: str = FIX) -> Missed:
     """The target could not be audited at all."""
     return Missed(Subject(), cause, f"The target could not be audited: {cause}", fix)
 
@@ -89,13 +90,13 @@ def result_of(found: Sequence[Missed]) -> RuleResult:
     return RuleResult(
         code=UNREACHABLE_CODE,
         name=RULELESS_CODES[UNREACHABLE_CODE],
-        title="The target could not be audited",
+        title=TITLE,
         family="coverage",
         guidelines=(),
         outcome=Outcome.ERROR,
         findings=tuple(Finding(m.subject, Severity.WARN, m.message, m.fix) for m in found),
         reason=_listed(m.cause if m.subject == Subject() else f"{m.subject.database}: {m.cause}" for m in found),
-        why=_WHY,
+        why=WHY,
     )
 
 

@@ -26,11 +26,12 @@ from tsaudit.phrases import many
 from tsaudit.profile import Gap
 
 _MOST_NAMED: Final = 10
-_WHY: Final = (
+TITLE: Final = "Rules that judged before are unknown"
+WHY: Final = (
     "A rule that cannot judge finds nothing, and a finding it would have made goes unseen. "
     "Once it has judged, somebody relies on it."
 )
-_FIX: Final = (
+FIX: Final = (
     "Run `tsaudit check`: it names the right or the setting that is missing, and the report lists every gap. "
     "If it is to stay like this, accept the incident until a day: `tsaudit accept`."
 )
@@ -108,19 +109,19 @@ def _result(found: Sequence[_Silenced]) -> RuleResult:
         severity=Severity.WARN,
         message=f"{many(len(found), 'rule')} that judged before {have} been unknown for {least}"
         f"{many(fewest, 'audit')}: {named}. First cause: {_cause(found[0].rule)}",
-        fix=_FIX,
+        fix=FIX,
         since=found[0].since,
         evidence=tuple(Evidence(one.rule.code, f"unknown since {one.since}: {_cause(one.rule)}") for one in found),
     )
     return RuleResult(
         code=SILENCED_CODE,
         name=RULELESS_CODES[SILENCED_CODE],
-        title="Rules that judged before are unknown",
+        title=TITLE,
         family="coverage",
         guidelines=(),
         outcome=Outcome.FAIL,
         findings=(finding,),
-        why=_WHY,
+        why=WHY,
     )
 
 

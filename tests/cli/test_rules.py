@@ -99,3 +99,11 @@ def test_version_when_a_driver_is_missing_says_how_to_get_it(monkeypatch: pytest
 def test_version_when_printed() -> None:
     assert tsaudit("version").stdout.split()[:2] == ["tsaudit", __version__]
     assert tsaudit("--version").stdout == f"tsaudit {__version__}\n"
+
+
+@pytest.mark.parametrize("name", ["TGT001", "target-not-audited", "tgt002", "rules_no_longer_judged"])
+def test_explain_when_a_code_has_no_rule(name: str) -> None:
+    done = tsaudit("explain", name)
+    assert done.exit_code == Exit.OK
+    assert done.stdout.startswith("TGT00")
+    assert "tsaudit check" in done.stdout

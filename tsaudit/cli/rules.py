@@ -50,6 +50,9 @@ def explain(rule: str) -> None:
     """Print the page of a rule, given by its code or name."""
     from tsaudit.cli.catalogue import pages
 
+    if coverage := _coverage(rule):
+        click.echo("\n".join(coverage))
+        return
     known = {name: page for page in pages() for name in (page.code.lower(), page.name)}
     found = known.get(rule.lower().replace("_", "-"))
     if found is None:
@@ -59,6 +62,18 @@ def explain(rule: str) -> None:
         hint = f"did you mean {known[near[0]].name}?" if near else "`tsaudit rules` lists them"
         raise click.BadParameter(f"no rule is called `{rule}`; {hint}", param_hint="RULE")
     click.echo("\n".join(_lines(found)))
+
+
+def _coverage(rule: str) -> tuple[str, ...]:
+    """What a code stands for that an audit reports without a rule; nothing for any other."""
+    from tsaudit import not_audited, silenced_rules
+    from tsaudit.finding import RULELESS_CODES, SILENCED_CODE
+
+    code = next((c for c, name in RULELESS_CODES.items() if rule.lower().replace("_", "-") in (c.lower(), name)), None)
+    if code is None:
+        return ()
+    about = silenced_rules if code == SILENCED_CODE else not_audited
+    return (click.style(f"{code}  {RULELESS_CODES[code]}", bold=True), about.TITLE, "", about.WHY, "", about.FIX)
 
 
 def _lines(page: Page) -> Iterator[str]:
