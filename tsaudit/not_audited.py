@@ -28,7 +28,7 @@ _FIX_EMPTY: Final = (
 _FIX_DATABASE: Final = (
     "Grant the user what `tsaudit check` names, or list the databases that are to be audited under `databases`."
 )
-_ORDER: Final = ("databases", "measurements", "columns", "tag_keys", "field_types")
+_ORDER: Final = ("databases", "policies", "measurements", "columns", "tag_keys", "field_types")
 """Of the facts, the one that the others follow from first: its gap says why."""
 _MOST_CAUSES: Final = 2
 
