@@ -19,6 +19,7 @@ from tests.servers import (
     timestream,
 )
 from tests.timescaledb import timescaledb
+from tsaudit import secrets
 
 __all__ = [
     "aws_credentials",
@@ -34,6 +35,12 @@ __all__ = [
     "timescaledb",
     "timestream",
 ]
+
+
+@pytest.fixture(autouse=True)
+def _no_secrets_of_other_tests() -> None:
+    """What one test gives as a password is a word like any other in the next."""
+    secrets.forget()
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -12,6 +12,7 @@ from tsaudit.finding import AuditResult, Finding, Outcome, RuleResult
 from tsaudit.profile import Gap, Profile, utc_now
 from tsaudit.rule import Case, LimitPolicy, Rule
 from tsaudit.rules import all_rules
+from tsaudit.secrets import mask
 from tsaudit.timeline import Timeline
 
 
@@ -84,7 +85,7 @@ def _apply(rule: Rule, profile: Profile, timeline: Timeline, policy: LimitPolicy
     try:
         findings = tuple(sorted(rule.check(case), key=lambda f: (-f.severity.rank, f.subject)))
     except Exception as error:
-        return result(Outcome.ERROR, gaps=gaps, reason=f"{type(error).__name__}: {error}")
+        return result(Outcome.ERROR, gaps=gaps, reason=mask(f"{type(error).__name__}: {error}"))
     reason = f"{len(gaps)} gap(s), the first: {gaps[0].detail}" if gaps else ""
     if findings:
         return result(Outcome.FAIL, findings, gaps, reason)

@@ -278,6 +278,25 @@ class Report(Model):
     """Under which address people reach the folder; without it links are file paths."""
     values: Literal["redacted", "full"] = "redacted"
     """How values read from a database are shown in reports and messages."""
+    mode: str = "0640"
+    """Who may read report files and profiles of `tsaudit collect -o`: permissions as of chmod, with four digits."""
+
+    @field_validator("mode")
+    @classmethod
+    def _permissions(cls, value: str) -> str:
+        if value.startswith("${"):
+            return value
+        # With its zero: some readers of YAML make another number of it unless it is quoted.
+        if not re.fullmatch(r"0[0-7]{3}", value):
+            raise ValueError('expected four digits such as "0640" or "0600", in quotes')
+        if int(value, 8) & 0o600 != 0o600:
+            raise ValueError("must let the owner read and write: 06..")
+        return value
+
+    @property
+    def permissions(self) -> int:
+        """`mode` as a number."""
+        return int(self.mode, 8)
 
     @field_validator("base_url")
     @classmethod

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr, ValidationError
 
+from tsaudit import addresses, secrets
 from tsaudit import config_words as words
 from tsaudit.config import Path as Place
 from tsaudit.config import Settings
@@ -24,6 +25,11 @@ VARIABLE: Final = "TSAUDIT_CONFIG"
 _REFERENCE: Final = re.compile(r"\$\$\{|\$\{([^}]*)\}?")
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _FILE_URL: Final = re.compile(r"((?:sqlite|duckdb)(?:\+\w+)?:///)([^?]+)(\?.*)?", re.DOTALL)
+
+
+_WORD: Final = "tsaudit-{}-value"
+"""What stands for a variable while an address is taken apart."""
+_SECRET_NAME: Final = re.compile(r"pass|pwd|token|secret|credential|api_?key|access_?key", re.IGNORECASE)
 
 
 class ConfigError(Exception):
@@ -66,7 +72,20 @@ def _settings(document: Document, label: str, folder: Path, resolve_env: bool) -
     settings = reader.settings()
     if reader.problems or settings is None:
         raise ConfigError(*reader.lines())
+    if resolve_env:
+        _remember(settings)
     return _anchored(settings, folder)
+
+
+def _remember(settings: Settings) -> None:
+    """Keep what is secret in the settings out of all texts from now on; what `${NAME}` brought in is kept already."""
+    for target in settings.targets:
+        secrets.remember_login(target.username, target.password.get_secret_value() if target.password else None)
+        secrets.remember(*addresses.secrets_in(target.url.get_secret_value()))
+    secrets.remember(*addresses.secrets_in(settings.history.get_secret_value()))
+    secrets.remember(*addresses.secrets_in(settings.report.folder))
+    for secret in (settings.slack.token, settings.slack.webhook):
+        secrets.remember(secret.get_secret_value() if secret else None)
 
 
 def advice(path: str | Path) -> tuple[str, ...]:
@@ -165,6 +184,8 @@ class _Reader:
         return self._built[id(node)]
 
     def _filled(self, text: str, place: Place) -> str:
+        values: dict[str, str] = {}
+
         def one(match: re.Match[str]) -> str:
             if match[0] == "$${":
                 return "${"
@@ -175,13 +196,37 @@ class _Reader:
             if not self._resolve_env and _is_secret(place):
                 return match[0]
             if (value := os.environ.get(name)) is not None:
+                values[name] = value
                 return value
             self._unset[place] = name
             if self._resolve_env:
                 self._add(place, words.unset(name))
             return match[0]
 
-        return _REFERENCE.sub(one, text)
+        filled = _REFERENCE.sub(one, text)
+        template = _REFERENCE.sub(lambda match: _WORD.format(match[1]) if match[1] in values else match[0], text)
+        self._guard(place, filled, template, values)
+        return filled
+
+    def _guard(self, place: Place, filled: str, template: str, values: Mapping[str, str]) -> None:
+        """Remember what `${NAME}` brought in as secret, and refuse an address that its credentials make ambiguous.
+
+        A host, a bucket or a name out of a variable is none: reports have to show it.
+        """
+        is_address = _is_address(place)
+        # With references left in it, it is not connected to.
+        ambiguous = is_address and "${" not in filled and addresses.is_ambiguous(filled, template, _words_of(values))
+        for name, value in values.items():
+            word = _WORD.format(name)
+            if is_address and template == word and not ambiguous:
+                secrets.remember(*addresses.secrets_in(value))
+                continue
+            as_credential = ambiguous or addresses.in_secret_part(template, word) if is_address else _is_login(place)
+            if as_credential or _SECRET_NAME.search(name):
+                secrets.remember(value)
+        if ambiguous:
+            hint = addresses.TARGET_HINT if place[-1] == "url" else addresses.OTHER_HINT
+            self._add(place, f"the address {addresses.AMBIGUOUS}{hint}")
 
     def _explain(self, item: Mapping[str, Any], known: Collection[Place]) -> None:
         place = tuple(part for part in item["loc"] if part != "[key]")
@@ -197,6 +242,19 @@ class _Reader:
 def _is_secret(place: Place) -> bool:
     """Whether the value there is kept out of messages; `limits` and the like have numbers only."""
     return bool(place) and place[-1] in ("url", "password", "token", "webhook", "history")
+
+
+def _is_address(place: Place) -> bool:
+    """Whether an address with credentials may stand there. A webhook's address is secret as a whole."""
+    return bool(place) and (place[-1] in ("url", "history") or place[-2:] == ("report", "folder"))
+
+
+def _is_login(place: Place) -> bool:
+    return _is_secret(place) or place[-1:] == ("username",)
+
+
+def _words_of(values: Mapping[str, str]) -> dict[str, str]:
+    return {_WORD.format(name): value for name, value in values.items()}
 
 
 def _texts(document: Document) -> Iterator[tuple[Place, str]]:

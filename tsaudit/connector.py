@@ -7,23 +7,25 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
+from tsaudit import secrets
 from tsaudit.profile import Reason
+from tsaudit.secrets import MaskedError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-class ConnectorError(Exception):
+class ConnectorError(MaskedError):
     """The target cannot be audited at all: no driver, no server, no access. One line, with what to do."""
 
 
-class FactError(Exception):
+class FactError(MaskedError):
     """One statement failed; the rest of the audit goes on. Becomes a gap."""
 
     def __init__(self, reason: Reason, detail: str) -> None:
         super().__init__(f"{reason}: {detail}")
         self.reason = reason
-        self.detail = detail
+        self.detail = secrets.mask(detail)
 
 
 class Rows:

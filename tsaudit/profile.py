@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import Final, Literal
 
+from tsaudit.secrets import mask
+
 SCHEMA_VERSION: Final = 1
 """Raised when a stored profile of the version before cannot be read as one of this version."""
 
@@ -761,6 +763,10 @@ class Gap:
     database: str | None = None
     measurement: str | None = None
     """None: the whole database, or the whole target."""
+
+    def __post_init__(self) -> None:
+        # Whatever a driver quoted: gaps go into the history, the report, and messages.
+        object.__setattr__(self, "detail", mask(self.detail))
 
     def covers(self, database: str, measurement: str | None = None) -> bool:
         """Whether it leaves something unmeasured there; a server that is gone leaves all that would have followed."""

@@ -28,6 +28,7 @@ from tsaudit.history.store import Store
 from tsaudit.history.value_sets import RememberedValues
 from tsaudit.plans import limit_policy
 from tsaudit.profile import Profile, utc_now
+from tsaudit.secrets import mask
 from tsaudit.silenced_rules import outcomes_of, silenced_rules
 from tsaudit.timeline import Timeline
 from tsaudit.unused_routes import unused_routes
@@ -276,5 +277,5 @@ def _report(
 
 
 def _one_line(error: Exception) -> str:
-    first = next(iter(str(error).splitlines()), "")
+    first = mask(next(iter(str(error).splitlines()), ""))
     return f"{type(error).__name__}: {first}" if first else type(error).__name__

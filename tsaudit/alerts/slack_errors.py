@@ -9,10 +9,11 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from tsaudit.alerts.slack_transport import Answer, NoAnswerError
+from tsaudit.secrets import MaskedError
 from tsaudit.terminal import printable
 
 
-class SlackError(Exception):
+class SlackError(MaskedError):
     """A call failed. The text is one line for people."""
 
 

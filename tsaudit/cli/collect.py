@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,7 +34,8 @@ def collect(targets: tuple[str, ...], config: str | None, day: date | None, outp
     A target of which something could not be looked at gets a profile too, and the exit code is 3. Nothing is judged,
     kept or sent. `tsaudit audit --profile FILE` judges a profile, any number of times.
     """
-    chosen = options.chosen(options.load_settings(config), targets)
+    settings = options.load_settings(config)
+    chosen = options.chosen(settings, targets)
     if len(chosen) > 1 and not (output and output.is_dir()):
         raise click.UsageError("several targets need `--output` with an existing folder; or name one target")
 
@@ -58,7 +61,7 @@ def collect(targets: tuple[str, ...], config: str | None, day: date | None, outp
             continue
         file = output / f"{target.name}.json" if output.is_dir() else output
         try:
-            file.write_bytes(document)
+            _save(file, document, settings.report.permissions)
         except OSError as error:
             raise click.FileError(str(file), error.strerror) from error
         click.echo(f"{target.name}: {file}", err=True)
@@ -75,3 +78,11 @@ def _measured(target: Target, day: date) -> Profile:
     return with_connection(
         target, lambda connection, end: measure(target, connection, day=day, wanted=wanted, now=now, deadline=end)
     )
+
+
+def _save(file: Path, document: bytes, permissions: int) -> None:
+    """Write the file with these permissions; what is no file, such as /dev/stdout, keeps its own."""
+    with open(file, "wb", opener=lambda name, flags: os.open(name, flags, permissions)) as opened:
+        if stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
+            os.fchmod(opened.fileno(), permissions)
+        opened.write(document)

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import click
 
+from tsaudit.secrets import mask
 from tsaudit.terminal import printable
 
 
@@ -126,7 +127,7 @@ def _other(error: Exception, state: State) -> int:
     if state.debug:
         import traceback
 
-        click.echo(traceback.format_exc(), err=True)
+        click.echo(mask(traceback.format_exc()), err=True)
     if isinstance(error, OSError):
         say(str(error))
         return Exit.INTERNAL

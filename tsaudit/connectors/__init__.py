@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING, Final, TypeVar, cast
 
+from tsaudit import addresses, secrets
 from tsaudit.connector import Connection, Connector, ConnectorError
 from tsaudit.dialect import ENGINES
 from tsaudit.watchdog import Deadline, OutOfTimeError, within
@@ -31,10 +32,15 @@ def open_connection(target: Target, deadline: Deadline | None = None) -> Abstrac
     Looking up the name, TLS, signing in and asking for the version have a limit by the wall clock, and end by the
     `deadline`; None for the budget's.
     """
+    url, password = target.url.get_secret_value(), target.password.get_secret_value() if target.password else None
+    secrets.remember(*addresses.secrets_in(url))
+    secrets.remember_login(target.username, password)
+    if addresses.is_ambiguous(url):
+        raise ConnectorError(f"the address {addresses.AMBIGUOUS}{addresses.TARGET_HINT}")
     opening = _connector(target.engine).connect(
-        target.url.get_secret_value(),
+        url,
         username=target.username,
-        password=target.password.get_secret_value() if target.password else None,
+        password=password,
         options={
             "engine": target.engine,
             "databases": target.databases,

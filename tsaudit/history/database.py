@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import math
+import os
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
 from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+
+from tsaudit import addresses, secrets
+from tsaudit.secrets import MaskedError
 
 HEAD: Final = "0004"
 """The newest revision under `migrations/versions`; a history that has it is opened without loading Alembic."""
@@ -54,7 +58,7 @@ _LIMITS: Final = {
 _READING: Final = "tsaudit_reading"
 
 
-class HistoryError(Exception):
+class HistoryError(MaskedError):
     """The history cannot be opened, read or written. One line, with what to do; never holds a password.
 
     Of this class itself when the address or what is found there has to be changed first.
@@ -140,10 +144,13 @@ def readable_errors(url: URL) -> Iterator[None]:
         lines = str(cause).strip().splitlines() or [type(cause).__name__]
         if type(cause).__name__ == "LockNotAvailable":
             lines = [f"kept locked by another tsaudit for more than {_BUSY_S:g} s"]
-        raise HistoryFailedError(f"history {_label(url)}: {_without_secrets(url, lines[0])}") from None
+        raise HistoryFailedError(f"history {_label(url)}: {lines[0]}") from None
 
 
 def _checked(address: str) -> URL:
+    secrets.remember(*addresses.secrets_in(address))
+    if addresses.is_ambiguous(address):
+        raise HistoryError(f"history: the address {addresses.AMBIGUOUS}{addresses.OTHER_HINT}")
     try:
         url = make_url(address)
     except (ArgumentError, ValueError):
@@ -165,6 +172,7 @@ def _sqlite(url: URL) -> Engine:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise HistoryError(f"history {_label(url)}: cannot make the folder {folder}: {error.strerror}") from None
+        keep_private(Path(url.database or ""))
     engine = create_engine(url, connect_args={"timeout": _BUSY_S})
 
     def connected(connection: Any, _record: object) -> None:
@@ -182,6 +190,22 @@ def _sqlite(url: URL) -> Engine:
     event.listen(engine, "begin", begun)
     _write_ahead(engine)
     return engine
+
+
+def keep_private(file: Path) -> None:
+    """Make the file for its owner alone, and take an older one away from everybody else.
+
+    A group that may write it was let in on purpose, and stays. SQLite gives the files beside it the same permissions.
+    """
+    with suppress(OSError):  # opening it says what is wrong
+        os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
+        for suffix in ("", "-wal", "-shm"):
+            one = Path(f"{file}{suffix}")
+            with suppress(OSError):
+                mode = one.stat().st_mode & 0o777
+                kept = mode & (0o660 if mode & 0o020 else 0o600)
+                if mode != kept:
+                    one.chmod(kept)
 
 
 def _write_ahead(engine: Engine) -> None:
@@ -301,11 +325,3 @@ def _label(url: URL) -> str:
         return str(url.database)
     port = f":{url.port}" if url.port else ""
     return f"{url.get_backend_name()}://{url.host or 'localhost'}{port}/{url.database or ''}"
-
-
-def _without_secrets(url: URL, line: str) -> str:
-    options = [v for k, v in url.query.items() if "pass" in k and isinstance(v, str)]
-    for secret in (url.password, *options):
-        if secret:
-            line = line.replace(str(secret), "***")
-    return line

@@ -15,6 +15,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from pathlib import Path
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -278,6 +279,7 @@ def _file_lock(engine: Engine, wait_s: float) -> Iterator[bool]:
 
     with database.reading(engine) as connection:
         path = connection.scalar(sa.text("SELECT file FROM pragma_database_list WHERE name = 'main'"))
+    database.keep_private(Path(f"{path}.sender"))
     with contextlib.closing(sqlite3.connect(f"{path}.sender", isolation_level=None, timeout=0)) as beside:
 
         def attempt() -> bool:

@@ -45,7 +45,7 @@ def write(
         result, profile, timeline, incidents, full_values=full_values, run_url=run_url, previous=previous, alarm=alarm
     )
     page = html.page(story).encode(errors="replace")
-    folder = Folder(settings.folder)
+    folder = Folder(settings.folder, settings.permissions)
     base = f"{result.target}/{result.day.isoformat()}"
     folder.write(f"{base}.html", page)
     folder.write(

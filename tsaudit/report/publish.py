@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-import re
 import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tsaudit import addresses, secrets
+from tsaudit.secrets import MaskedError
 
-class ReportError(Exception):
+
+class ReportError(MaskedError):
     """A report could not be written; the message is one line that says where, why and what to do."""
 
 
@@ -28,8 +30,14 @@ class ReportLocation:
 class Folder:
     """The report folder. Every operation raises ReportError when the place refuses."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, permissions: int | None = None) -> None:
+        """`permissions` are those of files, where the place has any; folders made here can be entered by the same.
+
+        None leaves them to the umask.
+        """
         self._address = address
+        self._permissions = permissions
+        secrets.remember(*addresses.secrets_in(address))
         try:
             from fsspec.core import url_to_fs
 
@@ -42,7 +50,7 @@ class Folder:
         """Put `data` at `path` below the folder: whole or not at all."""
         try:
             if self._local:
-                _write_local(Path(self._root, path), data)
+                _write_local(Path(self._root, path), data, self._permissions)
             else:
                 # Object stores show an object only once its upload is complete.
                 self._files.makedirs(self._full(path).rpartition("/")[0], exist_ok=True)
@@ -86,18 +94,19 @@ class Folder:
         if self._local:
             file = Path(self._root, path).absolute()
             return ReportLocation(f"{base_url}/{path}" if base_url else file.as_uri(), str(file))
-        full = str(self._files.unstrip_protocol(self._full(path)))
+        # Some file systems keep user and password in their paths; what is kept and sent has neither.
+        full = addresses.without_credentials(str(self._files.unstrip_protocol(self._full(path))))
         return ReportLocation(f"{base_url}/{path}" if base_url else full, full)
 
     def _full(self, path: str) -> str:
         return f"{str(self._root).rstrip('/')}/{path}"
 
     def _refused(self, doing: str, path: str, error: Exception) -> ReportError:
-        place = f"{_without_password(self._address).rstrip('/')}/{path}".rstrip("/")
+        place = f"{addresses.without_credentials(self._address).rstrip('/')}/{path}".rstrip("/")
         reason = " ".join(str(error).split()) or type(error).__name__
         if isinstance(error, OSError) and error.strerror:
             reason = error.strerror
-        return ReportError(f"cannot {doing} {place}: {_without_password(reason)}; check `report.folder`")
+        return ReportError(f"cannot {doing} {place}: {reason}; check `report.folder`")
 
 
 def _protocols(files: Any) -> tuple[str, ...]:
@@ -105,12 +114,16 @@ def _protocols(files: Any) -> tuple[str, ...]:
     return (protocol,) if isinstance(protocol, str) else tuple(protocol)
 
 
-def _write_local(path: Path, data: bytes) -> None:
+def _write_local(path: Path, data: bytes, permissions: int | None) -> None:
     """Write beside the target, then rename: a reader sees the old file or the new one, never a part."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    _make_folder(path.parent, permissions)
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
     try:
-        with temporary.open("xb") as file:
+        # Nobody else may read it before it has its permissions, which are given whatever the umask says.
+        first = 0o666 if permissions is None else 0o600
+        with open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, first)) as file:
+            if permissions is not None:
+                temporary.chmod(permissions)
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
@@ -120,5 +133,12 @@ def _write_local(path: Path, data: bytes) -> None:
         raise
 
 
-def _without_password(text: str) -> str:
-    return re.sub(r"://[^/@\s]*@", "://", text)
+def _make_folder(folder: Path, permissions: int | None) -> None:
+    """Make what is missing of it; folders that are there keep their permissions."""
+    missing = [one for one in (folder, *folder.parents) if not one.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    if permissions is None:
+        return
+    for one in missing:
+        # Whoever may read the files has to get to them.
+        one.chmod(permissions | (permissions & 0o444) >> 2)

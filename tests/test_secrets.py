@@ -1,0 +1,148 @@
+"""No secret in any text: the forms a secret may take, the texts it may turn up in, and what stays readable."""
+
+from __future__ import annotations
+
+import base64
+import json
+import logging
+from urllib.parse import quote, quote_plus, unquote
+
+import pytest
+
+from tsaudit import secrets
+from tsaudit.connector import ConnectorError, FactError
+from tsaudit.history.database import HistoryError
+from tsaudit.profile import Gap, Reason
+from tsaudit.report.publish import ReportError
+from tsaudit.secrets import mask
+from tsaudit.terminal import printable
+
+AWKWARD = (
+    *("aa@TAIL/zz9", "p:a?s#s&w=9Q", "100%Sure%zz77", "with blank 99x", "tab\there88", "quo'te\"d77x", "back\\slash66"),
+    *(
+        "ünïcödé-55",
+        "密码秘密钥匙九四",
+        "emoji🔑key12",
+        "[brackets]33",
+        "plus+sign+22",
+        "semi;colon,11",
+        "a" * 300 + "Z9",
+    ),
+    *("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiI0MiJ9.sIgNaTuRe", "xoxb-123-456-AbCdEf", "deadBEEF0123", "Tr0ub4dor&3"),
+    *("%70%61%73%73%2Fw0rd", "line\nend77qq"),
+)
+
+
+def pieces(secret: str, least: int = 4) -> set[str]:
+    """Parts of a secret that a text must not show."""
+    return {piece for piece in secrets._SEPARATORS.split(secret) if len(piece) >= least} | {secret}
+
+
+def forms(secret: str) -> dict[str, str]:
+    raw = secret.encode()
+    return {
+        "itself": secret,
+        "encoded": quote(secret, safe=""),
+        "encoded but for slashes": quote(secret),
+        "as a form": quote_plus(secret),
+        "decoded": unquote(secret),
+        "repr": repr(secret),
+        "bytes": repr(raw),
+        "ascii": ascii(secret),
+        "json": json.dumps(secret),
+        "json in utf-8": json.dumps(secret, ensure_ascii=False),
+        "latin-1": raw.decode("latin-1"),
+        "upper case": secret.upper(),
+        "host": secret.lower(),
+        "in an address": f"http://user:{secret}@host/x",
+        "cut off": f"no such host {secret[: max(5, len(secret) - 3)]}...",
+        "end of it": f"no such host {secret[2:]}" if len(secret) > 9 else secret,
+        "printable": printable(secret, 1000),
+    }
+
+
+@pytest.mark.parametrize("secret", AWKWARD, ids=range(len(AWKWARD)))
+def test_a_secret_is_masked_in_every_form(secret: str) -> None:
+    secrets.remember(secret)
+    for name, form in forms(secret).items():
+        text = mask(f"the server says: {form}")
+        assert "***" in text, name
+        for piece in pieces(secret):
+            assert piece.lower() not in text.lower(), (name, piece)
+        for piece in pieces(unquote(secret), 6):
+            assert piece.lower() not in text.lower(), (name, piece)
+
+
+@pytest.mark.parametrize("secret", AWKWARD, ids=range(len(AWKWARD)))
+@pytest.mark.parametrize("user", ["u", "admin", "team:x", ""])
+def test_a_secret_is_masked_in_basic_headers(secret: str, user: str) -> None:
+    header = base64.b64encode(f"{user}:{secret}".encode()).decode()
+    secrets.remember(secret)
+    rest = mask(f"401 for Basic {header}").rpartition(" ")[2]
+    # What is left is at most a character or two beside those that the user has a part in.
+    assert len(rest.replace("***", "")) <= len(base64.b64encode(f"{user}:".encode())) + 4
+    secrets.remember_login(user, secret)
+    assert mask(f"401 for Basic {header}") == "401 for Basic ***"
+
+
+def test_what_was_taken_apart_is_masked_piece_by_piece() -> None:
+    secrets.remember("aa@TAIL/zz9")
+    assert mask("cannot resolve TAIL") == "cannot resolve ***"
+    assert mask("cannot resolve tail:80") == "cannot resolve ***:80"
+    assert mask("GET /zz9 HTTP/1.1") == "GET /*** HTTP/1.1"
+    assert mask("http://aa@tail/zz9@host") == "http://***@host"
+    assert mask("detail and retailers") == "detail and retailers"
+
+
+@pytest.mark.parametrize("short", ["a", "1", "is", "ab3", "password", "tsaudit"])
+def test_a_short_or_everyday_secret_does_not_turn_texts_into_asterisks(short: str) -> None:
+    secrets.remember(short)
+    line = "a server is at 1 of 31 hosts: tsaudit has no password for it, is ab3 1"
+    assert mask(line) == line
+    assert mask(f"user=x password={short} host=y") == "user=x password=*** host=y"
+    assert mask(f'role "{short}" is unknown') == 'role "***" is unknown'
+    assert mask(f"http://u:{short}@host") == "http://u:***@host"
+
+
+def test_without_secrets_texts_stay_as_they_are() -> None:
+    assert mask("anything *** at all") == "anything *** at all"
+
+
+@pytest.mark.parametrize("error", [ConnectorError, HistoryError, ReportError, lambda t: FactError(Reason.FAILED, t)])
+def test_errors_hold_no_secret(error: type[Exception]) -> None:
+    secrets.remember("hunter22!")
+    raised = error("cannot connect as hunter22!")
+    assert "hunter" not in f"{raised} {raised!r} {vars(raised)} {raised.args}"
+
+
+def test_gaps_and_terminal_lines_hold_no_secret() -> None:
+    secrets.remember("hunter22!")
+    assert Gap("rows", Reason.FAILED, "bad option hunter22!").detail == "bad option ***"
+    assert printable("x" * 195 + "hunter22!") == "x" * 195 + "***"
+
+
+def test_log_records_hold_no_secret(caplog: pytest.LogCaptureFixture) -> None:
+    secrets.remember("hunter22!", "aa@TAIL/zz9")
+    log = logging.getLogger("some.driver")
+    with caplog.at_level("DEBUG"):
+        log.debug("connecting to %s with %r", "TAIL", {"password": "hunter22!"})
+        try:
+            raise ValueError("bad password hunter22!")
+        except ValueError:
+            log.exception("it failed")
+    assert "hunter" not in caplog.text
+    assert "TAIL" not in caplog.text
+    assert "connecting to *** with {'password': '***'}" in caplog.text
+    assert "ValueError: bad password ***" in caplog.text
+
+
+def test_many_secrets_cost_little() -> None:
+    """A configuration of thousands of targets, each with a password of its own."""
+    import time
+
+    secrets.remember(*(f"pw-{number:06d}-{number * 7919 % 1000003:06d}" for number in range(3_000)))
+    began = time.process_time()
+    mask("warm up")
+    for number in range(500):
+        assert "***" not in mask(f"statement {number} failed: syntax error at or near SELECT " * 3)
+    assert time.process_time() - began < 5

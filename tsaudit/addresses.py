@@ -1,0 +1,146 @@
+"""Addresses with credentials in them: what is what, and whether all who read the address would agree."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+AMBIGUOUS: Final = (
+    "cannot be read without doubt: user, password or an option holds a character that has a meaning in addresses "
+    "(@ / ? # : [ ] or a blank); "
+)
+TARGET_HINT: Final = "write them as `username:` and `password:`, or percent-encode them (`@` is %40)"
+OTHER_HINT: Final = "percent-encode it (`@` is %40)"
+_SECRET_OPTION: Final = re.compile(
+    r"pass|pwd|token|secret|credential|signature|\bsig\b|api_?key|access_?key", re.IGNORECASE
+)
+_PORT: Final = re.compile(r"(?:[^:\[\]]*|\[[0-9A-Fa-f:.%A-Za-z]+\])(?::[0-9]{1,5})?")
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """An address taken apart as RFC 3986 has it; every part as written, percent signs and all."""
+
+    scheme: str
+    username: str | None
+    password: str | None
+    hosts: str
+    """With their ports; several with commas between them."""
+    path: str
+    query: str
+    fragment: str
+
+    @property
+    def host(self) -> str:
+        """The first host, without port and brackets; empty for a socket or file on this machine."""
+        first = self.hosts.partition(",")[0]
+        return first[1:].partition("]")[0] if first.startswith("[") else first.partition(":")[0]
+
+    @property
+    def options(self) -> dict[str, str]:
+        """What stands behind `?`, by names in lower case; of one given twice the last."""
+        return {key.lower(): value for key, value in parse_qsl(self.query, keep_blank_values=True)}
+
+
+def read(text: str) -> Address | None:
+    """The parts of a network address; None for paths, files and what has no `//`."""
+    scheme, separator, rest = text.partition("://")
+    if not separator or not re.fullmatch(r"[A-Za-z][A-Za-z0-9+.:-]*", scheme):
+        return None
+    rest, _, fragment = rest.partition("#")
+    rest, _, query = rest.partition("?")
+    authority, slash, path = rest.partition("/")
+    if not authority and slash:
+        return None
+    userinfo, at, hosts = authority.rpartition("@")
+    username, colon, password = userinfo.partition(":")
+    return Address(
+        scheme.lower(), username if at else None, password if colon else None, hosts, slash + path, query, fragment
+    )
+
+
+def is_ambiguous(text: str, template: str = "", values: Mapping[str, str] | None = None) -> bool:
+    """Whether the address may mean something else to another reader than to this one.
+
+    `template` is the address before its `${NAME}` were filled in, with a word in place of each, and `values` has
+    what these words stand for: filled in, each must stay in the part where it was written.
+    """
+    address = read(text)
+    if address is None:
+        return False
+    if re.search(r"[\s\x00-\x1f\x7f]", text) or "@" in address.path + address.query + address.fragment:
+        return True
+    if "@" in f"{address.username}{address.password}" or re.search(r"[\[\]]", f"{address.username}{address.password}"):
+        return True
+    if not all(_PORT.fullmatch(host) for host in address.hosts.split(",")):
+        return True
+    try:
+        urlsplit(text)
+    except ValueError:
+        return True
+    return bool(template) and _changed(address, template, values or {})
+
+
+def _changed(address: Address, template: str, values: Mapping[str, str]) -> bool:
+    """Whether a value has changed how the address is taken apart."""
+    meant = read(template)
+    if meant is None or (meant.username is None and not any(word in meant.query for word in values)):
+        return False  # the host itself, or the whole address, comes from elsewhere
+
+    def filled(part: str | None) -> str | None:
+        for word, value in values.items():
+            part = None if part is None else part.replace(word, value)
+        return part
+
+    if (filled(meant.username), filled(meant.password)) != (address.username, address.password):
+        return True
+    return any(filled(getattr(meant, part)) != getattr(address, part) for part in ("path", "query", "fragment")) or len(
+        parse_qsl(meant.query, keep_blank_values=True)
+    ) != len(parse_qsl(address.query, keep_blank_values=True))
+
+
+def secrets_in(text: str) -> Iterator[str]:
+    """What has to be kept secret of an address, as written and as decoded."""
+    address = read(text)
+    if address is None:
+        return
+    found = [address.password] if address.password else []
+    if address.password is None and address.username and address.scheme in ("http", "https"):
+        found.append(address.username)  # a token, as some services take it
+    found += [value for key, value in parse_qsl(address.query) if _SECRET_OPTION.search(key)]
+    for value in found:
+        yield value
+        yield unquote(value)
+
+
+def in_secret_part(template: str, word: str) -> bool:
+    """Whether the word stands where credentials do: before `@`, in an option, or for the whole address."""
+    address = read(template)
+    if address is None:
+        return True
+    return any(
+        word in part for part in (address.username or "", address.password or "", address.query, address.fragment)
+    )
+
+
+def without_credentials(text: str) -> str:
+    """The address as it may be shown: without user, password, and options."""
+    address = read(text)
+    if address is None:
+        return text
+    end = f"#{address.fragment}" if address.fragment else ""
+    return f"{text.partition('://')[0]}://{address.hosts}{address.path}{end}"
+
+
+def is_loopback(host: str) -> bool:
+    """Whether the host is this machine: then nobody on a network reads along."""
+    if not host or host.startswith("/") or host.lower() == "localhost" or host.lower().endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host.partition("%")[0]).is_loopback
+    except ValueError:
+        return False
