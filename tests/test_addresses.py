@@ -15,7 +15,13 @@ CLEAR = (
     *("postgresql://u:p%40ss%2F@host:5432/db?sslmode=verify-full", "postgresql:///db?host=/var/run/postgresql"),
     *("mongodb://u:p@a:27017,b:27017/db?replicaSet=r", "mongodb+srv://u:p@cluster.example.net", "sqlite:///a@b.db"),
     *("duckdb:////tmp/a b#c.db", "timestream://eu-central-1?endpoint=https://host:8443", "s3://bucket/folder", "x"),
-    *(".tsaudit/reports", "http://u:a:b@host", "mysql+pymysql://u@host:4002/public", "http://u:p%zz@host"),
+    *(
+        ".tsaudit/reports",
+        "http://u:a:b@host",
+        "postgresql://host:port/db",
+        "mysql+pymysql://u@host:4002/public",
+        "http://u:p%zz@host",
+    ),
 )
 AMBIGUOUS = (
     *(
@@ -25,13 +31,18 @@ AMBIGUOUS = (
         "http://u:a#b@host",
         "http://u:a b@host",
     ),
-    *("http://u:a@b@host", "postgresql://u:a@b@host/db", "http://u:a[b@host", "http://u:a\tb@host", "http://host:80a"),
+    *(
+        "http://u:a@b@host",
+        "postgresql://u:a@b@host/db",
+        "http://u:a[b@host",
+        "http://u:a\tb@host",
+        "http://u:1/x@host",
+    ),
     *(
         "http://u:1/x@host",
-        "mongodb://u:p@a:27017,b:x/db",
+        "mongodb://u:p/x@a:27017,b/db",
         "http://h?password=a@b",
         "http://u:p@host:8086\n",
-        "http://h:1:2",
     ),
 )
 

@@ -18,7 +18,6 @@ OTHER_HINT: Final = "percent-encode it (`@` is %40)"
 _SECRET_OPTION: Final = re.compile(
     r"pass|pwd|token|secret|credential|signature|\bsig\b|api_?key|access_?key", re.IGNORECASE
 )
-_PORT: Final = re.compile(r"(?:[^:\[\]]*|\[[0-9A-Fa-f:.%A-Za-z]+\])(?::[0-9]{1,5})?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +46,17 @@ class Address:
 
 
 def read(text: str) -> Address | None:
-    """The parts of a network address; None for paths, files and what has no `//`."""
+    """The parts of a network address; None for paths, files and what has no `//`.
+
+    `scheme:///name` is a file, unless its options say which host is meant.
+    """
     scheme, separator, rest = text.partition("://")
     if not separator or not re.fullmatch(r"[A-Za-z][A-Za-z0-9+.:-]*", scheme):
         return None
     rest, _, fragment = rest.partition("#")
     rest, _, query = rest.partition("?")
     authority, slash, path = rest.partition("/")
-    if not authority and slash:
+    if not authority and slash and "host" not in query:
         return None
     userinfo, at, hosts = authority.rpartition("@")
     username, colon, password = userinfo.partition(":")
@@ -76,12 +78,11 @@ def is_ambiguous(text: str, template: str = "", values: Mapping[str, str] | None
         return True
     if "@" in f"{address.username}{address.password}" or re.search(r"[\[\]]", f"{address.username}{address.password}"):
         return True
-    if not all(_PORT.fullmatch(host) for host in address.hosts.split(",")):
-        return True
     try:
         urlsplit(text)
     except ValueError:
-        return True
+        if address.username is not None:
+            return True
     return bool(template) and _changed(address, template, values or {})
 
 
@@ -115,6 +116,12 @@ def secrets_in(text: str) -> Iterator[str]:
     for value in found:
         yield value
         yield unquote(value)
+
+
+def secret_path(text: str) -> str:
+    """What is secret of an address that is secret as a whole, as a webhook's: all behind the host."""
+    address = read(text)
+    return f"{address.path}?{address.query}".strip("/?") if address else text
 
 
 def in_secret_part(template: str, word: str) -> bool:

@@ -84,8 +84,10 @@ def _remember(settings: Settings) -> None:
         secrets.remember(*addresses.secrets_in(target.url.get_secret_value()))
     secrets.remember(*addresses.secrets_in(settings.history.get_secret_value()))
     secrets.remember(*addresses.secrets_in(settings.report.folder))
-    for secret in (settings.slack.token, settings.slack.webhook):
-        secrets.remember(secret.get_secret_value() if secret else None)
+    if settings.slack.token:
+        secrets.remember(settings.slack.token.get_secret_value())
+    if settings.slack.webhook:
+        secrets.remember(addresses.secret_path(settings.slack.webhook.get_secret_value()))
 
 
 def advice(path: str | Path) -> tuple[str, ...]:
@@ -223,7 +225,7 @@ class _Reader:
                 continue
             as_credential = ambiguous or addresses.in_secret_part(template, word) if is_address else _is_login(place)
             if as_credential or _SECRET_NAME.search(name):
-                secrets.remember(value)
+                secrets.remember(addresses.secret_path(value) if place[-1:] == ("webhook",) else value)
         if ambiguous:
             hint = addresses.TARGET_HINT if place[-1] == "url" else addresses.OTHER_HINT
             self._add(place, f"the address {addresses.AMBIGUOUS}{hint}")

@@ -244,3 +244,17 @@ def test_check_when_slack_cannot_be_reached(tsaudit: Tsaudit, folder: Path) -> N
     done = tsaudit("check")
     assert done.exit_code == Exit.USAGE
     assert "slack          failed   http://127.0.0.1:1/api/ cannot be reached" in done.stdout
+
+
+def test_check_warns_of_credentials_that_others_can_read(tsaudit: Tsaudit, folder: Path) -> None:
+    configure(folder, "slack: {webhook: 'http://slack.invalid/services/x'}\n")
+    assert (
+        "warn     slack.webhook: credentials go to slack.invalid over plain http; use https" in tsaudit("check").stdout
+    )
+
+
+def test_check_shows_no_credentials_of_the_report_folder(tsaudit: Tsaudit, folder: Path) -> None:
+    configure(folder, "report: {folder: 'memory://u:Geheim77@host/reports'}\n")
+    done = tsaudit("check")
+    assert "Geheim77" not in done.output
+    assert "memory://host/reports can be written to" in done.stdout

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from tsaudit import secrets
+from tsaudit import addresses, secrets
 from tsaudit.alerts.blocks import Message
 from tsaudit.alerts.pace import Budget, Pace
 from tsaudit.alerts.routing import channel_of
@@ -77,13 +77,13 @@ def send(store: Store, settings: Settings, out: Callable[[str], None], pace: Pac
 
 def _way(store: Store, settings: Settings, budget: Budget) -> Way | None:
     slack = settings.slack
-    for secret in (slack.token, slack.webhook):
-        secrets.remember(secret.get_secret_value() if secret else None)
     if slack.token is not None:
         ids = deliveries.known_channel_id
         token = slack.token.get_secret_value()
+        secrets.remember(token)
         return BotToken(token, slack.base_url, lambda name: ids(store.engine, name), budget.call_s)
     if slack.webhook is not None:
+        secrets.remember(addresses.secret_path(slack.webhook.get_secret_value()))
         return Webhook(slack.webhook.get_secret_value(), budget.call_s)
     return None
 

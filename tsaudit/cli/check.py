@@ -30,7 +30,7 @@ def check(targets: tuple[str, ...], config: str | None) -> int:
     what the given rights do not let it measure, and which rules will be unknown for it.
     Nothing is audited and nothing is sent.
     """
-    from tsaudit import config_file
+    from tsaudit import config_file, exposure
     from tsaudit.unused_routes import unused_routes
 
     file = config_file.find(config)
@@ -39,6 +39,8 @@ def check(targets: tuple[str, ...], config: str | None) -> int:
     _line("configuration", "ok", f"{file}: {show.plural(len(settings.targets), 'target')}")
     for advice in config_file.advice(file):
         _line("", "warn", advice)
+    for line in exposure.warnings(settings, chosen):
+        _line("", "warn", line)
     surroundings = [_history(settings), _report(settings), _slack(settings.slack)]
     in_time = not surroundings[0] or _clock(settings, [target.name for target in chosen])
     seen: dict[str, Profile] = {}
@@ -83,7 +85,9 @@ def _report(settings: Settings) -> bool:
     """Whether a file can be written to the report folder, and taken away again."""
     import fsspec
 
-    folder = settings.report.folder
+    from tsaudit import addresses
+
+    folder, shown = settings.report.folder, addresses.without_credentials(settings.report.folder)
     name = f"{folder.rstrip('/')}/.tsaudit-check-{uuid4().hex}"
     try:
         filesystem, path = fsspec.core.url_to_fs(name)
@@ -93,9 +97,9 @@ def _report(settings: Settings) -> bool:
         filesystem.rm(path)
     except Exception as error:
         # Every fsspec backend raises its own kind of errors.
-        _line("reports", "failed", f"{folder} cannot be written to: {error}")
+        _line("reports", "failed", f"{shown} cannot be written to: {error}")
         return False
-    _line("reports", "ok", f"{folder} can be written to")
+    _line("reports", "ok", f"{shown} can be written to")
     if settings.report.base_url is None:
         _line("", "warn", "report.base_url is not set: links in messages will be paths on this machine")
     return True
