@@ -58,6 +58,8 @@ def _opened(opening: AbstractContextManager[Connection], deadline: Deadline) -> 
         connection = within(limit, opening.__enter__, too_late=lambda _: opening.__exit__(None, None, None))
     except OutOfTimeError as error:
         raise ConnectorError(f"no connection within {limit:.3g} s: the server does not answer") from error
+    # What a server calls itself goes into profiles and reports: it may repeat what it was sent.
+    connection.server_version = secrets.mask(connection.server_version)
     try:
         yield connection
     finally:
