@@ -217,6 +217,14 @@ def test_rows_leave_the_window_of_a_table_that_is_not_written_to(target: Target)
     assert _collected(short, 4, previous=empty).reused == 0
 
 
+@pytest.mark.parametrize("database", ["main", None])
+def test_figures_that_were_contradicted_together_are_measured_again(target: Target, database: str | None) -> None:
+    before = _collected(target)
+    gap = Gap("series_listing", Reason.DISPUTED, "5 series listed is not 7", database)
+    assert _collected(target, 1, previous=before).reused == 2
+    assert _collected(target, 1, previous=dataclasses.replace(before, gaps=(gap,))).reused == 0
+
+
 def test_retention_deletes_as_many_rows_as_a_load_brings(target: Target) -> None:
     before = _collected(target)
     _run(target, "DELETE FROM a WHERE host = 'h0'", "INSERT INTO a SELECT time, 'new', 1 FROM b WHERE host = 'h0'")

@@ -24,7 +24,7 @@ from tsaudit.config import Columns, Target
 from tsaudit.dialect import DOCUMENT_ENGINES, ENGINES
 from tsaudit.facts import FACTS, sources_of
 from tsaudit.finding import Outcome, Verdict
-from tsaudit.profile import Count, Gap, How, Measurement, Profile, Reason, Source
+from tsaudit.profile import Count, Gap, How, Measurement, Profile, Reason, Source, utc_now
 from tsaudit.rules import all_rules
 
 Made = Callable[..., Target]
@@ -148,6 +148,31 @@ def test_an_old_table_beside_a_live_one_keeps_its_figures_as_estimates(made: Mad
     assert (t.rows and t.rows.value, t.rows and t.rows.source.how) == (0, How.ESTIMATE)
     assert (live.rows and live.rows.value, live.rows and live.rows.source.how) == (1, How.EXACT)
     assert {g.measurement for g in profile.gaps} == {"t"}
+
+
+def test_a_dead_time_beside_a_live_table_leaves_no_figure(made: Made) -> None:
+    target = made(
+        "CREATE TABLE t (time TIMESTAMP, host TEXT, v DOUBLE PRECISION)",
+        _rows("NULL", "'h{i}'", "1.5"),
+        "CREATE TABLE live (time TIMESTAMP, host TEXT, v DOUBLE PRECISION)",
+        "INSERT INTO live VALUES ('2026-03-30 00:00:00', 'a', 1.5)",
+        columns={"t": Columns(time="time")},
+    )
+    live, t = collected(target).measurements
+    assert (t.rows, t.series, t.tag_sets, {tag.values for tag in t.tags}) == (None, None, None, {None})
+    assert (live.series and live.series.value) == 1
+
+
+def test_rows_of_a_clock_that_is_ahead_are_named(made: Made) -> None:
+    target = made(
+        "CREATE TABLE t (time TIMESTAMP, host TEXT, v DOUBLE PRECISION)",
+        _rows("'2150-05-03 10:00:00'", "'h{i}'", "1.5"),
+    )
+    profile = collected(target, now=utc_now())
+    detail = next(g.detail for g in profile.gaps if g.fact == "null_counts" and g.measurement == "t")
+    assert "the newest time is 2150-05-03 10:00 UTC" in detail
+    assert "check the clocks" in detail
+    assert "longer `window`" not in detail
 
 
 @pytest.mark.parametrize("statements", [(), (_rows("'2026-03-30 00:00:00'", "'h{i}'", "1.5"), "DELETE FROM t")])
