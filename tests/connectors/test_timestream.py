@@ -158,10 +158,10 @@ def test_query_is_cancelled_when_its_time_is_up(server: Timestream) -> None:
     target = _target(server)
     server.delay_s = 60.0
     with open_connection(target) as connection:
-        rows = connection.query("measure_name_counts", 0.5, **CPU)
+        rows = connection.query("measure_name_counts", 2, **CPU)
         with pytest.raises(FactError) as raised:
             list(rows)
-    assert (raised.value.reason, raised.value.detail) == (Reason.TIMED_OUT, "cancelled after 0.5 s")
+    assert (raised.value.reason, raised.value.detail) == (Reason.TIMED_OUT, "cancelled after 2 s")
     assert len(server.cancelled) == 1
 
 
@@ -710,6 +710,20 @@ def test_scheduled_queries_when_there_are_very_many(server: Timestream) -> None:
     (gap,) = profile.gaps
     assert (gap.fact, gap.reason) == ("scheduled_queries", Reason.OVER_BUDGET)
     assert gap.detail == "5 of 205 scheduled queries not looked at: each takes a call"
+
+
+def test_scheduled_queries_when_the_account_allows_few_calls(server: Timestream) -> None:
+    target = _target(server, budget={"statement_timeout_s": 6})
+    server.scheduled_queries = [_scheduled(i) for i in range(60)]
+    profile = collected(target, wanted=frozenset({"scheduled_queries"}))
+    (gap,) = (gap for gap in profile.gaps if gap.fact == "scheduled_queries")
+    assert gap.reason is Reason.OVER_BUDGET
+    looked_at = len(profile.stored_queries or ())
+    # Four a second in the four seconds until there are two left, and the first burst.
+    assert 8 <= looked_at <= 25
+    assert gap.detail == f"{60 - looked_at} of 60 scheduled queries not looked at: each takes a call"
+    refused = [o for o in server.operations if o == "DescribeScheduledQuery"]
+    assert len(refused) <= looked_at + 4, "the quota is kept once the service has told of it"
 
 
 def test_scheduled_queries_when_they_may_not_be_read() -> None:

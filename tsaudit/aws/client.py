@@ -33,6 +33,7 @@ from botocore.httpsession import get_cert_path
 from botocore.parsers import ResponseParserError as ParserError
 from urllib3.exceptions import HTTPError, ReadTimeoutError
 
+from tsaudit.aws.pace import Pace
 from tsaudit.aws.sending import Sender, attach
 from tsaudit.connector import ConnectorError, FactError
 from tsaudit.http import causes
@@ -89,6 +90,7 @@ class _Services:
 
     def __init__(self, account: Account) -> None:
         self.account = account
+        self.pace = Pace()
         self._made: dict[str, Any] = {}
         self._lock = threading.Lock()
         core = botocore.session.Session(profile=account.profile)
@@ -176,11 +178,15 @@ class Client:
         """
         wait, failures = _FIRST_WAIT_S, 0
         while True:
+            if not self._services.pace.wait(operation, deadline):
+                raise FactError(Reason.OVER_BUDGET, "the service throttles: Request rate limit exceeded")
             left = max(deadline - time.monotonic(), 0.001)
             try:
                 return self._sent(service, operation, left, parameters)
             except ClientError as error:
                 failures += _is_failure(error)
+                if _code(error) in _THROTTLED:
+                    self._services.pace.throttled()
                 again = _code(error) in _THROTTLED or (_is_failure(error) and failures < _MOST_FAILURES)
                 if not again or time.monotonic() + wait >= deadline:
                     raise _refused(error) from error

@@ -34,6 +34,8 @@ _MOST_LISTED: Final = 100_000
 """An account has 50,000 tables at most."""
 _MOST_QUERIES: Final = 200
 """Each is described by a call of its own, and five calls a second are allowed."""
+_SPARE_S: Final = 2.0
+"""With less time left no further one is described: what is known by then is an answer, a time-out would be none."""
 _COLUMNS: Final = pa.schema(
     [
         ("measurement", pa.string()),
@@ -191,9 +193,11 @@ class TimestreamConnection:
     ) -> Iterator[pa.RecordBatch]:
         listed = self._pages("scheduled_queries", "ScheduledQueries", rows, deadline, parameters)
         enabled = [query for query in listed if query["State"] == "ENABLED"]
-        left_out = [{"query": query["Name"], "enabled": True} for query in enabled[_MOST_QUERIES:]]
-        yield pa.RecordBatch.from_pylist(left_out, _SCHEDULED)
-        for query in enabled[:_MOST_QUERIES]:
+        for number, query in enumerate(enabled):
+            if number == _MOST_QUERIES or deadline - time.monotonic() < _SPARE_S:
+                left_out = [{"query": left["Name"], "enabled": True} for left in enabled[number:]]
+                yield pa.RecordBatch.from_pylist(left_out, _SCHEDULED)
+                return
             rows.statements += 1
             answer = self._client.call(_QUERY, "DescribeScheduledQuery", deadline, ScheduledQueryArn=query["Arn"])
             yield pa.RecordBatch.from_pylist([_last_run(answer["ScheduledQuery"])], _SCHEDULED)
