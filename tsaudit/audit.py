@@ -7,7 +7,6 @@ from datetime import datetime
 
 import tsaudit
 from tsaudit import not_audited
-from tsaudit.facts import sources_of
 from tsaudit.finding import AuditResult, Finding, Outcome, RuleResult
 from tsaudit.profile import Gap, Profile, utc_now
 from tsaudit.rule import Case, LimitPolicy, Rule
@@ -80,8 +79,7 @@ def _apply(rule: Rule, profile: Profile, timeline: Timeline, policy: LimitPolicy
     missing = rule.requires - set(profile.facts)
     if missing:
         return result(Outcome.NOT_APPLICABLE, reason=f"{profile.engine} does not offer {', '.join(sorted(missing))}")
-    needed = frozenset().union(*(sources_of(fact) for fact in rule.requires | rule.uses))
-    gaps = tuple(gap for gap in profile.gaps if gap.fact in needed)
+    gaps = tuple(gap for gap in profile.gaps if gap.fact in rule.gaps_matter_in)
     try:
         findings = tuple(sorted(rule.check(case), key=lambda f: (-f.severity.rank, f.subject)))
     except Exception as error:

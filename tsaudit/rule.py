@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from tsaudit.dialect import INFLUXQL_ENGINES, SQL_ENGINES, Qualified, quote_name
-from tsaudit.facts import offered
+from tsaudit.facts import offered, sources_of
 from tsaudit.finding import Finding, Limit, Severity, Subject
 from tsaudit.guidelines import engines_of
 from tsaudit.profile import Measurement, Profile
@@ -200,6 +200,11 @@ class Rule:
     def summary(self) -> str:
         """The docstring's first paragraph."""
         return self.doc.split("\n\n", 1)[0].replace("\n", " ")
+
+    @property
+    def gaps_matter_in(self) -> frozenset[str]:
+        """Facts a gap in which keeps it from passing: those it requires or uses, and all they are worked out of."""
+        return frozenset().union(*(sources_of(fact) for fact in self.requires | self.uses))
 
     def section(self, heading: str) -> str:
         """The text below `## heading` in the docstring; empty when there is no such section."""

@@ -14,8 +14,10 @@ import pytest
 from tests.builders import a_profile
 from tests.cli.conftest import CONFIG, Tsaudit
 from tests.servers import ADMIN, Influxd
+from tsaudit.audit import audit
 from tsaudit.cli.errors import Exit
 from tsaudit.facts import FACTS
+from tsaudit.finding import Outcome
 from tsaudit.profile import Gap, Profile, Reason
 
 
@@ -258,3 +260,39 @@ def test_check_shows_no_credentials_of_the_report_folder(tsaudit: Tsaudit, folde
     done = tsaudit("check")
     assert "Geheim77" not in done.output
     assert "memory://host/reports can be written to" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "fact", ["series_listing", "field_types", "tag_values", "row_sample", "null_counts", "row_count", "indexes"]
+)
+def test_check_names_the_rules_that_an_audit_leaves_open(
+    tsaudit: Tsaudit, monkeypatch: pytest.MonkeyPatch, fact: str
+) -> None:
+    """No rule more and none less, and so many fewer can be judged."""
+    profile = a_probe(Gap(fact, Reason.DENIED, "no SELECT", "main", "cpu"))
+    left_open = {r.code for r in audit(profile).results if r.outcome is Outcome.OPEN}
+    assert left_open, "or the test would show nothing"
+    monkeypatch.setattr("tsaudit.collect.probe", lambda *_, **__: profile)
+    whole, lost = tsaudit("check", "plant").stdout.splitlines()[-2:]
+    assert set(lost.rpartition("(")[2].rstrip(")").split(", ")) == left_open
+    monkeypatch.setattr("tsaudit.collect.probe", lambda *_, **__: a_probe())
+    assert rules_in(tsaudit("check", "plant").stdout.splitlines()[-1]) - rules_in(whole) == len(left_open)
+
+
+def test_check_counts_no_rule_as_lost_for_a_measurement_that_is_left_out(
+    tsaudit: Tsaudit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Left out of the budget, one measurement takes no rule away; a whole database does, and so does a right."""
+    counted = {}
+    for name, gap in {
+        "nothing": None,
+        "too big": Gap("series_listing", Reason.OVER_BUDGET, "too many", "main", "cpu"),
+        "all too big": Gap("series_listing", Reason.OVER_BUDGET, "too many", "main"),
+        "denied": Gap("series_listing", Reason.DENIED, "no SELECT", "main", "cpu"),
+    }.items():
+        profile = a_probe(*([gap] if gap else []))
+        monkeypatch.setattr("tsaudit.collect.probe", lambda *_, profile=profile, **__: profile)
+        lines = tsaudit("check", "plant").stdout.splitlines()
+        counted[name] = next(rules_in(line) for line in lines if "can be judged" in line)
+    assert counted["too big"] == counted["nothing"]
+    assert counted["all too big"] == counted["denied"] < counted["nothing"]

@@ -169,7 +169,6 @@ def _target(target: Target, seen: dict[str, Profile]) -> bool:
 
 def _foreseen(profile: Profile) -> list[RuleResult]:
     """What an audit could make of each rule as far as the gaps go: judged, or open for them."""
-    from tsaudit.facts import sources_of
     from tsaudit.finding import Outcome, RuleResult
     from tsaudit.rules import all_rules
 
@@ -177,8 +176,7 @@ def _foreseen(profile: Profile) -> list[RuleResult]:
     found = []
     for rule in all_rules():
         if rule.code in judged:
-            needed = {fact for need in rule.requires for fact in sources_of(need)}
-            gaps = tuple(gap for gap in profile.gaps if gap.fact in needed)
+            gaps = tuple(gap for gap in profile.gaps if gap.fact in rule.gaps_matter_in)
             outcome = Outcome.OPEN if gaps else Outcome.PASS
             found.append(RuleResult(rule.code, rule.name, rule.title, rule.family, rule.guidelines, outcome, gaps=gaps))
     return found
@@ -209,8 +207,7 @@ def _judged(engine: str) -> set[str]:
 
 def _rules_without(engine: str, fact: str) -> set[str]:
     """Codes of the rules that are unknown when the fact is missing."""
-    from tsaudit.facts import sources_of
     from tsaudit.rules import all_rules
 
     judged = _judged(engine)
-    return {r.code for r in all_rules() if r.code in judged and any(fact in sources_of(need) for need in r.requires)}
+    return {r.code for r in all_rules() if r.code in judged and fact in r.gaps_matter_in}
