@@ -6,6 +6,7 @@ once Slack is back the message arrives once.
 
 from __future__ import annotations
 
+import dataclasses
 import gzip
 import json
 import threading
@@ -390,3 +391,37 @@ def test_the_answers_of_the_double_are_as_slack_writes_them(slack: SlackDouble) 
     """The double would hide a client that is too strict: what it says is what Slack documents."""
     found_ = slack_transport.post(f"{slack.base_url}auth.test", b"", {"Authorization": "Bearer wrong"}, 5)
     assert json.loads(found_.body) == {"ok": False, "error": "invalid_auth"}
+
+
+@pytest.mark.parametrize("status", [500, 502, 503])
+@pytest.mark.parametrize("code", ["invalid_blocks", "channel_not_found", "invalid_auth", "nobody_knows"])
+def test_a_server_error_is_not_about_the_message(history: History, slack: SlackDouble, status: int, code: str) -> None:
+    """Whatever code it carries: with status 200 these would drop the message or stop the run."""
+    history.audit(found(1))
+    slack.fail(4, raw=answer(json.dumps({"ok": False, "error": code}).encode(), status))
+    report = history.send()
+    assert (report.sent, report.failed, report.waiting) == (0, 0, 1)
+    assert report.errors == (f"Slack answered {status}",)
+    slack.faults.clear()
+    assert history.send().sent == 1
+    assert slack.messages[0].blocks
+
+
+@pytest.mark.parametrize("code", ["internal_error", "fatal_error", "service_unavailable", "request_timeout"])
+def test_a_failure_within_slack_is_tried_again(history: History, slack: SlackDouble, code: str) -> None:
+    history.audit(found(1))
+    slack.fail(3, error=code)
+    assert history.send() == alerts.SendReport(sent=1)
+    slack.fail(4, error=code)
+    history.next_day(found(1, 2))
+    report = history.send()
+    assert (report.failed, report.errors) == (0, (f"Slack answered 200 ({code})",))
+
+
+@pytest.mark.parametrize("code", ["ratelimited", "rate_limited"])
+def test_a_rate_limit_is_one_by_its_code_too(history: History, slack: SlackDouble, code: str) -> None:
+    history.audit(found(1))
+    slack.fail(error=code)
+    slept: list[float] = []
+    assert history.send(pace=dataclasses.replace(builders.fast(slept), message_s=0.0)).sent == 1
+    assert slept == [1], "a second, where Slack names none"

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import threading
 import time
 from datetime import UTC, datetime, timedelta
@@ -624,3 +625,15 @@ def test_an_edit_overtaken_while_sending_is_left_out(
     monkeypatch.setattr(deliveries, "claim", claim)
     assert many.send() == SendReport(sent=6, edited=1)
     assert slack.methods().count("chat.update") == 1
+
+
+def test_the_pause_between_tries_doubles(history: History, slack: SlackDouble) -> None:
+    """A server that is restarting is not hurried: 2 s, 4 s, 8 s, and then the next run."""
+    history.audit(found(1))
+    history.send()
+    history.next_day(found(1))
+    slack.fail(4, method="chat.update", status=500)
+    slept: list[float] = []
+    report = history.send(pace=dataclasses.replace(builders.fast(slept), message_s=0.0))
+    assert (report.edited, report.waiting) == (0, 1)
+    assert slept == [2, 4, 8]

@@ -326,3 +326,24 @@ def test_a_dependency_of_a_profile_without_its_tags_is_no_harm() -> None:
     sets = TagSets(14, 14, 14, (Dependency("gone", "host"),), ("host",), (), (), a_source())
     changed = Measurement("main", "cpu", None, measurement.tags, (), tag_sets=sets, arrivals=measurement.arrivals)
     assert "host" in blamed(attribute(changed, on(1)))
+
+
+def test_leaving_as_many_as_half_of_what_arrives_is_a_full_listing() -> None:
+    """Retention of a month, watched for four weeks: 38 new values a day, 1,026 since the first listing.
+
+    Where values leave as others arrive, a listing covers its month; where far fewer leave, it is not known what a
+    single day shows, and nobody may call that bounded.
+    """
+    for left, kind in ((1026, "bounded"), (513, "bounded"), (512, "churning"), (400, "churning"), (0, "churning")):
+        first = {f"h{i}" for i in range(20_000)}
+        arrived = [{f"{n}-{i}" for i in range(38)} for n in range(28)]
+        daily = [first | set().union(*arrived[1 : n + 1]) for n in range(28)]
+        daily[-1] -= {f"h{i}" for i in range(left)}
+        assert seen(daily).index(30).kind == kind, left
+
+
+def test_a_young_fleet_part_of_which_was_deleted_is_not_called_endless() -> None:
+    """4,000 hosts that came while watched, 200 replaced a day; half of what was replaced is deleted already."""
+    days: list[set[str]] = [set()] * 3
+    days += [{f"h{i}" for i in range(100 * n, 4000 + 200 * n)} for n in range(10)]
+    assert seen(days).index(30).kind != "unbounded"

@@ -39,3 +39,33 @@ def test_nobody_is_guilty_of_one_series(tags: dict[str, list[str]]) -> None:
 def test_nothing_is_known_of_a_tag_that_was_not_listed() -> None:
     assert share_of_tag("host", None) is None
     assert share_of_tag("host", listed(region=["x"])) is None
+
+
+def test_of_a_pair_that_says_the_same_one_is_blamed_rather_than_a_small_tag() -> None:
+    """250 machines by name and by address, 4 cores each: the machines make the series."""
+    machines = [i // 4 for i in range(1000)]
+    sets = listed(
+        core=[str(i % 4) for i in range(1000)],
+        host=[f"h{i}" for i in machines],
+        ip=[f"10.0.0.{i}" for i in machines],
+    )
+    found = guilty_tag(sets)
+    assert found is not None
+    assert ({found.tag, *found.together_with}, found.series_left) == ({"host", "ip"}, 4)
+
+
+@pytest.mark.parametrize(
+    ("tags", "guilty"),
+    [
+        # The host determines the region: without the region as many are left, without the host two.
+        ({"host": ["a", "b", "c", "d"], "region": ["x", "x", "y", "y"]}, "host"),
+        # Each determines the other: there is nothing but to drop both.
+        ({"host": ["a", "b"], "ip": ["1", "2"]}, "host"),
+        # One value adds no series, and is not to blame.
+        ({"env": ["prod"] * 3, "host": ["a", "b", "c"]}, "host"),
+    ],
+)
+def test_who_is_guilty_of_few_series(tags: dict[str, list[str]], guilty: str) -> None:
+    found = guilty_tag(listed(**tags))
+    assert found is not None
+    assert found.tag == guilty

@@ -346,3 +346,26 @@ def test_any_history_is_judged_and_twice_the_same(counts, limit):
     assert forecast(days(len(counts)), counts, limit) == forecast(days(len(counts)), counts, limit)
     assert (growth.growth_per_day > 0) == (growth.kind == "growth")
     assert (growth.step_ratio is not None) == (growth.kind == "step")
+
+
+@pytest.mark.parametrize(
+    ("level", "before"),
+    [
+        # A day off in the week before, the last one or one in its midst; ordinary noise.
+        ([300.0] * 39 + [330.0], 300),
+        ([300.0] * 36 + [390.0] + [300.0] * 3, 300),
+        ([300.0] * 34 + [298.0, 305.0, 296.0, 301.0, 299.0, 304.0], 300),
+    ],
+    ids=["last day off", "wild day", "noise"],
+)
+def test_the_level_before_growth_is_the_usual_one_of_the_days_before(level, before):
+    counts = level + [before + 300.0 * n for n in range(1, 11)]
+    growth = judge(days(len(counts)), counts)
+    assert growth.kind == "growth"
+    assert growth.before == pytest.approx(before, rel=0.011)
+
+
+def test_the_level_before_growth_is_not_that_of_a_time_before_it():
+    counts = [1000.0] * 30 + [2000.0] * 10 + [2000 * 1.05**i for i in range(1, 9)]
+    growth = judge(days(len(counts)), counts)
+    assert (growth.kind, growth.before) == ("growth", pytest.approx(2000, rel=0.01))

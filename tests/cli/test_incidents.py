@@ -10,10 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.builders import DAY
+from tests.builders import DAY, a_finding, a_result, a_rule_result
 from tests.cli.conftest import Tsaudit
 from tsaudit.cli.errors import Exit
 from tsaudit.cli.options import Until
+from tsaudit.config import Incidents
+from tsaudit.finding import Severity, Subject
+from tsaudit.history.incidents import update
+from tsaudit.history.store import Store
 
 TODAY = datetime.now(UTC).date()
 
@@ -227,3 +231,47 @@ def test_drop_of_the_only_day_leaves_nothing_open(tsaudit: Tsaudit, fingerprint:
     assert done.exit_code == Exit.OK
     assert "nothing is known of the days before" in done.stdout
     assert fingerprint not in tsaudit("incidents").stdout
+
+
+def _listed(target: str, days: list[list[tuple[str, str, Severity]]]) -> None:
+    """Audits of the target on so many days: of each finding its rule, measurement and severity."""
+    policy = Incidents(open_after=2, resolve_after=1)
+    with Store.open("sqlite:///.tsaudit/history.db") as store:
+        for number, findings in enumerate(days):
+            rules = {code: [] for code, _, _ in [*findings, ("CAR001", "", Severity.WARN)]}
+            for code, measurement, severity in findings:
+                rules[code].append(a_finding(Subject("main", measurement), severity))
+            results = [a_rule_result(*found, code=code) for code, found in rules.items()]
+            result = a_result(*results, target=target, day=DAY + timedelta(days=number))
+            store.save(None, result, None)
+            update(store, result, policy, lambda *_: "ada")
+
+
+def test_incidents_when_listed_come_in_the_order_of_their_urgency(tsaudit: Tsaudit) -> None:
+    """What is open before what is watched, the worst of it first; then by target, rule and subject.
+
+    What has been resolved is shown only with `--all`, where it comes by the same order.
+    """
+    warn, critical = Severity.WARN, Severity.CRITICAL
+    lasting = [("SCH001", "b", warn), ("SCH001", "a", warn), ("CAR001", "z", warn), ("SCH001", "m", critical)]
+    _listed("shop", [[*lasting, ("CAR001", "gone", warn)]] * 2 + [[*lasting, ("CAR001", "new", critical)]])
+    _listed("plant", [[("SCH001", "y", warn), ("CAR001", "x", critical)]] * 2)
+    expected = [
+        ("open", "critical", "plant", "CAR001", "main/x"),
+        ("open", "critical", "shop", "SCH001", "main/m"),
+        ("open", "warn", "plant", "SCH001", "main/y"),
+        ("open", "warn", "shop", "CAR001", "main/z"),
+        ("open", "warn", "shop", "SCH001", "main/a"),
+        ("open", "warn", "shop", "SCH001", "main/b"),
+        ("watching", "critical", "shop", "CAR001", "main/new"),
+    ]
+    keys = ("state", "severity", "target", "code", "subject")
+    found = json.loads(tsaudit("incidents", "--format", "json").stdout)
+    assert [tuple(i[k] for k in keys) for i in found] == expected
+    lines = tsaudit("incidents").stdout.splitlines()[1:]
+    assert [line.split()[1:4] for line in lines] == [list(row[:3]) for row in expected]
+    every = json.loads(tsaudit("incidents", "--all", "--format", "json").stdout)
+    assert [tuple(i[k] for k in keys) for i in every] == [
+        *expected,
+        ("resolved", "warn", "shop", "CAR001", "main/gone"),
+    ]

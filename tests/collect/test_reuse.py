@@ -11,10 +11,13 @@ import duckdb
 import pytest
 
 from tests.analysis.test_arrivals import Memory
+from tests.builders import a_field, a_tag
 from tests.collect.conftest import collected
 from tests.databases import Dataset, Row, Table, times, write, write_lines
 from tests.servers import Influxd
 from tsaudit.collect import catalogue
+from tsaudit.collect.catalogue import _fingerprint
+from tsaudit.collect.draft import Column, Draft
 from tsaudit.config import Columns, Target
 from tsaudit.facts import FACTS
 from tsaudit.profile import Gap, How, Profile, Reason, utc_now
@@ -241,3 +244,50 @@ def test_rows_are_only_deleted_or_changed(target: Target, change: str) -> None:
     after = _collected(target, 1, previous=before)
     assert after.reused == 1
     assert "h0" not in after.measurements[0].tags[0].sample
+
+
+def _a_draft(**changes: Any) -> Draft:
+    columns = (Column("time", "TIMESTAMP", 1), Column("host", "VARCHAR", 2), Column("v", "DOUBLE"))
+    known: dict[str, Any] = {
+        "columns": columns,
+        "tags": (a_tag("host"),),
+        "fields": (a_field("v", ("float",)),),
+        "policies": ("autogen",),
+    }
+    return Draft("main", "a", **known | changes)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"columns": (Column("time", "TIMESTAMP", 1), Column("host", "VARCHAR"), Column("v", "DOUBLE"))},
+        {"columns": (Column("time", "TIMESTAMP", 1), Column("host", "VARCHAR", 2), Column("v", "FLOAT"))},
+        {"columns": (Column("time", "TIMESTAMP", 1), Column("host", "VARCHAR", 2), Column("w", "DOUBLE"))},
+        {"tags": (a_tag("host"), a_tag("rack"))},
+        {"tags": ()},
+        {"fields": (a_field("v", ("float", "string")),)},
+        {"fields": (a_field("w", ("float",)),)},
+        {"policies": ("autogen", "raw")},
+    ],
+    ids=["key", "type", "name", "a tag more", "a tag less", "type of a field", "field", "policy"],
+)
+def test_any_change_of_the_schema_makes_another_fingerprint(changed: dict[str, Any]) -> None:
+    """Also where as many rows or series are there as before: figures of another schema are not taken over."""
+    assert _fingerprint(_a_draft(**changed), 7, ["s"]) != _fingerprint(_a_draft(), 7, ["s"])
+
+
+def test_a_fingerprint_stands_for_the_state_and_the_settings() -> None:
+    before = _fingerprint(_a_draft(), 7, ["30 days"])
+    assert before == _fingerprint(_a_draft(), 7, ["30 days"])
+    assert len(before) == 16
+    assert _fingerprint(_a_draft(), 8, ["30 days"]) != before
+    assert _fingerprint(_a_draft(), 7, ["7 days"]) != before
+    assert _fingerprint(_a_draft(), None, ["30 days"]) == "", "nothing cheap says whether it has moved"
+    in_another_order = _a_draft(tags=(a_tag("b"), a_tag("a")))
+    assert _fingerprint(in_another_order, 7, []) == _fingerprint(_a_draft(tags=(a_tag("a"), a_tag("b"))), 7, [])
+
+
+def test_the_window_is_configured_anew(target: Target) -> None:
+    before = _collected(target)
+    after = _collected(target.model_copy(update={"window": timedelta(days=7)}), 1, previous=before)
+    assert after.reused == 0

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta, timezone
+from random import Random
+from statistics import mean, variance
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from tests.builders import DAY, NOW
+from tests.builders import DAY, NOW, a_count, a_source
 from tsaudit.collect import collect
-from tsaudit.collect.rows import _joined, instant
+from tsaudit.collect.draft import Draft
+from tsaudit.collect.rows import _joined, _scaled, instant
 from tsaudit.config import Target
 from tsaudit.connector import ConnectorError, FactError, Rows
-from tsaudit.profile import Reason
+from tsaudit.profile import Count, How, Reason, Window
 from tsaudit.roles import TimeKind
 
 BERLIN = timezone(timedelta(hours=2))
@@ -115,3 +120,45 @@ def test_databases_cannot_be_listed() -> None:
     assert (profile.databases, profile.measurements) == ((), ())
     assert {g.reason for g in profile.gaps} == {Reason.DENIED}
     assert {"databases", "series_listing", "retention", "row_sample"} <= {g.fact for g in profile.gaps}
+
+
+def _scaled_up(counts: list[int], read: int, series: int, series_error: float | None = None) -> Count:
+    """The rows of so many series, estimated by the counts of those of `read` that have any."""
+    draft = Draft("db", "m")
+    draft.sampled_series = read
+    draft.series = a_count(series, How.ESTIMATE if series_error else How.EXACT, standard_error=series_error)
+    asker: Any = SimpleNamespace(window=Window(NOW - timedelta(days=1), NOW), source=lambda *_: a_source())
+    found = _scaled(asker, draft, counts, "row_count")
+    assert found is not None
+    return found
+
+
+def test_rows_scaled_up_have_the_error_of_a_sample_without_replacement() -> None:
+    """As in any textbook, on counts whose spread is known; series without a row count as zero."""
+    for counts, read, total in (([10, 30, 20], 3, 12), ([10, 30, 20], 5, 12), ([7, 7, 7, 7], 4, 1000), ([5], 4, 6)):
+        whole = [*counts, *[0] * (read - len(counts))]
+        found = _scaled_up(counts, read, total)
+        assert found.value == round(total * mean(whole))
+        expected = total * math.sqrt((1 - read / total) * variance(whole) / read)
+        assert found.standard_error == pytest.approx(expected), (counts, read)
+    assert _scaled_up([3, 9, 6], 3, 3).standard_error == 0, "all were read"
+    assert _scaled_up([4], 1, 10).value == 40, "one series has no spread, and is no crash"
+
+
+def test_rows_scaled_up_have_the_error_of_the_number_of_series_too() -> None:
+    # 50 of 1,000 series more or less, of 8 rows each.
+    assert _scaled_up([8] * 64, 64, 1000, 50.0).standard_error == pytest.approx(8 * 50)
+    alone, both = _scaled_up([4, 12] * 32, 64, 1000), _scaled_up([4, 12] * 32, 64, 1000, 50.0)
+    assert both.standard_error == pytest.approx(math.hypot(alone.standard_error or 0.0, 8 * 50))
+
+
+def test_errors_of_rows_scaled_up_are_as_large_as_they_say() -> None:
+    """200 series, a third of them idle: of 300 samples the estimates miss the truth by what they claim."""
+    draw = Random(5)
+    population = [0 if i % 3 == 0 else draw.randint(1, 400) for i in range(200)]
+    misses = []
+    for _ in range(300):
+        chosen = draw.sample(population, 120)
+        found = _scaled_up([c for c in chosen if c], len(chosen), len(population))
+        misses.append((found.value - sum(population)) / (found.standard_error or 0.0))
+    assert 0.85 < math.sqrt(mean(m**2 for m in misses)) < 1.15

@@ -489,7 +489,7 @@ def test_stand_in_counts_what_bson_takes() -> None:
             list(client.shop.users.aggregate([{"$facet": {}}]))
 
 
-@pytest.mark.parametrize("code", [115, 304, 40324])
+@pytest.mark.parametrize("code", [59, 115, 238, 304, 305, 40324])
 def test_stage_that_a_compatible_product_lacks_is_a_gap(code: int) -> None:
     with running() as server:
         target = write(SHOP, "mongodb", server.url)
@@ -510,3 +510,15 @@ def test_ferretdb_is_told_and_not_sent_what_makes_it_hang_up() -> None:
     assert stats == [[{"$collStats": {"storageStats": {}}}]] * 2
     assert sample_size(1_000_000, 1000, may_choose=False) == (1000, False)
     assert all(m.storage for m in profile.measurements)
+
+
+@pytest.mark.parametrize("code", [13, 8000])
+def test_what_a_cluster_forbids_is_a_right_that_is_missing(code: int) -> None:
+    """8000 is Atlas' own code for what its shared clusters do not let their users do."""
+    with running() as server:
+        target = write(SHOP, "mongodb", server.url)
+        server.refused["$indexStats"] = code
+        profile = collected(target)
+    assert _reasons(profile)["index_use"] is Reason.DENIED
+    (detail,) = {gap.detail for gap in profile.gaps if gap.fact == "index_use"}
+    assert "grant it clusterMonitor on admin (action indexStats), see sql/mongodb/grants.md" in detail

@@ -199,3 +199,45 @@ def test_names_and_texts_come_back(postgresql: Postgresql, connection: Connectio
     # Names are kept to 63 bytes.
     assert text.encode().startswith(cursor.description[0].name.encode())
     assert cursor.fetchone() == (text,)
+
+
+@pytest.mark.parametrize("place", ["://tsaudit:{}@127.0.0.1:1/postgres", "://tsaudit@127.0.0.1:1/postgres?password={}"])
+def test_password_that_the_driver_quotes_is_masked(monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+    """Wherever the URL has it: drivers quote what they were given, some of them in whole."""
+
+    def refuse(*_: Any, **given: Any) -> None:
+        raise psycopg.OperationalError(f"cannot make sense of password={given['password']!r} or {given}")
+
+    monkeypatch.setattr(psycopg, "connect", refuse)
+    message = _message(f"postgresql{place.format(PASSWORD)}")
+    assert message.startswith("cannot connect to 127.0.0.1:1/postgres: cannot make sense of password='***' or ")
+
+
+def test_a_guest_takes_one_process_and_compiles_nothing(
+    postgresql: Postgresql, target: Target, connection: Connection
+) -> None:
+    """However much a server likes to: a plan of the audit has neither workers nor a compiler in it."""
+    (schema,) = target.databases
+    eager = {
+        "max_parallel_workers_per_gather": "4",
+        "parallel_setup_cost": "0",
+        "parallel_tuple_cost": "0",
+        "min_parallel_table_scan_size": "0",
+        "jit": "on",
+        "jit_above_cost": "0",
+    }
+    raw: Any = connection._raw  # type: ignore[attr-defined]
+    shown = f"EXPLAIN (ANALYZE, TIMING OFF) SELECT count(*) FROM {schema}.big".encode()
+    _big(postgresql, target, 10_000)
+    for name, value in eager.items():
+        raw.execute(f"SET {name} = '{value}'".encode())
+    raw.commit()
+    plan = "\n".join(line for (line,) in raw.execute(shown).fetchall())
+    assert "Gather" in plan, "or the test would show nothing"
+    raw.rollback()
+    rows = connection.query("measurements", 5, database=schema)
+    next(iter(rows))
+    inside = "\n".join(line for (line,) in raw.execute(shown).fetchall())
+    assert "Gather" not in inside
+    assert "JIT" not in inside
+    rows.close()

@@ -451,3 +451,14 @@ def test_timeline_takes_the_opening_for_the_beginning_where_the_finding_cannot_b
     with store.writing("test") as connection:
         connection.execute(update(incident_day).values(finding="{}"))
     assert store.timeline("demo", before=on(5)).episodes == (Episode("CAR001", HOST, DAY, on(1)),)
+
+
+@pytest.mark.parametrize("kind", ["snooze", "accept"])
+def test_a_decision_holds_from_the_day_of_the_last_audit_at_the_earliest(store: Store, kind: str) -> None:
+    """Until the day it was judged on is a day that it holds; the day before is over."""
+    run(store, 3, BAD)
+    with pytest.raises(ValueError, match=f"{on(2)} is over: incident {MARK} was judged on {on(3)}"):
+        incidents.decide(store, MARK, kind, "ada", "moving", on(2))
+    decided = incidents.decide(store, MARK, kind, "ada", "moving", on(3))
+    assert decided.decision is not None
+    assert decided.decision.until == on(3)

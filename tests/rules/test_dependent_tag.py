@@ -97,3 +97,20 @@ def test_what_was_seen_on_a_sample_is_said_to_be() -> None:
 def test_what_was_not_looked_for_is_said() -> None:
     (finding,) = _further((Dependency("host", "rack"),), not_looked_for="too many tags").findings
     assert ("not looked for", "too many tags") in {(e.label, e.value) for e in finding.evidence}
+
+
+def test_of_several_near_determinants_the_one_with_fewest_exceptions_is_named() -> None:
+    """By their share: 5 of 1,000 values are fewer than 1 of 9, though they are more."""
+    port = NearDependency("port", "rack", 1, 9, 8, ("80",))
+    host = dataclasses.replace(NEAR, broken=5)
+    for near in ((port, host), (host, port)):
+        (finding,) = _further(near=near).findings
+        assert finding.message == "Tag host determines rack except for 5 of 1,000 values."
+
+
+def test_of_equally_near_determinants_the_one_with_fewest_values_is_named() -> None:
+    """It is the closest one: a tag of 9 values explains more than one of 1,000."""
+    port, host = (NearDependency(tag, "rack", 1, 9, 8, ()) for tag in ("port", "host"))
+    for near in ((port, host), (host, port)):
+        (finding,) = _further(near=near).findings
+        assert finding.message == "Tag port determines rack except for 1 of 9 values."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from tests.rules.cases import Case, dataset, hosts, judge, table
 from tests.rules.greptime import a_table, findings
 from tsaudit.audit import audit
 from tsaudit.finding import Outcome, Severity, Subject
-from tsaudit.profile import Contribution, Database, Gap, How, MeasureNames, Reason, TagSets
+from tsaudit.profile import Contribution, Database, Gap, How, Measurement, MeasureNames, Reason, TagSets
 from tsaudit.rule import LimitPolicy
 from tsaudit.rules.high_series_cardinality import high_series_cardinality as rule
 
@@ -193,3 +194,56 @@ def test_no_limit_of_a_table_when_it_is_of_the_metric_engine() -> None:
     assert not findings(rule, metric)
     (finding,) = findings(rule, dataclasses.replace(metric, series=a_count(1_000_001)))
     assert finding.severity is Severity.WARN
+
+
+def _estimated(name: str, series: int, error: float, **changes: Any) -> Measurement:
+    return dataclasses.replace(
+        a_measurement(name, **changes), series=a_count(series, How.ESTIMATE, standard_error=error)
+    )
+
+
+@pytest.mark.parametrize("databases", [("x", "y"), ("x", "x")], ids=["target", "database"])
+def test_errors_of_a_sum_add_up_as_squares(databases: tuple[str, str]) -> None:
+    """Each measurement alone is well below; 6,000 ± 600 and 6,000 ± 800 are 12,000 ± 1,000."""
+    profile = a_profile(
+        *(_estimated(n, 6000, e, database=d) for n, e, d in zip("ab", (300.0, 400.0), databases, strict=True))
+    )
+    (finding,) = judge(rule, profile, {"max_series": 10_000}).findings
+    assert finding.subject == (Subject() if databases == ("x", "y") else Subject("x"))
+    assert finding.severity is Severity.CRITICAL
+    assert finding.message.startswith("About 12,000 series (estimated, ± 1,000)")
+    assert [e.label for e in finding.evidence] == ["series in b", "series in a"]
+
+
+def test_error_of_the_count_that_the_database_keeps() -> None:
+    """The target adds up what its databases say of themselves, with their errors."""
+    own = tuple(
+        Database(name, a_count(6000, How.ESTIMATE, standard_error=error))
+        for name, error in (("x", 300.0), ("y", 400.0))
+    )
+    profile = a_profile(a_measurement(database="x"), a_measurement(database="y"), databases=own)
+    for limit, subjects, severity in (
+        (8_500, [Subject()], Severity.CRITICAL),  # 6,800 is 80 % of it, and 6,000 + 800 reaches just that
+        (11_500, [Subject()], Severity.WARN),  # 12,000 ± 1,000 may be below it
+        (16_250, [Subject()], Severity.WARN),  # 80 % of it are 13,000
+        (16_260, [], None),
+    ):
+        found = judge(rule, profile, {"max_series": limit}).findings
+        assert [f.subject for f in found if not f.subject.database] == subjects, limit
+        assert {f.severity for f in found if not f.subject.database} == ({severity} if severity else set()), limit
+
+
+def test_share_of_a_tag_is_that_of_all_series_in_the_database() -> None:
+    """Without user_id 9 of 900 series are left: 891 of the 1,500 in the database are due to it, 59 %."""
+    tags = (a_tag("host", 9), a_tag("user_id", 900))
+    left = (Contribution("user_id", (), 9), Contribution("host", (), 900))
+    sets = TagSets(900, 8100, 8100, (), ("user_id",), left, left, a_source())
+    requests = a_measurement("requests", 900, tags=tags, tag_sets=sets)
+    for others in (a_measurement("cpu", 600), a_measurement("z", 600)):
+        profile = a_profile(requests, others)
+        (finding,) = judge(rule, profile, {"max_series": 1200}).findings
+        assert finding.subject == Subject("main")
+        assert (
+            finding.message == "1,500 series, 125 % of the limit of 1,200; tag user_id of requests makes 59 % of them."
+        )
+        assert finding.share == pytest.approx(891 / 1500)

@@ -292,3 +292,50 @@ def test_the_course_is_told_with_its_pace_or_that_it_is_undecided() -> None:
     assert _course_told(*[2_000.0] * 30, *[7_000.0] * 5) == "a step to 3.5 times the level before"
     young = [991.0, 1_007.0, 1_007.0] * 10 + [1_100.0, 1_210.0, 1_330.0, 1_470.0]
     assert _course_told(*young) == "linear or exponential, undecided"
+
+
+@pytest.mark.parametrize(("fields", "counted_in", "days"), [(5, 1, 7), (5, 0, 24), (1, 1, 24)])
+def test_the_limit_is_nearer_where_it_counts_fields_too(fields: int, counted_in: int, days: int) -> None:
+    """10 % a day: 100,000 tag sets of 5 fields are 500,000 series, and double in 7 days."""
+    profile = _profile(100_000, fields=fields)
+    timeline = _timeline(profile, [100_000 * 1.1 ** (i - 30) for i in range(30)])
+    limits = {"max_series": 1_000_000, "count_fields": counted_in}
+    named = {f"high-series-cardinality.{name}": value for name, value in limits.items()}
+    policy = LimitPolicy(target=named | {"runaway-cardinality.critical_factor": 100})
+    (result,) = audit(profile, timeline, policy, [rule]).results
+    (finding,) = result.findings
+    assert f"the limit of 1,000,000 is reached in {days} days" in finding.message
+    assert finding.severity is (Severity.CRITICAL if days == 7 else Severity.WARN)
+
+
+@pytest.mark.parametrize(
+    ("now", "age", "severity"),
+    [
+        (6000, 14, Severity.WARN),  # twice the level before, a fortnight ago
+        (6000, 15, None),
+        (5999, 8, None),
+        (9000, 1, Severity.WARN),
+    ],
+)
+def test_a_jump_is_reported_for_a_fortnight_from_twice_the_level_on(
+    now: int, age: int, severity: Severity | None
+) -> None:
+    profile = _profile(now)
+    found = _judged(profile, _timeline(profile, [3000.0] * 30 + [float(now)] * age)).findings
+    assert [f.severity for f in found] == ([severity] if severity else [])
+
+
+def test_a_tag_explains_no_more_than_all_new_series_where_both_are_estimates() -> None:
+    """1,100 series with a new id, by a sample of its values; 1,000 new series, by a sample of the series."""
+    profile = _runaway()
+    (measurement,) = profile.measurements
+    host, ids = measurement.tags
+    assert ids.over_time is not None
+    assert measurement.arrivals is not None
+    more = dataclasses.replace(
+        ids.over_time, series=tuple(SeriesSince(s.day, 110) for s in ids.over_time.series), sampled_values=900
+    )
+    tags = (host, dataclasses.replace(ids, over_time=more))
+    (finding,) = _judged(a_profile(dataclasses.replace(measurement, tags=tags)), _grown()).findings
+    assert (finding.guilty, finding.share) == ("id", 1.0)
+    assert "of 1,000 new series since 2026-03-22, 100 % carry a new value of tag id " in finding.message

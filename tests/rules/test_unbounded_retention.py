@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
@@ -228,3 +229,18 @@ def test_compression_of_what_is_kept(options: dict[str, str], words: str, propos
     (finding,) = judge(rule, _table("drop_after", options=options)).findings
     assert next((e.value for e in finding.evidence if e.label == "compression"), "") == words
     assert tuple(word for word in ("ALTER TABLE", "add_compression_policy") if word in finding.fix) == proposed
+
+
+@pytest.mark.parametrize(("series", "severity"), [(1000, Severity.WARN), (999, Severity.INFO), (None, Severity.INFO)])
+def test_growth_counts_from_a_thousand_series_on_where_they_are_counted(series: int | None, severity: Severity) -> None:
+    profile = _profile(series=series or 0)
+    if series is None:
+        (database,) = profile.databases
+        profile = dataclasses.replace(profile, databases=(dataclasses.replace(database, series=None),))
+    points = tuple(Point(DAY - timedelta(days=40 - i), 2000 * f) for i, f in enumerate(GROWING))
+    if series is not None:
+        points = tuple(Point(p.day, p.value / 2000 * series) for p in points)
+    timeline = Timeline(points={("series", Subject("main")): points})
+    (finding,) = judge(rule, profile, timeline=timeline).findings
+    assert finding.severity is severity
+    assert ("grew" in finding.message) is (severity is Severity.WARN)
