@@ -74,6 +74,7 @@ class Silent:
         names = pa.array([f"m{i}" for i in range(50)])
         answers: dict[str, dict[str, Any]] = {
             "databases": {"database": ["db"]},
+            "policies": {"database": ["db"], "policy": ["autogen"], "policy_of": [None]},
             "measurements": {"measurement": names},
             "tag_keys": {"measurement": names, "tag": ["host"] * 50},
             "field_types": {"measurement": names, "field": ["v"] * 50, "data_type": ["float"] * 50},
@@ -94,11 +95,11 @@ class Silent:
 @pytest.mark.parametrize("reason", [Reason.UNREACHABLE, Reason.TIMED_OUT])
 def test_server_falls_silent(reason: Reason, concurrency: int) -> None:
     target = Target(name="t", engine="influxdb1", url="http://x:1", budget={"concurrency": concurrency})
-    server = Silent(FactError(reason, "silence"), after=4)
+    server = Silent(FactError(reason, "silence"), after=5)
     profile = collect(target, server, day=DAY, now=NOW)
     assert len(profile.measurements) == 50
     # One try whether it is still there, and nothing more is sent.
-    assert server.asked == ["databases", "measurements", "tag_keys", "field_types", "retention", "databases"]
+    assert server.asked == ["databases", "policies", "measurements", "tag_keys", "field_types", "retention", "databases"]
     missing = {g.measurement: g.reason for g in profile.gaps if g.fact == "series_listing"}
     assert set(missing) == {f"m{i}" for i in range(50)}
     assert set(missing.values()) == {Reason.UNREACHABLE}
@@ -107,7 +108,7 @@ def test_server_falls_silent(reason: Reason, concurrency: int) -> None:
 
 def test_further_connections_cannot_be_had() -> None:
     target = Target(name="t", engine="influxdb1", url="http://x:1", budget={"concurrency": 3})
-    server = Silent(FactError(Reason.FAILED, "no"), after=4)
+    server = Silent(FactError(Reason.FAILED, "no"), after=5)
     profile = collect(target, server, day=DAY, now=NOW)
     gaps = [g for g in profile.gaps if g.fact == "series_listing"]
     assert len(gaps) == 50
