@@ -69,3 +69,10 @@ def test_who_is_guilty_of_few_series(tags: dict[str, list[str]], guilty: str) ->
     found = guilty_tag(listed(**tags))
     assert found is not None
     assert found.tag == guilty
+
+
+def test_nobody_is_guilty_where_any_two_tags_tell_the_series_apart() -> None:
+    """Dropping one of them saves nothing, so none is to blame alone."""
+    grid = [(i // 20, i % 20) for i in range(400)]
+    sets = listed(a=[f"a{a}" for a, _ in grid], b=[f"b{b}" for _, b in grid], c=[f"c{(a + b) % 20}" for a, b in grid])
+    assert guilty_tag(sets) is None

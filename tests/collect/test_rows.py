@@ -99,7 +99,15 @@ def test_server_falls_silent(reason: Reason, concurrency: int) -> None:
     profile = collect(target, server, day=DAY, now=NOW)
     assert len(profile.measurements) == 50
     # One try whether it is still there, and nothing more is sent.
-    assert server.asked == ["databases", "policies", "measurements", "tag_keys", "field_types", "retention", "databases"]
+    assert server.asked == [
+        "databases",
+        "policies",
+        "measurements",
+        "tag_keys",
+        "field_types",
+        "retention",
+        "databases",
+    ]
     missing = {g.measurement: g.reason for g in profile.gaps if g.fact == "series_listing"}
     assert set(missing) == {f"m{i}" for i in range(50)}
     assert set(missing.values()) == {Reason.UNREACHABLE}

@@ -149,6 +149,11 @@ def test_fields_counted_in_when_the_plan_does_so() -> None:
     assert finding.observed == 24
     assert finding.message == "24 series (tag sets x fields), 104.3 % of the limit of 23."
     assert judge(rule, profile, {"max_series": 23}).outcome is Outcome.PASS
+    counted = a_profile(sensors, databases=(dataclasses.replace(database, series_with_fields=a_count(30)),))
+    (_, finding) = sorted(
+        judge(rule, counted, {"max_series": 27, "count_fields": 1}).findings, key=lambda f: f.observed or 0
+    )
+    assert (finding.subject, finding.observed) == (Subject("main"), 30)
 
 
 @pytest.mark.parametrize(
