@@ -9,6 +9,7 @@ import dagster as dg
 from dagster_project.assets import audit_assets, database_specs
 from dagster_project.plan import KEY_PREFIX, Plan, Shard, Unit
 from dagster_project.step import history
+from tsaudit import secrets
 
 JOB_TAG: Final = "tsaudit/component"
 """On every run of a component's job: the component's name."""
@@ -120,4 +121,4 @@ def send_queued(plan: Plan, say: Callable[[str], None], complain: Callable[[str]
             for problem in run.tell(settings, store, say).errors:
                 complain(f"alert not delivered: {problem}")
     except Exception as error:
-        complain(f"alerts could not be sent: {error}")
+        complain(secrets.mask(f"alerts could not be sent: {error}"))

@@ -1,5 +1,6 @@
 """What one audit step does: audit its targets through `tsaudit.run`, and show the results to Dagster."""
 
+import traceback
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from dagster_project.checks import check_results
 from dagster_project.group_checks import group_check_results
 from dagster_project.metadata import group_metadata, observation_metadata, target_metadata
 from dagster_project.plan import AuditConfig, Plan, Shard, Unit
+from tsaudit import secrets
 from tsaudit.config import Settings
 from tsaudit.config_file import ConfigError
 from tsaudit.finding import Subject
@@ -31,6 +33,19 @@ def audit_shard(context: dg.AssetExecutionContext, config: AuditConfig, plan: Pl
 
     A target that fails neither stops nor hides the others; it makes the step fail once all is done.
     """
+    try:
+        yield from _audited(context, config, plan, shard)
+    except dg.Failure:
+        raise
+    except Exception as error:
+        # Dagster keeps an exception with all that caused it, and what the driver behind it quoted.
+        trace = "".join(traceback.format_exception(error))
+        if secrets.mask(trace) == trace:
+            raise
+        raise dg.Failure(secrets.mask(trace), allow_retries=False) from None
+
+
+def _audited(context: dg.AssetExecutionContext, config: AuditConfig, plan: Plan, shard: Shard) -> Iterator[Event]:
     from tsaudit import run
 
     day = audited_day(config)
