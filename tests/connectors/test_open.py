@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import os
 import sqlite3
 import subprocess
 import sys
@@ -14,8 +16,9 @@ import duckdb
 import pytest
 from pydantic import ValidationError
 
+from tests.builders import NOW
 from tests.databases import Dataset, Row, Table, times, write
-from tsaudit.config import Target
+from tsaudit.config import Budget, Target
 from tsaudit.connector import ConnectorError, FactError
 from tsaudit.connectors import open_connection
 from tsaudit.dialect import ENGINES
@@ -73,6 +76,59 @@ def test_file_does_not_exist(engine: str, tmp_path: Path) -> None:
     path = tmp_path / "nowhere.db"
     assert f"there is no file {path}" in _message(engine, f"{engine}:///{path}")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "sqlite"])
+def test_place_of_the_file_is_taken_by_something_else(engine: str, tmp_path: Path) -> None:
+    folder, pipe, circle = (tmp_path / name for name in ("folder", "pipe", "circle"))
+    folder.mkdir()
+    os.mkfifo(pipe)
+    circle.symlink_to(circle)
+    # Opening the pipe would wait for somebody who writes to it.
+    assert _message(engine, f"{engine}:///{folder}") == f"{folder} is a directory; give the path of the file"
+    assert _message(engine, f"{engine}:///{pipe}") == f"{pipe} is not a regular file"
+    assert f"cannot open {circle}: Too many levels" in _message(engine, f"{engine}:///{circle}")
+
+
+@pytest.mark.parametrize(("engine", "other"), [("duckdb", "sqlite"), ("sqlite", "duckdb")])
+def test_file_is_the_other_engines(engine: str, other: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.db"
+    write(Dataset([Table("cpu", (), {"v": "float"}, [Row(NOW, {}, {"v": 1.0})])]), other, path)
+    said = _message(engine, f"{engine}:///{path}")
+    assert said == f"{path} is a {other} database; set `engine: {other}` and begin the URL with `{other}:`"
+
+
+def test_sqlite_file_is_locked_for_longer_than_it_is_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "x.db"
+    write(Dataset([Table("cpu", (), {"v": "float"}, [Row(NOW, {}, {"v": 1.0})])]), "sqlite", path)
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as writer:
+        writer.execute("BEGIN EXCLUSIVE")
+        target = Target(name="t", engine="sqlite", url=f"sqlite:///{path}", budget=Budget(deadline_s=2))
+        with pytest.raises(ConnectorError, match="is locked by another process"), open_connection(target):
+            pass
+
+
+def test_duckdb_file_is_damaged_in_a_block_and_not_locked(tmp_path: Path) -> None:
+    path = tmp_path / "x.db"
+    write(Dataset([Table("cpu", (), {"v": "float"}, [Row(NOW, {}, {"v": 1.0})])]), "duckdb", path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:12] + b"cc" + whole[14:])
+    assert "checksum" in _message("duckdb", f"duckdb:///{path}")
+
+
+def test_driver_breaks_over_the_greeting(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = tmp_path / "x.db"
+    write(Dataset([]), "sqlite", path)
+
+    def broken(*_: Any, **__: Any) -> Any:
+        raise TypeError("expected string or bytes-like object, got 'NoneType'\nand more")
+
+    monkeypatch.setattr("tsaudit.connectors.sql.SqlConnection.__init__", broken)
+    said = _message("sqlite", f"sqlite:///{path}")
+    assert said == (
+        "tsaudit cannot make sense of the server's greeting "
+        "(TypeError: expected string or bytes-like object, got 'NoneType')"
+    )
 
 
 @pytest.mark.parametrize("engine", ["duckdb", "sqlite"])

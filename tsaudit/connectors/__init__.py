@@ -58,6 +58,13 @@ def _opened(opening: AbstractContextManager[Connection], deadline: Deadline) -> 
         connection = within(limit, opening.__enter__, too_late=lambda _: opening.__exit__(None, None, None))
     except OutOfTimeError as error:
         raise ConnectorError(f"no connection within {limit:.3g} s: the server does not answer") from error
+    except ConnectorError:
+        raise
+    except Exception as error:
+        # Drivers take a server's greeting for granted, and break in ways of their own over another one.
+        said = next(iter(str(error).splitlines()), "")[:200]
+        detail = f"{type(error).__name__}: {said}" if said else type(error).__name__
+        raise ConnectorError(f"tsaudit cannot make sense of the server's greeting ({detail})") from error
     # What a server calls itself goes into profiles and reports: it may repeat what it was sent.
     connection.server_version = secrets.mask(connection.server_version)
     try:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
+import stat
 import tempfile
 import threading
 import time
@@ -22,6 +24,10 @@ from tsaudit.connectors import missing_driver
 from tsaudit.profile import Reason
 
 BATCH_ROWS: Final = 10_000
+_LOCK_S: Final = 5.0
+"""How long a writer is waited for, at most."""
+_MAGIC: Final = {"sqlite": (0, b"SQLite format 3\0"), "duckdb": (8, b"DUCK")}
+"""Where a file of the engine says so, and how."""
 _TEXT_FACTS: Final = frozenset({"series_listing"})
 """Facts whose columns are read as text, so that all batches of one answer have one schema."""
 
@@ -32,8 +38,8 @@ class _Dialect:
 
     opening: str
     """The statement that returns the server's version and the catalogue's name; fails for a file of another kind."""
-    read_only: Callable[[Path], tuple[sa.URL, dict[str, Any]]]
-    """URL and arguments of the driver that open the file read-only."""
+    read_only: Callable[[Path, float], tuple[sa.URL, dict[str, Any]]]
+    """(file, seconds to wait for a writer) to the URL and arguments of the driver that open the file read-only."""
     batches: Callable[[Any, str, bool], Iterator[pa.RecordBatch]]
     """(driver's connection, statement, as text) to the answer."""
 
@@ -46,7 +52,7 @@ def connect(
     del username, password  # files have no logins
     engine_name, path = _file(url, options.get("engine"))
     dialect = _DIALECTS[engine_name]
-    address, arguments = dialect.read_only(path)
+    address, arguments = dialect.read_only(path, min(_LOCK_S, options.get("connect_timeout_s", 10.0) / 2))
     try:
         engine = sa.create_engine(address, connect_args=arguments)
     except (NoSuchModuleError, ModuleNotFoundError) as error:
@@ -122,16 +128,37 @@ def _file(url: str, expected: str | None) -> tuple[str, Path]:
     if not parsed.database or parsed.database == ":memory:":
         raise ConnectorError(f"the URL names no file; expected {engine_name}:///path")
     path = Path(parsed.database)
-    if not path.is_file():
-        raise ConnectorError(f"there is no file {path}; tsaudit does not create one")
+    if wrong := _unusable(path, engine_name):
+        raise ConnectorError(wrong)
     return engine_name, path
+
+
+def _unusable(path: Path, engine_name: str) -> str:
+    """Why the path cannot be a database of the engine, in one line; empty where its driver has to find out."""
+    try:
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
+            return f"{path} is a directory; give the path of the file"
+        if not stat.S_ISREG(mode):
+            # Opening a pipe would wait for somebody who writes to it.
+            return f"{path} is not a regular file"
+        with path.open("rb") as file:
+            head = file.read(16)
+    except (FileNotFoundError, NotADirectoryError):
+        return f"there is no file {path}; tsaudit does not create one"
+    except OSError as error:
+        return f"cannot open {path}: {error.strerror or type(error).__name__}"
+    other = next((name for name, (at, magic) in _MAGIC.items() if head[at : at + len(magic)] == magic), engine_name)
+    if other != engine_name:
+        return f"{path} is a {other} database; set `engine: {other}` and begin the URL with `{other}:`"
+    return ""
 
 
 def _cannot_open(path: Path, error: BaseException) -> str:
     text = _one_line(error)
     if "different configuration" in text:
         return f"{path} is open for writing in this very process; close that connection first"
-    if "lock" in text:
+    if re.search(r"\block(ed)?\b", text):
         return f"{path} is locked by another process that writes to it; audit a copy, or when the writer is done"
     return f"cannot open {path}: {text}"
 
@@ -155,7 +182,8 @@ def _errors() -> tuple[type[Exception], ...]:
 # --- DuckDB ------------------------------------------------------------------------------------------------------
 
 
-def _duckdb_read_only(path: Path) -> tuple[sa.URL, dict[str, Any]]:
+def _duckdb_read_only(path: Path, lock_s: float) -> tuple[sa.URL, dict[str, Any]]:
+    del lock_s  # it does not wait at all
     # An audit neither fetches extensions from the network nor leaves temporary files beside the database.
     spill = str(Path(tempfile.gettempdir(), "tsaudit-duckdb"))
     config = {"autoinstall_known_extensions": "false", "temp_directory": spill}
@@ -175,9 +203,9 @@ def _duckdb_batches(raw: Any, statement: str, as_text: bool) -> Iterator[pa.Reco
 # --- SQLite ------------------------------------------------------------------------------------------------------
 
 
-def _sqlite_read_only(path: Path) -> tuple[sa.URL, dict[str, Any]]:
+def _sqlite_read_only(path: Path, lock_s: float) -> tuple[sa.URL, dict[str, Any]]:
     query = {"mode": "ro", "uri": "true"}
-    return sa.URL.create("sqlite", database=path.absolute().as_uri(), query=query), {"timeout": 5}
+    return sa.URL.create("sqlite", database=path.absolute().as_uri(), query=query), {"timeout": lock_s}
 
 
 def _sqlite_batches(raw: sqlite3.Connection, statement: str, as_text: bool) -> Iterator[pa.RecordBatch]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,9 +28,11 @@ def batches(lines: Iterable[bytes], columns: Sequence[str], *, as_text: bool) ->
 
 
 def _row(line: bytes, columns: Sequence[str]) -> dict[str, Any]:
-    row = json.loads(line)
+    row = None
+    with contextlib.suppress(ValueError):  # its words are for programmers
+        row = json.loads(line)
     if not isinstance(row, dict):
-        raise ValueError("a line is no JSON object")
+        raise ValueError("a line is no JSON object; is a proxy in between?")
     # Nulls are left out: a row may be empty, but not be about something else.
     if row and row.keys().isdisjoint(columns):
         raise ValueError("a row has none of the columns that were asked for")
