@@ -108,6 +108,8 @@ class Moment:
     after: int = 1
     once: bool = False
     """Only this one answer is bad; everything after it is fine again."""
+    each: bool = False
+    """Every connection behaves until it sends such a piece itself."""
 
 
 FROM_THE_START: Final = Moment()
@@ -178,7 +180,7 @@ class FaultyProxy:
         with self._lock:
             self._open.add(client)
         try:
-            if self.struck.is_set() and self.answers_alone and not self.moment.once:
+            if self.struck.is_set() and self.answers_alone and not self.moment.once and not self.moment.each:
                 threading.Thread(target=_swallow, args=(client,), daemon=True).start()
                 deliver(client, self.strike(iter(())))
                 return
@@ -199,7 +201,7 @@ class FaultyProxy:
             return False
         with self._lock:
             self._seen += 1
-            return self._seen == self.moment.after
+            return self._seen >= self.moment.after if self.moment.each else self._seen == self.moment.after
 
 
 class _Link:
@@ -209,7 +211,7 @@ class _Link:
         self.proxy, self.client, self.server = proxy, client, server
         self.bad = threading.Event()
         """Set when this connection's answers are bad from now on."""
-        if proxy.struck.is_set() and not proxy.moment.once:
+        if proxy.struck.is_set() and not proxy.moment.once and not proxy.moment.each:
             self.bad.set()
 
     def run(self) -> None:
@@ -222,7 +224,7 @@ class _Link:
         proxy = self.proxy
         with contextlib.suppress(OSError):
             while piece := self.client.recv(65_536):
-                if proxy._notices(piece):
+                if not self.bad.is_set() and proxy._notices(piece):
                     self.bad.set()
                     proxy._begin()
                 if not (self.bad.is_set() and proxy.answers_alone):

@@ -1,0 +1,88 @@
+"""What the matrix has to know of an engine: how to reach a server of it through a proxy, and how to make it fail."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from tests.faults.expectations import Fault
+from tests.faults.proxy import FaultyProxy
+
+Settings = Mapping[str, Any]
+"""Of a target in tsaudit.yaml: url, login, databases."""
+
+
+@dataclass(slots=True)
+class Scene:
+    """One cell, set up: what the audit is to be pointed at."""
+
+    settings: Settings
+    watch: Mapping[str, str] | None = None
+    """See `watching`: what happens to a file in the middle of the audit."""
+    without_override: bool = False
+    """Run without root's right to read and write what it may not."""
+    check: Callable[[], str | None] = field(default=lambda: None)
+    """What the fault's own server has to complain of, once the audit is over."""
+
+
+Stage = Callable[[Path], AbstractContextManager[Scene]]
+"""Sets a cell up for as long as the context lasts. The folder is the one the command runs in."""
+
+
+class Engine(Protocol):
+    """A server, or the files, of one engine, written with the same data set."""
+
+    name: str
+    environment: Mapping[str, str]
+    """What the command needs beside its configuration."""
+    preload: Sequence[str]
+    """Modules that its audits import, beside tsaudit's."""
+
+    def healthy(self) -> Stage:
+        """The audit without a fault."""
+        ...
+
+    def stage(self, fault: Fault) -> Stage | str:
+        """The fault, or why there is no such thing with this engine."""
+        ...
+
+    def close(self) -> None: ...
+
+
+def dead_port() -> int:
+    """A port nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@contextmanager
+def through(faulty: FaultyProxy, settings: Callable[[int], Settings]) -> Iterator[Scene]:
+    """The server as it is seen through the proxy."""
+    try:
+        yield Scene(settings(faulty.port))
+    finally:
+        faulty.close()
+
+
+def at(settings: Settings) -> Stage:
+    """Nothing but other settings of the target."""
+
+    @contextmanager
+    def stage(_: Path) -> Iterator[Scene]:
+        yield Scene(settings)
+
+    return stage
+
+
+def unreachable(fault: Fault, settings: Callable[[str, int], Settings]) -> Stage | None:
+    """The faults that need no server, whatever the engine; None for all others."""
+    if fault.name == "refused":
+        return at(settings("127.0.0.1", dead_port()))
+    if fault.name == "dns":
+        return at(settings("tsaudit-test.invalid", 1))
+    return None

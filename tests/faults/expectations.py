@@ -1,0 +1,236 @@
+"""What an audit has to make of each fault: written down before anything was run.
+
+A fault is a row of `docs/reliability.md`. How an engine's protocol can show it is up to the engine's own module; where
+it cannot, that module says why.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Final
+
+
+class Outcome(enum.StrEnum):
+    """What an audit ends as."""
+
+    NOT_AUDITED = "not audited"
+    """TGT001: verdict unknown, exit code 3, an incident, a queued message that names the cause. Nothing was judged."""
+    PARTLY = "partly audited"
+    """The same, beside what could be judged before the server was gone."""
+    GAPS = "gaps"
+    """What could not be measured is a gap with its cause, rules that need it are unknown, and the rest was judged."""
+    COMPLETE = "complete"
+    """As without the fault: it was overcome, and every figure is the true one."""
+
+
+class Moment(enum.StrEnum):
+    """When a fault begins."""
+
+    CONNECT = "connect"
+    """With the first connection: nothing ever works."""
+    LIST = "list"
+    """The server greets, logs in and tells its version; the question for its databases and all that follow fail."""
+    MEASURE = "measure"
+    """Databases and measurements were listed; it begins with the first statement that reads a measurement's data."""
+
+
+MOMENTS: Final[dict[Moment | None, tuple[str, str]]] = {
+    Moment.CONNECT: ("From the first connection on", "Nothing ever works."),
+    Moment.LIST: (
+        "After the greeting",
+        "The server greets, logs in and reports its version. Every statement after that meets the fault.",
+    ),
+    Moment.MEASURE: (
+        "In the middle of the audit",
+        "Databases and measurements were listed. The statements that read the measurement's data meet the fault.",
+    ),
+    None: ("Databases that are files", "What can happen to a file, and to the folder it is in."),
+}
+
+
+_SLOW_NAMES: Final = {"429", "503", "drip-head", "drip-body", "drip-error", "silence", "stall", "pipe", "device"}
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One row."""
+
+    name: str
+    title: str
+    """How the row is called in the table."""
+    cause: str
+    """What the one line of its cause must match, whatever the case."""
+    expected: frozenset[Outcome]
+    """Which of these it is depends on how far the audit had come; never anything else."""
+    moment: Moment | None
+    """None for a file."""
+    why: str = ""
+    """Why this is to be expected, where that is not plain."""
+    heavy: bool = False
+    """Whether it sends very much: such cells run a few at a time."""
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether the peer keeps the audit waiting: then its deadline has to end it, and is a short one."""
+        return self.heavy or self.name in _SLOW_NAMES
+
+
+_NOTHING: Final = frozenset({Outcome.NOT_AUDITED})
+
+
+def _any(*words: str) -> str:
+    return "|".join(words)
+
+
+_SLOW: Final = _any(
+    "cancelled after|time|within|no longer|not answer|slow|deadline|used up|more than",
+    "too (long|large|much|big|wide)|endless|bytes|MB",
+)
+_LOST: Final = _any(
+    "broke off|broken|clos|lost|reset|cut|incomplete|ended|not answer|gone|end of|eof|no answer|not .* as|empty",
+)
+_STRANGE: Final = _any(
+    "JSON|sense|not (an? )?(InfluxDB|Timestream|GreptimeDB|MongoDB|PostgreSQL)|answer as|unexpected|empty",
+    "no (column|database|list)|not as|answers, (but|not)|not an object|none of the columns|not asked for|shape|null",
+    "malformed|understand|annotated|lists no",
+)
+_PACKETS: Final = "packet|protocol|version|message|response id|length|SSH"
+
+_TITLES: Final = {
+    "refused": "connection refused",
+    "dns": "host name that does not exist",
+    "wrong-server": "another kind of server on the port",
+    "401": "password or token refused (401)",
+    "403": "permission denied (403)",
+    "404": "not found (404)",
+    "429": "too many requests or connections (429)",
+    "500": "internal error of the server (500)",
+    "503": "not available (503)",
+    "html": "a sign-in page of a proxy (HTML, 200)",
+    "closed": "connection closed without a word",
+    "cut": "answer cut off",
+    "empty": "empty answer",
+    "null": "`null`, or nulls only",
+    "shape": "well-formed answer of another shape",
+    "redirect": "redirect to another host",
+    "drip-head": "header, a byte at a time",
+    "drip-body": "answer, a byte at a time",
+    "drip-error": "error message, a byte at a time",
+    "silence": "silence",
+    "stall": "silence in the middle of the answer",
+    "endless": "answer without end",
+    "long-line": "one line or packet without end",
+    "bomb": "compressed answer that unpacks to more than a gigabyte",
+    "restart": "server restarted",
+    "rights": "rights lost",
+}
+_CAUSES: Final = {
+    "refused": "refused|not answer|no server",
+    "dns": "name|resolve|not known|no such host|could not translate|not answer|getaddr",
+    "wrong-server": _any(_STRANGE, _LOST, _PACKETS),
+    "401": "401|password|credential|authori[sz]|authenticat|login|token|denied",
+    "403": "403|denied|permission|forbidden|not authori[sz]ed|may not|rights|grant|refuse|log ?in",
+    "404": "404|not found|does not exist|unknown|no such|not as",
+    "429": "429|too many|throttl|busy|limit|exceed",
+    "500": "500|internal|server error|fail|not as|closed|input/output",
+    "503": "503|gave up|unavailable|available|busy|starting|shut|not ready|not as|quota",
+    "html": _any("html|page", _STRANGE, _PACKETS),
+    "closed": _LOST,
+    "cut": _any(_LOST, _STRANGE),
+    "empty": _any(_LOST, _STRANGE),
+    "null": _STRANGE,
+    "shape": _STRANGE,
+    "redirect": _any("redirect|302|could not reach|HTTP 3|moved", _STRANGE),
+    "drip-head": _SLOW,
+    "drip-body": _SLOW,
+    "drip-error": _any(_SLOW, "500|fail|internal"),
+    "silence": _SLOW,
+    "stall": _SLOW,
+    "endless": _any(_SLOW, _STRANGE),
+    "long-line": _any(_SLOW, _STRANGE, _PACKETS),
+    "bomb": _any(_SLOW, _STRANGE, "larger"),
+    "restart": _any(_LOST, "restart|refused|shut|terminat|administrator"),
+    "rights": "401|403|denied|permission|privilege|authori[sz]|authenticat|password|credential|access|administrators",
+}
+_UNREACHABLE: Final = ("refused", "dns", "wrong-server")
+_MIDDLE: Final = ("restart", "rights")
+_ANSWERS: Final = tuple(name for name in _TITLES if name not in (*_UNREACHABLE, *_MIDDLE))
+_HEAVY: Final = ("endless", "long-line", "bomb")
+_OF_ONE_STATEMENT: Final = ("429", "500", "null", "shape")
+"""After these the next statement may go well."""
+_OF_THE_CONNECTION: Final = ("closed", "cut", "drip-body", "silence", "stall", *_HEAVY)
+
+_NOTHING: Final = frozenset({Outcome.NOT_AUDITED})
+_PARTS: Final = frozenset({Outcome.GAPS})
+_GONE: Final = frozenset({Outcome.GAPS, Outcome.PARTLY})
+_WHOLE: Final = frozenset({Outcome.COMPLETE})
+
+
+def _network(name: str, moment: Moment, expected: frozenset[Outcome] = _NOTHING, why: str = "") -> Fault:
+    return Fault(name, _TITLES[name], _CAUSES[name], expected, moment, why, heavy=name in _HEAVY)
+
+
+NETWORK: Final = (
+    *(_network(name, Moment.CONNECT) for name in (*_UNREACHABLE, *_ANSWERS)),
+    *(_network(name, Moment.LIST) for name in _ANSWERS),
+    _network(
+        "restart",
+        Moment.MEASURE,
+        _GONE | _WHOLE,
+        "complete where the driver connects anew, partly audited where the server is still away when asked again",
+    ),
+    _network("rights", Moment.MEASURE, _PARTS),
+    *(_network(name, Moment.MEASURE, _PARTS) for name in _OF_ONE_STATEMENT),
+    *(_network(name, Moment.MEASURE, _GONE) for name in _OF_THE_CONNECTION),
+)
+
+_OPEN: Final = "no such file|not exist|missing|unable to open|cannot open|no file|not found"
+_FORMAT: Final = _any(
+    "is a (sqlite|duckdb) database|not a (valid )?(database|duckdb|sqlite)|not (an? )?(sqlite|duckdb)|format",
+    "malformed|corrupt|no valid|magic|header|encrypted|disk image",
+)
+_SHORT: Final = _any(_FORMAT, "short|truncat|read|I/O|sense|internal")
+
+
+def _file(name: str, title: str, cause: str, expected: frozenset[Outcome] = _NOTHING, why: str = "") -> Fault:
+    return Fault(name, title, cause, expected, None, why)
+
+
+_READ_ALREADY: Final = "complete where the engine had read all of it"
+FILES: Final = (
+    _file("missing", "no such file", _OPEN),
+    _file("no-folder", "folder is missing", _OPEN),
+    _file("dangling", "symbolic link to nothing", _OPEN),
+    _file("link-loop", "symbolic links in a circle", _any(_OPEN, "symbolic|loop|many levels")),
+    _file("directory", "a folder in its place", "directory|folder"),
+    _file("pipe", "a named pipe in its place", "pipe|regular"),
+    _file("device", "a device without end in its place", "device|regular"),
+    _file("unreadable", "no right to read it", "permission|denied"),
+    _file("unreadable-folder", "no right to enter its folder", "permission|denied"),
+    _file("long-name", "name longer than the system takes", _any("too long", _OPEN)),
+    _file("zero", "empty file", _any("empty|nothing", _FORMAT)),
+    _file("garbage", "random bytes", _FORMAT),
+    _file("zeros", "a terabyte of zeros", _FORMAT),
+    _file("page", "a web page under its name", _FORMAT),
+    _file("other-engine", "file of the other engine", _FORMAT),
+    _file("compressed", "gzip of the database", _FORMAT),
+    _file("head-only", "cut off after its header", _SHORT),
+    _file(
+        "half",
+        "cut off in the middle",
+        _SHORT,
+        _NOTHING | _PARTS,
+        "gaps where the catalogue is in the half that is left",
+    ),
+    _file("newer", "written by a version to come", _any("version|newer", _FORMAT)),
+    _file("locked", "locked by a writer", "lock|busy|another process"),
+    _file("no-tables", "database without tables", "nothing|no (table|measurement)|empty|match"),
+    _file("read-only-folder", "folder and file that may not be written", "", _WHOLE, "an audit only reads"),
+    _file("left-journal", "a crashed writer's log beside it", "", _WHOLE, "what is in the log counts"),
+    _file("deleted", "deleted during the audit", "", _WHOLE, "the open file is still there"),
+    _file("replaced", "replaced by another file during the audit", "", _WHOLE, "the open file is still there"),
+    _file("overwritten", "overwritten with random bytes during the audit", _SHORT, _GONE | _WHOLE, _READ_ALREADY),
+    _file("truncated", "cut off during the audit", _SHORT, _GONE | _WHOLE, _READ_ALREADY),
+    _file("rights-lost", "right to read it lost during the audit", "", _WHOLE, "the open file may still be read"),
+)

@@ -1,0 +1,170 @@
+"""Runs `tsaudit` commands, each in a process of its own, without paying for the imports each time.
+
+Started as `python -m tests.faults.forkserver MODULE...`: imports these and tsaudit, then reads jobs from stdin and
+writes results to stdout, a JSON object per line. A child is a fork that calls the real command and exits as an
+interpreter does, with everything joined and closed. Its peak memory and its time are those of the child alone; one that
+outlives its limit is killed, which is a result like any other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import gc
+import importlib
+import json
+import os
+import pkgutil
+import select
+import signal
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import tsaudit
+
+_LEFT_OUT: Final = ("tsaudit.demo", "tsaudit.history.migrations")
+_LOOK_S: Final = 0.05
+_CAPABILITY_VERSION: Final = 0x20080522
+_OVERRIDES: Final = 1 << 1 | 1 << 2
+"""CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH: root's right to open what nobody may."""
+
+
+@dataclass(slots=True)
+class _Child:
+    job: dict[str, Any]
+    began: float
+    is_killed: bool = False
+    looked_at: float = field(default_factory=time.monotonic)
+    threads: dict[str, float] = field(default_factory=dict)
+    """Thread to the seconds in which it could have run and others did, as last seen."""
+    waited: float = 0.0
+
+
+def main(preload: list[str]) -> list[str] | None:
+    """The arguments of the command, in a child; None in the server, once stdin has ended and all children have."""
+    for module in preload:
+        importlib.import_module(module)
+    _warm_up()
+    gc.collect()
+    print(json.dumps({"ready": os.getpid(), "threads": len(list(Path("/proc/self/task").iterdir()))}), flush=True)
+    children: dict[int, _Child] = {}
+    unread, is_open = b"", True
+    while is_open or children:
+        if is_open and select.select([0], [], [], 0.02)[0]:
+            piece = os.read(0, 65_536)
+            is_open = bool(piece)
+            *lines, unread = (unread + piece).split(b"\n")
+            for line in lines:
+                job = json.loads(line)
+                pid = os.fork()
+                if pid == 0:
+                    return _become(job)
+                children[pid] = _Child(job, time.monotonic())
+        elif not is_open:
+            time.sleep(0.02)
+        for pid, child in list(children.items()):
+            _look_at(pid, child, children)
+    return None
+
+
+def _warm_up() -> None:
+    """Import what an audit imports, and audit once, so that no child has to do either for the first time."""
+    for module in pkgutil.walk_packages(tsaudit.__path__, "tsaudit."):
+        if not module.name.startswith(_LEFT_OUT) and not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    from tsaudit.cli import main as command
+
+    here = Path.cwd()
+    with tempfile.TemporaryDirectory() as folder, Path(os.devnull).open("w") as nowhere:
+        os.chdir(folder)
+        Path("tsaudit.yaml").write_text("targets: [{name: none, engine: sqlite, url: 'sqlite:///none.db'}]\n")
+        with contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere), contextlib.suppress(SystemExit):
+            command(["audit", "--no-tell"], prog_name="tsaudit")
+        os.chdir(here)
+
+
+def _look_at(pid: int, child: _Child, children: dict[int, _Child]) -> None:
+    """Report the child when it has ended; end it when it has had its time."""
+    seconds = time.monotonic() - child.began
+    ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    waited = _waited_for_processor(pid, child)
+    if ended:
+        _, status, usage = os.wait4(pid, 0)
+        del children[pid]
+        result = {
+            "id": child.job["id"],
+            "code": os.waitstatus_to_exitcode(status),
+            "seconds": seconds - waited,
+            "waited_s": waited,
+            "cpu_s": usage.ru_utime + usage.ru_stime,
+            "peak_bytes": usage.ru_maxrss * 1024,
+            "is_killed": child.is_killed,
+        }
+        print(json.dumps(result), flush=True)
+    elif seconds - waited > child.job["limit_s"] and not child.is_killed:
+        child.is_killed = True
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def _waited_for_processor(pid: int, child: _Child) -> float:
+    """Seconds in which the child could have run and others did: the machine's fault, and on a busy one most of it."""
+    now = time.monotonic()
+    if now - child.looked_at < _LOOK_S:
+        return child.waited
+    more = 0.0
+    with contextlib.suppress(OSError):
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            with contextlib.suppress(OSError, IndexError, ValueError):
+                total = int((thread / "schedstat").read_text().split()[1]) / 1e9
+                more = max(more, total - child.threads.get(thread.name, 0.0))
+                child.threads[thread.name] = total
+    # Threads that wait at the same time do not take longer for it.
+    child.waited += min(more, now - child.looked_at)
+    child.looked_at = now
+    return child.waited
+
+
+def _become(job: dict[str, Any]) -> list[str]:
+    """Turn this process into one that was started in the job's folder, with the job's environment."""
+    folder = Path(job["folder"])
+    os.chdir(folder)
+    for descriptor, name in ((0, os.devnull), (1, "stdout"), (2, "stderr")):
+        flags = os.O_RDONLY if descriptor == 0 else os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+        opened = os.open(name, flags, 0o644)
+        os.dup2(opened, descriptor)
+        os.close(opened)
+    os.environ.clear()
+    os.environ.update(job["env"])
+    if job.get("without_override") and os.geteuid() == 0:
+        _give_up_override()
+    if watch := job.get("watch"):
+        from tests.faults import watching
+
+        watching.install(watch)
+    return list(job["arguments"])
+
+
+def _give_up_override() -> None:
+    """Let permissions hold for root too; see capset(2)."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)
+    sets = (ctypes.c_uint32 * 6)()  # effective, permitted, inheritable, and their upper halves
+    if libc.capget(header, sets):
+        raise OSError(ctypes.get_errno(), "capget")
+    for place in range(2):
+        sets[place] &= ~_OVERRIDES
+    if libc.capset(header, sets):
+        raise OSError(ctypes.get_errno(), "capset")
+
+
+if __name__ == "__main__":
+    arguments = main(sys.argv[1:])
+    if arguments is not None:
+        from tsaudit.cli import main as tsaudit
+
+        tsaudit(arguments, prog_name="tsaudit")

@@ -1,0 +1,28 @@
+"""Each engine meets each fault, and ends as `expectations` says, in time and within its memory."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+
+from tests.faults.expectations import Outcome
+from tests.faults.matrix import ENGINES, faults_of, name_of, running
+from tests.faults.runner import complaints
+
+PENDING: Final = ("postgresql", "greptimedb", "mongodb")
+"""Engines whose statements do not end by the wall clock yet."""
+
+
+@pytest.mark.parametrize("engine", [name for name in ENGINES if name not in PENDING])
+def test_outcome_of_every_fault(engine: str) -> None:
+    with running(engine) as row:
+        healthy = row.healthy
+        assert (healthy.outcome, healthy.problems) == (Outcome.COMPLETE, ()), healthy.cause
+        found = row.run(faults_of(engine))
+    wrong = {
+        name_of(fault): [*complaints(fault, observed), f"{observed.outcome}: {observed.cause}"]
+        for fault, observed in found.items()
+        if not isinstance(observed, str) and complaints(fault, observed)
+    }
+    assert wrong == {}
