@@ -45,6 +45,8 @@ def forms(secret: str) -> dict[str, str]:
         "encoded": quote(secret, safe=""),
         "encoded but for slashes": quote(secret),
         "as a form": quote_plus(secret),
+        "encoded twice": quote(quote(secret, safe=""), safe=""),
+        "hex": raw.hex(),
         "decoded": unquote(secret),
         "repr": repr(secret),
         "bytes": repr(raw),

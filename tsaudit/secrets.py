@@ -193,7 +193,8 @@ def _forms(secret: str) -> Iterator[str]:
     yield from (quote(secret, safe=kept, errors="replace") for kept in ("", "/", ":/?#[]@!$&'()*+,;="))
     yield from (repr(secret)[1:-1], repr(raw)[2:-1], ascii(secret)[1:-1])
     yield from (json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1])
-    yield from (html.escape(secret), raw.decode("latin-1"))
+    yield from (html.escape(secret), raw.decode("latin-1"), raw.hex())
+    yield quote(quote(secret, safe="", errors="replace"), safe="")  # an address within an address
     for encode in (base64.b64encode, base64.urlsafe_b64encode):
         for offset in range(3):
             # What stands before the secret shifts it: only what no neighbor has a part in is the same everywhere.
