@@ -66,7 +66,8 @@ def test_login_or_database_is_wrong(postgresql: Postgresql) -> None:
 @pytest.mark.parametrize("password", ["nearly-@-secret", "s@/e:cret", "a@b@c"])
 def test_password_that_takes_the_address_apart(password: str) -> None:
     message = _message(f"postgresql://tsaudit:{password}@127.0.0.1:1/postgres")
-    assert message == "the password in the URL has characters of its own meaning there: put it under `password`"
+    assert message.startswith("the address cannot be read without doubt: ")
+    assert "write them as `username:` and `password:`" in message
 
 
 def test_login_beside_the_address(postgresql: Postgresql) -> None:
@@ -211,6 +212,16 @@ def test_password_that_the_driver_quotes_is_masked(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(psycopg, "connect", refuse)
     message = _message(f"postgresql{place.format(PASSWORD)}")
     assert message.startswith("cannot connect to 127.0.0.1:1/postgres: cannot make sense of password='***' or ")
+
+
+@pytest.mark.parametrize("before", (290, 297, 298))
+def test_password_is_not_cut_in_half_by_the_length_of_a_line(monkeypatch: pytest.MonkeyPatch, before: int) -> None:
+    def refuse(*_: Any, **given: Any) -> None:
+        raise psycopg.OperationalError("x" * before + given["password"])
+
+    monkeypatch.setattr(psycopg, "connect", refuse)
+    message = _message(f"postgresql://tsaudit:{PASSWORD}@127.0.0.1:1/postgres")
+    assert PASSWORD[:2] not in message.rpartition("x")[2]
 
 
 def test_a_guest_takes_one_process_and_compiles_nothing(

@@ -24,6 +24,7 @@ from tsaudit.analysis.query_plan import scan_estimate
 from tsaudit.connector import ConnectorError, FactError, Rows
 from tsaudit.facts import FACTS, Scope
 from tsaudit.profile import Reason
+from tsaudit.secrets import mask
 from tsaudit.sockets import shut_down
 
 _ENGINE: Final = "postgresql"
@@ -267,17 +268,15 @@ def _failed(error: psycopg.Error, raw: psycopg.Connection[Any], timeout_s: float
 
 
 def _cannot_connect(url: sa.URL, error: Exception) -> str:
-    """What is wrong, without the password, whatever the driver quotes."""
+    """What is wrong, in one line."""
     text = str(getattr(error, "orig", None) or error).strip()
     refusal = next((line.partition("FATAL:")[2] for line in text.splitlines() if "FATAL:" in line), "")
     words = (refusal or _first_line(error)).strip()
-    for secret in (url.password, url.query.get("password")):
-        if secret:
-            words = words.replace(str(secret), "***")
     return f"cannot connect to {url.host or 'localhost'}:{url.port or 5432}/{url.database}: {words}"
 
 
 def _first_line(error: Exception) -> str:
     origin = getattr(error, "orig", None) or error
     lines = str(origin).strip().splitlines()
-    return lines[0][:300] if lines else type(origin).__name__
+    # Masked before it is cut: of a password cut in half, the rest would not be known again.
+    return mask(lines[0])[:300] if lines else type(origin).__name__
