@@ -42,7 +42,7 @@ def test_listing_that_is_left_early_hangs_up() -> None:
         with open_connection(target) as connection:
             about = {"database": "d", "measurement": "t", "tags": ["id"], "limit": 100_000} | WINDOW | {"time": "time"}
             listing = connection.query("series_listing", 20, **about)
-            assert next(iter(listing)).num_rows == 5_000
+            assert 0 < next(iter(listing)).num_rows < 5_000
             listing.close()
             total = sum(batch.num_rows for batch in connection.query("series_listing", 20, **about))
     assert total == 20_000
@@ -169,13 +169,20 @@ def test_server_goes_away_in_the_middle() -> None:
 
 
 @pytest.mark.parametrize(
-    "greeting", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\x04\x00\x00\x00\x0aabc", b"SSH-2.0-OpenSSH_9.9\r\n"]
+    ("greeting", "said"),
+    [
+        (b"", "does not answer"),
+        (b"\x04\x00\x00\x00\x0aabc", "not as GreptimeDB"),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "an HTTP server answers, not GreptimeDB; its MySQL protocol has a port"),
+        (b"SSH-2.0-OpenSSH_9.9\r\n", "an SSH server answers, not GreptimeDB"),
+    ],
 )
-def test_a_server_that_speaks_something_else_or_nothing(greeting: bytes) -> None:
+def test_a_server_that_speaks_something_else_or_nothing(greeting: bytes, said: str) -> None:
     class Handler(socketserver.BaseRequestHandler):
         def handle(self) -> None:
-            self.request.sendall(greeting)
-            self.request.recv(1) if greeting else silent.wait(20)
+            with contextlib.suppress(OSError):
+                self.request.sendall(greeting)
+                self.request.recv(1) if greeting else silent.wait(20)
 
     silent = threading.Event()
     with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
@@ -185,7 +192,7 @@ def test_a_server_that_speaks_something_else_or_nothing(greeting: bytes) -> None
         target = Target(name="t", engine="greptimedb", url=url, budget=Budget(statement_timeout_s=1))
         began = time.monotonic()
         try:
-            with pytest.raises(ConnectorError, match=r"does not answer|not as GreptimeDB"), open_connection(target):
+            with pytest.raises(ConnectorError, match=said), open_connection(target):
                 pass
             assert time.monotonic() - began < 10
         finally:

@@ -130,7 +130,7 @@ def test_answer_is_left_early(postgresql: Postgresql, target: Target, connection
     about = _big(postgresql, target, 100_000)
     rows = connection.query("series_listing", 60, **about)
     for batch in rows:
-        assert batch.num_rows == 10_000
+        assert 0 < batch.num_rows <= 10_000
         break
     rows.close()
     assert postgresql.rows("SELECT state FROM pg_stat_activity WHERE usename = 'tsaudit'") == [("idle",)]

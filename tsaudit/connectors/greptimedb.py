@@ -24,7 +24,7 @@ def connect(
     address = wire.address(url, username, password)
     timeout_s = float(options.get("connect_timeout_s", 10.0))
     way = wire.Wire.to(address, timeout_s)
-    connection = GreptimeConnection(way, wire.server_version(way, f"{address.host}:{address.port}", timeout_s))
+    connection = GreptimeConnection(way, wire.server_version(way, address, timeout_s))
     try:
         yield connection
     finally:

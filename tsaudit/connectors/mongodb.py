@@ -7,12 +7,14 @@ from contextlib import contextmanager
 from typing import Any
 
 import pymongo
-from pymongo import errors
+from pymongo import errors, uri_parser
 from pymongo.read_preferences import ReadPreference
 
 from tsaudit.connector import ConnectorError, Rows
 from tsaudit.mongodb.answers import READERS
 from tsaudit.mongodb.asking import Asking, Row, Server, in_short
+from tsaudit.mongodb.client import Client
+from tsaudit.port_probe import what_listens
 
 
 @contextmanager
@@ -23,12 +25,9 @@ def connect(
     if not url.startswith(("mongodb://", "mongodb+srv://")):
         raise ConnectorError("the URL is not of the form mongodb://host:27017 or mongodb+srv://host")
     timeout_s = float(options.get("connect_timeout_s", 10.0))
-    timeout_ms = int(timeout_s * 1000)
     login: dict[str, Any] = {"username": username, "password": password} if username else {}
     try:
-        client: pymongo.MongoClient[Any] = pymongo.MongoClient(
-            url, appname="tsaudit", serverSelectionTimeoutMS=timeout_ms, connectTimeoutMS=timeout_ms, **login
-        )
+        client = Client(url, timeout_s, login)
     except (errors.PyMongoError, ValueError) as error:
         # What the driver says may quote a password that it took for a port.
         kind = type(error).__name__
@@ -38,9 +37,9 @@ def connect(
             f"with what is special in user and password percent-encoded?{seek}"
         ) from None
     try:
-        yield MongoConnection(Server(client, _build_info(client, timeout_s)))
+        yield MongoConnection(Server(client, _build_info(client.driver, url, timeout_s)))
     finally:
-        client.close()
+        client.driver.close()
 
 
 class MongoConnection:
@@ -57,23 +56,35 @@ class MongoConnection:
         return rows.reading(READERS[fact](Asking(self._server, fact, rows, timeout_s, parameters)))
 
     def reconnect(self) -> MongoConnection:
-        """The same client, and what is known of the server."""
+        """The same client, or a new one after it was closed, and what is known of the server."""
+        self._server.client.open_again()
         return MongoConnection(self._server)
 
     def close(self) -> None:
         """Nothing: the client is closed by whoever connected."""
 
     def abort(self) -> None:
-        """Close the client, for all threads that share it."""
-        self._server.client.close()
+        """Break off what runs, for all threads that share the client."""
+        self._server.client.abort()
 
 
-def _build_info(client: pymongo.MongoClient[Any], timeout_s: float) -> Row:
+def _build_info(client: pymongo.MongoClient[Any], url: str, timeout_s: float) -> Row:
     try:
         with pymongo.timeout(timeout_s):
             found: Row = client.admin.command("buildInfo", read_preference=ReadPreference.SECONDARY_PREFERRED)
         return found
     except errors.PyMongoError as error:
+        _name_another(url)
         if error.timeout:
             raise ConnectorError(f"the server does not answer ({in_short(error)}); is it the right address?") from error
         raise ConnectorError(f"the server refuses to be asked ({in_short(error)})") from error
+
+
+def _name_another(url: str) -> None:
+    """ConnectorError if what listens there is known for something else."""
+    if not url.startswith("mongodb://"):
+        return  # the hosts are only known to the domain name system
+    host, port = uri_parser.parse_uri(url)["nodelist"][0]
+    other = what_listens(host, port) if port else ""
+    if other not in ("", "MongoDB"):
+        raise ConnectorError(f"{host}:{port}: {other} answers, not MongoDB")

@@ -23,9 +23,10 @@ from tsaudit import queries
 from tsaudit.analysis.query_plan import scan_estimate
 from tsaudit.connector import ConnectorError, FactError, Rows
 from tsaudit.facts import FACTS, Scope
+from tsaudit.port_probe import what_listens
+from tsaudit.postgresql import wire
 from tsaudit.profile import Reason
 from tsaudit.secrets import mask
-from tsaudit.sockets import shut_down
 
 _ENGINE: Final = "postgresql"
 _DRIVERS: Final = {"postgresql", "postgres", "postgresql+psycopg"}
@@ -72,6 +73,16 @@ _ZONED: Final = 1184
 """Object ids of PostgreSQL's types, which never change: https://www.postgresql.org/docs/current/datatype-oid.html"""
 
 
+_CANCEL_S: Final = 1.0
+_GRACE_S: Final = 1.5
+"""How much longer than the statement may run its end is waited for: an answer to the cancelling says more."""
+_FETCHED_BYTES: Final = 8_000_000
+"""What is fetched at a time, by the width of the rows before."""
+_FEW_ROWS: Final = 100
+"""Fetched first, while nothing is known of their width."""
+_MOST_BYTES: Final = 64_000_000
+"""More than this may not come at once: the driver holds all of it, twice over."""
+
 _Reader = Callable[["psycopg.Connection[Any]"], Iterator[pa.RecordBatch]]
 
 
@@ -81,16 +92,18 @@ def connect(
 ) -> Iterator[PostgresqlConnection]:
     """A connection to the database that the SQLAlchemy URL names. ConnectorError."""
     address = _address(url, username, password)
+    connect_s = float(options.get("connect_timeout_s", 10.0))
     engine = sa.create_engine(
         address,
         poolclass=sa.NullPool,
         use_native_hstore=False,
         connect_args={
-            "connect_timeout": max(2, round(options.get("connect_timeout_s", 10.0))),
+            "connect_timeout": max(2, round(connect_s)),
             "application_name": "tsaudit",
             "client_encoding": "utf8",
         },
     )
+    wire.keep_time(engine, connect_s)
     connection = PostgresqlConnection(engine)
     try:
         yield connection
@@ -135,16 +148,16 @@ class PostgresqlConnection:
         self._raw.close()
 
     def abort(self) -> None:
-        """Shut the socket down; the server ends the statement when it cannot send."""
-        with suppress(psycopg.Error):  # closed already
-            shut_down(self._raw.fileno())
+        """Wait no longer; the server ends the statement at its own timeout, or when it cannot send."""
+        self._raw.abort()
 
     def _open(self) -> None:
         try:
             pooled = self._engine.raw_connection()
         except (DBAPIError, psycopg.Error) as error:
-            raise ConnectorError(_cannot_connect(self._engine.url, error)) from None
-        self._raw: psycopg.Connection[Any] = cast("psycopg.Connection[Any]", pooled.driver_connection)
+            raise ConnectorError(_no_session(self._engine.url, error)) from None
+        self._raw = cast("wire.TimedConnection", pooled.driver_connection)
+        self._raw.most_bytes = _MOST_BYTES
         pooled.detach()
         self._raw.rollback()
         self._raw.read_only = True
@@ -167,6 +180,8 @@ class PostgresqlConnection:
             self._open()  # ConnectorError when the server is gone
         raw = self._raw
         deadline = time.monotonic() + timeout_s
+        # For a server that heeds neither its own timeout nor the cancelling.
+        raw.deadline = deadline + _GRACE_S
         # The server's own timeout is for each part that is fetched; this one is for the whole answer.
         timer = threading.Timer(timeout_s, _cancel, [raw])
         timer.daemon = True
@@ -183,7 +198,8 @@ class PostgresqlConnection:
             timer.cancel()
             timer.join()
             if not raw.closed:
-                raw.rollback()
+                with suppress(wire.OutOfTimeError):  # it closed itself; a new one is made for the next statement
+                    raw.rollback()
 
 
 def _address(url: str, username: str | None, password: str | None) -> sa.URL:
@@ -209,20 +225,24 @@ def _settings(timeout_s: float) -> str:
     return "SELECT " + ", ".join(f"pg_catalog.set_config('{name}', '{value}', true)" for name, value in pairs)
 
 
-def _cancel(raw: psycopg.Connection[Any]) -> None:
+def _cancel(raw: wire.TimedConnection) -> None:
     try:
-        raw.cancel_safe(timeout=5)
+        raw.cancel_safe(timeout=_CANCEL_S)
     except psycopg.Error:
-        raw.close()  # whoever waits for the answer is told, and the server sees that nobody reads it
+        raw.abort()  # whoever waits for the answer is told, and the server sees that nobody reads it
 
 
 def _read_rows(raw: psycopg.Connection[Any], statement: str, as_text: bool) -> Iterator[pa.RecordBatch]:
     with raw.cursor("tsaudit") as cursor:
         cursor.execute(statement.encode())
-        first = True
-        while (rows := cursor.fetchmany(_BATCH_ROWS)) or first:
+        size, first = _FEW_ROWS, True
+        while (rows := cursor.fetchmany(size)) or first:
             first = False
-            yield _batch(rows, cursor.description or (), as_text)
+            batch = _batch(rows, cursor.description or (), as_text)
+            yield batch
+            if len(rows) < size:
+                return
+            size = max(1, min(_BATCH_ROWS, _FETCHED_BYTES * len(rows) // max(1, batch.nbytes)))
 
 
 def _read_plans(raw: psycopg.Connection[Any], statements: list[str]) -> Iterator[pa.RecordBatch]:
@@ -255,6 +275,8 @@ def _array(texts: pa.Array, oid: int, as_text: bool) -> pa.Array:
 
 def _failed(error: psycopg.Error, raw: psycopg.Connection[Any], timeout_s: float, late: bool) -> FactError:
     text = _first_line(error)
+    if isinstance(error, wire.TooBigError):
+        return FactError(Reason.OVER_BUDGET, f"{text}: rows too wide to be read, or not a PostgreSQL")
     if isinstance(error, errors.InsufficientPrivilege):
         return FactError(Reason.DENIED, f"{text}; {_GRANTS}")
     if isinstance(error, errors.LockNotAvailable):
@@ -265,6 +287,16 @@ def _failed(error: psycopg.Error, raw: psycopg.Connection[Any], timeout_s: float
     if raw.closed:
         return FactError(Reason.UNREACHABLE, f"the connection was lost ({text})")
     return FactError(Reason.FAILED, text)
+
+
+def _no_session(url: sa.URL, error: Exception) -> str:
+    """What is wrong, and what listens there if it is not PostgreSQL."""
+    said = _cannot_connect(url, error)
+    host, port = url.host, url.port or 5432
+    if "FATAL:" in str(error) or not host or "refused" in said or "resolve" in said:
+        return said
+    other = what_listens(host, port)
+    return said if other in ("", "PostgreSQL") else f"cannot connect to {host}:{port}: {other} answers, not PostgreSQL"
 
 
 def _cannot_connect(url: sa.URL, error: Exception) -> str:

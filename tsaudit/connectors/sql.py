@@ -75,6 +75,7 @@ class SqlConnection:
         self._dialect = _DIALECTS[engine_name]
         self._engine = engine
         self._path = path
+        self._aborted = False
         try:
             self._connection = engine.connect()
             self._raw: Any = self._connection.connection.driver_connection
@@ -98,7 +99,8 @@ class SqlConnection:
         self._connection.close()
 
     def abort(self) -> None:
-        """Interrupt the statement that runs."""
+        """Interrupt the statement that runs, and any that begins later."""
+        self._aborted = True
         self._raw.interrupt()
 
     def _stream(self, statement: str, as_text: bool, timeout_s: float) -> Iterator[pa.RecordBatch]:
@@ -107,7 +109,11 @@ class SqlConnection:
         timer.daemon = True
         timer.start()
         try:
-            yield from self._dialect.batches(self._raw, statement, as_text)
+            for batch in self._dialect.batches(self._raw, statement, as_text):
+                # The time may pass while nothing runs that could be interrupted.
+                if self._aborted or time.monotonic() >= deadline:
+                    raise FactError(Reason.TIMED_OUT, f"cancelled after {timeout_s:g} s")
+                yield batch
         except _errors() as error:
             if time.monotonic() >= deadline:
                 raise FactError(Reason.TIMED_OUT, f"cancelled after {timeout_s:g} s") from error

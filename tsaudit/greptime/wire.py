@@ -7,7 +7,7 @@ import struct
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import pymysql.converters
 import sqlalchemy as sa
@@ -18,10 +18,17 @@ from sqlalchemy.pool import NullPool
 
 from tsaudit.connector import ConnectorError, FactError
 from tsaudit.file_limit import TooManyFilesError
+from tsaudit.greptime.timed_connection import HEADER_BYTES, TimedConnection, TooBigError
+from tsaudit.port_probe import what_listens
 from tsaudit.profile import Reason
 from tsaudit.sockets import shut_down
 
 BLOCK_ROWS: Final = 5_000
+_FEW_ROWS: Final = 100
+"""Read first, while nothing is known of their width."""
+_BLOCK_BYTES: Final = 4_000_000
+_MOST_BYTES: Final = 16_000_000
+"""For a block of rows. Python's objects take up to eight times that."""
 _GRACE_S: Final = 0.5
 """How much longer than the server the client waits, where the server keeps the time: its own words say more."""
 _PORT: Final = 4002
@@ -110,12 +117,17 @@ class Wire:
         """A way to the server, not yet tried."""
         arguments = {
             "connect_timeout": max(1, math.ceil(connect_timeout_s)),
-            # Until the first statement: a server that says nothing after it was reached would be waited for forever.
-            "read_timeout": connect_timeout_s,
             "conv": _CONVERSIONS,
             "cursorclass": _Cursor,
         }
         engine = sa.create_engine(url, poolclass=NullPool, isolation_level="AUTOCOMMIT", connect_args=arguments)
+
+        def connect(
+            _dialect: object, _record: object, _positional: object, settings: dict[str, Any]
+        ) -> TimedConnection:
+            return TimedConnection(**settings)
+
+        sa.event.listen(engine, "do_connect", connect)
         return cls(_Server(engine))
 
     def again(self) -> Wire:
@@ -141,13 +153,18 @@ class Wire:
         whole = False
         try:
             connection = self._open(deadline)
+            _raw(connection).allow(HEADER_BYTES)
             # Without parameters a percent sign is one.
             result = connection.exec_driver_sql(statement, execution_options={"no_parameters": True})
             names = tuple(result.keys())
+            size, raw = _FEW_ROWS, _raw(connection)
             while not whole:
-                rows = result.fetchmany(BLOCK_ROWS)
-                whole = len(rows) < BLOCK_ROWS
+                before = raw.received
+                raw.allow(_MOST_BYTES)
+                rows = result.fetchmany(size)
+                whole = len(rows) < size
                 yield Block(names, rows)
+                size = max(1, min(BLOCK_ROWS, _BLOCK_BYTES * size // max(1, raw.received - before)))
                 self._keep_time(connection, deadline)
         except DBAPIError as error:
             raise _refused(error, left, deadline) from error
@@ -160,6 +177,7 @@ class Wire:
     def _open(self, deadline: float) -> sa.Connection:
         if self._connection is None:
             self._connection, self._limit_s = self._server.engine.connect(), 0.0
+            _raw(self._connection).allow(HEADER_BYTES)
         left = max(deadline - time.monotonic(), 0.001)
         # Told again only when it would be far off: a statement more for each one would be too many.
         if self._server.may_limit and not 0.8 <= self._limit_s / left <= 1.25:
@@ -180,8 +198,7 @@ class Wire:
     def _keep_time(self, connection: sa.Connection, deadline: float) -> None:
         """Let nothing be waited for beyond the deadline."""
         left = deadline - time.monotonic() + (_GRACE_S if self._limit_s else 0.0)
-        raw: Any = connection.connection.driver_connection
-        raw._read_timeout = max(left, 0.001)  # PyMySQL looks it up before each packet, and has no other way to set it
+        _raw(connection).deadline = time.monotonic() + left
 
     def _hang_up(self) -> None:
         """Give the connection up: the rest of an answer cannot be skipped, and KILL is not for those who only read."""
@@ -192,8 +209,13 @@ class Wire:
             connection.close()
 
 
-def server_version(wire: Wire, place: str, timeout_s: float) -> str:
+def _raw(connection: sa.Connection) -> TimedConnection:
+    return cast("TimedConnection", connection.connection.driver_connection)
+
+
+def server_version(wire: Wire, url: sa.URL, timeout_s: float) -> str:
     """The version of the GreptimeDB at the other end. ConnectorError when there is none, or none that lets us in."""
+    place = f"{url.host}:{url.port}"
     try:
         (block,) = wire.run("SELECT pkg_version FROM information_schema.build_info", time.monotonic() + timeout_s)
         return str(block.rows[0][0])
@@ -201,15 +223,27 @@ def server_version(wire: Wire, place: str, timeout_s: float) -> str:
         if error.reason is Reason.DENIED:
             hint = "set username and password of the target, see sql/greptimedb/grants.md"
             raise ConnectorError(f"{place} refuses the user or the password ({error.detail}); {hint}") from error
+        _name_another(url)
         if error.reason in (Reason.UNREACHABLE, Reason.TIMED_OUT):
             raise ConnectorError(f"{place} does not answer ({error.detail}); is it the right address?") from error
         raise ConnectorError(f"{place} answers, but not as GreptimeDB ({error.detail})") from error
-    except (IndexError, ValueError, AssertionError, RuntimeError, struct.error) as error:
+    except (IndexError, TypeError, ValueError, AssertionError, RuntimeError, struct.error) as error:
+        _name_another(url)
         raise ConnectorError(f"{place} answers, but not as GreptimeDB") from error
+
+
+def _name_another(url: sa.URL) -> None:
+    """ConnectorError if what listens there is known for something else."""
+    other = what_listens(str(url.host), int(url.port or _PORT))
+    if other and "MySQL" not in other:
+        hint = "; its MySQL protocol has a port of its own, 4002" if "HTTP" in other or other == "PostgreSQL" else ""
+        raise ConnectorError(f"{url.host}:{url.port}: {other} answers, not GreptimeDB{hint}")
 
 
 def _refused(error: DBAPIError, timeout_s: float, deadline: float) -> FactError:
     code, text = _words(error)
+    if isinstance(error.orig, TooBigError):
+        return FactError(Reason.OVER_BUDGET, f"{text}: rows or columns too wide, or not a GreptimeDB")
     if code in _LOST:
         if time.monotonic() >= deadline:
             return FactError(Reason.TIMED_OUT, f"given up after {max(timeout_s, 0):.3g} s")

@@ -16,6 +16,7 @@ from pymongo.read_preferences import ReadPreference
 
 from tsaudit import queries
 from tsaudit.connector import FactError, Rows
+from tsaudit.mongodb.client import Client
 from tsaudit.mongodb.documents import READ
 from tsaudit.profile import Reason
 
@@ -47,7 +48,7 @@ Row = dict[str, Any]
 class Server:
     """A client, which threads may share, and what the server, or cluster, has told so far."""
 
-    client: pymongo.MongoClient[Any]
+    client: Client
     build: Row
     """What it says of its version."""
     kinds: dict[tuple[str, str], str] = field(default_factory=dict)
@@ -122,7 +123,7 @@ class Asking:
     def _of(self, command: Row, options: CodecOptions[Any]) -> Any:
         """The database that the command is for; later batches are decoded by its options too."""
         self.rows.statements += 1
-        return self.server.client.get_database(command.pop("$db"), codec_options=options)
+        return self.server.client.driver.get_database(command.pop("$db"), codec_options=options)
 
     @contextmanager
     def _within_time(self) -> Iterator[None]:

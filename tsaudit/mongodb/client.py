@@ -1,0 +1,78 @@
+"""pymongo's client with limits that it does not set by itself: on time without end, and on the size of an answer."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any, Final, cast
+
+import pymongo
+from pymongo.synchronous.pool import Connection, Pool
+
+_MOST_BYTES: Final = 17_000_000
+"""Of an answer: a document of 16 MiB, or a batch of as much, and what is around it.
+
+https://www.mongodb.com/docs/manual/reference/limits/#mongodb-limit-BSON-Document-Size
+"""
+_MOST_OF_MONITOR: Final = 1_000_000
+"""Of what a server says of itself."""
+
+
+class _Pool(Pool):
+    """Connections that take no answer for more than there are. A server may say that it sends 2 GB at once."""
+
+    def connect(self, *arguments: Any, **settings: Any) -> Connection:
+        made = super().connect(*arguments, **settings)
+        most = _MOST_OF_MONITOR if self.is_sdam else _MOST_BYTES
+        receive = made.receive_message
+
+        def receive_bounded(request_id: int | None) -> Any:
+            # Set anew by every hello of the server's.
+            made.max_message_size = min(made.max_message_size, most)
+            return receive(request_id)
+
+        cast("Any", made).receive_message = receive_bounded
+        return made
+
+
+class Client:
+    """One server or cluster, whose connections threads share. Connects when it is first asked something."""
+
+    def __init__(self, url: str, timeout_s: float, login: dict[str, Any]) -> None:
+        self._url, self._timeout_ms, self._login = url, int(timeout_s * 1000), login
+        self._pools: weakref.WeakSet[_Pool] = weakref.WeakSet()
+        self._closed = False
+        self.driver = self._made()
+        """pymongo's; another one after `open_again`."""
+
+    def abort(self) -> None:
+        """Break off whatever runs, in all threads: within half a second they get an error."""
+        self._closed = True
+        for pool in tuple(self._pools):
+            pool.reset(interrupt_connections=True)
+        self.driver.close()
+
+    def open_again(self) -> None:
+        """Go on with new connections where the last ones were broken off."""
+        if self._closed:
+            self.driver, self._closed = self._made(), False
+
+    def _made(self) -> pymongo.MongoClient[Any]:
+        pools = self._pools
+
+        class Known(_Pool):
+            """So that they can be found again."""
+
+            def __init__(self, *arguments: Any, **settings: Any) -> None:
+                super().__init__(*arguments, **settings)
+                pools.add(self)
+
+        return pymongo.MongoClient(
+            self._url,
+            appname="tsaudit",
+            serverSelectionTimeoutMS=self._timeout_ms,
+            connectTimeoutMS=self._timeout_ms,
+            # For what nobody sets a time for, such as the goodbye; statements have their own.
+            timeoutMS=self._timeout_ms,
+            _pool_class=Known,
+            **self._login,
+        )
