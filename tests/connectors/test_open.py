@@ -8,6 +8,8 @@ import os
 import sqlite3
 import subprocess
 import sys
+import threading
+import time
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,7 @@ from pydantic import ValidationError
 from tests.builders import NOW
 from tests.databases import Dataset, Row, Table, times, write
 from tsaudit.config import Budget, Target
-from tsaudit.connector import ConnectorError, FactError
+from tsaudit.connector import Connection, ConnectorError, FactError
 from tsaudit.connectors import open_connection
 from tsaudit.dialect import ENGINES
 from tsaudit.profile import Reason
@@ -210,9 +212,10 @@ def test_files_are_opened_read_only(engine: str, tmp_path: Path) -> None:
     assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == before
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "sqlite"])
-def test_statement_that_takes_too_long_is_interrupted(engine: str, tmp_path: Path) -> None:
-    path = tmp_path / "x.db"
+@pytest.fixture(params=["duckdb", "sqlite"])
+def many_hosts(request: pytest.FixtureRequest, tmp_path: Path) -> Target:
+    """A table `t` of which nobody lists all hosts within a moment."""
+    engine, path = request.param, tmp_path / "x.db"
     connection: Any = duckdb.connect(str(path)) if engine == "duckdb" else sqlite3.connect(path)
     connection.execute("CREATE TABLE t (host VARCHAR)")
     numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {}) SELECT i FROM n"
@@ -220,16 +223,45 @@ def test_statement_that_takes_too_long_is_interrupted(engine: str, tmp_path: Pat
     connection.execute(f"INSERT INTO t SELECT 'host ' || i FROM ({source})")
     connection.commit()
     connection.close()
-    about = {"database": "main", "measurement": "t", "tags": ["host"], "time": None, "limit": 10_000_000}
-    with open_connection(Target(name="t", engine=engine, url=f"{engine}:///{path}")) as opened:
+    return Target(name="t", engine=engine, url=f"{engine}:///{path}")
+
+
+_LISTING = {"database": "main", "measurement": "t", "tags": ["host"], "time": None, "limit": 10_000_000}
+
+
+def test_statement_that_takes_too_long_is_interrupted(many_hosts: Target) -> None:
+    with open_connection(many_hosts) as opened:
         with pytest.raises(FactError) as raised:
-            list(opened.query("series_listing", 0.05, **about))
+            list(opened.query("series_listing", 0.05, **_LISTING))
         assert (raised.value.reason, raised.value.detail) == (Reason.TIMED_OUT, "cancelled after 0.05 s")
         # The connection is still good, and so is one whose answer was left early.
-        for batch in opened.query("series_listing", 60, **about):
+        for batch in opened.query("series_listing", 60, **_LISTING):
             assert batch.num_rows
             break
         assert [b.to_pylist() for b in opened.query("measurements", 5, database="main")] == [[{"measurement": "t"}]]
+
+
+def test_time_that_passes_between_two_batches_counts(many_hosts: Target) -> None:
+    def read_slowly(opened: Connection) -> None:
+        for _ in opened.query("series_listing", 1.0, **_LISTING):
+            time.sleep(1.1)
+
+    with open_connection(many_hosts) as opened, pytest.raises(FactError) as raised:
+        read_slowly(opened)
+    assert raised.value.reason is Reason.TIMED_OUT
+
+
+def test_abort_ends_the_statement_and_those_after_it(many_hosts: Target) -> None:
+    with open_connection(many_hosts) as opened:
+        threading.Timer(0.1, opened.abort).start()
+        began = time.monotonic()
+        for _ in range(2):
+            with pytest.raises(FactError):
+                list(opened.query("series_listing", 60, **_LISTING))
+        assert time.monotonic() - began < 5
+        again = opened.reconnect()
+        assert list(again.query("measurements", 5, database="main"))
+        again.close()
 
 
 @pytest.mark.parametrize("engine", ["duckdb", "sqlite"])

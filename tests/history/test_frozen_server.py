@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner, Result
 from sqlalchemy import func, insert, select, text
 
-from tests.databases import Dataset, write
+from tests.databases import Dataset, Row, Table, times, write
 from tests.faults import proxy
 from tests.faults.proxy import FaultyProxy, Moment, Strike
 from tests.history.test_database import A_DECISION
@@ -202,7 +202,8 @@ def test_command_when_the_history_freezes_in_mid_audit(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(lease, "STALE_S", 0.5)
-    write(Dataset([]), "sqlite", tmp_path / "shop.db")
+    rows = [Row(at, {"host": "a"}, {"v": 1.0}) for at in times(9)]
+    write(Dataset([Table("t", ("host",), {"v": "float"}, rows)]), "sqlite", tmp_path / "shop.db")
     faulty, through = _through(address, postgresql, proxy.silent, lambda piece: b"INSERT INTO snapshot" in piece)
     began = time.monotonic()
     frozen = _command(tmp_path, through, "audit")

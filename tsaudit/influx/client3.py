@@ -32,6 +32,14 @@ _LAYERS: Final = re.compile(
 )
 """What is put before the cause, differently over Flight and over HTTP."""
 _AT_WORK: Final = pa.record_batch([], names=[])
+_MOST_BYTES: Final = 32_000_000
+"""Of one message over Flight. Arrow sets no limit; servers split what they send into messages of about 2 MB."""
+_OPTIONS: Final = (
+    ("grpc.max_receive_message_length", _MOST_BYTES),
+    # What is sent ahead of the reader is 4 MiB, not as much as the network turns out to carry.
+    ("grpc.http2.bdp_probe", 0),
+    ("grpc.http2.lookahead_bytes", 4_194_304),
+)
 _HOSTED: Final = {".cloud2.influxdata.com": "Cloud Serverless", ".influxdb.io": "Cloud Dedicated"}
 """Products that do not tell their version, by the end of their hosts' names.
 
@@ -97,7 +105,15 @@ class Flight:
 
     def __init__(self, address: str, token: str) -> None:
         self._address, self._token = address, token
-        self._client = InfluxDBClient3(host=address, token=token, database="", auth_scheme="Bearer")
+        self._client = InfluxDBClient3(
+            host=address,
+            token=token,
+            database="",
+            auth_scheme="Bearer",
+            flight_client_options={"generic_options": list(_OPTIONS)},
+        )
+        self._reader: flight.FlightStreamReader | None = None
+        self._aborted = False
 
     def run(
         self, database: str, statement: str, deadline: float, rows: Rows, columns: Columns
@@ -107,13 +123,18 @@ class Flight:
         reader = None
         try:
             # Its unit is seconds; the deadline travels with the call, and the server cancels the query, too.
-            reader = self._client.query(statement, "sql", "chunk", database, timeout=max(left, 0.001))
+            reader = self._reader = self._client.query(statement, "sql", "chunk", database, timeout=max(left, 0.001))
             for chunk in reader:
+                if self._aborted:
+                    break
                 # A server at work sends batches without rows, lest something on the way take the connection for dead.
                 yield plain(chunk.data) if chunk.data.num_rows else _AT_WORK
+            if self._aborted:  # what was cancelled may look as if it had come to its end
+                raise FactError(Reason.TIMED_OUT, "broken off")
         except (InfluxDB3ClientError, InfluxDBError, pa.ArrowException, flight.FlightError, OSError) as error:
             raise _flight_error(error, left) from error
         finally:
+            self._reader = None
             if reader is not None:
                 reader.cancel()
 
@@ -121,7 +142,10 @@ class Flight:
         return Flight(self._address, self._token)
 
     def abort(self) -> None:
-        self._client.close()
+        # Before its first message a call is known to nobody, and ends then, or at its deadline.
+        self._aborted = True
+        if (reader := self._reader) is not None:
+            reader.cancel()
 
     def close(self) -> None:
         self._client.close()
@@ -146,6 +170,9 @@ def _flight_error(error: BaseException, timeout_s: float) -> FactError:
         return streaming.timed_out(timeout_s)
     if isinstance(cause, flight.FlightUnauthenticatedError | flight.FlightUnauthorizedError):
         return FactError(Reason.DENIED, text)
+    if isinstance(cause, flight.FlightCancelledError):
+        # gRPC says no more than that of a message that it does not take.
+        return FactError(Reason.FAILED, f"broken off; a message of more than {_MOST_BYTES // 1_000_000} MB is not read")
     if isinstance(cause, flight.FlightUnavailableError):
         return FactError(Reason.UNREACHABLE, text)
     return _refused(text)

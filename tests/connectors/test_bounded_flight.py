@@ -1,0 +1,177 @@
+"""InfluxDB 3 over Arrow Flight: whatever the peer does, one clear line, in time, and in little memory."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Final
+
+import pytest
+
+from tests.databases import Dataset, Row, Table, times
+from tests.faults import proxy
+from tests.faults.proxy import FaultyProxy, Moment, Strike
+from tests.influxdb3_double import InfluxDB3
+from tests.memory import watched
+from tsaudit.config import Budget, Target
+from tsaudit.connector import FactError, Rows
+from tsaudit.connectors import open_connection
+from tsaudit.influx import client3
+from tsaudit.profile import Reason
+
+MOST_MB: Final = 300
+LATE_S: Final = 2.5
+_HTTP_2: Final = b"PRI * HTTP/2.0"
+_DATA: Final = Dataset(
+    [Table("t", ("host",), {"v": "float"}, [Row(t, {"host": f"h{i}"}, {"v": 1.0}) for i, t in enumerate(times(9))])],
+    database="shop",
+)
+
+# In a process of its own, whose memory does not count.
+_SERVER: Final = """
+import time, pyarrow as pa, pyarrow.flight as flight, json
+schema = pa.schema([("a", pa.string())])
+def batch(size, rows):
+    return pa.record_batch([pa.array(["x" * size] * rows)], schema=schema)
+def batches(kind):
+    if kind == "one big message":
+        yield batch(1_000_000, 200)
+    while kind == "endless":
+        yield batch(1000, 1000)
+    yield batch(1, 1)
+    time.sleep(15)
+class Server(flight.FlightServerBase):
+    def do_get(self, context, ticket):
+        return flight.GeneratorStream(schema, batches(json.loads(ticket.ticket)["database"]))
+server = Server("grpc+tcp://127.0.0.1:0")
+print(server.port, flush=True)
+server.serve()
+"""
+
+
+@pytest.fixture
+def way() -> Iterator[client3.Flight]:
+    """To a server whose databases are named for what it does wrong."""
+    with subprocess.Popen([sys.executable, "-c", _SERVER], stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        flight = client3.Flight(f"http://127.0.0.1:{int(server.stdout.readline())}", "token")
+        yield flight
+        flight.close()
+        server.kill()
+
+
+@contextmanager
+def _in_time(seconds: float) -> Iterator[None]:
+    began = time.monotonic()
+    with watched() as peak:
+        yield
+    assert time.monotonic() - began < seconds
+    assert peak.megabytes < MOST_MB
+
+
+def _read(way: client3.Flight, database: str, seconds: float) -> FactError:
+    """Why the answer did not come whole."""
+    answer = way.run(database, "SELECT 1", time.monotonic() + seconds, Rows("", iter(())), client3.Columns(("a",)))
+    with pytest.raises(FactError) as raised:
+        for _batch in answer:
+            pass
+    assert "\n" not in raised.value.detail
+    return raised.value
+
+
+def test_message_that_is_too_big(way: client3.Flight) -> None:
+    with _in_time(10):
+        error = _read(way, "one big message", 10)
+    assert (error.reason, "32 MB" in error.detail) == (Reason.FAILED, True)
+
+
+@pytest.mark.parametrize("database", ["endless", "silent in the middle"])
+def test_answer_without_end(way: client3.Flight, database: str) -> None:
+    with _in_time(1 + LATE_S):
+        assert _read(way, database, 1).reason is Reason.TIMED_OUT
+
+
+def test_waiting_thread_is_woken_by_an_abort(way: client3.Flight) -> None:
+    further = way.again()
+    answer = further.run(
+        "silent in the middle", "SELECT 1", time.monotonic() + 20, Rows("", iter(())), client3.Columns(("a",))
+    )
+    assert next(answer).num_rows == 1
+    threading.Timer(0.3, further.abort).start()
+    with _in_time(0.3 + LATE_S), pytest.raises(FactError):
+        list(answer)
+    further.close()
+
+
+def test_abort_before_there_is_anything_to_cancel(way: client3.Flight) -> None:
+    """No answer at all, not even a whole one, counts after it."""
+    further = way.again()
+    further.abort()
+    with _in_time(LATE_S):
+        assert _read(further, "silent in the middle", 20).reason is Reason.TIMED_OUT
+    further.close()
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[InfluxDB3]:
+    stand_in = InfluxDB3()
+    stand_in.write(_DATA)
+    yield stand_in
+    stand_in.stop()
+
+
+@contextmanager
+def _proxied(
+    server: InfluxDB3, strike: Strike, when: Callable[[bytes], bool], statement_s: float = 10.0
+) -> Iterator[tuple[FaultyProxy, Target]]:
+    faulty = FaultyProxy(("127.0.0.1", int(server.url.rpartition(":")[2])), strike, Moment(when))
+    try:
+        yield (
+            faulty,
+            Target(
+                name="t",
+                engine="influxdb3",
+                url=f"http://127.0.0.1:{faulty.port}",
+                databases=("shop",),
+                budget=Budget(statement_timeout_s=statement_s, deadline_s=30),
+                **server.login,
+            ),
+        )
+    finally:
+        faulty.close()
+
+
+BAD: Final[dict[str, Strike]] = {
+    "silent": proxy.silent,
+    "closed": proxy.closed,
+    "dripping": partial(proxy.dripping, pauses=4),
+    "stalled": partial(proxy.stalled, after=9),
+    "noise": proxy.endless(b"", b"x" * 64),
+    "frames": proxy.endless(b"", b"\0" * 64),
+}
+
+
+@pytest.mark.parametrize("strike", BAD.values(), ids=BAD)
+def test_only_http_1_comes_through(server: InfluxDB3, strike: Strike) -> None:
+    """/ping is answered, Flight is not: the other way is taken, or the target is not audited; in time."""
+    with _proxied(server, strike, lambda piece: _HTTP_2 in piece, 2.0) as (faulty, target), _in_time(5 + LATE_S):
+        faulty.moment = Moment(lambda piece: _HTTP_2 in piece, once=True)
+        with open_connection(target) as connection:
+            assert connection.server_version.startswith("Core 3")
+            list(connection.query("measurements", 10, database="shop"))
+
+
+@pytest.mark.parametrize("strike", BAD.values(), ids=BAD)
+def test_statement_ends_in_time(server: InfluxDB3, strike: Strike) -> None:
+    armed: list[int] = []
+    with _proxied(server, strike, lambda _: bool(armed)) as (_, target), open_connection(target) as connection:
+        armed.append(1)
+        with _in_time(1 + LATE_S), pytest.raises(FactError) as raised:
+            list(connection.query("measurements", 1, database="shop"))
+        assert raised.value.reason in (Reason.TIMED_OUT, Reason.UNREACHABLE, Reason.FAILED)
+        assert "\n" not in raised.value.detail
