@@ -7,10 +7,10 @@ from datetime import timedelta
 
 import pytest
 
-from tests.builders import DAY, a_count, a_measurement, a_profile
+from tests.builders import DAY, NOW, a_count, a_measurement, a_profile
 from tsaudit.finding import Subject
 from tsaudit.profile import Count, Database, How
-from tsaudit.timeline import Episode, Figure, Point, Timeline, figures
+from tsaudit.timeline import Episode, Figure, Point, Timeline, figures, figures_of_its_day
 
 REQUESTS = Subject("main", "requests")
 FLAT = (100.0, 100.0, 100.0)
@@ -77,3 +77,21 @@ def test_series_of_the_target_are_as_sure_as_those_they_are_the_sum_of(
     measurements = (replace(a_measurement("a"), series=first), replace(a_measurement("b"), series=second))
     profile = a_profile(*measurements, databases=(Database("main", series=own),))
     assert next(figures(profile)) == Figure("series", Subject(), 150.0, how, error)
+
+
+@pytest.mark.parametrize(
+    ("engine", "kept"),
+    [
+        ("duckdb", {"series", "rows", "tag_values", "null_ratio"}),
+        ("influxdb1", {"rows", "null_ratio"}),
+        ("mongodb", set()),
+    ],
+)
+def test_what_only_the_present_shows_is_no_figure_of_a_past_day(engine: str, kept: set[str]) -> None:
+    """Indexes and catalogues know no other time than now, and would make the past look like today."""
+    profile = a_profile(a_measurement("requests"), engine=engine)
+    assert set(figures_of_its_day(profile)) == set(figures(profile))
+    # A schedule that audits a day in the night after it still sees it.
+    assert set(figures_of_its_day(replace(profile, collected_at=NOW + timedelta(hours=20)))) == set(figures(profile))
+    late = list(figures_of_its_day(replace(profile, collected_at=NOW + timedelta(days=9))))
+    assert {f.name for f in late} == kept & {f.name for f in figures(profile)}

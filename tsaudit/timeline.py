@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from datetime import date
+from dataclasses import dataclass, field, replace
+from datetime import date, timedelta
 from typing import Final
 
+from tsaudit.dialect import INFLUXQL_ENGINES, SQL_ENGINES
 from tsaudit.finding import Subject
 from tsaudit.profile import Count, DatabaseStorage, How, Profile, Ratio, Storage
 
@@ -32,6 +33,12 @@ class Point:
     day: date
     value: float
 
+
+SAME_DAY: Final = timedelta(days=1)
+"""So soon after the end of a day the present still shows it: schedules audit a day after midnight."""
+
+_OF_ROWS: Final = frozenset({"rows", "null_ratio"})
+_OF_TAGS: Final = frozenset({"series", "tag_values", "measure_names", "series_keys"})
 
 _BACK: Final = 1.25
 """How many times the level before an episode may be there after it for the figure to have come back."""
@@ -87,6 +94,24 @@ def _without(points: tuple[Point, ...], episode: Episode) -> tuple[Point, ...]:
     after = tuple(p for p in points if p.day >= episode.resolved)
     came_back = before and after and after[0].value <= _BACK * before[-1].value
     return before + after if came_back else points
+
+
+def figures_of_its_day(profile: Profile) -> Iterator[Figure]:
+    """`figures`, without those of the present where the profile is of a past day.
+
+    Indexes, catalogues and the sizes of files know no other time: put among the days of the past, what they show now
+    would look like a course that nothing has taken.
+    """
+    past = profile.collected_at - profile.window.end > SAME_DAY
+    return (figure for figure in figures(profile) if not past or _is_bounded(profile, figure))
+
+
+def _is_bounded(profile: Profile, figure: Figure) -> bool:
+    """Whether it was had from rows within the window alone."""
+    if profile.engine not in SQL_ENGINES:
+        return profile.engine in INFLUXQL_ENGINES and figure.name in _OF_ROWS
+    inside = (m for m in profile.measurements if Subject(m.database, m.name) == replace(figure.subject, column=""))
+    return figure.name in _OF_ROWS | _OF_TAGS and all(m.time_column is not None for m in inside)
 
 
 def figures(profile: Profile) -> Iterator[Figure]:

@@ -369,3 +369,36 @@ def test_the_level_before_growth_is_not_that_of_a_time_before_it():
     counts = [1000.0] * 30 + [2000.0] * 10 + [2000 * 1.05**i for i in range(1, 9)]
     growth = judge(days(len(counts)), counts)
     assert (growth.kind, growth.before) == ("growth", pytest.approx(2000, rel=0.01))
+
+
+# Weekends, outages, backfills: 60 series, and from day 12 on a tag that adds 1,440 every day.
+UNEVEN = {
+    "daily": range(8, 21),
+    "with outages": (8, 11, 12, 15, 18, 20),
+    "every third day": range(2, 21, 3),
+    "working days": [d for d in range(1, 27) if (d - 1) % 7 < 5],
+    "weekly": (1, 8, 15, 22, 29),
+}
+
+
+@pytest.mark.parametrize("which", UNEVEN)
+def test_growth_when_days_are_missing_is_that_of_the_days_there_are(which: str) -> None:
+    known = list(UNEVEN[which])
+    values = [60.0 + 1440 * max(0, day - 11) for day in known]
+    growth = judge([FIRST + timedelta(days=day) for day in known], values)
+    assert growth.kind == "growth"
+    assert growth.onset == FIRST + timedelta(days=next(day for day in known if day >= 12))
+    assert growth.before == pytest.approx(60.0)
+    # Weekly counts cannot tell on which of seven days it began: a line from the last low one is as good.
+    assert growth.growth_per_day == pytest.approx(1440 / values[-1], rel=0.2 if which == "weekly" else 0.05)
+
+
+def test_quiet_counts_when_days_are_missing_seldom_grow() -> None:
+    """No oftener than when only points counted, never days: that was 9 of 80."""
+    random, grew = np.random.default_rng(1), 0
+    for _ in range(80):
+        known = np.cumsum(random.integers(2, 5, 20))
+        values = 1000 * np.exp(random.normal(0, 0.08, 20))
+        on = [FIRST + timedelta(days=int(day)) for day in known]
+        grew += any(judge(on[:n], values[:n].tolist()).kind == "growth" for n in range(5, 21))
+    assert grew <= 5

@@ -21,6 +21,8 @@ _WILD: Final = 5.0
 """A day this many times the noise away from its neighbours is set to their median."""
 _LEAST_NOISE: Final = 0.005
 """Relative: counts that stood perfectly still may still move by half a per cent."""
+_FEWEST_NEIGHBORS: Final = 8
+"""Of fewer values that do not come daily, the start of a growth alone would be most of the noise."""
 _MEDIAN_TO_DEVIATION: Final = 1.4826
 
 
@@ -70,12 +72,24 @@ def prepared(days: Sequence[date], values: Sequence[float], longest: int, least:
 
 
 def _noise(times: Array, logs: Array) -> float:
-    """From the differences of successive days, by their median: neither steps nor growth count as noise."""
+    """From the differences of successive days, by their median: neither steps nor growth count as noise.
+
+    Where hardly two days follow each other, from how far each value lies off the line between its neighbors.
+    """
     differences = np.diff(logs)[np.diff(times) <= 2]
     if len(differences) < 4:
-        return _LEAST_NOISE
+        return _noise_off_neighbors(times, logs)
     spread = np.median(np.abs(differences - np.median(differences)))
     return max(float(_MEDIAN_TO_DEVIATION * spread / np.sqrt(2)), _LEAST_NOISE)
+
+
+def _noise_off_neighbors(times: Array, logs: Array) -> float:
+    if len(logs) < _FEWEST_NEIGHBORS:
+        return _LEAST_NOISE
+    share = (times[1:-1] - times[:-2]) / (times[2:] - times[:-2])
+    off = logs[1:-1] - (1 - share) * logs[:-2] - share * logs[2:]
+    spread = float(np.median(np.abs(off / np.sqrt(1 + share**2 + (1 - share) ** 2))))
+    return max(_MEDIAN_TO_DEVIATION * spread, _LEAST_NOISE)
 
 
 def _without_season(times: Array, logs: Array, weekdays: Array) -> tuple[Array, float]:

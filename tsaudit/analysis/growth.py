@@ -30,13 +30,19 @@ GrowthShape = Literal["linear", "exponential", "undecided"]
 
 _ONE: Final = 1.0
 """Fewer than one of something is none."""
-_FEWEST_POINTS: Final = 7
-_ENOUGH_POINTS: Final = 21
+_FEWEST_DAYS: Final = 7
+_ENOUGH_DAYS: Final = 21
+"""From the first to the last one with a value, both included: of daily values, as many points."""
+_FEWEST_POINTS: Final = 5
+_CERTAIN_POINTS: Final = 7
+"""With fewer, the noise is not known, and only what has doubled is called growth."""
+_ENOUGH_POINTS: Final = 10
+"""Of values that do not come daily; with fewer, a course is drawn through next to nothing."""
 _LONGEST_DAYS: Final = 90
 """Older points are not looked at: what grew then and no longer does is history."""
 
 _GAP: Final = 7.0
-"""By how much growing must beat quiet; for a younger growth than `_SETTLED` points, `_YOUNG_GAP`."""
+"""By how much growing must beat quiet; for a younger growth than `_SETTLED` days, `_YOUNG_GAP`."""
 _YOUNG_GAP: Final = 10.0
 _SETTLED: Final = 5
 _GAP_TO_ENDED: Final = 2.0
@@ -46,7 +52,7 @@ _LEAST_GROWTH: Final = 0.003
 _LEAST_STEP: Final = 0.05
 """Relative; smaller steps are called flat."""
 _RECENT: Final = 7
-"""Points whose median is the level before a growth."""
+"""Days whose median is the level before a growth."""
 _UNDECIDED: Final = (0.2, 0.8)
 
 _HORIZON_DAYS: Final = 365.0
@@ -62,7 +68,8 @@ class Growth:
     """The course a count has taken."""
 
     kind: Kind
-    """`unknown` with fewer than 7 points; `step` for a level that changed by more than 5 % and then stayed."""
+    """`unknown` with fewer than 7 days from first to last, or fewer than 5 values; `step` for a level that
+    changed by more than 5 % and then stayed."""
     onset: date | None
     """First day of the growth, or of the newest step; None where it was there from the start, or there is none."""
     growth_per_day: float
@@ -70,7 +77,7 @@ class Growth:
     step_ratio: float | None
     """Level after the newest step by the level before it; None unless the kind is `step`."""
     provisional: bool
-    """Fewer than 21 points: likely, not reliable."""
+    """Fewer than 21 days from first to last, or fewer than 10 values: likely, not reliable."""
     shape: GrowthShape
     """`undecided` also where nothing grows."""
     before: float | None
@@ -91,7 +98,7 @@ def judge(days: Sequence[date], values: Sequence[float], least: float = _ONE) ->
     growth that has come to an end; that is a step, in the course of a few days.
     """
     history = prepared(days, values, _LONGEST_DAYS, least)
-    return _judged(history, None if history.points < _FEWEST_POINTS else courses_of(history))
+    return _judged(history, courses_of(history) if _reaches(history, _FEWEST_DAYS, _FEWEST_POINTS) else None)
 
 
 def forecast(days: Sequence[date], values: Sequence[float], limit: float, least: float = _ONE) -> Forecast | None:
@@ -100,7 +107,7 @@ def forecast(days: Sequence[date], values: Sequence[float], limit: float, least:
     A count at its limit has 0 days, growing or not. With a weekly season, it is the busiest weekday that counts.
     """
     history = prepared(days, values, _LONGEST_DAYS, least)
-    courses = None if history.points < _FEWEST_POINTS else courses_of(history)
+    courses = courses_of(history) if _reaches(history, _FEWEST_DAYS, _FEWEST_POINTS) else None
     growth = _judged(history, courses)
     if history.points and history.last >= limit:
         outcomes: Array = np.zeros(1)
@@ -114,12 +121,18 @@ def forecast(days: Sequence[date], values: Sequence[float], limit: float, least:
     )
 
 
+def _reaches(history: Daily, days: int, points: int) -> bool:
+    """Whether it is that long, with values on that many days: a day that was not audited is a day all the same."""
+    return history.points >= points and history.times[-1] + 1 >= days
+
+
 def _within_horizon(days: float) -> float | None:
     return None if days >= _HORIZON_DAYS else float(days)
 
 
 def _judged(history: Daily, courses: Courses | None) -> Growth:
-    unknown = Growth("unknown", None, 0.0, None, history.points < _ENOUGH_POINTS, "undecided", None, history.points)
+    provisional = not _reaches(history, _ENOUGH_DAYS, _ENOUGH_POINTS)
+    unknown = Growth("unknown", None, 0.0, None, provisional, "undecided", None, history.points)
     if courses is None:
         return unknown
     if _grows(history, courses):
@@ -136,8 +149,10 @@ def _grows(history: Daily, courses: Courses) -> bool:
     growing = courses.growing
     if growing is None or growing.rate < _LEAST_GROWTH:
         return False
-    young = growing.since is not None and (history.times > growing.since).sum() < _SETTLED
+    young = growing.since is not None and history.times[-1] - growing.since < _SETTLED
     if courses.quiet.criterion - growing.criterion <= (_YOUNG_GAP if young else _GAP):
+        return False
+    if history.points < _CERTAIN_POINTS and history.logs[-1] - history.logs[0] < math.log(2):
         return False
     smooth = _smoothed(history.logs)
     if growing.since is not None and smooth[-1] <= smooth[history.times <= growing.since].max() + history.noise:
@@ -156,7 +171,8 @@ def _growing(unknown: Growth, history: Daily, courses: Courses) -> Growth:
     onset, before = None, None
     if growing.since is not None:
         onset = history.day(history.times[history.times > growing.since][0])
-        before = float(np.median(history.counts[history.times <= growing.since][-_RECENT:]))
+        recent = (history.times <= growing.since) & (history.times > growing.since - _RECENT)
+        before = float(np.median(history.counts[recent]))
     return replace(
         unknown,
         kind="growth",

@@ -10,7 +10,8 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING, Protocol
 
 from tsaudit.finding import Subject
-from tsaudit.profile import FOREVER, Database, How, Window
+from tsaudit.profile import FOREVER, Database, How, Window, utc_now
+from tsaudit.timeline import SAME_DAY
 
 if TYPE_CHECKING:
     from tsaudit.analysis.cardinality import TagSetCounter
@@ -41,11 +42,17 @@ class Comparison:
     databases: Mapping[str, Database]
 
     def compare(self, draft: Draft, counter: TagSetCounter) -> None:
-        """Fill in the draft's arrivals and its tags' values over time. A sampled listing is compared with nothing."""
+        """Fill in the draft's arrivals and its tags' values over time. A sampled listing is compared with nothing.
+
+        Nor is one of the present, as an index gives it, when a past day is audited: its values would be taken for old.
+        """
         from tsaudit.analysis import arrivals
         from tsaudit.analysis.hashed_tag_sets import series_hashes
 
         if draft.series is None or draft.series.source.how is not How.EXACT:
+            return
+        is_bounded = bool(draft.columns) and draft.time is not None
+        if not is_bounded and utc_now() - self.window.end > SAME_DAY:
             return
         listing_days = self._listing_days(draft)
         tags, subject = counter.hashed(), Subject(draft.database, draft.name)

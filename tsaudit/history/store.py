@@ -20,7 +20,7 @@ from tsaudit.history.schema import figure, incident_day, snapshot
 from tsaudit.jsonfile import from_json, to_json
 from tsaudit.profile import SCHEMA_VERSION, Profile
 from tsaudit.silenced_rules import RuleOutcomes, outcomes_of
-from tsaudit.timeline import Episode, Point, Timeline, figures
+from tsaudit.timeline import Episode, Point, Timeline, figures_of_its_day
 
 if TYPE_CHECKING:
     from tsaudit.history.value_sets import RememberedValues
@@ -217,7 +217,7 @@ def _outcomes(day: date, noted: str) -> RuleOutcomes:
 
 
 def _figure_rows(profile: Profile, snapshot_id: int) -> list[dict[str, Any]]:
-    """One row per figure, without those that are no number or that could not be indexed."""
+    """One row per figure of the day, without those that are no number or that could not be indexed."""
     return [
         {
             "snapshot_id": snapshot_id,
@@ -227,7 +227,7 @@ def _figure_rows(profile: Profile, snapshot_id: int) -> list[dict[str, Any]]:
             "how": str(f.how),
             "standard_error": f.standard_error,
         }
-        for f, subject in ((f, stored_subject(f.subject)) for f in figures(profile))
+        for f, subject in ((f, stored_subject(f.subject)) for f in figures_of_its_day(profile))
         if math.isfinite(f.value) and len(subject.encode()) <= LONGEST_SUBJECT_BYTES
     ]
 
