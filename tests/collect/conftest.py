@@ -25,10 +25,10 @@ from tsaudit.dialect import DOCUMENT_ENGINES, ENGINES
 from tsaudit.profile import Profile
 
 
-def collected(target: Target, **settings: Any) -> Profile:
-    """A profile of the target as of NOW."""
+def collected(target: Target, asked_as: Target | None = None, **settings: Any) -> Profile:
+    """A profile of the target as of NOW. `asked_as`: the target with another budget, once it is connected to."""
     with open_connection(target) as connection:
-        profile = collect(target, connection, **{"day": DAY, "now": NOW} | settings)
+        profile = collect(asked_as or target, connection, **{"day": DAY, "now": NOW} | settings)
     if target.engine == "influxdb2":
         return dataclasses.replace(profile, gaps=tuple(g for g in profile.gaps if not is_kept_back(g)))
     return without_unsupported(profile) if target.engine == "mongodb" else profile

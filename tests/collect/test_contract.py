@@ -250,7 +250,9 @@ def test_series_beyond_the_ceiling_are_sampled(written_table: Writer) -> None:
 
 
 def test_time_of_the_audit_is_used_up(written: Writer) -> None:
-    profile = collected(written(Dataset([_http(6)]), budget={"deadline_s": 1e-9}))
+    target = written(Dataset([_http(6)]))
+    hurried = target.model_copy(update={"budget": target.budget.model_copy(update={"deadline_s": 1e-9})})
+    profile = collected(target, asked_as=hurried)
     assert profile.gaps
     assert {g.reason for g in profile.gaps} == {Reason.OVER_BUDGET}
     assert all("raise budget.deadline_s" in g.detail for g in profile.gaps)

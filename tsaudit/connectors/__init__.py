@@ -57,7 +57,8 @@ def _opened(opening: AbstractContextManager[Connection], deadline: Deadline) -> 
         # Drivers in C cannot be interrupted, nor can the system while it looks up a name.
         connection = within(limit, opening.__enter__, too_late=lambda _: opening.__exit__(None, None, None))
     except OutOfTimeError as error:
-        raise ConnectorError(f"no connection within {limit:.3g} s: the server does not answer") from error
+        why = "the server does not answer" if limit == _OPEN_S else "raise budget.deadline_s if the server is only slow"
+        raise ConnectorError(f"no connection within {limit:.3g} s: {why}") from error
     except ConnectorError:
         raise
     except Exception as error:
