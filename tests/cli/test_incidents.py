@@ -253,7 +253,7 @@ def test_incidents_when_listed_come_in_the_order_of_their_urgency(tsaudit: Tsaud
     What has been resolved is shown only with `--all`, where it comes by the same order.
     """
     warn, critical = Severity.WARN, Severity.CRITICAL
-    lasting = [("SCH001", "b", warn), ("SCH001", "a", warn), ("CAR001", "z", warn), ("SCH001", "m", critical)]
+    lasting = [*(("SCH001", m, warn) for m in "fdbace"), ("CAR001", "z", warn), ("SCH001", "m", critical)]
     _listed("shop", [[*lasting, ("CAR001", "gone", warn)]] * 2 + [[*lasting, ("CAR001", "new", critical)]])
     _listed("plant", [[("SCH001", "y", warn), ("CAR001", "x", critical)]] * 2)
     expected = [
@@ -261,8 +261,7 @@ def test_incidents_when_listed_come_in_the_order_of_their_urgency(tsaudit: Tsaud
         ("open", "critical", "shop", "SCH001", "main/m"),
         ("open", "warn", "plant", "SCH001", "main/y"),
         ("open", "warn", "shop", "CAR001", "main/z"),
-        ("open", "warn", "shop", "SCH001", "main/a"),
-        ("open", "warn", "shop", "SCH001", "main/b"),
+        *(("open", "warn", "shop", "SCH001", f"main/{m}") for m in "abcdef"),
         ("watching", "critical", "shop", "CAR001", "main/new"),
     ]
     keys = ("state", "severity", "target", "code", "subject")

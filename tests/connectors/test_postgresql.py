@@ -214,7 +214,7 @@ def test_password_that_the_driver_quotes_is_masked(monkeypatch: pytest.MonkeyPat
     assert message.startswith("cannot connect to 127.0.0.1:1/postgres: cannot make sense of password='***' or ")
 
 
-@pytest.mark.parametrize("before", (290, 297, 298))
+@pytest.mark.parametrize("before", [290, 297, 298])
 def test_password_is_not_cut_in_half_by_the_length_of_a_line(monkeypatch: pytest.MonkeyPatch, before: int) -> None:
     def refuse(*_: Any, **given: Any) -> None:
         raise psycopg.OperationalError("x" * before + given["password"])

@@ -112,3 +112,9 @@ def test_identity_is_the_database_not_its_name_or_who_asks(other: Target, same: 
 def test_identity_holds_no_secret() -> None:
     target = a_target().model_copy(update={"url": SecretStr("influxdb1://u:hunter2@db")})
     assert "hunter2" not in lease.identity(target)
+
+
+def test_identity_is_the_same_in_whatever_order_the_databases_are_named() -> None:
+    """Two code locations that list them differently audit the same."""
+    one, other = (a_target(databases=names) for names in (("a", "b"), ("b", "a")))
+    assert lease.identity(one) == lease.identity(other)
