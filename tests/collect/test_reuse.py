@@ -291,3 +291,14 @@ def test_the_window_is_configured_anew(target: Target) -> None:
     before = _collected(target)
     after = _collected(target.model_copy(update={"window": timedelta(days=7)}), 1, previous=before)
     assert after.reused == 0
+
+
+def test_index_of_the_present_is_no_observation_of_a_past_day(influxd: Influxd) -> None:
+    """All its series would count as there on that day already, and none as new since."""
+    target, memory = write(_dataset(), "influxdb1", influxd.url), Memory()
+    past = _collected(target, -5, memory=memory)
+    assert [m.arrivals for m in past.measurements] == [None, None]
+    assert memory.sets == {}
+    # The night after a day still shows it.
+    _collected(target, -0.9, memory=memory)
+    assert len(memory.sets) == 4
