@@ -415,9 +415,9 @@ def test_url_that_is_none_is_one_clear_line(url: str) -> None:
     "url", ["mongodb://user:secret/db", "mongodb://us:er:se@secret@db/", "mongodb://u:s%secret@db"]
 )
 def test_url_that_is_none_keeps_its_password_to_itself(url: str) -> None:
-    connecting = open_connection(Target(name="t", engine="mongodb", url=url))
-    with pytest.raises(ConnectorError, match="percent-encoded") as caught:
-        connecting.__enter__()
+    target = Target(name="t", engine="mongodb", url=url)
+    with pytest.raises(ConnectorError, match="percent-encode") as caught, open_connection(target):
+        pass
     assert "secret" not in str(caught.value)
     assert caught.value.__cause__ is None
 

@@ -209,7 +209,7 @@ def test_password_that_the_driver_quotes_is_masked(monkeypatch: pytest.MonkeyPat
     def refuse(*_: Any, **given: Any) -> None:
         raise psycopg.OperationalError(f"cannot make sense of password={given['password']!r} or {given}")
 
-    monkeypatch.setattr(psycopg, "connect", refuse)
+    monkeypatch.setattr(psycopg.Connection, "connect", refuse)
     message = _message(f"postgresql{place.format(PASSWORD)}")
     assert message.startswith("cannot connect to 127.0.0.1:1/postgres: cannot make sense of password='***' or ")
 
@@ -219,7 +219,7 @@ def test_password_is_not_cut_in_half_by_the_length_of_a_line(monkeypatch: pytest
     def refuse(*_: Any, **given: Any) -> None:
         raise psycopg.OperationalError("x" * before + given["password"])
 
-    monkeypatch.setattr(psycopg, "connect", refuse)
+    monkeypatch.setattr(psycopg.Connection, "connect", refuse)
     message = _message(f"postgresql://tsaudit:{PASSWORD}@127.0.0.1:1/postgres")
     assert PASSWORD[:2] not in message.rpartition("x")[2]
 
