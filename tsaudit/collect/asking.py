@@ -37,8 +37,18 @@ _STREAMED: Final = frozenset({"series_listing"})
 _SILENCE: Final = frozenset({Reason.UNREACHABLE, Reason.TIMED_OUT})
 
 
+_NAMES: Final = {"databases": "database", "measurements": "measurement"}
+"""Lists of names to the column that has them."""
+
+
 class TooMuchError(Exception):
     """Raised by a consumer that may read no more: the statement is given up and leaves a gap over budget."""
+
+
+def _see_names(fact: str, batch: pa.RecordBatch) -> None:
+    """ValueError where a name is missing from a list of names: everything after it would break over that."""
+    if fact in _NAMES and batch.column(_NAMES[fact]).null_count:
+        raise ValueError("a name is null")
 
 
 def not_understood(error: Exception) -> str:
@@ -221,6 +231,7 @@ class Asker:
                     if overspent := self._overspent(running):
                         raise TooMuchError(overspent)
                     if batch.num_columns:
+                        _see_names(fact, batch)
                         consume(batch)
                     if first_only and batch.num_columns:
                         break

@@ -175,4 +175,6 @@ class _CollectionGone(FactError):  # noqa: N818 -- never leaves this module
 def in_short(error: Exception) -> str:
     """The driver's message without the server's whole answer and the client's settings behind it."""
     text = str(error).split(", full error:")[0].split(" (configured timeouts:")[0].split(", Timeout:")[0]
-    return " ".join(text.split()).rstrip(".")
+    words = " ".join(text.split()).rstrip(".")
+    # What a server that is none leaves out, the driver quotes as Python's None.
+    return "an error without a message" if words in ("", "None") else words
