@@ -84,7 +84,7 @@ def _any(*words: str) -> str:
 
 
 _SLOW: Final = _any(
-    "cancelled after|time|within|no longer|not answer|slow|deadline|used up|more than",
+    "cancelled after|given up|time|within|no longer|not answer|slow|deadline|used up|more than",
     "too (long|large|much|big|wide)|endless|bytes|MB",
 )
 _LOST: Final = _any(
@@ -93,9 +93,9 @@ _LOST: Final = _any(
 _STRANGE: Final = _any(
     "JSON|sense|not (an? )?(InfluxDB|Timestream|GreptimeDB|MongoDB|PostgreSQL)|answer as|unexpected|empty",
     "no (column|database|list)|not as|answers, (but|not)|not an object|none of the columns|not asked for|shape|null",
-    "malformed|understand|annotated|lists no",
+    "malformed|understand|annotated|lists no|invalid|not return a cursor|without a message|server's greeting",
 )
-_PACKETS: Final = "packet|protocol|version|message|response id|length|SSH"
+_PACKETS: Final = "expected|packet|protocol|version|message|response id|length|SSH"
 
 _TITLES: Final = {
     "refused": "connection refused",
@@ -131,7 +131,7 @@ _CAUSES: Final = {
     "wrong-server": _any(_STRANGE, _LOST, _PACKETS),
     "401": "401|password|credential|authori[sz]|authenticat|login|token|denied",
     "403": "403|denied|permission|forbidden|not authori[sz]ed|may not|rights|grant|refuse|log ?in",
-    "404": "404|not found|does not exist|unknown|no such|not as",
+    "404": "404|not found|does not exist|failed to find|unknown|no such|not as",
     "429": "429|too many|throttl|busy|limit|exceed",
     "500": "500|internal|server error|fail|not as|closed|input/output",
     "503": "503|gave up|unavailable|available|busy|starting|shut|not ready|not as|quota",
@@ -147,7 +147,7 @@ _CAUSES: Final = {
     "drip-error": _any(_SLOW, "500|fail|internal"),
     "silence": _SLOW,
     "stall": _SLOW,
-    "endless": _any(_SLOW, _STRANGE),
+    "endless": _any(_SLOW, _STRANGE, _PACKETS),
     "long-line": _any(_SLOW, _STRANGE, _PACKETS),
     "bomb": _any(_SLOW, _STRANGE, "larger"),
     "restart": _any(_LOST, "restart|refused|shut|terminat|administrator"),

@@ -117,7 +117,7 @@ def _printed(engine: str, row: Row, fault: Fault, observed: Observed | str) -> b
     problems = complaints(fault, observed)
     memory, word = (observed.peak_bytes - row.healthy.peak_bytes) / 1e6, "BAD " if problems else "ok  "
     print(
-        f"{word} {place}{observed.outcome or '?':15}{observed.seconds:5.1f} s {memory:+5.0f} MB  {observed.cause[:110]}"
+        f"{word} {place}{observed.outcome or '?':15}{observed.seconds:5.1f} s {memory:+5.0f} MB  {observed.cause[:240]}"
     )
     for problem in problems:
         print(f"       {problem}")

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 import pytest
 
 from tests.faults.expectations import Outcome
 from tests.faults.matrix import ENGINES, faults_of, name_of, running
 from tests.faults.runner import complaints
 
-PENDING: Final = ("postgresql", "greptimedb", "mongodb")
-"""Engines whose statements do not end by the wall clock yet."""
 
-
-@pytest.mark.parametrize("engine", [name for name in ENGINES if name not in PENDING])
+@pytest.mark.parametrize("engine", ENGINES)
 def test_outcome_of_every_fault(engine: str) -> None:
     with running(engine) as row:
         healthy = row.healthy
