@@ -8,6 +8,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Never
 
 import pytest
 from pydantic import SecretStr
@@ -15,7 +16,7 @@ from sqlalchemy import func, select, update
 
 from tsaudit.config import Target
 from tsaudit.history import lease, schema
-from tsaudit.history.store import Store
+from tsaudit.history.store import HistoryError, Store
 
 
 def a_target(name: str = "shop", url: str = "influxdb1://db:8086", **changes: object) -> Target:
@@ -118,3 +119,26 @@ def test_identity_is_the_same_in_whatever_order_the_databases_are_named() -> Non
     """Two code locations that list them differently audit the same."""
     one, other = (a_target(databases=names) for names in (("a", "b"), ("b", "a")))
     assert lease.identity(one) == lease.identity(other)
+
+
+def test_held_again_when_the_history_did_not_let_it_go(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_name: str) -> Never:
+        raise HistoryError("the history is gone")
+
+    with monkeypatch.context() as patch, lease.held(store, a_target(), wait_s=1):
+        patch.setattr(store, "writing", refuse)
+    began = time.monotonic()
+    with lease.held(store, a_target(), wait_s=1):
+        assert time.monotonic() - began < lease.STALE_S / 2
+    assert rows(store) == 0
+
+
+def test_identity_of_two_engines_at_one_address_differs() -> None:
+    other = a_target(engine="influxdb2")
+    assert lease.identity(other) != lease.identity(a_target())
+
+
+def test_release_leaves_the_row_of_whoever_came_after(store: Store) -> None:
+    with lease.held(store, a_target(), wait_s=1), store.writing("test") as connection:
+        connection.execute(update(schema.lease).values(holder="another"))
+    assert rows(store) == 1

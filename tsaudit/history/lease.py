@@ -40,6 +40,10 @@ _LOOK_S: Final = 0.25
 """How often a waiter looks."""
 
 
+_released: Final[set[str]] = set()
+"""Holders in this process whose audit is over, though the history did not let them go."""
+
+
 class InUseError(Exception):
     """Another audit of the same database did not end in time. One line, with who it is."""
 
@@ -60,9 +64,12 @@ def held(store: Store, target: Target, wait_s: float) -> Iterator[None]:
     finally:
         ended.set()
         heart.join(BEAT_S)
-        # A history that is gone by now has told so itself; the row goes stale.
-        with suppress(HistoryError), store.writing(f"lease {name}") as connection:
-            connection.execute(delete(lease).where(lease.c.name == name, lease.c.holder == holder))
+        # A history that is gone by now has told so itself.
+        _released.add(holder)
+        with suppress(HistoryError):
+            with store.writing(f"lease {name}") as connection:
+                connection.execute(delete(lease).where(lease.c.name == name, lease.c.holder == holder))
+            _released.discard(holder)
 
 
 def identity(target: Target) -> str:
@@ -96,7 +103,7 @@ def _wait(store: Store, name: str, holder: str, deadline: float) -> None:
             continue
         if (found.holder, found.beat) != seen:
             seen, since = (found.holder, found.beat), time.monotonic()
-        if _is_gone(found.process) or time.monotonic() - since >= STALE_S:
+        if found.holder in _released or _is_gone(found.process) or time.monotonic() - since >= STALE_S:
             if _taken(store, name, holder, instead_of=found.holder):
                 return
             continue
