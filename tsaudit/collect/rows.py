@@ -146,7 +146,9 @@ def read_points(asker: Asker, draft: Draft, database_series: int | None, asked: 
     if not _read_newest(asker, draft, series):
         if "row_count" in asked:
             reason = asker.why(("row_sample",), draft.database, draft.name)
-            asker.gap("row_count", reason, "the rows could not be sampled", draft.database, draft.name)
+            behind = asker.gap_in("row_sample", draft.database, draft.name)
+            detail = "the rows could not be sampled" + (f": {behind.detail}" if behind else "")
+            asker.gap("row_count", reason, detail, draft.database, draft.name)
         return
     if "row_count" in asked:
         complete = _complete(asker, draft)
