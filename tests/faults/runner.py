@@ -24,6 +24,7 @@ from typing import Any, Final
 
 import yaml
 
+from tests.conversations import is_kept_back
 from tests.faults.engine import Engine, Scene, Stage
 from tests.faults.expectations import Fault, Outcome
 from tsaudit.history import incidents
@@ -37,11 +38,13 @@ GRACE_S: Final = 10.0
 MOST_MEMORY: Final = 300_000_000
 DAY: Final = "2026-03-31"
 TARGET: Final = "shop"
+_PATIENCE_S: Final = 600.0
+"""For one cell with everything before it: on a starved machine the limits, which count its own time only, come late."""
 _AT_ONCE: Final = 6
 _HEAVY_AT_ONCE: Final = 2
 _UNSEEMLY: Final = (
     "Traceback",
-    "internal error",
+    "internal error:",
     "<urllib3",
     "ConnectionPool(",
     "object at 0x",
@@ -104,7 +107,7 @@ class ForkServer:
             assert self._process.stdin
             self._process.stdin.write(json.dumps({"id": number, **job}).encode() + b"\n")
             self._process.stdin.flush()
-        return future.result(job["limit_s"] + 60)
+        return future.result(_PATIENCE_S)
 
     def close(self) -> None:
         assert self._process.stdin
@@ -225,7 +228,7 @@ def _outcome(
         with store.reading() as connection:
             queued = connection.exec_driver_sql("SELECT payload FROM delivery WHERE state = 'queued'").scalars().all()
     said = [one["message"] for one in found["findings"] if one["code"] == "TGT001"]
-    gaps = profile.gaps if profile else ()
+    gaps = [gap for gap in profile.gaps if not is_kept_back(gap)] if profile else []
     judged = [one for one in found["rules"] if one["code"] != "TGT001" and one["outcome"] in ("pass", "fail")]
     if not said:
         cause = next((gap.detail for gap in gaps), "")
