@@ -1,10 +1,11 @@
-"""How much more memory this process took while something ran."""
+"""How much more memory this process, and those it started, took while something ran."""
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,15 +25,18 @@ class Peak:
 
 
 @contextmanager
-def watched() -> Iterator[Peak]:
-    """The highest resident size so far, looked at every 5 ms."""
+def watched(children: bool = False, besides: Container[int] = ()) -> Iterator[Peak]:
+    """The highest resident size so far, looked at every 5 ms; with that of its children, but for some, if told to."""
     if not _STATUS.exists():
         pytest.skip("needs /proc to tell how much memory is taken")
     peak, ended, before = Peak(), threading.Event(), _resident()
+    if children:
+        before += _of_children(besides)
 
     def watch() -> None:
         while not ended.is_set():
-            peak.megabytes = max(peak.megabytes, (_resident() - before) / 1e6)
+            now = _resident() + (_of_children(besides) if children else 0)
+            peak.megabytes = max(peak.megabytes, (now - before) / 1e6)
             time.sleep(0.005)
 
     watcher = threading.Thread(target=watch, daemon=True)
@@ -46,3 +50,22 @@ def watched() -> Iterator[Peak]:
 
 def _resident() -> int:
     return int(_STATUS.read_text().split()[1]) * _PAGE
+
+
+def _of_children(besides: Container[int]) -> int:
+    """The highest that each had so far: what was reached between two looks counts, too."""
+    highest = 0
+    for children in Path("/proc/self/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            for child in set(map(int, children.read_text().split())):
+                if child not in besides:
+                    highest += _highest(child)
+    return highest
+
+
+def _highest(pid: int) -> int:
+    with contextlib.suppress(OSError):
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    return 0

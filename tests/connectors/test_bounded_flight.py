@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import re
+import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -40,35 +45,57 @@ def batch(size, rows):
     return pa.record_batch([pa.array(["x" * size] * rows)], schema=schema)
 def batches(kind):
     if kind == "one big message":
-        yield batch(1_000_000, 200)
+        yield batch(1_000_000, 600)
+    if kind == "bomb":
+        yield pa.record_batch([pa.StringArray.from_buffers(
+            1000, pa.py_buffer(b"".join((i * 1_000_000).to_bytes(4, "little") for i in range(1001))),
+            pa.py_buffer(bytes(1_000_000_000)))], schema=schema)
+    if kind == "dictionary":
+        word = pa.array(["x" * 20_000_000])
+        yield pa.record_batch([pa.DictionaryArray.from_arrays(pa.array([0] * 100, pa.int8()), word)], ["a"])
+    if kind == "large":
+        yield batch(1000, 25_000)
+    if kind in ("large", "healthy"):
+        yield batch(1, 1)
+        return
     while kind == "endless":
         yield batch(1000, 1000)
     yield batch(1, 1)
     time.sleep(15)
 class Server(flight.FlightServerBase):
     def do_get(self, context, ticket):
-        return flight.GeneratorStream(schema, batches(json.loads(ticket.ticket)["database"]))
+        kind = json.loads(ticket.ticket)["database"]
+        if kind == "dictionary":
+            only = next(batches(kind))
+            return flight.RecordBatchStream(pa.Table.from_batches([only]))
+        options = pa.ipc.IpcWriteOptions(compression="zstd" if kind == "bomb" else None)
+        return flight.GeneratorStream(schema, batches(kind), options)
 server = Server("grpc+tcp://127.0.0.1:0")
 print(server.port, flush=True)
 server.serve()
 """
 
 
-@pytest.fixture
-def way() -> Iterator[client3.Flight]:
-    """To a server whose databases are named for what it does wrong."""
+@pytest.fixture(scope="module")
+def peer() -> Iterator[tuple[int, int]]:
+    """The process and the port of a server whose databases are named for what it does wrong."""
     with subprocess.Popen([sys.executable, "-c", _SERVER], stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
-        flight = client3.Flight(f"http://127.0.0.1:{int(server.stdout.readline())}", "token")
-        yield flight
-        flight.close()
+        yield server.pid, int(server.stdout.readline())
         server.kill()
 
 
+@pytest.fixture
+def way(peer: tuple[int, int]) -> Iterator[client3.Flight]:
+    flight = client3.Flight(f"http://127.0.0.1:{peer[1]}", "token")
+    yield flight
+    flight.close()
+
+
 @contextmanager
-def _in_time(seconds: float) -> Iterator[None]:
+def _in_time(seconds: float, children: bool = False, besides: Container[int] = ()) -> Iterator[None]:
     began = time.monotonic()
-    with watched() as peak:
+    with watched(children, besides) as peak:
         yield
     assert time.monotonic() - began < seconds
     assert peak.megabytes < MOST_MB
@@ -84,10 +111,75 @@ def _read(way: client3.Flight, database: str, seconds: float) -> FactError:
     return raised.value
 
 
-def test_message_that_is_too_big(way: client3.Flight) -> None:
-    with _in_time(10):
-        error = _read(way, "one big message", 10)
-    assert (error.reason, "32 MB" in error.detail) == (Reason.FAILED, True)
+def _rows(way: client3.Flight, database: str, seconds: float = 20) -> list[int]:
+    columns = client3.Columns(("a",))
+    answer = way.run(database, "SELECT 1", time.monotonic() + seconds, Rows("", iter(())), columns)
+    return [batch.num_rows for batch in answer]
+
+
+@pytest.mark.parametrize(
+    ("database", "words"),
+    [
+        ("one big message", "32 MB"),  # 600 MB, which gRPC collects before it refuses them
+        ("bomb", "150 MB of memory"),  # 1 GB out of 100 kB, decompressed in one call
+        ("dictionary", "32 MB|150 MB of memory"),  # 2 GB as soon as it is text
+    ],
+)
+def test_what_takes_much_memory(way: client3.Flight, peer: tuple[int, int], database: str, words: str) -> None:
+    """Neither this process nor the one that reads for it takes more than it may, and the connection stays usable."""
+    assert _rows(way, "healthy") == [1]  # the reading process is there, and belongs to what is normal
+    with _in_time(20, children=True, besides={peer[0]}):
+        error = _read(way, database, 20)
+    assert error.reason is Reason.FAILED
+    assert re.search(words, error.detail), error.detail
+    assert _rows(way, "healthy") == [1]
+
+
+def test_large_batch_comes_whole(way: client3.Flight, peer: tuple[int, int]) -> None:
+    """25 MB in one message, more than any server sends, is no fault; nor are four of them one after the other."""
+    assert _rows(way, "healthy") == [1]
+    with _in_time(30, children=True, besides={peer[0]}):
+        for _ in range(4):
+            assert sum(_rows(way, "large")) == 25_001
+
+
+def test_token_is_in_no_list_of_processes(peer: tuple[int, int]) -> None:
+    flight = client3.Flight(f"http://127.0.0.1:{peer[1]}", "a-distinctive-token")
+    answer = flight.run(
+        "silent in the middle", "SELECT 1", time.monotonic() + 20, Rows("", iter(())), client3.Columns(("a",))
+    )
+    assert next(answer).num_rows == 1
+    (reader,) = flight._running
+    for file in ("cmdline", "environ"):
+        assert b"distinctive" not in Path(f"/proc/{reader.pid}/{file}").read_bytes()
+    del answer  # nobody wants the rest
+    assert not reader.alive()
+    flight.close()
+
+
+def test_one_process_serves_one_connection_after_the_other(way: client3.Flight) -> None:
+    assert _rows(way, "healthy") == [1]
+    assert way._spare is not None
+    reader = way._spare.pid
+    way.close()
+    further = way.again()
+    assert further._spare is not None
+    assert further._spare.pid == reader
+    assert _rows(further, "healthy") == [1]
+    further.close()
+
+
+def test_statements_at_the_same_time_on_one_connection(way: client3.Flight) -> None:
+    with ThreadPoolExecutor(3) as threads:
+        assert list(threads.map(lambda _: _rows(way, "healthy"), range(6))) == [[1]] * 6
+
+
+def test_reader_that_is_gone_is_replaced(way: client3.Flight) -> None:
+    assert _rows(way, "healthy") == [1]
+    assert way._spare is not None
+    os.kill(way._spare.pid, signal.SIGKILL)
+    time.sleep(0.2)
+    assert _rows(way, "healthy") == [1]
 
 
 @pytest.mark.parametrize("database", ["endless", "silent in the middle"])

@@ -6,22 +6,21 @@ import contextlib
 import json
 import re
 import time
+import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
 import pyarrow as pa
-import pyarrow.flight as flight
 import urllib3
-from influxdb_client_3 import InfluxDBClient3, InfluxDBError
-from influxdb_client_3.exceptions import InfluxDB3ClientError
 from urllib3.exceptions import HTTPError, NewConnectionError
 
 from tsaudit.connector import ConnectorError, FactError, Rows
 from tsaudit.file_limit import TooManyFilesError
 from tsaudit.http import causes
 from tsaudit.http.pool import BoundedPool, UnfitAnswerError
-from tsaudit.influx import jsonl, streaming
+from tsaudit.influx import flight_process, flight_reader, jsonl, streaming
+from tsaudit.influx.flight_reader import EndedError, FlightReader
 from tsaudit.profile import Reason
 
 _TOO_MANY_FILES: Final = re.compile(r"exceed\w* (the |partition or )?file limit", re.IGNORECASE)
@@ -32,14 +31,8 @@ _LAYERS: Final = re.compile(
 )
 """What is put before the cause, differently over Flight and over HTTP."""
 _AT_WORK: Final = pa.record_batch([], names=[])
-_MOST_BYTES: Final = 32_000_000
-"""Of one message over Flight. Arrow sets no limit; servers split what they send into messages of about 2 MB."""
-_OPTIONS: Final = (
-    ("grpc.max_receive_message_length", _MOST_BYTES),
-    # What is sent ahead of the reader is 4 MiB, not as much as the network turns out to carry.
-    ("grpc.http2.bdp_probe", 0),
-    ("grpc.http2.lookahead_bytes", 4_194_304),
-)
+_LIMIT: Final = f"a message of more than {flight_process.MOST_MESSAGE // 1_000_000} MB is not read"
+_GRACE_S: Final = 1.0
 _HOSTED: Final = {".cloud2.influxdata.com": "Cloud Serverless", ".influxdb.io": "Cloud Dedicated"}
 """Products that do not tell their version, by the end of their hosts' names.
 
@@ -101,79 +94,116 @@ class Way(Protocol):
 
 
 class Flight:
-    """Arrow Flight: batches come as the server makes them."""
+    """Arrow Flight: batches come as the server makes them, read by processes of their own; see `flight_process`."""
 
     def __init__(self, address: str, token: str) -> None:
         self._address, self._token = address, token
-        self._client = InfluxDBClient3(
-            host=address,
-            token=token,
-            database="",
-            auth_scheme="Bearer",
-            flight_client_options={"generic_options": list(_OPTIONS)},
-        )
-        self._reader: flight.FlightStreamReader | None = None
-        self._aborted = False
+        self._name = uuid.uuid4().hex
+        self._aborted = self._closed = False
+        self._running: set[FlightReader] = set()
+        self._spare: FlightReader | None = None
+        with contextlib.suppress(OSError):  # the first statement says so
+            self._spare = flight_reader.take()
 
     def run(
         self, database: str, statement: str, deadline: float, rows: Rows, columns: Columns
     ) -> Iterator[pa.RecordBatch]:
         del rows, columns  # Flight tells no bytes, and sends a schema
-        left = deadline - time.monotonic()
-        reader = None
+        left = max(deadline - time.monotonic(), 0.001)
+        reader = self._reader()
+        done = b""
         try:
-            # Its unit is seconds; the deadline travels with the call, and the server cancels the query, too.
-            reader = self._reader = self._client.query(statement, "sql", "chunk", database, timeout=max(left, 0.001))
-            for chunk in reader:
-                if self._aborted:
-                    break
-                # A server at work sends batches without rows, lest something on the way take the connection for dead.
-                yield plain(chunk.data) if chunk.data.num_rows else _AT_WORK
+            if self._aborted:
+                reader.kill()
+            reader.start(deadline)
+            request = {
+                "connection": self._name,
+                "address": self._address,
+                "token": self._token,
+                "database": database,
+                "statement": statement,
+                "timeout_s": max(deadline - time.monotonic(), 0.001),
+            }
+            error = None
+            # The server's word that time is up comes first, and leaves the process as it was.
+            for kind, body in reader.answer(request, deadline + _GRACE_S):
+                if kind == flight_process.BATCH:
+                    yield pa.ipc.open_stream(pa.py_buffer(body)).read_next_batch()
+                elif kind == flight_process.AT_WORK:
+                    # A server at work sends batches without rows, lest something on the way take the connection for
+                    # dead.
+                    yield _AT_WORK
+                elif kind == flight_process.ERROR:
+                    cause, words = json.loads(body)
+                    error = _flight_error(cause, words, left)
+                else:
+                    done = b"worn" if body else b"whole"
             if self._aborted:  # what was cancelled may look as if it had come to its end
                 raise FactError(Reason.TIMED_OUT, "broken off")
-        except (InfluxDB3ClientError, InfluxDBError, pa.ArrowException, flight.FlightError, OSError) as error:
-            raise _flight_error(error, left) from error
+            if error is not None:
+                raise error
+        except TimeoutError as late:
+            raise streaming.timed_out(left) from late
+        except EndedError as ended:
+            raise self._ended(ended) from ended
         finally:
-            self._reader = None
-            if reader is not None:
-                reader.cancel()
+            self._running.discard(reader)
+            self._keep(reader) if done == b"whole" else reader.end()
+
+    def _reader(self) -> FlightReader:
+        """A process that is free."""
+        reader, self._spare = self._spare, None
+        if reader is not None and not reader.alive():
+            reader.end()
+            reader = None
+        try:
+            reader = reader or flight_reader.take()
+        except OSError as error:
+            raise FactError(Reason.UNREACHABLE, f"no process can be started for Arrow Flight: {error}") from error
+        self._running.add(reader)
+        return reader
+
+    def _keep(self, reader: FlightReader) -> None:
+        if self._spare is None and not self._closed:
+            self._spare = reader
+        else:
+            flight_reader.give_back(reader)
+
+    def _ended(self, error: EndedError) -> FactError:
+        if self._aborted:
+            return FactError(Reason.TIMED_OUT, "broken off")
+        if error.code == flight_process.TOO_MUCH:
+            most = flight_process.MOST_TAKEN // 1_000_000
+            return FactError(
+                Reason.FAILED, f"broken off, since reading it took more than {most} MB of memory; {_LIMIT}"
+            )
+        return FactError(Reason.FAILED, str(error))
 
     def again(self) -> Flight:
         return Flight(self._address, self._token)
 
     def abort(self) -> None:
-        # Before its first message a call is known to nobody, and ends then, or at its deadline.
         self._aborted = True
-        if (reader := self._reader) is not None:
-            reader.cancel()
+        for reader in tuple(self._running):
+            reader.kill()
 
     def close(self) -> None:
-        self._client.close()
+        self._closed = True
+        reader, self._spare = self._spare, None
+        if reader is not None:
+            flight_reader.give_back(reader)
 
 
-def plain(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The batch without encodings that differ from one batch to the next: dictionaries and views become text."""
-    arrays = [
-        column.cast(pa.string())
-        if pa.types.is_dictionary(column.type) or pa.types.is_string_view(column.type)
-        else column
-        for column in batch.columns
-    ]
-    return pa.RecordBatch.from_arrays(arrays, names=batch.schema.names)
-
-
-def _flight_error(error: BaseException, timeout_s: float) -> FactError:
-    # The client hides what was raised behind an exception of its own.
-    cause = error.__context__ if isinstance(error, InfluxDB3ClientError) and error.__context__ else error
-    text = _words(cause)
-    if isinstance(cause, flight.FlightTimedOutError):
+def _flight_error(kind: str, words: str, timeout_s: float) -> FactError:
+    text = _words(words)
+    if kind == flight_process.TIMED_OUT:
         return streaming.timed_out(timeout_s)
-    if isinstance(cause, flight.FlightUnauthenticatedError | flight.FlightUnauthorizedError):
+    if kind == flight_process.DENIED:
         return FactError(Reason.DENIED, text)
-    if isinstance(cause, flight.FlightCancelledError):
+    if kind == flight_process.CANCELLED:
         # gRPC says no more than that of a message that it does not take.
-        return FactError(Reason.FAILED, f"broken off; a message of more than {_MOST_BYTES // 1_000_000} MB is not read")
-    if isinstance(cause, flight.FlightUnavailableError):
+        return FactError(Reason.FAILED, f"broken off; {_LIMIT}")
+    if kind == flight_process.UNAVAILABLE:
         return FactError(Reason.UNREACHABLE, text)
     return _refused(text)
 
@@ -249,11 +279,11 @@ def _refused(text: str) -> FactError:
     return FactError(Reason.OVER_BUDGET if _EXHAUSTED.search(text) else Reason.FAILED, text)
 
 
-def _words(error: BaseException) -> str:
+def _words(text: str) -> str:
     """The server's own words in one line, without what gRPC and Flight put around them."""
-    text = re.sub(r"^Flight returned .*?with message: ", "", str(error), flags=re.DOTALL)
+    text = re.sub(r"^Flight returned .*?with message: ", "", text, flags=re.DOTALL)
     text = re.split(r"\. (?:Detail: |gRPC client debug context: |Client context: )", text)[0]
-    return _own_words(text) or type(error).__name__
+    return _own_words(text) or "no reason given"
 
 
 def _own_words(text: str) -> str:

@@ -1,0 +1,221 @@
+"""The process that reads Arrow Flight, so that what a peer makes it take goes away with it; see `flight_reader`.
+
+gRPC collects a whole message before it refuses it, and Arrow decompresses a batch in one call: neither can be bounded
+from within the process that it happens in, except by ending that process.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import struct
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
+
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from influxdb_client_3 import InfluxDBClient3
+
+HEADER: Final = struct.Struct(">cI")
+"""Of each frame on standard output: its kind, and the bytes that follow."""
+READY: Final = b"R"
+AT_WORK: Final = b"W"
+BATCH: Final = b"B"
+ERROR: Final = b"E"
+"""A JSON list: what kind of error, one of those below, and the server's words."""
+DONE: Final = b"D"
+"""The answer came whole. Not empty if the process has grown, and had better be replaced."""
+
+TIMED_OUT, DENIED, CANCELLED, UNAVAILABLE, OTHER = "timed out", "denied", "cancelled", "unavailable", "other"
+
+TOO_MUCH: Final = 70
+"""The exit code of a process that took too much memory."""
+MOST_TAKEN: Final = 150_000_000
+"""Bytes of resident memory above those at the start; as many again stay for what is taken between two looks."""
+MOST_MESSAGE: Final = 32_000_000
+"""Bytes of one message. Arrow sets no limit; servers split what they send into messages of about 2 MB."""
+IDLE_S: Final = 60.0
+"""How long a process stays that no connection uses."""
+_LOOK_S: Final = 0.01
+_PIECE: Final = 4_000_000
+_MOST_PIECE: Final = 32_000_000
+_WORN: Final = 60_000_000
+_WORDS: Final = 4_000
+_STATM: Final = Path("/proc/self/statm")
+_OPTIONS: Final = (
+    ("grpc.max_receive_message_length", MOST_MESSAGE),
+    # What is sent ahead of the reader is 4 MiB, not as much as the network turns out to carry.
+    ("grpc.http2.bdp_probe", 0),
+    ("grpc.http2.lookahead_bytes", 4_194_304),
+)
+
+
+def serve() -> None:
+    """Read requests from standard input, a line of JSON each, until it ends; frames go to standard output."""
+    parent = os.getppid()
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # a library that prints does not do so between the frames
+    # Not buffered: a request that was read ahead would be none to `select`.
+    requests = os.fdopen(os.dup(0), "rb", buffering=0)
+    guard = _Guard(parent)
+    client = _Client()
+    client.load()
+    guard.begin()
+    _send(out, READY)
+    idle = False
+    while not idle or select.select([requests], [], [], IDLE_S)[0]:
+        line = requests.readline()
+        if not line:
+            return
+        request = json.loads(line)
+        idle = request is None
+        if idle:
+            client.close()
+            continue
+        guard.busy.set()
+        _answer(out, client, request)
+        pa.default_memory_pool().release_unused()
+        guard.busy.clear()
+        _send(out, DONE, b"worn" if guard.taken() > _WORN else b"")
+
+
+class _Guard:
+    """Ends this process when it has taken too much, or when nobody is left to read its answers."""
+
+    def __init__(self, parent: int) -> None:
+        self._parent = parent
+        self._before = 0
+        self.busy = threading.Event()
+
+    def begin(self) -> None:
+        self._before = _resident()
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    def taken(self) -> int:
+        return _resident() - self._before
+
+    def _watch(self) -> None:
+        while os.getppid() == self._parent:
+            if self.taken() > MOST_TAKEN:
+                os._exit(TOO_MUCH)
+            if self.busy.wait(1.0):
+                time.sleep(_LOOK_S)
+        os._exit(0)
+
+
+def _resident() -> int:
+    """Bytes; the highest so far where the system does not tell the present ones."""
+    if _STATM.exists():
+        return int(_STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    import resource
+
+    highest = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return highest if sys.platform == "darwin" else highest * 1024
+
+
+class _Client:
+    """The client of the connection that asked last."""
+
+    def __init__(self) -> None:
+        self._connection = ""
+        self._client: InfluxDBClient3 | None = None
+
+    def load(self) -> None:
+        """Import what takes long, before the memory at the start is looked at."""
+        import influxdb_client_3  # noqa: F401
+
+    def of(self, request: dict[str, Any]) -> InfluxDBClient3:
+        from influxdb_client_3 import InfluxDBClient3
+
+        if self._client is None or self._connection != request["connection"]:
+            self.close()
+            self._client = InfluxDBClient3(
+                host=request["address"],
+                token=request["token"],
+                database="",
+                auth_scheme="Bearer",
+                flight_client_options={"generic_options": list(_OPTIONS)},
+            )
+            self._connection = request["connection"]
+        return self._client
+
+    def close(self) -> None:
+        if self._client is not None:
+            self._client.close()
+        self._client = None
+
+
+def _answer(out: BinaryIO, client: _Client, request: dict[str, Any]) -> None:
+    from influxdb_client_3 import InfluxDBError
+    from influxdb_client_3.exceptions import InfluxDB3ClientError
+
+    reader = None
+    try:
+        # The timeout is in seconds; it travels with the call, and the server cancels the query, too.
+        reader = client.of(request).query(
+            request["statement"], "sql", "chunk", request["database"], timeout=request["timeout_s"]
+        )
+        for chunk in reader:
+            if not chunk.data.num_rows:
+                _send(out, AT_WORK)
+            for piece in _pieces(chunk.data):
+                _send(out, BATCH, _stream(piece))
+    except (InfluxDB3ClientError, InfluxDBError, pa.ArrowException, OSError) as error:
+        # The client hides what was raised behind an exception of its own.
+        cause = error.__context__ if isinstance(error, InfluxDB3ClientError) and error.__context__ else error
+        _send(out, ERROR, json.dumps([_kind(cause), str(cause)[:_WORDS] or type(cause).__name__]).encode())
+    finally:
+        if reader is not None:
+            reader.cancel()
+
+
+def _kind(error: BaseException) -> str:
+    import pyarrow.flight as flight
+
+    if isinstance(error, flight.FlightTimedOutError):
+        return TIMED_OUT
+    if isinstance(error, flight.FlightUnauthenticatedError | flight.FlightUnauthorizedError):
+        return DENIED
+    if isinstance(error, flight.FlightCancelledError):
+        return CANCELLED
+    return UNAVAILABLE if isinstance(error, flight.FlightUnavailableError) else OTHER
+
+
+def _pieces(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """The batch in parts of a few megabytes, which need no second copy of it; pa.ArrowInvalid."""
+    rows = max(1, batch.num_rows * _PIECE // max(_PIECE, batch.nbytes))
+    for start in range(0, batch.num_rows, rows):
+        piece = plain(batch.slice(start, rows))
+        if piece.nbytes > _MOST_PIECE:
+            raise pa.ArrowInvalid(f"rows of more than {_MOST_PIECE // 1_000_000} MB are not read")
+        yield piece
+
+
+def plain(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The batch without encodings that differ from one batch to the next: dictionaries and views become text."""
+    arrays = [
+        column.cast(pa.string())
+        if pa.types.is_dictionary(column.type) or pa.types.is_string_view(column.type)
+        else column
+        for column in batch.columns
+    ]
+    return pa.RecordBatch.from_arrays(arrays, names=batch.schema.names)
+
+
+def _stream(batch: pa.RecordBatch) -> pa.Buffer:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    return sink.getvalue()
+
+
+def _send(out: BinaryIO, kind: bytes, body: bytes | pa.Buffer = b"") -> None:
+    out.write(HEADER.pack(kind, len(body)))
+    out.write(body)
+    out.flush()
