@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.builders import NOW, a_measurement, a_source, a_tag
+from tests.builders import a_measurement, a_source, a_tag
 from tsaudit.analysis import value_sets
 from tsaudit.analysis.attribution import Attribution, attribute, looks
 from tsaudit.analysis.cardinality import TagSetCounter
@@ -23,7 +23,7 @@ from tsaudit.analysis.value_sets import ValueSet
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.value_memory import Comparison
 from tsaudit.finding import Subject
-from tsaudit.profile import Count, Database, Dependency, How, Measurement, Retention, Tag, TagSets, Window
+from tsaudit.profile import Count, Database, Dependency, How, Measurement, Retention, Tag, TagSets, Window, utc_now
 
 FIRST = date(2026, 1, 5)
 TagSet = Mapping[str, str | None]
@@ -57,7 +57,8 @@ def listed(
     draft = Draft("main", "cpu", tags=tuple(Tag(key, "string") for key in keys))
     draft.series = Count(counter.series.value, a_source(how))
     draft.tag_sets = counter.tag_sets(a_source())
-    Comparison(memory, day, Window(NOW, NOW), {"main": Database("main", retention=retention)}).compare(draft, counter)
+    at = utc_now()
+    Comparison(memory, day, Window(at, at), {"main": Database("main", retention=retention)}).compare(draft, counter)
     return draft.finished()
 
 
