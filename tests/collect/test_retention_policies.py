@@ -319,7 +319,8 @@ def test_series_that_comes_to_a_further_policy_is_seen_the_next_day(tsi1: Server
     second = collected(target, now=later, day=later.date(), previous=first)
     assert (second.reused, series(second)) == (0, {("", "m"): 9, ("raw", "m"): 6})
     # Where one policy holds data, what has not moved is taken over as before.
-    alone = written(tsi1, {"": [f"m,host=h0 v=1 {int(present.timestamp()) - 60}000000000"]})
+    alone = written(tsi1, {})
+    write_lines(tsi1.url, alone.databases[0], iter([f"m,host=h0 v=1 {int(present.timestamp()) - 60}000000000"]))
     first = collected(alone, now=present, day=present.date())
     assert collected(alone, now=later, day=later.date(), previous=first).reused == 1
 
