@@ -17,6 +17,7 @@ import os
 import random
 import signal
 import sqlite3
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -122,30 +123,31 @@ def main() -> int:
         with course(folder, "undisturbed") as one:
             seconds = [timed(one, day) for day in days()]
             wanted = one.outcome()
-        print(f"undisturbed: {sizes(wanted)}; {max(seconds):.1f} s a day at most")
+        usual = statistics.median(seconds)
+        print(f"undisturbed: {sizes(wanted)}; {usual:.1f} s a day")
         for kind in ("sqlite", "postgresql"):
             history = postgresql_history(server, f"kills_{kind}") if kind == "postgresql" else None
             with course(folder, f"kills-{kind}", history) as one:
-                killed = kill(one, (chosen.kills + 1) // 2, max(seconds), dice)
+                killed = kill(one, (chosen.kills + 1) // 2, usual, dice)
                 failures += report(f"{killed} kills, {kind}", wanted, one.outcome())
             history = postgresql_history(server, f"crowd_{kind}") if kind == "postgresql" else None
             with course(folder, f"crowd-{kind}", history) as one:
                 crowd(one, chosen.processes)
                 failures += report(f"{chosen.processes} processes at once, {kind}", wanted, one.outcome())
         with course(folder, "restarts", postgresql_history(server, "restarts")) as one:
-            restart(one, server, chosen.restarts, max(seconds), dice)
+            restart(one, server, chosen.restarts, usual, dice)
             failures += report(f"{chosen.restarts} restarts of the history", wanted, one.outcome())
     return 1 if failures else 0
 
 
-def kill(one: Course, kills: int, longest: float, dice: random.Random) -> int:
+def kill(one: Course, kills: int, usual: float, dice: random.Random) -> int:
     """Kill audits of each day at random moments, then let one through; how many were alive when they were killed."""
     hit = 0
     for number, day in enumerate(days()):
         for _ in range(kills // DAYS + (number < kills % DAYS)):
             process = one.command(day)
             try:
-                process.wait(dice.uniform(0.2, longest * 1.1))
+                process.wait(dice.uniform(0.2, usual * 1.2))
             except subprocess.TimeoutExpired:
                 process.send_signal(signal.SIGKILL)
                 process.wait()
@@ -164,12 +166,12 @@ def crowd(one: Course, processes: int) -> None:
             raise SystemExit(f"{one.folder.name}: {day}: exit codes {dict(codes)}; see its log")
 
 
-def restart(one: Course, server: Postgresql, restarts: int, longest: float, dice: random.Random) -> None:
+def restart(one: Course, server: Postgresql, restarts: int, usual: float, dice: random.Random) -> None:
     """Restart the history's server in the middle of audits, as a crash does, then let one through."""
     for number, day in enumerate(days()):
         if number < restarts:
             process = one.command(day)
-            time.sleep(dice.uniform(0.5, longest))
+            time.sleep(dice.uniform(0.5, usual))
             server.restart()
             process.wait(300)
         one.settle(day)
