@@ -103,7 +103,7 @@ def connect(
             "client_encoding": "utf8",
         },
     )
-    wire.keep_time(engine, connect_s)
+    wire.keep_time(engine, connect_s, _MOST_BYTES)
     connection = PostgresqlConnection(engine)
     try:
         yield connection
@@ -157,7 +157,6 @@ class PostgresqlConnection:
         except (DBAPIError, psycopg.Error) as error:
             raise ConnectorError(_no_session(self._engine.url, error)) from None
         self._raw = cast("wire.TimedConnection", pooled.driver_connection)
-        self._raw.most_bytes = _MOST_BYTES
         pooled.detach()
         self._raw.rollback()
         self._raw.read_only = True

@@ -85,10 +85,11 @@ class TimedConnection(psycopg.Connection[Any]):
         return struct.unpack("=Q", info[_RECEIVED])[0] if len(info) >= _RECEIVED.stop else 0
 
 
-def keep_time(engine: sa.Engine, connect_s: float) -> None:
+def keep_time(engine: sa.Engine, connect_s: float, most_bytes: int | None = None) -> None:
     """Let the engine's connections be timed ones, each made and greeted within `connect_s`.
 
-    What they may wait for later is for whoever checks one out to say. OutOfTimeError, or psycopg's other errors.
+    `most_bytes`: what one exchange may bring, SQLAlchemy's own questions to a new connection included. What a
+    connection may wait for later is for whoever checks it out to say. OutOfTimeError, TooBigError, or psycopg's errors.
     """
 
     def connect(_dialect: object, _record: object, _arguments: object, parameters: dict[str, Any]) -> TimedConnection:
@@ -98,7 +99,7 @@ def keep_time(engine: sa.Engine, connect_s: float) -> None:
             made = within(connect_s, lambda: TimedConnection.connect(**parameters), too_late=TimedConnection.close)
         except watchdog.OutOfTimeError:
             raise OutOfTimeError(f"no answer within {connect_s:.3g} s") from None
-        made.deadline = deadline  # SQLAlchemy asks a new connection about its server
+        made.deadline, made.most_bytes = deadline, most_bytes  # SQLAlchemy asks a new connection about its server
         return made
 
     sa.event.listen(engine, "do_connect", connect)
