@@ -15,6 +15,7 @@ import pytest
 
 _STATUS: Final = Path("/proc/self/statm")
 _PAGE: Final = 4096
+_NOT_EXECUTED_YET: Final = 0x40  # PF_FORKNOEXEC of the kernel, see proc(5)
 
 
 @dataclass(slots=True)
@@ -58,9 +59,17 @@ def _of_children(besides: Container[int]) -> int:
     for children in Path("/proc/self/task").glob("*/children"):
         with contextlib.suppress(OSError):
             for child in set(map(int, children.read_text().split())):
-                if child not in besides:
+                if child not in besides and _of_its_own(child):
                     highest += _highest(child)
     return highest
+
+
+def _of_its_own(pid: int) -> bool:
+    """Whether it runs its own program: one that is being started shares, and reports, the memory of this process."""
+    with contextlib.suppress(OSError):
+        flags = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[6])
+        return not flags & _NOT_EXECUTED_YET
+    return False
 
 
 def _highest(pid: int) -> int:
