@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests import conversations
 from tests.browser import browser
@@ -35,6 +36,12 @@ __all__ = [
     "timescaledb",
     "timestream",
 ]
+
+# A machine that others use, too, may be slow at any moment: that is no property of what is tested.
+settings.register_profile(
+    "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+)
+settings.load_profile("any machine")
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Mapping
 from pathlib import Path
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.alerts import builders
@@ -53,7 +53,7 @@ def rings(days: list[Mapping[int, Severity]]) -> list[str]:
     return said
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, deadline=None)
 @given(days=st.lists(DAY, min_size=1, max_size=6))
 def test_everything_is_said_once_and_in_order(
     days: list[tuple[dict[int, Severity], list[Fault], bool]],

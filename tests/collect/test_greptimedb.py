@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.builders import NOW
@@ -26,7 +26,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[GreptimeDB]:
     running.stop()
 
 
-@settings(deadline=None, max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=15)
 @given(database=_NAMES, measurement=_NAMES, tag=_NAMES, field=_NAMES, value=_NAMES)
 def test_whatever_it_is_called_comes_back_as_it_was_written(
     server: GreptimeDB, database: str, measurement: str, tag: str, field: str, value: str

@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
@@ -336,7 +336,7 @@ _NAMES = (
 )
 
 
-@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=40)
 @given(measurement=_NAMES, tag=_NAMES, field=_NAMES, value=_NAMES)
 def test_whatever_it_is_called_comes_back_as_it_was_written(
     influxd: Influxd, measurement: str, tag: str, field: str, value: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.builders import NOW
@@ -38,7 +38,7 @@ def server(request: pytest.FixtureRequest) -> InfluxDB3 | RealInfluxDB3:
     return found
 
 
-@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=25)
 @given(measurement=_NAMES, tag=_NAMES, field=_NAMES, value=_NAMES, text=_TEXTS)
 def test_whatever_it_is_called_comes_back_as_it_was_written(
     server: InfluxDB3 | RealInfluxDB3, measurement: str, tag: str, field: str, value: str, text: str
@@ -63,7 +63,7 @@ def test_whatever_it_is_called_comes_back_as_it_was_written(
         assert probe(target, connection, NOW).gaps == ()
 
 
-@settings(deadline=None, max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=15)
 @given(database=_DATABASES)
 def test_retention_of_a_database_of_any_name(influxdb3: InfluxDB3 | RealInfluxDB3, database: str) -> None:
     rows = [Row(times(1)[0], {"a": "x"}, {"v": 1.0})]

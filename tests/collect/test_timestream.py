@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.builders import NOW
@@ -20,7 +20,7 @@ _PARTS = ["a", "é", '"', "'", "\\", "\n", ";", "--", "/*", " ", ",", "=", "'; -
 _NAMES = st.lists(st.sampled_from(_PARTS)).map(lambda parts: "n" + "".join(parts))
 
 
-@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=25)
 @given(table=_NAMES, tag=_NAMES, field=_NAMES, value=_NAMES, name=_NAMES)
 def test_whatever_it_is_called_comes_back_as_it_was_written(
     timestream: Timestream, table: str, tag: str, field: str, value: str, name: str

@@ -9,7 +9,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.databases import Dataset, Row, Table, times, write
@@ -191,7 +191,7 @@ _TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]
 _HOSTILE = st.lists(st.sampled_from(["'", '"', "\\", ";", "--", "/*", "\n", "%", "%s", ":a", "{}", " "]), min_size=1)
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=60)
 @given(_TEXT | _HOSTILE.map("".join))
 def test_names_and_texts_come_back(postgresql: Postgresql, connection: Connection, text: str) -> None:
     raw: Any = connection._raw  # type: ignore[attr-defined]

@@ -9,7 +9,7 @@ import sqlite3
 import duckdb
 import pytest
 import urllib3
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.builders import NOW
@@ -39,7 +39,7 @@ def test_names_and_texts_come_back_from_duckdb(text: str) -> None:
         assert (relation.columns, relation.fetchall()) == ([text], [(text,)])
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=60)
 @given(_TEXT | _HOSTILE)
 def test_names_reach_influxdb_as_they_are(influxd: Influxd, text: str) -> None:
     # Its scanner reads a carriage return as a newline and knows no escape for it: such a name cannot be said.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.collect.conftest import collected
@@ -46,7 +46,7 @@ def server() -> Iterator[GreptimeDB]:
     running.stop()
 
 
-@settings(deadline=None, max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=15)
 @given(database=_NAMES, measurement=_NAMES, tag=_NAMES, field=_NAMES, value=_NAMES)
 def test_a_copy_holds_what_the_table_held(
     server: GreptimeDB, database: str, measurement: str, tag: str, field: str, value: str

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Final
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.builders import DAY, a_finding, a_result, a_rule_result
@@ -32,7 +32,7 @@ RUNS: Final = st.integers(1, 3)
 fresh_target: Final = (f"t{number}" for number in itertools.count())
 """Examples share one history, so each has a target of its own."""
 
-examples: Final = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+examples: Final = settings(max_examples=40, deadline=None)
 
 
 @dataclass

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import func, select
 
@@ -54,7 +54,7 @@ def kept(store: Store, target: str) -> dict[str, Any]:
     return {"days": store.days(target), "states": states, "values": values, "sets": sorted(sets), "all": figures}
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None)
 @given(data=st.data(), days=st.lists(st.tuples(SIGHTS, st.sets(st.sampled_from("abcdef"))), min_size=2, max_size=7))
 def test_removed_day_was_never_audited(store: Store, data: st.DataObject, days: list[tuple[str, set[str]]]) -> None:
     dropped = data.draw(st.integers(0, len(days) - 1))

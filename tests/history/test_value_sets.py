@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import func, select, update
 
@@ -84,7 +84,7 @@ histories = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None)
 @given(histories, st.integers(1, 5))
 def test_any_order_of_audits_gives_the_days_in_order(
     store: Store, audits: list[tuple[int, set[str] | None]], most: int
