@@ -6,12 +6,15 @@ export DAGSTER_DISABLE_TELEMETRY := 1
 HOME_OF_DAGSTER := $(CURDIR)/.dagster_home
 audit dev: export DAGSTER_HOME := $(HOME_OF_DAGSTER)
 
-.PHONY: audit test dev lint types contracts unit golden record-influxdb2 bench servers clean
+.PHONY: audit test coverage dev lint golden record-influxdb2 bench servers clean
 
 audit: $(VENV)/.audit $(HOME_OF_DAGSTER)/dagster.yaml ## run the main job on the embedded demo and say where the report is
 	@$(BIN)/python -m dagster_project.demo
 
 test: lint servers ## lint, types, import contracts and all tests
+	$(BIN)/pytest -q -n 2
+
+coverage: lint servers ## the same, and which lines no test runs; takes twice the processor's time
 	$(BIN)/pytest -q -n 2 --cov --cov-report=term
 
 dev: $(VENV)/.dev $(HOME_OF_DAGSTER)/dagster.yaml ## the Dagster UI with the code location, on loopback
