@@ -8,9 +8,11 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 
 import pytest
 
+from tsaudit import watchdog
 from tsaudit.sockets import shut_down
 from tsaudit.watchdog import Deadline, OutOfTimeError, bounded, each, within
 
@@ -96,6 +98,59 @@ def test_thousands_of_statements_cost_next_to_nothing() -> None:
     assert time.process_time() - began < 1
 
 
+def test_statements_that_are_done_are_forgotten_before_their_deadlines() -> None:
+    limits = []
+    for _ in range(2_000):
+        with bounded(60, lambda: None) as limit:
+            limits.append(weakref.ref(limit))
+    del limit
+    assert sum(found() is not None for found in limits) < 300
+
+
+def test_statements_at_work_are_kept_when_the_others_are_forgotten() -> None:
+    ended = threading.Event()
+
+    def ask_often() -> None:
+        for _ in range(2_000):
+            with bounded(60, lambda: None):
+                pass
+        assert ended.wait(5)
+
+    with pytest.raises(OutOfTimeError), bounded(0.5, ended.set):
+        ask_often()
+
+
+def _without_threads(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """The system gives no thread of this name once."""
+    start, refused = threading.Thread.start, list[str]()
+
+    def refuse(thread: threading.Thread) -> None:
+        if thread.name == name and not refused:
+            refused.append(name)
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+
+
+def test_watching_goes_on_when_no_thread_could_be_had_for_an_abort(monkeypatch: pytest.MonkeyPatch) -> None:
+    _without_threads(monkeypatch, "tsaudit-abort")
+    for _ in range(2):
+        ended = threading.Event()
+        with pytest.raises(OutOfTimeError), bounded(0.05, ended.set):
+            assert ended.wait(2)
+
+
+def test_watching_begins_later_when_no_thread_could_be_had_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watchdog, "_watchdog", watchdog._Watchdog())
+    _without_threads(monkeypatch, "tsaudit-watchdog")
+    with pytest.raises(RuntimeError), bounded(0.05, lambda: None):
+        pass
+    ended = threading.Event()
+    with pytest.raises(OutOfTimeError), bounded(0.05, ended.set):
+        assert ended.wait(2)
+
+
 def test_limits_fire_in_the_order_of_their_deadlines() -> None:
     fired: list[int] = []
 
@@ -169,6 +224,18 @@ def test_each_does_every_subject_once_and_raises_what_broke() -> None:
 
     with pytest.raises(ValueError, match=r"[12]"):
         each(breaks, [1, 2], 2)
+
+
+def test_each_begins_no_further_subject_after_an_error() -> None:
+    begun: list[int] = []
+
+    def breaks(number: int) -> None:
+        begun.append(number)
+        raise ValueError(number)
+
+    with pytest.raises(ValueError, match="0"):
+        each(breaks, range(100), 1)
+    assert begun == [0]
 
 
 def test_a_deadline_can_be_ended() -> None:

@@ -13,7 +13,8 @@ import math
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Final, Self, TypeVar
 
@@ -21,6 +22,7 @@ T = TypeVar("T")
 
 _ABORT_S: Final = 1.0
 """How long the thread that was broken off waits for the breaking off to be done."""
+_FEW: Final = 128
 
 
 class OutOfTimeError(TimeoutError):
@@ -93,31 +95,29 @@ class _Watchdog:
         self._wake = threading.Condition()
         self._heap: list[tuple[float, int, bounded]] = []
         self._numbers = itertools.count()
-        self._finished = 0
-        """Entries of the heap whose work is done."""
+        self._sweep_at = _FEW
+        """How many entries the heap may have before those whose work is done are thrown out."""
         self._thread: threading.Thread | None = None
 
     def watch(self, work: bounded, seconds: float) -> None:
         entry = (time.monotonic() + seconds, next(self._numbers), work)
         with self._wake:
-            heapq.heappush(self._heap, entry)
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="tsaudit-watchdog", daemon=True)
-                self._thread.start()
-            elif self._heap[0] is entry:
+                thread = threading.Thread(target=self._run, name="tsaudit-watchdog", daemon=True)
+                thread.start()
+                self._thread = thread
+            if len(self._heap) >= self._sweep_at:
+                # Thousands of quick statements would otherwise stay until their deadlines.
+                self._heap = [kept for kept in self._heap if kept[2]._abort is not None]
+                heapq.heapify(self._heap)
+                self._sweep_at = max(_FEW, 2 * len(self._heap))
+            heapq.heappush(self._heap, entry)
+            if self._heap[0] is entry:
                 self._wake.notify()
 
     def release(self, work: bounded) -> None:
         with self._wake:
-            if work._abort is None:
-                return
             work._abort = None
-            self._finished += 1
-            if self._finished > 64 and 2 * self._finished > len(self._heap):
-                # Thousands of quick statements would otherwise stay until their deadlines.
-                self._heap = [entry for entry in self._heap if entry[2]._abort is not None]
-                heapq.heapify(self._heap)
-                self._finished = 0
 
     def _run(self) -> None:
         while True:
@@ -127,17 +127,19 @@ class _Watchdog:
                     self._wake.wait(self._heap[0][0] - time.monotonic() if self._heap else None)
             for work, abort in late:
                 # In a thread of its own: an abort that hangs must not keep the others waiting.
-                threading.Thread(target=work._break_off, args=[abort], name="tsaudit-abort", daemon=True).start()
+                thread = threading.Thread(target=work._break_off, args=[abort], name="tsaudit-abort", daemon=True)
+                try:
+                    thread.start()
+                except RuntimeError:  # the system gives no more threads
+                    work._break_off(abort)
 
     def _late(self) -> list[tuple[bounded, Callable[[], object]]]:
         found: list[tuple[bounded, Callable[[], object]]] = []
         while self._heap and (self._heap[0][2]._abort is None or self._heap[0][0] <= time.monotonic()):
             work = heapq.heappop(self._heap)[2]
-            if work._abort is None:
-                self._finished -= 1
-                continue
-            found.append((work, work._abort))
-            work.fired, work._abort = True, None
+            if work._abort is not None:
+                found.append((work, work._abort))
+                work.fired, work._abort = True, None
         return found
 
 
@@ -211,17 +213,16 @@ def each(step: Callable[[T], object], subjects: Sequence[T], workers: int) -> No
 
     What a step raises ends the others after their current subject, and is raised here.
     """
-    waiting: Iterator[T] = iter(subjects)
-    lock, errors = threading.Lock(), list[BaseException]()
+    waiting, errors = deque(subjects), list[BaseException]()
 
     def work() -> None:
         while not errors:
-            with lock:
-                subject = next(waiting, _END)
-            if subject is _END:
+            try:
+                subject = waiting.popleft()
+            except IndexError:
                 return
             try:
-                step(subject)  # type: ignore[arg-type]  # it is none of _END
+                step(subject)
             except BaseException as error:
                 errors.append(error)
 
@@ -232,6 +233,3 @@ def each(step: Callable[[T], object], subjects: Sequence[T], workers: int) -> No
         thread.join()
     if errors:
         raise errors[0]
-
-
-_END: Final = object()
