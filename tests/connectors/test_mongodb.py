@@ -16,6 +16,7 @@ from tests.builders import NOW
 from tests.collect.conftest import collected, collected_with
 from tests.databases import Collection, Dataset, times, write
 from tests.mongodb_double import MongoDB, User
+from tests.mongodb_pipeline import CommandError
 from tsaudit.collect import catalogue, families, probe
 from tsaudit.config import Target
 from tsaudit.connector import ConnectorError
@@ -101,7 +102,20 @@ def test_all_is_denied_without_rights_or_with_a_wrong_password() -> None:
         wrong = Target(
             name="t", engine="mongodb", url=target.url, username="tsaudit", password="wrong", databases=("shop",)
         )
-        with pytest.raises(ConnectorError, match="Authentication failed"), open_connection(wrong):
+        said = r"the server refuses the user name or the password \(Authentication failed\)"
+        with pytest.raises(ConnectorError, match=said), open_connection(wrong):
+            pass
+
+
+def test_server_that_refuses_its_version_is_quoted_with_what_was_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any) -> None:
+        raise CommandError(8000, "AtlasError", "not allowed here")
+
+    with running() as server:
+        monkeypatch.setattr(server, "_buildinfo", refuse)
+        target = Target(name="t", engine="mongodb", url=server.url)
+        said = r"the server refuses the command buildInfo \(not allowed here\)"
+        with pytest.raises(ConnectorError, match=said), open_connection(target):
             pass
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
 import pymongo
 from pymongo import errors, uri_parser
@@ -15,6 +15,9 @@ from tsaudit.mongodb.answers import READERS
 from tsaudit.mongodb.asking import Asking, Row, Server, in_short
 from tsaudit.mongodb.client import Client
 from tsaudit.port_probe import what_listens
+
+_AUTHENTICATION_FAILED: Final = 18
+"""https://www.mongodb.com/docs/manual/reference/error-codes/"""
 
 
 @contextmanager
@@ -74,10 +77,22 @@ def _build_info(client: pymongo.MongoClient[Any], url: str, timeout_s: float) ->
             found: Row = client.admin.command("buildInfo", read_preference=ReadPreference.SECONDARY_PREFERRED)
         return found
     except errors.PyMongoError as error:
-        _name_another(url)
-        if error.timeout:
-            raise ConnectorError(f"the server does not answer ({in_short(error)}); is it the right address?") from error
-        raise ConnectorError(f"the server refuses to be asked ({in_short(error)})") from error
+        if not isinstance(error, errors.OperationFailure):
+            _name_another(url)
+        hint = "; is it the right address?" if error.timeout else ""
+        raise ConnectorError(f"{_what_failed(error)} ({in_short(error)}){hint}") from error
+
+
+def _what_failed(error: errors.PyMongoError) -> str:
+    if error.timeout:
+        return "the server does not answer"
+    if isinstance(error, errors.OperationFailure):
+        if error.code == _AUTHENTICATION_FAILED:
+            return "the server refuses the user name or the password"
+        return "the server refuses the command buildInfo"
+    if isinstance(error, errors.ConnectionFailure):
+        return "the connection broke off before the server sent its version"
+    return "MongoDB's driver cannot talk to this server"
 
 
 def _name_another(url: str) -> None:
