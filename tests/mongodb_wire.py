@@ -15,6 +15,12 @@ from tests.mongodb_kept import OPTIONS
 from tests.mongodb_pipeline import Document
 
 _OP_MSG: Final = 2013
+_HEAD: Final = struct.Struct("<iiii")
+_OVER_HTTP: Final = (
+    b"HTTP/1.0 200 OK\r\nConnection: close\r\nContent-Type: text/plain\r\nContent-Length: 85\r\n\r\n"
+    b"It looks like you are trying to access MongoDB over HTTP on the native driver port.\r\n"
+)
+"""What a server says to a browser."""
 
 
 @dataclass(slots=True)
@@ -45,12 +51,15 @@ class _Handler(socketserver.StreamRequestHandler):
     def handle(self) -> None:
         session = Session()
         with contextlib.suppress(ConnectionError):
-            while head := self.rfile.read(16):
-                length, request, _, code = struct.unpack("<iiii", head)
-                assert code == _OP_MSG, f"operation {code}: only OP_MSG is known"
-                command = _command(self.rfile.read(length - 16))
+            while len(head := self.rfile.read(_HEAD.size)) == _HEAD.size:
+                length, request, _, code = _HEAD.unpack(head)
+                if head.startswith(b"GET "):
+                    self.wfile.write(_OVER_HTTP)
+                if code != _OP_MSG:
+                    return
+                command = _command(self.rfile.read(length - _HEAD.size))
                 body = b"\0\0\0\0\0" + bson.encode(self.server.run(command, session))
-                self.wfile.write(struct.pack("<iiii", 16 + len(body), 0, request, _OP_MSG) + body)
+                self.wfile.write(_HEAD.pack(_HEAD.size + len(body), 0, request, _OP_MSG) + body)
 
 
 def _command(message: bytes) -> dict[str, Any]:

@@ -163,7 +163,7 @@ def test_each_server_is_told_from_the_others(healthy: Healthy, postgresql: Postg
         assert "PostgreSQL answers, not " in _refusal(healthy.target(postgresql.port))
         return
     mongodb, greptimedb = MongoDB(), GreptimeDB()
-    for server, said in ((mongodb, ""), (greptimedb, "a server with MySQL's protocol (")):
+    for server, said in ((mongodb, "MongoDB answers, not "), (greptimedb, "a server with MySQL's protocol (")):
         assert said in _refusal(healthy.target(int(str(make_url(server.url).port))))
         server.stop()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +14,7 @@ from tests.mongodb_double import MongoDB
 from tsaudit.config import Target
 from tsaudit.connector import ConnectorError
 from tsaudit.connectors import open_connection
+from tsaudit.port_probe import what_listens
 
 
 @pytest.fixture
@@ -49,6 +51,14 @@ def test_a_field_that_the_command_does_not_have_is_refused(server: MongoDB, comm
 
 def test_an_aggregation_without_a_cursor_is_refused(server: MongoDB) -> None:
     assert refusal(server, {"aggregate": "a", "pipeline": []}).code == 9
+
+
+def test_a_probed_port_is_known_for_mongodb(server: MongoDB, capfd: pytest.CaptureFixture[str]) -> None:
+    assert what_listens("127.0.0.1", server.port) == "MongoDB"
+    with socket.create_connection(("127.0.0.1", server.port), timeout=5) as peer:
+        peer.sendall(bytes.fromhex("0000000804d2162f0000000000000000"))
+        assert peer.recv(1) == b""
+    assert capfd.readouterr().err == ""
 
 
 def test_server_status_takes_the_name_of_any_section(server: MongoDB) -> None:
