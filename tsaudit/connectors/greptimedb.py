@@ -24,11 +24,10 @@ def connect(
     address = wire.address(url, username, password)
     timeout_s = float(options.get("connect_timeout_s", 10.0))
     way = wire.Wire.to(address, timeout_s)
-    connection = GreptimeConnection(way, wire.server_version(way, address, timeout_s))
     try:
-        yield connection
+        yield GreptimeConnection(way, wire.server_version(way, address, timeout_s))
     finally:
-        connection.close()
+        way.close()
 
 
 class GreptimeConnection:

@@ -111,7 +111,11 @@ class InfluxConnection:
         self._pool = BoundedPool()
         self._file_bytes: _FileBytes | FactError | None = None
         """Or why they are not known; None until they were asked for."""
-        self.server_version = self._ping()
+        try:
+            self.server_version = self._ping()
+        except BaseException:
+            self.close()
+            raise
 
     def query(self, fact: str, timeout_s: float, **parameters: Any) -> Rows:
         """Run `sql/influxdb1/<fact>.influxql`; see `connector.Connection`."""

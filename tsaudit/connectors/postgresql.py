@@ -171,6 +171,7 @@ class PostgresqlConnection:
             found = self._raw.execute(statement.encode()).fetchall()
             self._raw.rollback()
         except psycopg.Error as error:
+            self.close()
             raise ConnectorError(_cannot_connect(self._engine.url, error)) from None
         return set(found)
 

@@ -83,12 +83,11 @@ def connect(
         float(options.get("connect_timeout_s", 10.0)),
     )
     client = Client(account)
-    client.greet()
-    connection = TimestreamConnection(client, tuple(options.get("databases", ())))
     try:
-        yield connection
+        client.greet()
+        yield TimestreamConnection(client, tuple(options.get("databases", ())))
     finally:
-        connection.close()
+        client.close()
 
 
 class TimestreamConnection:

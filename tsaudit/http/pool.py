@@ -55,6 +55,11 @@ class BoundedPool(urllib3.PoolManager):
         """Shut all sockets down, from any thread; whoever waits for one is woken by an error."""
         self._sockets.abort()
 
+    def clear(self) -> None:
+        """Close the connections."""
+        super().clear()
+        self._sockets.forget_closed()
+
     def urlopen(  # type: ignore[override]  # urllib3 has overloads of its own
         self, method: str, url: str, redirect: bool = False, **settings: Any
     ) -> urllib3.BaseHTTPResponse:
@@ -157,14 +162,15 @@ class _Sockets:
         finally:
             self._limits.remove(limit)
             if not self._limits:
-                self._forget_closed()
+                self.forget_closed()
 
     def abort(self) -> None:
         with self._lock:
             for _, handle in self._open:
                 shut_down(handle.fileno())
 
-    def _forget_closed(self) -> None:
+    def forget_closed(self) -> None:
+        """Close the handles of connections that are closed: the peer would not see their end."""
         with self._lock:
             still = [(of, handle) for of, handle in self._open if getattr(of(), "sock", None) is not None]
             kept = {id(handle) for _, handle in still}

@@ -62,7 +62,11 @@ class Client:
         self._pool = BoundedPool()
         transport: Any = self._client.api_client.rest_client
         transport.pool_manager = self._pool
-        self.version, self.is_cloud = self._ping()
+        try:
+            self.version, self.is_cloud = self._ping()
+        except BaseException:
+            self.close()
+            raise
 
     def close(self) -> None:
         """Close the connections; a statement that runs on one of them is aborted by the server."""
