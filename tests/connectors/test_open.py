@@ -204,7 +204,7 @@ def test_files_are_opened_read_only(engine: str, tmp_path: Path) -> None:
     address = sa.URL.create(engine, database=str(path)).render_as_string(hide_password=False)
     before = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
     with open_connection(Target(name="t", engine=engine, url=address)) as connection:
-        raw: Any = connection._raw  # type: ignore[attr-defined]
+        raw: Any = vars(connection)["_raw"]
         list(connection.query("measurements", 5, database="main"))
         for statement in ("CREATE TABLE u (a INTEGER)", "DELETE FROM t", "INSERT INTO t (host) VALUES ('x')"):
             with pytest.raises((duckdb.Error, sqlite3.Error), match=r"(?i)read.?only"):
@@ -262,6 +262,12 @@ def test_abort_ends_the_statement_and_those_after_it(many_hosts: Target) -> None
         again = opened.reconnect()
         assert list(again.query("measurements", 5, database="main"))
         again.close()
+
+
+def test_abort_of_what_is_closed_does_nothing(many_hosts: Target) -> None:
+    with open_connection(many_hosts) as opened:
+        pass
+    opened.abort()
 
 
 @pytest.mark.parametrize("engine", ["duckdb", "sqlite"])

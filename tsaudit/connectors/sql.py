@@ -6,10 +6,8 @@ import re
 import sqlite3
 import stat
 import tempfile
-import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -22,6 +20,7 @@ from tsaudit import queries
 from tsaudit.connector import ConnectorError, FactError, Rows
 from tsaudit.connectors import missing_driver
 from tsaudit.profile import Reason
+from tsaudit.watchdog import OutOfTimeError, bounded
 
 BATCH_ROWS: Final = 10_000
 _LOCK_S: Final = 5.0
@@ -101,25 +100,22 @@ class SqlConnection:
     def abort(self) -> None:
         """Interrupt the statement that runs, and any that begins later."""
         self._aborted = True
-        self._raw.interrupt()
+        with suppress(*_errors()):  # it is closed
+            self._raw.interrupt()
 
     def _stream(self, statement: str, as_text: bool, timeout_s: float) -> Iterator[pa.RecordBatch]:
-        deadline = time.monotonic() + timeout_s
-        timer = threading.Timer(timeout_s, self._raw.interrupt)
-        timer.daemon = True
-        timer.start()
+        timed_out = FactError(Reason.TIMED_OUT, f"cancelled after {timeout_s:g} s")
         try:
-            for batch in self._dialect.batches(self._raw, statement, as_text):
-                # The time may pass while nothing runs that could be interrupted.
-                if self._aborted or time.monotonic() >= deadline:
-                    raise FactError(Reason.TIMED_OUT, f"cancelled after {timeout_s:g} s")
-                yield batch
+            with bounded(timeout_s, self._raw.interrupt) as limit:
+                for batch in self._dialect.batches(self._raw, statement, as_text):
+                    # The time may pass while nothing runs that could be interrupted.
+                    if self._aborted or limit.fired:
+                        raise timed_out
+                    yield batch
+        except OutOfTimeError as error:
+            raise timed_out from error
         except _errors() as error:
-            if time.monotonic() >= deadline:
-                raise FactError(Reason.TIMED_OUT, f"cancelled after {timeout_s:g} s") from error
             raise FactError(Reason.FAILED, _one_line(error)) from error
-        finally:
-            timer.cancel()
 
 
 def _file(url: str, expected: str | None) -> tuple[str, Path]:
