@@ -53,6 +53,9 @@ class Rows:
         """What the answer covers or counts, in words, where the engine has several ways to it."""
         self.at_most = ""
         """Why the answer may hold more than was asked for; empty where it holds just that."""
+        self.path: tuple[str, ...] = ()
+        """What stood before the names of measurements, where the answer came by a name of the database's own; see
+        `profile.Measurement.path`."""
         self.since: datetime | None = None
         """Where the answer begins, if later than asked for: the engine reads no longer window at once."""
         self._batches = batches

@@ -85,7 +85,7 @@ class Qualified:
     database: str
     name: str
     path: tuple[str, ...] = ()
-    """What stands before the name instead of the database: InfluxDB 1.x's database and retention policy."""
+    """What stands before the name instead of the database: a database and retention policy of InfluxQL."""
 
     def __str__(self) -> str:
         return self.name

@@ -658,8 +658,9 @@ class Measurement:
     statements: Mapping[str, str] = field(default_factory=dict)
     """Fact name to the statement that was sent, so that a reader can run it by hand."""
     path: tuple[str, ...] = ()
-    """What a statement puts before the name to reach it from anywhere: database and retention policy (InfluxDB 1.x).
-    Empty where `database` says it all."""
+    """What a statement puts before the name to reach it from anywhere: database and retention policy. On InfluxDB 2.x
+    those of the DBRP mapping by which InfluxQL answered; empty there where InfluxQL does not reach the bucket. Empty on
+    all other engines, where `database` says it all."""
 
     @property
     def columns(self) -> tuple[str, ...]:

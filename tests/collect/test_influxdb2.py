@@ -249,6 +249,7 @@ def test_flux_lists_the_tag_sets_where_there_is_no_influxql(influxdb2: Conversat
             (t.key, t.sample, t.values and t.values.value) for t in same.tags
         ]
         assert [(f.key, f.types) for f in m.fields] == [(f.key, f.types) for f in same.fields]
+        assert (m.path, same.path) == ((), (same.database, "autogen"))
     # It is tried once.
     assert sum(asked.startswith("/query") for asked in influxdb2.asked[-60:]) <= len(usual) * 4
 
@@ -271,6 +272,7 @@ def test_bucket_has_a_name_of_its_own_in_influxql(influxdb2: Conversation) -> No
     assert profile.gaps == ()
     assert profile.measurements[0].statements["series_listing"] == 'SHOW SERIES ON "old \\"db\\"" FROM "1y"."cpu"'
     assert profile.statements["tag_keys"] == 'SHOW TAG KEYS ON "old \\"db\\""'
+    assert profile.measurements[0].path == ('old "db"', "1y")
 
 
 def test_bucket_is_not_the_default_of_its_database(influxdb2: Conversation) -> None:
@@ -285,6 +287,7 @@ def test_bucket_is_not_the_default_of_its_database(influxdb2: Conversation) -> N
         ("plant", "main_only", ["host"], 6),
         ("plant/long", "long_only", ["host"], 6),
     ]
+    assert [m.path for m in profile.measurements] == [("plant", "autogen"), ("plant", "long")]
     assert "keys()" in profile.statements["tag_keys"]
     assert "SHOW FIELD KEYS" in profile.statements["field_types"]
 

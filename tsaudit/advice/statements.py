@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Final
 
 from tsaudit.advice.greptime_statements import renamed, without_key_columns
 from tsaudit.dialect import DOCUMENT_ENGINES, INFLUXQL_ENGINES, ONLY_QUERIES, quote_flux
 from tsaudit.profile import Measurement
 from tsaudit.rule import Case, table_of
+
+_SCHEMA: Final = 'import "influxdata/influxdb/schema" '
 
 
 def copy_without_tags(case: Case, measurement: Measurement, dropped: Collection[str]) -> str:
@@ -49,6 +52,33 @@ def rename(case: Case, measurement: Measurement, name: str, new: str) -> str:
     copy = case.quoted([table_of(measurement, f"{measurement.name}_new")])
     column = case.quoted([name])
     return f"SELECT {column} AS {target} INTO {copy} FROM {table} WHERE time >= now() - 1d GROUP BY *"  # noqa: S608 -- shown, never run
+
+
+def some_rows(case: Case, measurement: Measurement) -> str:
+    """Shows rows of the measurement, on an InfluxDB."""
+    if case.profile.engine == "influxdb2":
+        return _day_of(measurement)
+    return f"SELECT * FROM {case.quoted([table_of(measurement)])}"  # noqa: S608 -- shown, never run
+
+
+def tag_values(measurement: Measurement, tag: str) -> str:
+    """Shows some values of a tag in a bucket of InfluxDB 2.x, where InfluxQL looks into the default bucket only."""
+    found = _schema("measurementTagValues", bucket=measurement.database, measurement=measurement.name, tag=tag)
+    return f"{_SCHEMA}{found} |> limit(n: 20)"
+
+
+def schema_in_bucket(bucket: str, measurement: str) -> str:
+    """Shows tags and fields of a measurement of InfluxDB 2.x; with an empty name, which measurements there are."""
+    if not measurement:
+        return f"{_SCHEMA}{_schema('measurements', bucket=bucket)}"
+    tags, fields = (
+        _schema(f"measurement{kind}Keys", bucket=bucket, measurement=measurement) for kind in ("Tag", "Field")
+    )
+    return f'{_SCHEMA}{tags} |> yield(name: "tags") {fields} |> yield(name: "fields")'
+
+
+def _schema(function: str, **names: str) -> str:
+    return f"schema.{function}({', '.join(f'{name}: {quote_flux(value)}' for name, value in names.items())})"
 
 
 def _day_of(measurement: Measurement) -> str:

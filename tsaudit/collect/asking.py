@@ -77,6 +77,8 @@ class Asker:
         """The same to where an answer begins that does not cover the whole window."""
         self._at_most: dict[tuple[str, str | None, str | None], str] = {}
         """The same to why an answer may hold more than was asked for."""
+        self._paths: dict[tuple[str, str | None], tuple[str, ...]] = {}
+        """(fact, database) to the path that the answer came by, where there was one."""
         self._reasons: dict[tuple[str, str | None, str | None], Reason] = {}
         self._lock = threading.Lock()
         self._gone = ""
@@ -103,6 +105,10 @@ class Asker:
     def at_most(self, fact: str, database: str, measurement: str) -> str:
         """Why the fact's answer about the measurement may hold more than belongs to it; empty where it does not."""
         return self._at_most.get((fact, database, measurement), "")
+
+    def path_of(self, fact: str, database: str) -> tuple[str, ...]:
+        """By which path the fact's answer about the database came; see `connector.Rows`."""
+        return self._paths.get((fact, database), ())
 
     def window_of(self, fact: str, database: str, measurement: str) -> Window:
         """What the answer covers: the window, or the part of it that the engine read at once."""
@@ -244,6 +250,9 @@ class Asker:
         if rows.at_most:
             with self._lock:
                 self._at_most[fact, parameters["database"], parameters["measurement"]] = rows.at_most
+        if rows.path:
+            with self._lock:
+                self._paths[fact, parameters["database"]] = rows.path
         if rows.query or rows.scope:
             with self._lock:
                 self._ways[fact, parameters["database"], parameters["measurement"]] = (rows.query, rows.scope)

@@ -164,7 +164,7 @@ def outline(
         if (rows_total := estimates.get(measurement, {}).get("rows")) is not None:
             draft.rows_total = Count(rows_total, asker.source("row_estimate", How.ESTIMATE))
         chosen_columns = asker.target.columns.get(measurement)
-        draft.path, draft.is_divided = audited.path, audited.is_divided
+        draft.path, draft.is_divided = audited.path or asker.path_of("field_types", name), audited.is_divided
         state = series.value if series else with_fields.value if with_fields else _state(estimates.get(measurement))
         if audited.is_divided:
             # A series that comes to a further policy changes nothing that is cheap to ask for.

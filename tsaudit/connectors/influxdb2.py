@@ -238,6 +238,7 @@ class InfluxConnection:
             ask.rows.statement = queries.render(_ENGINE, ask.fact, **ask.about, dbrp=dbrp)
             try:
                 yield from _INFLUXQL[ask.fact](self._client.series(ask.rows.statement, ask), ask.about)
+                ask.rows.path = (dbrp.database, dbrp.policy)
                 return
             except ApiException as error:
                 if error.status not in (404, 405):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tsaudit.advice.collection_families import once_for_family
+from tsaudit.advice.retention_policies import not_mapped
 from tsaudit.column_types import told_apart
 from tsaudit.finding import Evidence, Finding, Severity
 from tsaudit.phrases import listed
@@ -21,7 +22,8 @@ from tsaudit.rule import Case, rule, subject_of, table_of
     fixes={
         "influxql": (
             "Find the writer that sends {field} as another type than the others, and have all send one: {types} are "
-            "stored. What is stored as the wrong type goes with its shards; until then ask for the type by name:\n"
+            "stored. What is stored as the wrong type goes with its shards; until then ask for the type by "
+            "name{not_mapped}:\n"
             "SELECT {field:q}::{first} FROM {measurement:q}; SELECT {field:q}::{last} FROM {measurement:q}"
         ),
         "mongodb": (
@@ -75,6 +77,7 @@ def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
                 types=types,
                 first=found[0],
                 last=found[-1],
+                not_mapped=not_mapped(case, measurement),
             ),
             observed=float(len(found)),
             unit="types",

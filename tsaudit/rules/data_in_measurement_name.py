@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tsaudit.advice.retention_policies import also_deleted
+from tsaudit.advice.retention_policies import drop_measurement
 from tsaudit.advice.timestream_tables import delete_table
 from tsaudit.dialect import DOCUMENT_ENGINES
 from tsaudit.finding import Evidence, Finding, Severity, Subject
@@ -34,8 +34,8 @@ _FEWEST = 3
     thresholds=(Threshold("min_names", 1, "names", "house judgement: raise it to leave small families alone"),),
     fixes={
         "influxql": (
-            "Write {after} instead of {before}.{template} Names that are no longer written go with "
-            "DROP MEASUREMENT {first:n} (and the others) once they are not needed{also_deleted}."
+            "Write {after} instead of {before}.{template} Delete the measurements that are no longer "
+            "written once they are not needed, beginning with: {drop}"
         ),
         "influxdb3": (
             "Write {after} instead of {before}.{template} Delete the tables that are no longer written, {first} and "
@@ -133,7 +133,7 @@ def _finding(case: Case, database: str, family: NameFamily, first: Measurement) 
             set=json.dumps(tags, ensure_ascii=False),
             template=_graphite(family),
             first=table_of(first),
-            also_deleted=also_deleted(case, database, first.name),
+            drop=drop_measurement(case, database, first.name),
             then="Delete the tables that are no longer written once they are not needed, beginning with:\n"
             + delete_table(database, first.name),
         ),

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tsaudit.advice.greptime_statements import left_out_by_sender
-from tsaudit.advice.retention_policies import also_deleted
+from tsaudit.advice.retention_policies import drop_measurement
 from tsaudit.advice.series_estimate import (
     COUNT_FIELDS,
     MAX_SERIES,
@@ -47,8 +47,7 @@ _ELSEWHERE = "engine timestream"
         "influxql": (
             "Take tag {tag} out of {measurement}: write it as a field. What is stored can be converted day by day "
             "(points that then share tags and time overwrite each other): {copy}. When all is copied and checked: "
-            "DROP MEASUREMENT {measurement:n}{also_deleted}. Or shorten the retention: idle series go with their "
-            "shards."
+            "{drop}. Or shorten the retention: idle series go with their shards."
         ),
         "timestream": (
             "Write {tag} as a measure of {measurement}, in one multi-measure record with the others, or in coarser "
@@ -236,7 +235,7 @@ def _fix(case: Case, measurement: Measurement | None, tag: str | None) -> str:
     return left_out_by_sender(measurement, {tag}) or case.fix(
         tag=tag,
         measurement=table_of(measurement),
-        also_deleted=also_deleted(case, measurement.database, measurement.name),
+        drop=drop_measurement(case, measurement.database, measurement.name),
         new=table_of(measurement, f"{measurement.name}_new"),
         copy=copy_without_tags(case, measurement, {tag}),
         keep_columns=case.quoted(c for c in measurement.columns if c != tag),

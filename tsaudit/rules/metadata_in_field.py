@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from tsaudit.advice.greptime_statements import set_index
 from tsaudit.advice.greptime_tables import indexes_on, is_append_only
+from tsaudit.advice.statements import some_rows
 from tsaudit.column_types import is_integer, is_text
 from tsaudit.dialect import SINGLE_VALUE
 from tsaudit.finding import Evidence, Finding, Severity
@@ -43,7 +44,7 @@ _SOURCE_KINDS = frozenset({"uuid", "ulid", "id", "mac", "ip", "hostname", "conta
     fixes={
         "influxql": (
             "Write {field} as a tag: {measurement},{field}=... Stored points can only be written anew: query "
-            "SELECT * FROM {measurement:q} and write them back with the tag. {effect}"
+            "{rows} and write them back with the tag. {effect}"
         ),
         "timestream": (
             "Write {field} as a dimension of {measurement}. {effect} Stored records stay as they are, unless you read "
@@ -151,6 +152,7 @@ def _finding(case: Case, measurement: Measurement, field: Field) -> Finding:
         fix=case.fix(
             field=field.key,
             measurement=table_of(measurement),
+            rows=some_rows(case, measurement),
             index=f"{measurement.name}_{field.key}",
             time=measurement.time_column or "time",
             indexing=f"{field.key} has an inverted index, which serves queries that filter by it. "

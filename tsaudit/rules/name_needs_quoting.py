@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from importlib import resources
 
 from tsaudit.advice.greptime_tables import has_given_columns
+from tsaudit.advice.retention_policies import not_mapped
 from tsaudit.advice.statements import rename
 from tsaudit.dialect import INFLUXQL_ENGINES, SINGLE_VALUE
 from tsaudit.finding import Evidence, Finding, Severity, Subject
@@ -28,8 +29,7 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
     fixes={
         "influxql": (
             "Write under plain names ({plain}). Until then quote them in every query: SELECT {quoted} FROM "
-            "{measurement:q}. "
-            "Stored data: {renames}"
+            "{measurement:q}{not_mapped}. Stored data: {renames}"
         ),
         "influxdb3": (
             "Write under plain names ({plain}). Until then quote them in every query: SELECT {quoted} FROM "
@@ -148,6 +148,7 @@ def _finding(case: Case, subject: Subject, bad: dict[str, str], measurement: Mea
             place=case.quoted([table_of(example)]) if example else "",
             plain=listed([_plain(name, reserved) for name in bad]),
             renames=_renames(case, measurement, bad),
+            not_mapped=not_mapped(case, example) if example else "",
         ),
         observed=len(bad),
         unit="names",

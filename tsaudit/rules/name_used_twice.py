@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tsaudit.advice.retention_policies import not_mapped
 from tsaudit.finding import Evidence, Finding, Severity
 from tsaudit.rule import Case, rule, subject_of, table_of
 
@@ -17,7 +18,8 @@ from tsaudit.rule import Case, rule, subject_of, table_of
     fixes={
         "influxql": (
             "Rename one of the two in the writer. Until the old points have expired, ask for {name:q}::tag or "
-            "{name:q}::field by name:\nSELECT {name:q}::field FROM {measurement:q} WHERE {name:q}::tag = '...'"
+            "{name:q}::field by name{not_mapped}:\n"
+            "SELECT {name:q}::field FROM {measurement:q} WHERE {name:q}::tag = '...'"
         ),
     },
 )
@@ -52,7 +54,11 @@ def name_used_twice(case: Case) -> Iterator[Finding]:
                     subject=subject_of(measurement, field.key),
                     severity=Severity.WARN,
                     message=f"{field.key} is a tag and a field of {measurement.name}.",
-                    fix=case.fix(name=field.key, measurement=table_of(measurement)),
+                    fix=case.fix(
+                        name=field.key,
+                        measurement=table_of(measurement),
+                        not_mapped=not_mapped(case, measurement),
+                    ),
                     guilty=field.key,
                     evidence=(Evidence("type of the field", " and ".join(field.types)),),
                     facts=("tag_keys", "field_types"),

@@ -8,8 +8,9 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from tsaudit.advice.growth_cause import cause_of
-from tsaudit.advice.retention_policies import also_deleted
+from tsaudit.advice.retention_policies import also_deleted, delete_rows
 from tsaudit.advice.series_estimate import series_limit, series_of
+from tsaudit.advice.statements import tag_values
 from tsaudit.dialect import UNINDEXED
 from tsaudit.finding import Evidence, Finding, Forecast, Limit, Severity, Subject
 from tsaudit.phrases import many, number, percent
@@ -49,9 +50,7 @@ if TYPE_CHECKING:
         ),
         "influxdb2": (
             "Stop writing {tag} of {measurement} as a tag, today: write it as a field. What is stored goes with its "
-            "shards, or, "
-            "series by series, with DELETE FROM {measurement:q} WHERE {tag:q} = '...'. See some of its values:\n"
-            "SHOW TAG VALUES FROM {measurement:q} WITH KEY = {tag:q} LIMIT 20"
+            "shards, or, value by value, with {delete}. See some of its values:\n{values}"
         ),
         "timestream": (
             "Write {tag} of {measurement} as a measure from today on, or in coarser values. Find what writes new "
@@ -216,6 +215,8 @@ def _finding(
             measurement=table_of(measurement),
             on=next(iter(measurement.path), measurement.database),
             also_deleted=also_deleted(case, measurement.database, measurement.name),
+            delete=delete_rows(measurement.database, measurement.name, cause.tag),
+            values=tag_values(measurement, cause.tag),
         )
         if cause and measurement
         else "Compare the tag values of its measurements with the snapshot before; the newest ones are the cause.",

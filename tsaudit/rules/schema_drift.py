@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tsaudit.advice.retention_policies import table_in
-from tsaudit.dialect import Qualified
+from tsaudit.advice.statements import schema_in_bucket
+from tsaudit.dialect import INFLUXQL_ENGINES, Qualified
 from tsaudit.finding import Evidence, Finding, Severity, Subject
 from tsaudit.profile import Measurement, Profile, Role
 from tsaudit.rule import Case, rule
@@ -22,7 +23,7 @@ from tsaudit.schema_diff import Column, Difference, Kind, differences
     fixes={
         "influxql": (
             "If {what} was not meant, stop the writer that {did}. What is no longer written stays until its shards "
-            "expire; see where it still is: SHOW SERIES FROM {measurement:q}; SHOW FIELD KEYS FROM {measurement:q}"
+            "expire; see where it still is: {see}"
         ),
         "influxdb3": (
             "If {what} was not meant, stop the writer that {did}: a write may bring any new table or column. What is "
@@ -156,7 +157,7 @@ def _finding(case: Case, difference: Difference, previous: Profile) -> Finding:
         subject=subject,
         severity=words.severity,
         message=words.message,
-        fix=words.fix or case.fix(what=words.what, did=words.did, measurement=named, see=_look(case, subject)),
+        fix=words.fix or case.fix(what=words.what, did=words.did, measurement=named, see=_look(case, subject, named)),
         guilty=subject.column or None,
         evidence=(Evidence(f"on {previous.day}", words.before), Evidence(f"on {case.profile.day}", words.after)),
         since=case.profile.day,
@@ -164,10 +165,16 @@ def _finding(case: Case, difference: Difference, previous: Profile) -> Finding:
     )
 
 
-def _look(case: Case, subject: Subject) -> str:
-    """What shows the columns of the table, on Timestream and in psql; the tables where it is gone."""
+def _look(case: Case, subject: Subject, named: str | Qualified) -> str:
+    """What shows the columns of the table, on an InfluxDB, Timestream and in psql; the tables where it is gone."""
     is_there = any((m.database, m.name) == (subject.database, subject.measurement) for m in case.measurements)
     place, database = (case.quoted([n]) for n in (Qualified(subject.database, subject.measurement), subject.database))
+    if case.profile.engine == "influxdb2":
+        return schema_in_bucket(subject.database, subject.measurement)
+    if case.profile.engine in INFLUXQL_ENGINES:
+        if not subject.measurement:
+            return f"SHOW MEASUREMENTS ON {database}"
+        return f"SHOW SERIES FROM {case.quoted([named])}; SHOW FIELD KEYS FROM {case.quoted([named])}"
     if case.profile.engine == "postgresql":
         return f"\\d {place}" if is_there else f"\\dt {database}.*"
     return f"DESCRIBE {place}" if is_there else f"SHOW TABLES FROM {database}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tsaudit.advice.retention_policies import also_deleted, table_in
+from tsaudit.advice.retention_policies import drop_measurement, table_in
 from tsaudit.advice.timestream_tables import delete_table
 from tsaudit.finding import Evidence, Finding, Limit, Severity, Subject
 from tsaudit.phrases import listed, many, number, percent
@@ -65,7 +65,7 @@ _INFLUXDB3 = "https://docs.influxdata.com/influxdb3"
     fixes={
         "influxql": (
             "Write the families as one measurement each with what varies as tags: {proposals}. Then drop the old ones: "
-            "DROP MEASUREMENT {first:n}{also_deleted}"
+            "{drop}"
         ),
         "influxdb3": (
             "Write the families as one table each with what varies as tags: {proposals}. Then delete the old ones, "
@@ -238,6 +238,6 @@ def _fix(case: Case, database: str, family: NameFamily) -> str:
             f"{quote_text(case.profile.engine, p.example)} AS {case.quoted([p.name])}, " for p in family.tags
         ),
         first=table_in(case.profile, database, family.members[0]),
-        also_deleted=also_deleted(case, database, family.members[0]),
+        drop=drop_measurement(case, database, family.members[0]),
         deleted=delete_table(database, family.members[0]),
     )
