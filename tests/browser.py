@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterator
 from typing import Final
 
 import pytest
 from playwright.sync_api import Browser, sync_playwright
+
+from tests.servers import missing
 
 _ARGUMENTS: Final = (
     "--no-sandbox",
@@ -28,10 +29,7 @@ def browser() -> Iterator[Browser]:
     """
     path = shutil.which("chromium")
     if path is None:
-        reason = "chromium is not there; `make servers` installs it"
-        if os.environ.get("CI"):
-            pytest.fail(reason)
-        pytest.skip(reason)
+        missing("chromium is not there; `make servers` installs it")
     with sync_playwright() as playwright:
         found = playwright.chromium.launch(executable_path=path, args=list(_ARGUMENTS))
         yield found

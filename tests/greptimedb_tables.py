@@ -74,7 +74,7 @@ def _value(table: Table, row: Row, column: Column) -> Value:
     return row.tags.get(column.name) if column.semantic == "TAG" else row.fields.get(column.name)
 
 
-def _kept(value: Value, kind: pa.DataType) -> Any:
+def _kept(value: Any, kind: pa.DataType) -> Any:
     if value is None:
         return None
     if pa.types.is_timestamp(kind):
@@ -84,7 +84,7 @@ def _kept(value: Value, kind: pa.DataType) -> Any:
     if kind == pa.large_binary():
         return DOCUMENT + str(value).encode()
     if pa.types.is_floating(kind):
-        return float(value)  # type: ignore[arg-type]
+        return float(value)
     # A value of another type than the column's is refused.
     return value if isinstance(value, int) else None
 

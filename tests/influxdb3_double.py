@@ -329,11 +329,11 @@ def _identity(table: Table, row: Row) -> tuple[Any, ...]:
     return (nanoseconds, *(row.tags.get(tag) for tag in table.tags))
 
 
-def _kept(value: Value, kind: str) -> Value:
+def _kept(value: Any, kind: str) -> Any:
     if value is None or kind in ("integer", "boolean"):
         return value
     if kind == "float":
-        return float(value)  # type: ignore[arg-type]
+        return float(value)
     return value.isoformat() if isinstance(value, datetime) else str(value)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any, Final
 
 import bson
@@ -187,7 +188,7 @@ def _unwind(documents: Iterable[Document], argument: Any) -> Iterator[Document]:
 def _sort(documents: Iterable[Document], order: Document) -> list[Document]:
     found = list(documents)
     for path, direction in reversed(list(order.items())):
-        found.sort(key=lambda d, path=path: at(d, path), reverse=direction < 0)  # type: ignore[misc]
+        found.sort(key=partial(at, path=path), reverse=direction < 0)
     return found
 
 

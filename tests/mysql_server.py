@@ -15,7 +15,7 @@ import socket
 import socketserver
 import struct
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
@@ -242,7 +242,10 @@ def _native(password: str, salt: bytes) -> bytes:
     """mysql_native_password: SHA1(password) XOR SHA1(salt + SHA1(SHA1(password)))."""
     if not password:
         return b""
-    sha1: Callable[[bytes], bytes] = lambda data: hashlib.sha1(data).digest()  # noqa: E731
+
+    def sha1(data: bytes) -> bytes:
+        return hashlib.sha1(data).digest()
+
     once = sha1(password.encode())
     return bytes(a ^ b for a, b in zip(once, sha1(salt + sha1(once)), strict=True))
 

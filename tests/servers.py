@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import psycopg
 import pytest
@@ -119,9 +119,12 @@ class Influxd:
 
 def need(program: str, package: str) -> None:
     """Skip the test when the program is not installed; in CI, fail it."""
-    if shutil.which(program):
-        return
-    reason = f"{program} is not installed (Debian package {package})"
+    if not shutil.which(program):
+        missing(f"{program} is not installed (Debian package {package})")
+
+
+def missing(reason: str) -> NoReturn:
+    """Skip the test for want of something that CI has; in CI, fail it."""
     if os.environ.get("CI"):
         pytest.fail(reason)
     pytest.skip(reason)
@@ -289,10 +292,7 @@ def _postgresql_programs() -> Path:
     installed = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda p: int(p.parts[-3]))
     if installed:
         return installed[-1].parent
-    reason = "PostgreSQL is not installed (Debian package postgresql)"
-    if os.environ.get("CI"):
-        pytest.fail(reason)
-    pytest.skip(reason)
+    missing("PostgreSQL is not installed (Debian package postgresql)")
 
 
 def _unprivileged(folder: Path) -> dict[str, Any]:

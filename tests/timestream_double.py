@@ -429,11 +429,11 @@ def _identity(table: Table, row: Row) -> tuple[Any, ...]:
     return (nanoseconds, row.measure_name, *(row.tags.get(tag) for tag in table.tags))
 
 
-def _kept(value: Value, kind: str) -> Any:
+def _kept(value: Any, kind: str) -> Any:
     if value is None or kind in ("integer", "boolean"):
         return value
     if kind == "float":
-        return float(value)  # type: ignore[arg-type]
+        return float(value)
     if kind == "time":
         assert isinstance(value, datetime)
         return value.astimezone(UTC).replace(tzinfo=None)

@@ -14,7 +14,7 @@ import psycopg
 import pytest
 
 from tests.collect.conftest import collected
-from tests.servers import Postgresql
+from tests.servers import Postgresql, missing
 from tsaudit.audit import audit
 from tsaudit.config import Columns, Target
 from tsaudit.finding import Outcome
@@ -131,7 +131,7 @@ def test_labels_in_hstore(in_postgresql: Made) -> None:
     try:
         target = in_postgresql("public.hstore", values, also="CREATE EXTENSION IF NOT EXISTS hstore SCHEMA public")
     except (psycopg.errors.FeatureNotSupported, psycopg.errors.UndefinedFile):
-        pytest.skip("this PostgreSQL comes without the hstore extension")
+        missing("this PostgreSQL comes without the hstore extension")
     assert len(_hidden(collected(target))) == 1
 
 

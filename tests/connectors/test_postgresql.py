@@ -82,7 +82,7 @@ def test_nothing_can_be_written_even_with_the_right_to(
 ) -> None:
     (schema,) = target.databases
     postgresql.execute(f"GRANT ALL ON SCHEMA {schema} TO tsaudit; GRANT ALL ON {schema}.t TO tsaudit")
-    raw: Any = connection._raw  # type: ignore[attr-defined]
+    raw: Any = vars(connection)["_raw"]
     for statement in (
         "CREATE TABLE {}.u (a INT)",
         "DELETE FROM {}.t",
@@ -94,7 +94,7 @@ def test_nothing_can_be_written_even_with_the_right_to(
 
 
 def test_session_is_left_as_it_was(connection: Connection, target: Target) -> None:
-    raw: Any = connection._raw  # type: ignore[attr-defined]
+    raw: Any = vars(connection)["_raw"]
     shown = "SELECT name, setting FROM pg_settings ORDER BY name"
     before = raw.execute(shown).fetchall()
     raw.rollback()
@@ -194,7 +194,7 @@ _HOSTILE = st.lists(st.sampled_from(["'", '"', "\\", ";", "--", "/*", "\n", "%",
 @settings(deadline=None, max_examples=60)
 @given(_TEXT | _HOSTILE.map("".join))
 def test_names_and_texts_come_back(postgresql: Postgresql, connection: Connection, text: str) -> None:
-    raw: Any = connection._raw  # type: ignore[attr-defined]
+    raw: Any = vars(connection)["_raw"]
     statement = f"SELECT {quote_text('postgresql', text)} AS {quote_identifier('postgresql', text)}"
     cursor = raw.execute(statement.encode())
     # Names are kept to 63 bytes.
@@ -237,7 +237,7 @@ def test_a_guest_takes_one_process_and_compiles_nothing(
         "jit": "on",
         "jit_above_cost": "0",
     }
-    raw: Any = connection._raw  # type: ignore[attr-defined]
+    raw: Any = vars(connection)["_raw"]
     shown = f"EXPLAIN (ANALYZE, TIMING OFF) SELECT count(*) FROM {schema}.big".encode()
     _big(postgresql, target, 10_000)
     for name, value in eager.items():

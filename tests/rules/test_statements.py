@@ -107,7 +107,7 @@ def test_statements_when_run_on_influxdb2(influxdb2: Conversation) -> None:
     case = _case("influxdb2")
     with open_connection(target) as connection:
         list(connection.query("databases", 60))
-        org = connection._known.buckets[measurement.database].org_id  # type: ignore[attr-defined]
+        org = vars(connection)["_known"].buckets[measurement.database].org_id
 
         def run(statement: str) -> None:
             # The data is older than the day the statement is about.
