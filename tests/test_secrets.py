@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import base64
+import html
 import json
 import logging
+from collections.abc import Callable
+from typing import Final
 from urllib.parse import quote, quote_plus, unquote
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tsaudit import secrets
 from tsaudit.connector import ConnectorError, FactError
@@ -38,6 +43,10 @@ def pieces(secret: str, least: int = 4) -> set[str]:
     return {piece for piece in secrets._SEPARATORS.split(secret) if len(piece) >= least} | {secret}
 
 
+def html_numbers(text: str, form: str) -> str:
+    return "".join(form.format(ord(c)) for c in text)
+
+
 def forms(secret: str) -> dict[str, str]:
     raw = secret.encode()
     return {
@@ -60,6 +69,17 @@ def forms(secret: str) -> dict[str, str]:
         "cut off": f"no such host {secret[: max(5, len(secret) - 3)]}...",
         "end of it": f"no such host {secret[2:]}" if len(secret) > 9 else secret,
         "printable": printable(secret, 1000),
+        "html": html_numbers(secret, "&#{};"),
+        "html in hex": html_numbers(secret, "&#x{:x};"),
+        "html in capitals, with zeros": html_numbers(secret, "&#X{:06X};"),
+        "html without semicolons": html_numbers(secret, "&#{}") + "&#x21;",
+        "html of html": html.escape(html_numbers(secret, "&#{};")),
+        "html of an address": html.escape(quote(secret)),
+        "every byte encoded": "".join(f"%{byte:02x}" for byte in raw),
+        "json of nothing but escapes": json.dumps(html_numbers(secret, "&#{};").replace("&", "\\u0026")),
+        "utf-16 escapes": "".join(f"\\u{unit:04x}" for unit in memoryview(secret.encode("utf-16-le")).cast("H")),
+        "octal": "".join(f"\\{byte:03o}" for byte in raw),
+        "cut off in html": html_numbers(secret[: max(5, len(secret) - 3)], "&#{};") + "&#1",
     }
 
 
@@ -73,6 +93,64 @@ def test_a_secret_is_masked_in_every_form(secret: str) -> None:
             assert piece.lower() not in text.lower(), (name, piece)
         for piece in pieces(unquote(secret), 6):
             assert piece.lower() not in text.lower(), (name, piece)
+
+
+ESCAPES: Final[tuple[Callable[..., str], ...]] = (
+    str,
+    "&#{0:d};".format,
+    "&#{0:07d};".format,
+    "&#x{0:x};".format,
+    "&#X{0:04X};".format,
+    "%{0:02x}".format,
+    "%u{0:04X}".format,
+    "\\u{0:04x}".format,
+    "\\U{0:08X}".format,
+    "\\x{0:02x}".format,
+    "\\{0:03o}".format,
+)
+WRAPPINGS: Final[tuple[Callable[[str], str], ...]] = (
+    str,
+    html.escape,
+    quote,
+    lambda text: json.dumps(text)[1:-1],
+    lambda text: html_numbers(text, "&#{};"),
+)
+
+
+@settings(deadline=None)
+@given(st.sampled_from([secret for secret in AWKWARD if len(secret) < 100]), st.data())
+def test_a_secret_of_which_any_character_is_escaped_in_any_way_is_masked(secret: str, data: st.DataObject) -> None:
+    """Nobody can list what proxies, drivers and pages do: each character as itself or in one of these ways."""
+    secrets.forget()
+    secrets.remember(secret)
+    is_wide = any(c > "\x7f" for c in secret)
+    written = ""
+    for c in secret:
+        ways = ESCAPES[:5] if c > "\x7f" else ESCAPES
+        # Whoever escapes anything escapes what begins an escape.
+        way = data.draw(st.sampled_from(ways[1:] if c in "&%\\" else ways))
+        written += c if way is str else way(ord(c))
+    for wrap in data.draw(st.lists(st.sampled_from(WRAPPINGS[: 2 if is_wide else None]), max_size=3)):
+        written = wrap(written)
+    assert mask(f"<p>you sent: {written}</p>") == "<p>you sent: ***</p>"
+
+
+def test_what_only_looks_escaped_stays_as_it_is() -> None:
+    secrets.remember("hunter22!", "aa@TAIL/zz9")
+    for line in (
+        "100% of &amp; \\u0041",
+        "a=1&copy=2&x=%41",
+        "C:\\new\\table &#9999999999; &nosuch; \\ud83d %",
+        "&#12",
+    ):
+        assert mask(line) == line
+
+
+def test_long_texts_are_not_kept() -> None:
+    secrets.remember("hunter22!")
+    before = secrets._kept.cache_info().currsize
+    assert mask("x" * 100_000 + " hunter22!").endswith(" ***")
+    assert secrets._kept.cache_info().currsize == before
 
 
 @pytest.mark.parametrize("secret", AWKWARD, ids=range(len(AWKWARD)))

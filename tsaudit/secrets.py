@@ -1,8 +1,9 @@
 """The secrets of the configuration, and the one way to keep them out of texts.
 
 Whoever reads a secret remembers it here; whatever takes in text from elsewhere (a driver's or a server's error, a log
-record) passes it through `mask`. A secret is found in every form it may take on its way: percent-encoded or decoded,
-escaped, in base64, cut off by whoever quoted it, or taken apart at the characters that mean something in an address.
+record) passes it through `mask`. A secret is found in every form it may take on its way: any of its characters escaped
+in any way (`%70`, `&#112;`, `\\u0070`), again and again, decoded, in base64 or hex, cut off by whoever quoted it, or
+taken apart at the characters that mean something in an address.
 
 Limits, on purpose: of 1 to 3 characters, or a word of everyday messages such as `password`, a secret is masked only
 where it stands as one (quoted, or behind `:` or `=`); anywhere else the text would turn into asterisks, and show the
@@ -14,14 +15,14 @@ from __future__ import annotations
 import base64
 import functools
 import html
-import json
 import logging
 import re
 import threading
-from collections.abc import Iterator
+from array import array
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
-from urllib.parse import quote, quote_plus, unquote, unquote_plus
+from urllib.parse import unquote
 
 MASK: Final = "***"
 
@@ -70,7 +71,19 @@ _EVERYDAY: Final = frozenset(
 )
 """Words that tell nothing by themselves, and that messages are full of."""
 
-_CUT_OFF: Final = re.compile(r"\.\.\.?|…|$")
+_ESCAPE: Final = re.compile(
+    r"&(?:#[0-9]{1,10}+|#[xX][0-9a-fA-F]{1,8}+)(?:;|(?!\Z|\.\.|…))|&[a-zA-Z][a-zA-Z0-9]{1,31};"
+    r"|%(?:[0-9a-fA-F]{2}|u[0-9a-fA-F]{4})"
+    r"|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}"
+    r"|\\U00(?:0[0-9a-fA-F]|10)[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|\\[0-3][0-7]{2}|\\[\\/'\"abfnrtv]"
+)
+"""One character as HTML, addresses, JSON and programming languages write it."""
+_DEEPEST: Final = 5
+"""How many times over a text may be escaped: an address in an address, in JSON, on a page."""
+_CUT_OFF: Final = re.compile(r"(?:&#?[0-9a-z]{0,11}|%u?[0-9a-f]{0,3}|\\[ux]?[0-9a-f]{0,7})?(?:\.\.\.?|…|$)")
+"""Where a text was cut off, perhaps within an escape."""
+_KEPT: Final = 2_000
+"""Characters of the longest text whose masked form is kept: lines come again, pages do not."""
 
 _lock = threading.Lock()
 _known: dict[str, None] = {}
@@ -105,7 +118,7 @@ def mask(text: str) -> str:
     """The text with `***` in place of every secret, and of every part of one that could be recognized."""
     if not _known:
         return text
-    return _masked(_current(), text)
+    return (_kept if len(text) <= _KEPT else _masked)(_current(), text)
 
 
 class MaskedError(Exception):
@@ -151,7 +164,7 @@ def _made(secrets: tuple[str, ...]) -> _Matcher:
     everyday = {w[i : i + _RUN] for w in _EVERYDAY for i in range(len(w) - _RUN + 1)}
     for secret in secrets:
         stripped = secret.strip()
-        plain = {stripped, unquote(stripped)}
+        plain = {one for view, _ in _views(stripped) for one in (view, unquote(view)) if one}
         if len(stripped) < _SHORTEST or stripped.lower() in _EVERYDAY:
             in_place |= plain
             continue
@@ -186,15 +199,10 @@ def _tells(part: str) -> bool:
 
 
 def _forms(secret: str) -> Iterator[str]:
-    """The secret as it may appear in a text."""
+    """The secret as it may appear in a text whose escapes have been resolved."""
     raw = secret.encode("utf-8", "surrogatepass")
-    yield secret
-    yield from (unquote_plus(secret), quote_plus(secret, errors="replace"))
-    yield from (quote(secret, safe=kept, errors="replace") for kept in ("", "/", ":/?#[]@!$&'()*+,;="))
-    yield from (repr(secret)[1:-1], repr(raw)[2:-1], ascii(secret)[1:-1])
-    yield from (json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1])
-    yield from (html.escape(secret), raw.decode("latin-1"), raw.hex())
-    yield quote(quote(secret, safe="", errors="replace"), safe="")  # an address within an address
+    yield from (secret, secret.replace(" ", "+"), secret.replace("+", " "))
+    yield from (raw.decode("latin-1"), raw.hex())
     for encode in (base64.b64encode, base64.urlsafe_b64encode):
         for offset in range(3):
             # What stands before the secret shifts it: only what no neighbor has a part in is the same everywhere.
@@ -204,21 +212,65 @@ def _forms(secret: str) -> Iterator[str]:
                 yield encoded[first:last]
 
 
-@functools.lru_cache(maxsize=4096)
+def _views(text: str) -> Iterator[tuple[str, Sequence[int]]]:
+    """The text, and what it stands for with its escapes resolved once, twice, and so on.
+
+    With each comes the place in the text at which each of its characters begins, and the length of the text.
+    """
+    view: str = text
+    places: Sequence[int] = range(len(text) + 1)
+    yield view, places
+    for _ in range(_DEEPEST):
+        if _ESCAPE.search(view) is None:
+            return
+        view, places = _resolved(view, places)
+        yield view, places
+
+
+def _resolved(text: str, places: Sequence[int]) -> tuple[str, Sequence[int]]:
+    parts: list[str] = []
+    begins = array("q")
+    end = 0
+    for escape in _ESCAPE.finditer(text):
+        character = _character(escape[0])
+        parts += (text[end : escape.start()], character)
+        begins.extend(places[end : escape.start()])
+        begins.extend([places[escape.start()]] * len(character))
+        end = escape.end()
+    begins.extend(places[end:])
+    return "".join((*parts, text[end:])), begins
+
+
+def _character(escape: str) -> str:
+    """What it stands for: a byte of UTF-8 as the character of Latin-1, which is one of the forms of a secret."""
+    if escape[0] == "&":
+        return html.unescape(escape)
+    if escape[0] == "%":
+        return chr(int(escape.lstrip("%u"), 16))
+    if escape == "\\/":
+        return "/"
+    found = escape.encode("ascii").decode("unicode_escape")
+    return found.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 def _masked(matcher: _Matcher, text: str) -> str:
-    lower = text.lower()
-    if len(lower) != len(text):  # letters whose lower case is longer: position by position instead
-        lower = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
     covered = bytearray(len(text))
-    for start, end in _found(matcher, text, lower):
-        covered[start:end] = b"\1" * (end - start)
+    for view, places in _views(text):
+        for start, end in _found(matcher, view):
+            covered[places[start] : places[end]] = b"\1" * (places[end] - places[start])
     if not any(covered):
         return text
     shown = zip(text.replace("\0", " "), covered, strict=True)
     return re.sub("\0+", MASK, "".join("\0" if hidden else c for c, hidden in shown))
 
 
-def _found(matcher: _Matcher, text: str, lower: str) -> Iterator[tuple[int, int]]:
+_kept: Final = functools.lru_cache(maxsize=4096)(_masked)
+
+
+def _found(matcher: _Matcher, text: str) -> Iterator[tuple[int, int]]:
+    lower = text.lower()
+    if len(lower) != len(text):  # letters whose lower case is longer: position by position instead
+        lower = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
     for i in range(len(text)):
         if lower[i : i + _RUN] in matcher.runs:
             yield i, i + _RUN
