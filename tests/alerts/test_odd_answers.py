@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import gzip
 import json
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -309,6 +310,26 @@ def test_a_call_ends_on_the_wall_clock(slack: SlackDouble, slow: str) -> None:
         slack_transport.post(f"{slack.base_url}chat.postMessage", b"a=b", {}, 0.5)
     assert time.monotonic() - began < 1.5
     assert caught.value.sent
+
+
+def test_a_call_given_up_before_it_was_connected_sends_nothing_later(
+    slack: SlackDouble, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is reported as not sent, and the message is queued again: once the name is known it must not go out too."""
+    look_up = socket.getaddrinfo
+
+    def slowly(*arguments: Any, **named: Any) -> Any:
+        time.sleep(0.5)
+        return look_up(*arguments, **named)
+
+    monkeypatch.setattr(socket, "getaddrinfo", slowly)
+    with pytest.raises(slack_transport.NoAnswerError) as caught:
+        slack_transport.post(f"{slack.base_url}auth.test", b"", {}, 0.1)
+    assert not caught.value.sent
+    for thread in threading.enumerate():
+        if thread.name == "tsaudit-slack":
+            thread.join(10)
+    assert slack.calls == []
 
 
 def test_hanging_channels_do_not_add_up(store: Store, slack: SlackDouble) -> None:

@@ -53,8 +53,8 @@ def post(url: str, body: bytes, headers: Mapping[str, str], timeout_s: float, pr
     worker.start()
     worker.join(timeout_s)
     if worker.is_alive():
-        exchange.hang_up()
-        raise NoAnswerError(f"no whole answer within {timeout_s:.3g} s", sent=exchange.connected, late=True)
+        sent = exchange.give_up()
+        raise NoAnswerError(f"no whole answer within {timeout_s:.3g} s", sent=sent, late=True)
     return exchange.result()
 
 
@@ -62,7 +62,9 @@ class _Exchange:
     """The request on its way, run by a thread of its own."""
 
     def __init__(self, request: urllib.request.Request, timeout_s: float, proxy: str | None) -> None:
-        self.connected = False
+        self._lock = threading.Lock()
+        self._connected = False
+        self._given_up = False
         self._request = request
         self._timeout_s = timeout_s
         self._proxy = proxy
@@ -87,7 +89,14 @@ class _Exchange:
         if isinstance(cause, URLError) and isinstance(cause.reason, Exception):
             cause = cause.reason
         words = " ".join(str(cause).split())[:200] or type(cause).__name__
-        raise NoAnswerError(words, sent=self.connected, late=isinstance(cause, TimeoutError))
+        raise NoAnswerError(words, sent=self._connected, late=isinstance(cause, TimeoutError))
+
+    def give_up(self) -> bool:
+        """Hang up, and send nothing from now on; whether the request may have arrived already."""
+        with self._lock:
+            self._given_up = True
+        self.hang_up()
+        return self._connected
 
     def hang_up(self) -> None:
         """Close the connection under whoever still reads from it."""
@@ -116,8 +125,12 @@ class _Exchange:
         self._connection = connection
 
     def open(self, connected: socket.socket) -> None:
-        """From now on the request may arrive."""
-        self._socket, self.connected = connected, True
+        """From now on the request may arrive. TimeoutError when it must not any more."""
+        with self._lock:
+            if self._given_up:
+                connected.close()
+                raise TimeoutError("given up while connecting")
+            self._socket, self._connected = connected, True
 
 
 class _Http(urllib.request.HTTPHandler):
