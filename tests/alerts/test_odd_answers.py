@@ -447,3 +447,24 @@ def test_a_rate_limit_is_one_by_its_code_too(history: History, slack: SlackDoubl
     slept: list[float] = []
     assert history.send(pace=dataclasses.replace(builders.fast(slept), message_s=0.0)).sent == 1
     assert slept == [1], "a second, where Slack names none"
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (b"<html>Too many requests</html>", "text/html"),
+        (b"", None),
+        (b'{"ok": false}', "application/json"),
+        (b'{"ok": false, "error": "nobody_knows"}', "application/json"),
+    ],
+)
+def test_a_rate_limit_is_one_by_its_status_too(
+    history: History, slack: SlackDouble, body: bytes, kind: str | None
+) -> None:
+    """Whatever comes with it: nothing was stored, so nothing is looked up, and it is waited for as long as asked."""
+    history.audit(found(1))
+    slack.fail(raw=answer(body, 429, kind, Retry_After="7"))
+    slept: list[float] = []
+    assert history.send(pace=dataclasses.replace(builders.fast(slept), message_s=0.0)) == alerts.SendReport(sent=1)
+    assert slept == [7]
+    assert slack.methods() == ["chat.postMessage"] * 2
