@@ -74,8 +74,8 @@ class Course:
         """An audit of all targets for the day, under way."""
         arguments = [sys.executable, "-m", "tsaudit", "audit", "--config", "tsaudit.yaml", "--day", str(day)]
         environment = os.environ | {"PYTHONPATH": str(ROOT), "SLACK_TOKEN": slack_double.TOKEN}
-        log = (self.folder / "log").open("ab")
-        return subprocess.Popen(arguments, cwd=self.folder, env=environment, stdout=log, stderr=log)
+        with (self.folder / "log").open("ab") as log:
+            return subprocess.Popen(arguments, cwd=self.folder, env=environment, stdout=log, stderr=log)
 
     def audit(self, day: date) -> int:
         """Exit code of a whole audit."""
@@ -135,8 +135,8 @@ def main() -> int:
                 crowd(one, chosen.processes)
                 failures += report(f"{chosen.processes} processes at once, {kind}", wanted, one.outcome())
         with course(folder, "restarts", postgresql_history(server, "restarts")) as one:
-            restart(one, server, chosen.restarts, usual, dice)
-            failures += report(f"{chosen.restarts} restarts of the history", wanted, one.outcome())
+            restarted = restart(one, server, chosen.restarts, usual, dice)
+            failures += report(f"{restarted} restarts of the history in mid-audit", wanted, one.outcome())
     return 1 if failures else 0
 
 
@@ -144,7 +144,7 @@ def kill(one: Course, kills: int, usual: float, dice: random.Random) -> int:
     """Kill audits of each day at random moments, then let one through; how many were alive when they were killed."""
     hit = 0
     for number, day in enumerate(days()):
-        for _ in range(kills // DAYS + (number < kills % DAYS)):
+        for _ in range(share(kills, number)):
             process = one.command(day)
             try:
                 process.wait(dice.uniform(0.2, usual * 1.2))
@@ -166,15 +166,23 @@ def crowd(one: Course, processes: int) -> None:
             raise SystemExit(f"{one.folder.name}: {day}: exit codes {dict(codes)}; see its log")
 
 
-def restart(one: Course, server: Postgresql, restarts: int, usual: float, dice: random.Random) -> None:
-    """Restart the history's server in the middle of audits, as a crash does, then let one through."""
+def restart(one: Course, server: Postgresql, restarts: int, usual: float, dice: random.Random) -> int:
+    """Restart the history's server during audits, as a crash does, then let one through; how many were under way."""
+    hit = 0
     for number, day in enumerate(days()):
-        if number < restarts:
+        for _ in range(share(restarts, number)):
             process = one.command(day)
-            time.sleep(dice.uniform(0.5, usual))
+            time.sleep(dice.uniform(0.2, usual))
+            hit += process.poll() is None
             server.restart()
             process.wait(300)
         one.settle(day)
+    return hit
+
+
+def share(total: int, number: int) -> int:
+    """How many of so many come on the day of that number."""
+    return total // DAYS + (number < total % DAYS)
 
 
 def report(what: str, wanted: Outcome, found: Outcome) -> int:
