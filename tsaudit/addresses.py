@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 AMBIGUOUS: Final = (
     "cannot be read without doubt: user, password or an option holds a character that has a meaning in addresses "
@@ -15,7 +15,7 @@ AMBIGUOUS: Final = (
 )
 TARGET_HINT: Final = "write them as `username:` and `password:`, or percent-encode them (`@` is %40)"
 OTHER_HINT: Final = "percent-encode it (`@` is %40)"
-_SECRET_OPTION: Final = re.compile(
+_SECRET_NAME: Final = re.compile(
     r"pass|pwd|token|secret|credential|signature|\bsig\b|api_?key|access_?key", re.IGNORECASE
 )
 
@@ -36,13 +36,17 @@ class Address:
     @property
     def host(self) -> str:
         """The first host, without port and brackets; empty for a socket or file on this machine."""
-        first = self.hosts.partition(",")[0]
-        return first[1:].partition("]")[0] if first.startswith("[") else first.partition(":")[0]
+        return hosts_in(self.hosts)[0]
 
     @property
     def options(self) -> dict[str, str]:
         """What stands behind `?`, by names in lower case; of one given twice the last."""
         return {key.lower(): value for key, value in parse_qsl(self.query, keep_blank_values=True)}
+
+
+def hosts_in(text: str) -> list[str]:
+    """The hosts of a list with commas between them, each without port and brackets."""
+    return [one[1:].partition("]")[0] if one.startswith("[") else one.partition(":")[0] for one in text.split(",")]
 
 
 def read(text: str) -> Address | None:
@@ -105,17 +109,20 @@ def _changed(address: Address, template: str, values: Mapping[str, str]) -> bool
 
 
 def secrets_in(text: str) -> Iterator[str]:
-    """What has to be kept secret of an address, as written and as decoded."""
+    """What has to be kept secret of an address, percent-encoded or not."""
     address = read(text)
     if address is None:
         return
     found = [address.password] if address.password else []
     if address.password is None and address.username and address.scheme in ("http", "https"):
         found.append(address.username)  # a token, as some services take it
-    found += [value for key, value in parse_qsl(address.query) if _SECRET_OPTION.search(key)]
-    for value in found:
-        yield value
-        yield unquote(value)
+    yield from found
+    yield from (value for key, value in parse_qsl(address.query) if names_a_secret(key))
+
+
+def names_a_secret(name: str) -> bool:
+    """Whether an option or variable of that name usually holds a secret."""
+    return _SECRET_NAME.search(name) is not None
 
 
 def secret_path(text: str) -> str:

@@ -29,7 +29,6 @@ _FILE_URL: Final = re.compile(r"((?:sqlite|duckdb)(?:\+\w+)?:///)([^?]+)(\?.*)?"
 
 _WORD: Final = "tsaudit-{}-value"
 """What stands for a variable while an address is taken apart."""
-_SECRET_NAME: Final = re.compile(r"pass|pwd|token|secret|credential|api_?key|access_?key", re.IGNORECASE)
 
 
 class ConfigError(Exception):
@@ -224,7 +223,7 @@ class _Reader:
                 secrets.remember(*addresses.secrets_in(value))
                 continue
             as_credential = ambiguous or addresses.in_secret_part(template, word) if is_address else _is_login(place)
-            if as_credential or _SECRET_NAME.search(name):
+            if as_credential or addresses.names_a_secret(name):
                 secrets.remember(addresses.secret_path(value) if place[-1:] == ("webhook",) else value)
         if ambiguous:
             hint = addresses.TARGET_HINT if place[-1] == "url" else addresses.OTHER_HINT

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from typing import Final
+from urllib.parse import parse_qsl
 
 from tsaudit import addresses
 from tsaudit.addresses import Address, is_loopback
@@ -59,15 +60,18 @@ def _without_tls(address: Address, has_login: bool) -> Iterator[str]:
 def _libpq(address: Address) -> Iterator[str]:
     """As libpq has it: https://www.postgresql.org/docs/current/libpq-ssl.html#LIBPQ-SSL-SSLMODE-STATEMENTS"""
     options = address.options
-    host = address.host or options.get("host", "") or options.get("hostaddr", "")
-    if is_loopback(host):
+    # SQLAlchemy takes `host` more than once, with ports.
+    named = ",".join([address.hosts, *(value for key, value in parse_qsl(address.query) if key == "host")])
+    hosts = [*addresses.hosts_in(named), *options.get("hostaddr", "").split(",")]
+    away = [host for host in hosts if not is_loopback(host)]
+    if not away:
         return
     mode = options.get("sslmode") or os.environ.get("PGSSLMODE") or "prefer"
     has_root = "sslrootcert" in options or "PGSSLROOTCERT" in os.environ
     if mode in ("verify-full", "verify-ca") or (mode == "require" and has_root):
         return
     what = "verifies no certificate" if mode == "require" else "verifies no certificate, and may not encrypt at all"
-    yield f"sslmode={mode} to {host} {what}; add `?sslmode=verify-full`"
+    yield f"sslmode={mode} to {away[0]} {what}; add `?sslmode=verify-full`"
 
 
 def _mysql(address: Address) -> Iterator[str]:
@@ -95,4 +99,4 @@ def _mongodb(address: Address) -> Iterator[str]:
 
 
 def _is_here(address: Address) -> bool:
-    return all(is_loopback(Address("", None, None, host, "", "", "").host) for host in address.hosts.split(","))
+    return all(map(is_loopback, addresses.hosts_in(address.hosts)))
