@@ -79,10 +79,10 @@ def audit_target(
     it may take. Raises nothing for what a database, a report folder or a rule does; HistoryError when the history
     cannot be written.
     """
-    began = time.monotonic()
+    began, say = time.monotonic(), progress or (lambda _line: None)
     try:
-        with lease.held(store, target, target.budget.deadline_s + _LEASE_GRACE_S):
-            return _audit_alone(target, settings, store, day, run_url, progress or (lambda _line: None), began)
+        with lease.held(store, target, target.budget.deadline_s + _LEASE_GRACE_S, say):
+            return _audit_alone(target, settings, store, day, run_url, say, began)
     except lease.InUseError as error:
         return AuditRun(target.name, day, None, None, (), None, time.monotonic() - began, str(error))
 

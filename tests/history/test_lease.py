@@ -57,10 +57,13 @@ def test_held_by_many_threads_lets_in_one_at_a_time(store: Store) -> None:
 
 
 def test_held_when_it_takes_longer_than_a_dead_one_is_waited_for_stays_held(store: Store) -> None:
-    second = lease.held(store, a_target(), wait_s=2.5)
+    lines: list[str] = []
+    second = lease.held(store, a_target(), wait_s=2.5, say=lines.append)
     with lease.held(store, a_target(), wait_s=1), pytest.raises(lease.InUseError) as refused, second:
         pytest.fail("the holder is alive")
     assert "process" in str(refused.value)
+    (line,) = lines
+    assert line.startswith("waiting for process ")
     assert "\n" not in str(refused.value)
 
 

@@ -13,7 +13,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,13 +49,16 @@ class InUseError(Exception):
 
 
 @contextmanager
-def held(store: Store, target: Target, wait_s: float) -> Iterator[None]:
+def held(
+    store: Store, target: Target, wait_s: float, say: Callable[[str], None] = lambda _line: None
+) -> Iterator[None]:
     """Keep every other audit of the target's database out while inside.
 
-    Waits up to `wait_s` seconds for an audit that is under way, then raises InUseError. HistoryError.
+    Waits up to `wait_s` seconds for an audit that is under way, which `say` is given a line about, then raises
+    InUseError. HistoryError.
     """
     name, holder = identity(target), uuid4().hex
-    _wait(store, name, holder, time.monotonic() + wait_s)
+    _wait(store, name, holder, time.monotonic() + wait_s, say)
     ended = threading.Event()
     heart = threading.Thread(target=_beat, args=(store, name, holder, ended), name="tsaudit-lease", daemon=True)
     heart.start()
@@ -91,9 +94,10 @@ class _Holder:
     who: str
 
 
-def _wait(store: Store, name: str, holder: str, deadline: float) -> None:
+def _wait(store: Store, name: str, holder: str, deadline: float, say: Callable[[str], None]) -> None:
     seen: tuple[str, int] | None = None
     since = time.monotonic()
+    waits_for = ""
     while True:
         with store.reading() as connection:
             found = _holder(connection, name)
@@ -109,6 +113,9 @@ def _wait(store: Store, name: str, holder: str, deadline: float) -> None:
             continue
         if time.monotonic() >= deadline:
             raise InUseError(f"is being audited by {found.who}, which did not end in time; nothing was audited here")
+        if found.holder != waits_for:
+            waits_for = found.holder
+            say(f"waiting for {found.who}, which is auditing it")
         time.sleep(_LOOK_S)
 
 
