@@ -453,6 +453,10 @@ class Index:
     """How each column is sorted, as SQL says it: desc, desc nulls last, nulls first; empty for ascending, and the whole
     where all are."""
 
+    def finds_ranges_of(self, column: str) -> bool:
+        """Whether rows between two values of the column are found by it, without reading all rows."""
+        return self.valid and not self.partial and column in (self.columns if self.kind == "brin" else self.columns[:1])
+
 
 @dataclass(frozen=True, slots=True)
 class Partition:

@@ -6,7 +6,7 @@ import itertools
 import json
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -23,7 +23,7 @@ from tsaudit.connector import Rows
 from tsaudit.connectors import open_connection
 from tsaudit.facts import FACTS
 from tsaudit.finding import Outcome
-from tsaudit.profile import How, Measurement, Profile, Reason
+from tsaudit.profile import How, Measurement, Profile, Reason, utc_now
 from tsaudit.what_if import answer
 
 ROWS = 2_000_000
@@ -49,10 +49,10 @@ def _made(server: Postgresql, *statements: str, **settings: Any) -> Target:
     return Target(**about | settings)
 
 
-def _fill(rows: int, more: str = "") -> str:
-    """Rows a second apart, the newest a second before NOW; 50 hosts, 20 sensors."""
+def _fill(rows: int, more: str = "", *, end: datetime = NOW) -> str:
+    """Rows a second apart, the newest a second before the end; 50 hosts, 20 sensors."""
     return (
-        f"SELECT '2026-03-31 06:00+00'::TIMESTAMPTZ - i * '1 s'::INTERVAL AS ts, 'h' || i % 50 AS host, "
+        f"SELECT '{end.isoformat()}'::TIMESTAMPTZ - i * '1 s'::INTERVAL AS ts, 'h' || i % 50 AS host, "
         f"i % 20 AS sensor_id, i / 7.0::FLOAT AS v, CASE WHEN i % 4 = 0 THEN i::FLOAT END AS w{more} "
         f"FROM generate_series(1, {rows}) AS i"
     )
@@ -199,9 +199,65 @@ def test_partitions_outside_the_window_are_not_read(postgresql: Postgresql) -> N
     m = _only(collected(target))
     assert m.rows is not None
     assert (m.rows.value, m.rows.source.how) == (86_400, How.EXACT)
-    # Without an index all of the new partition is read for each of three facts, and once to see whether rows came after
-    # the window; nothing is read of the old one.
-    assert _counters(postgresql, target)[0] - before[0] == 4 * 108_000
+    # Without an index all of the new partition is read for each of three facts; nothing is read of the old one.
+    assert _counters(postgresql, target)[0] - before[0] == 3 * 108_000
+    assert m.later_rows is None, "figures of a past day are not taken over"
+
+
+@pytest.mark.parametrize("later", [0, 1, 500])
+@pytest.mark.parametrize("kind", ["TIMESTAMPTZ", "TIMESTAMP", "TEXT", "BIGINT"])
+def test_later_rows_are_seen_in_the_scan_of_the_window(postgresql: Postgresql, kind: str, later: int) -> None:
+    now = utc_now()
+    end = now + timedelta(seconds=later)
+    time = "extract(epoch FROM ts)" if kind == "BIGINT" else "to_char(ts, 'YYYY-MM-DD HH24:MI:SS')"
+    target = _made(
+        postgresql,
+        "SET timezone = 'UTC'",
+        f"CREATE TABLE t AS SELECT {time}::{kind} AS ts, host, v, w FROM ({_fill(5_000 + later, end=end)}) AS made",
+        "ANALYZE t",
+        columns={"t": {"time": "ts", "tags": ["host"]}},
+    )
+    before = _counters(postgresql, target)
+    m = _only(collected(target, now=now))
+    read = _counters(postgresql, target)[0] - before[0]
+    assert read <= 3 * (5_000 + later) + 200, "three facts, and a few rows to tell how the time is kept"
+    assert m.rows is not None
+    # Of times in whole seconds, that of the first later row may lie before the end.
+    assert (m.rows.value - 5_000) in (0, 1)
+    assert m.later_rows is (later > 1 or (later == 1 and m.rows.value == 5_000))
+    assert m.last_time is not None
+    assert m.last_time < now
+    assert {f.key: f.null_ratio and f.null_ratio.value for f in m.fields} == {
+        "v": 0.0,
+        "w": pytest.approx(0.75, abs=0.001),
+    }
+
+
+def test_later_rows_are_looked_up_in_an_index(postgresql: Postgresql) -> None:
+    """An hour of a table that reaches far into the past, and holds five hours of forecasts."""
+    now = utc_now()
+    target = _made(
+        postgresql,
+        f"CREATE TABLE t AS {_fill(120_000, end=now + timedelta(hours=5))}",
+        "CREATE INDEX ON t (ts)",
+        "VACUUM ANALYZE t",
+        budget=FEW,
+        window="1h",
+    )
+    before = _counters(postgresql, target)
+    m = _only(collected(target, now=now))
+    whole, by_index = _counters(postgresql, target)
+    assert whole == before[0], "no sequential scan"
+    assert by_index - before[1] <= 1_000 + 2 * 3_600 + 1, "a sample, a listing, a count, and one of the later rows"
+    assert (m.rows and m.rows.value, m.later_rows) == (3_600, True)
+
+
+def test_all_rows_are_later_ones(postgresql: Postgresql) -> None:
+    now = utc_now()
+    target = _made(postgresql, f"CREATE TABLE t AS {_fill(500, end=now + timedelta(hours=5))}", window="1h")
+    profile = collected(target, now=now)
+    assert _only(profile).later_rows is True
+    assert {g.reason for g in profile.gaps} == {Reason.DISPUTED}, "0 rows were counted, and are ahead of the clock"
 
 
 def test_partitions_alone_were_analysed(postgresql: Postgresql) -> None:

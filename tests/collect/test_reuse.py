@@ -12,7 +12,7 @@ import pytest
 
 from tests.analysis.test_arrivals import Memory
 from tests.builders import a_field, a_tag
-from tests.collect.conftest import collected
+from tests.collect.conftest import Writer, collected
 from tests.databases import Dataset, Row, Table, times, write, write_lines
 from tests.servers import Influxd
 from tsaudit.collect import catalogue
@@ -203,6 +203,23 @@ def test_rows_that_lay_in_the_future_enter_the_window(target: Target) -> None:
     assert after.reused == 1
     assert after.measurements[0].series is not None
     assert after.measurements[0].series.value == 4
+
+
+@pytest.mark.parametrize("key", [("time", "host"), ("host", "time")])
+@pytest.mark.parametrize("ahead", [-1, 0, 3600])
+@pytest.mark.parametrize("written_table", ["duckdb", "greptimedb", "postgresql", "sqlite"], indirect=True)
+def test_rows_after_the_window_are_noted_where_figures_are_taken_over(
+    written_table: Writer, key: tuple[str, ...], ahead: int
+) -> None:
+    end = PRESENT.replace(microsecond=0)
+    rows = [Row(t, {"host": "h"}, {"v": 1.0}) for t in (*times(3, end=end), end + timedelta(seconds=ahead))]
+    target = written_table(Dataset([Table("t", ("host",), {"v": "float"}, rows, key=key)]))
+    (t,) = collected(target, now=end).measurements
+    assert (t.rows and t.rows.value) == (4 if ahead < 0 else 3)
+    # On SQLite nothing cheap says whether a table has changed, and nothing is ever taken over.
+    assert t.later_rows is (None if written_table.engine == "sqlite" else ahead >= 0)
+    (past,) = collected(target, now=end - timedelta(minutes=2, days=1)).measurements
+    assert past.later_rows is None
 
 
 def test_rows_leave_the_window_of_a_table_that_is_not_written_to(target: Target) -> None:

@@ -32,6 +32,7 @@ PARAMETERS = {
     "named_policy": HOSTILE,
     "series": [{HOSTILE: HOSTILE, "t": None}],
     "time": HOSTILE,
+    "later": "by scan",
     "start": NOW,
     "end": NOW,
     "limit": 10,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from tsaudit.collect import excerpts
 from tsaudit.collect.asking import Asker
@@ -42,12 +42,11 @@ def count_nulls(asker: Asker, draft: Draft) -> None:
     def consume(batch: pa.RecordBatch) -> None:
         found.extend(_plain(column) for column in batch.columns)
 
-    if not draft.note(fact, asker.ask(fact, consume, **draft.about)):
+    if not draft.note(fact, asker.ask(fact, consume, **draft.about, later=_later_rows_wanted(draft))):
         return
     rows, first, last, *counts = found
-    # Engines without a cheap state to compare, where nothing is ever taken over, are not asked for the last column.
-    later = counts.pop() if len(counts) > len(draft.fields) else None
-    draft.later_rows = None if later is None else bool(later)
+    if len(counts) > len(draft.fields):
+        draft.later_rows = bool(counts.pop())
     source = asker.source(fact, scope=scope(asker, draft, fact))
     draft.rows = Count(rows, source)
     kind = draft.time.kind if draft.time else None
@@ -57,6 +56,17 @@ def count_nulls(asker: Asker, draft: Draft) -> None:
             dataclasses.replace(field, null_ratio=Ratio((rows - count) / rows, source))
             for field, count in zip(draft.fields, counts, strict=True)
         )
+
+
+def _later_rows_wanted(draft: Draft) -> Literal["by index", "by scan"] | None:
+    """How rows at or after the window's end are looked for; None where nothing will be taken over from this profile.
+
+    Without an index on the time, all rows are read for the window anyway; with one, none outside of it may be.
+    """
+    if draft.time is None or not draft.fingerprint or draft.fingerprint_as_of is None:
+        return None
+    name, indexes = draft.time.name, draft.indexes
+    return "by index" if indexes is None or any(i.finds_ranges_of(name) for i in indexes) else "by scan"
 
 
 def _by_statistics(asker: Asker, draft: Draft, fact: str) -> None:

@@ -47,8 +47,9 @@ def _null_counts(asked: Asked, parameters: Mapping[str, Any]) -> Iterator[pa.Rec
     table = _table(asked, parameters)
     time_type = typed.arrow_type(table.time.data_type if table and table.time else "bigint")
     counts = [f"count_{place}" for place in range(1, len(parameters["fields"]) + 1)]
-    names = ["rows", "first_time", "last_time", *counts, "later"]
-    kinds = [pa.int64(), time_type, time_type, *[pa.int64()] * (len(counts) + 1)]
+    more = [*counts, "later"] if parameters.get("later") else counts
+    names = ["rows", "first_time", "last_time", *more]
+    kinds = [pa.int64(), time_type, time_type, *[pa.int64()] * len(more)]
     yield from asked.stream(statement("null_counts", **parameters), names, kinds)
 
 

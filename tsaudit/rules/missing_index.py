@@ -80,10 +80,10 @@ def _severity(measurement: Measurement) -> Severity | None:
     time = measurement.time_column
     if time is None or (measurement.partitioning and time in measurement.partitioning.key[:1]):
         return None
-    whole = [i for i in measurement.indexes or () if i.valid and not i.partial]
-    if any(time in (i.columns if i.kind == "brin" else i.columns[:1]) for i in whole):
+    indexes = measurement.indexes or ()
+    if any(index.finds_ranges_of(time) for index in indexes):
         return None
-    return Severity.INFO if any(time in i.columns for i in whole) else Severity.WARN
+    return Severity.INFO if any(time in i.columns for i in indexes if i.valid and not i.partial) else Severity.WARN
 
 
 def _finding(case: Case, measurement: Measurement, severity: Severity) -> Finding:
