@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import enum
 import fnmatch
+import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import Final, Literal
@@ -66,6 +67,15 @@ class Count:
     source: Source
     standard_error: float | None = None
     """In the same unit as `value`; None when exact or unknown."""
+
+
+def how_summed(counts: Sequence[Count]) -> tuple[How, float | None]:
+    """How the sum of the counts was measured, and its standard error; None where it is exact, or one is not known."""
+    estimates = [count for count in counts if count.source.how is not How.EXACT]
+    if not estimates:
+        return How.EXACT, None
+    errors = [count.standard_error for count in estimates if count.standard_error is not None]
+    return How.ESTIMATE, math.hypot(*errors) if len(errors) == len(estimates) else None
 
 
 @dataclass(frozen=True, slots=True)

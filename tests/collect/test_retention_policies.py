@@ -7,16 +7,19 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from tests.builders import NOW
+from tests.builders import NOW, a_count, a_source
 from tests.collect.conftest import collected, collected_with
 from tests.databases import influxql, write_lines
 from tests.servers import Influxd, run_influxd
 from tsaudit.audit import audit
 from tsaudit.collect import probe
+from tsaudit.collect.draft import Draft
+from tsaudit.collect.policies import with_own_series
 from tsaudit.config import Target
 from tsaudit.connector import FactError, Rows
 from tsaudit.connectors import open_connection
@@ -24,7 +27,7 @@ from tsaudit.connectors.influxdb1 import InfluxConnection
 from tsaudit.dialect import quote_identifier
 from tsaudit.finding import AuditResult, Verdict
 from tsaudit.influx import policies
-from tsaudit.profile import FOREVER, How, Measurement, Profile, Reason, utc_now
+from tsaudit.profile import FOREVER, Database, How, Measurement, Profile, Reason, utc_now
 from tsaudit.rule import LimitPolicy
 from tsaudit.timeline import stored_bytes
 
@@ -104,6 +107,21 @@ def uuid(i: int) -> str:
 
 def requests(count: int) -> Iterator[str]:
     return (f"req,host=h{i % 5},request_id={uuid(i)} ms={i}.5,bytes={i}i" for i in range(count))
+
+
+def test_sum_over_a_policy_has_no_error_where_one_of_a_part_is_not_known() -> None:
+    drafts = [Draft("shop/raw", name) for name in "ab"]
+    asker: Any = SimpleNamespace(gaps=[], source=lambda fact, how, scope: a_source(how, scope=scope))
+    known, unknown = a_count(5, How.ESTIMATE, standard_error=2.0), a_count(5, How.ESTIMATE)
+    for counts, how, error in (
+        ((a_count(5), a_count(5)), How.EXACT, None),
+        ((a_count(5), known), How.ESTIMATE, 2.0),
+        ((unknown, known), How.ESTIMATE, None),
+    ):
+        drafts[0].series, drafts[1].series = counts
+        (raw,) = with_own_series(asker, [Database("shop/raw", policy_of="shop")], drafts)
+        assert raw.series is not None
+        assert (raw.series.value, raw.series.source.how, raw.series.standard_error) == (10, how, error)
 
 
 # --- Layouts, with what somebody who knows them wants to see -----------------------------------------------------

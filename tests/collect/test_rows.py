@@ -131,11 +131,14 @@ def test_databases_cannot_be_listed() -> None:
     assert {"databases", "series_listing", "retention", "row_sample"} <= {g.fact for g in profile.gaps}
 
 
-def _scaled_up(counts: list[int], read: int, series: int, series_error: float | None = None) -> Count:
+def _scaled_up(
+    counts: list[int], read: int, series: int, series_error: float | None = None, how: How | None = None
+) -> Count:
     """The rows of so many series, estimated by the counts of those of `read` that have any."""
     draft = Draft("db", "m")
     draft.sampled_series = read
-    draft.series = a_count(series, How.ESTIMATE if series_error else How.EXACT, standard_error=series_error)
+    how = how or (How.ESTIMATE if series_error else How.EXACT)
+    draft.series = a_count(series, how, standard_error=series_error)
     asker: Any = SimpleNamespace(window=Window(NOW - timedelta(days=1), NOW), source=lambda *_: a_source())
     found = _scaled(asker, draft, counts, "row_count")
     assert found is not None
@@ -151,7 +154,16 @@ def test_rows_scaled_up_have_the_error_of_a_sample_without_replacement() -> None
         expected = total * math.sqrt((1 - read / total) * variance(whole) / read)
         assert found.standard_error == pytest.approx(expected), (counts, read)
     assert _scaled_up([3, 9, 6], 3, 3).standard_error == 0, "all were read"
-    assert _scaled_up([4], 1, 10).value == 40, "one series has no spread, and is no crash"
+    assert _scaled_up([4], 1, 1).standard_error == 0
+
+
+def test_rows_scaled_up_from_a_single_series_have_an_unknown_error() -> None:
+    found = _scaled_up([4], 1, 10)
+    assert (found.value, found.standard_error) == (40, None)
+
+
+def test_rows_scaled_up_to_a_total_of_unknown_error_have_one_too() -> None:
+    assert _scaled_up([8] * 64, 64, 1000, how=How.ESTIMATE).standard_error is None
 
 
 def test_rows_scaled_up_have_the_error_of_the_number_of_series_too() -> None:

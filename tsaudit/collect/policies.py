@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.draft import Draft
-from tsaudit.profile import POLICY_MARK, Count, Database, Gap, How, Reason
+from tsaudit.profile import POLICY_MARK, Count, Database, Gap, Reason, how_summed
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +70,7 @@ def _policies(asker: Asker, database: str) -> list[Audited]:
 def _missing(asker: Asker, name: str, parts: Sequence[Audited]) -> Audited:
     """A retention policy that was asked for and holds nothing; leaves a gap."""
     holding = ", ".join(f"{part.name} ({part.policy})" for part in parts if part.policy)
-    detail = f"no retention policy of this name holds data; audited could be: {holding}"
+    detail = f"no retention policy of this name holds data; available: {holding}"
     asker.gap("policies", Reason.FAILED, detail, name)
     return Audited(name, unknown=asker.gaps[-1])
 
@@ -85,7 +84,7 @@ def with_own_series(asker: Asker, databases: Sequence[Database], drafts: Sequenc
         if database.policy_of:
             yield dataclasses.replace(database, series=_summed(asker, database, drafts) if is_known else None)
         elif database.name in divided:
-            scope = "all retention policies; a series counts once, in however many it is"
+            scope = "all retention policies together; a series that several of them hold counts once"
             whole = database.series and dataclasses.replace(
                 database.series, source=dataclasses.replace(database.series.source, scope=scope)
             )
@@ -101,7 +100,6 @@ def _summed(asker: Asker, database: Database, drafts: Sequence[Draft]) -> Count 
     known = [count for count in inside if count is not None]
     if len(known) < len(inside):
         return None
-    hows = {count.source.how for count in known} - {How.EXACT}
-    source = asker.source("series_listing", min(hows, default=How.EXACT), "the sum over the measurements")
-    error = math.hypot(*(count.standard_error or 0.0 for count in known))
-    return Count(sum(count.value for count in known), source, error or None)
+    how, error = how_summed(known)
+    source = asker.source("series_listing", how, "the sum over the measurements")
+    return Count(sum(count.value for count in known), source, error)

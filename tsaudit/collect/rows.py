@@ -226,10 +226,10 @@ def sample_source(asker: Asker, draft: Draft) -> Source:
 def _cannot_read(draft: Draft, restricted: bool) -> str:
     """Why no rows can be read; empty when they can."""
     if restricted and not draft.some_series:
-        return "rows are read of known series only, and the listing of the series did not come"
+        return "rows are read for known series only, and the series could not be listed"
     if not draft.policies:
-        return "the retention policies, in which the rows are kept, are not known"
-    return "" if draft.fields else "no field is known, and rows without fields cannot be asked for"
+        return "the retention policies that hold the rows are not known"
+    return "" if draft.fields else "no field is known, and rows cannot be queried without one"
 
 
 def _plain(column: pa.Array) -> Any:
@@ -319,16 +319,25 @@ def _scaled(asker: Asker, draft: Draft, counts: list[int], fact: str) -> Count |
     if not read:
         return Count(sum(counts), asker.source(fact, How.EXACT, f"rows {window}"))
     if draft.series is None:
-        detail = "how many rows all series have cannot be told from a few: the number of series is not known"
+        detail = "rows cannot be scaled up from a few series: the number of all series is not known"
         asker.gap("row_count", Reason.OVER_BUDGET, detail, draft.database, draft.name)
         return None
     total = draft.series.value
     mean = sum(counts) / read
+    text = f"scaled up from {read} series, chosen evenly out of {total:,}; rows {window}"
+    return Count(round(mean * total), asker.source(fact, How.ESTIMATE, text), _scaled_error(draft.series, counts, read))
+
+
+def _scaled_error(series: Count, counts: list[int], read: int) -> float | None:
+    """The standard error of rows scaled up from `read` series to all of them; None where it is not known.
+
+    A single series does not show how they differ. A total that is an estimate adds its own error, if that is known.
+    """
+    total, mean = series.value, sum(counts) / read
+    of_total = 0.0 if series.source.how is How.EXACT else series.standard_error
+    if of_total is None or read == 1 < total:
+        return None
     # Series without rows in the window are not in `counts`, and count as zero.
     squares = sum((c - mean) ** 2 for c in counts) + (read - len(counts)) * mean**2
     variance = squares / max(read - 1, 1)
-    # A total that is an estimate itself adds its own error.
-    of_total = mean * (draft.series.standard_error or 0.0)
-    error = math.hypot(total * math.sqrt((1 - read / total) * variance / read), of_total)
-    text = f"scaled up from {read} series, chosen evenly out of {total:,}; rows {window}"
-    return Count(round(mean * total), asker.source(fact, How.ESTIMATE, text), error)
+    return math.hypot(total * math.sqrt((1 - read / total) * variance / read), mean * of_total)
