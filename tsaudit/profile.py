@@ -934,7 +934,10 @@ class Profile:
 
     def is_within(self, database: str, other: str) -> bool:
         """Whether the database is the other one or a retention policy of it; `other` is empty for the whole target."""
-        return other in ("", database) or any(d.name == database and d.policy_of == other for d in self.databases)
+        if other in ("", database):
+            return True
+        is_named_so = database.startswith(f"{other}{POLICY_MARK}")
+        return is_named_so and any(d.name == database and d.policy_of == other for d in self.databases)
 
     def inside(self, database: Database) -> tuple[Measurement, ...]:
         """All measurements of the database, those in its other retention policies too."""

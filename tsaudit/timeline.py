@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Set
+from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Final
 
 from tsaudit.dialect import INFLUXQL_ENGINES, SQL_ENGINES
 from tsaudit.finding import Subject
-from tsaudit.profile import Count, DatabaseStorage, How, Profile, Ratio, Storage
+from tsaudit.profile import Count, DatabaseStorage, How, Profile, Ratio, Storage, how_summed
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,16 +101,18 @@ def figures_of_its_day(profile: Profile) -> Iterator[Figure]:
     Indexes, catalogues and the sizes of files know no other time: put among the days of the past, what they show now
     would look like a course that nothing has taken.
     """
-    past = profile.collected_at - profile.window.end > SAME_DAY
-    return (figure for figure in figures(profile) if not past or _is_bounded(profile, figure))
+    if profile.collected_at - profile.window.end <= SAME_DAY:
+        return figures(profile)
+    timeless = {(m.database, m.name) for m in profile.measurements if m.time_column is None}
+    return (figure for figure in figures(profile) if _is_bounded(profile.engine, figure, timeless))
 
 
-def _is_bounded(profile: Profile, figure: Figure) -> bool:
-    """Whether it was had from rows within the window alone."""
-    if profile.engine not in SQL_ENGINES:
-        return profile.engine in INFLUXQL_ENGINES and figure.name in _OF_ROWS
-    inside = (m for m in profile.measurements if Subject(m.database, m.name) == replace(figure.subject, column=""))
-    return figure.name in _OF_ROWS | _OF_TAGS and all(m.time_column is not None for m in inside)
+def _is_bounded(engine: str, figure: Figure, timeless: Set[tuple[str, str]]) -> bool:
+    """Whether it was had from rows within the window alone. `timeless`: measurements that know no window."""
+    if engine not in SQL_ENGINES:
+        return engine in INFLUXQL_ENGINES and figure.name in _OF_ROWS
+    subject = figure.subject
+    return figure.name in _OF_ROWS | _OF_TAGS and (subject.database, subject.measurement) not in timeless
 
 
 def figures(profile: Profile) -> Iterator[Figure]:
@@ -208,11 +209,7 @@ def _stored(subject: Subject, storage: DatabaseStorage) -> Iterator[Figure]:
 
 
 def _how_summed(profile: Profile) -> tuple[How, float | None]:
-    """How the series of the whole target were had, and their standard error: an estimate among them makes it one."""
+    """How the series of the whole target were measured, and their standard error."""
     own = {d.name for d in profile.databases if d.series is not None}
     counts = [d.series for d in profile.wholes] + [m.series for m in profile.measurements if m.database not in own]
-    estimates = [c for c in counts if c is not None and c.source.how is not How.EXACT]
-    if not estimates:
-        return How.EXACT, None
-    errors = [c.standard_error for c in estimates if c.standard_error is not None]
-    return How.ESTIMATE, math.hypot(*errors) if len(errors) == len(estimates) else None
+    return how_summed([count for count in counts if count is not None])

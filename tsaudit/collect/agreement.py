@@ -8,6 +8,7 @@ and neither is called exact any more.
 from __future__ import annotations
 
 import dataclasses
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
@@ -65,10 +66,17 @@ def reconciled(profile: Profile, previous: Profile | None = None, asked: frozens
     if not found:
         return profile
     gaps = {gap for one in found for gap in one.gaps()}
+    within: dict[str, list[Disagreement]] = defaultdict(list)
+    about: dict[tuple[str, str | None], list[Disagreement]] = defaultdict(list)
+    for one in found:
+        within[one.compared.database].append(one)
+        about[one.compared.database, one.compared.measurement].append(one)
     return dataclasses.replace(
         profile,
-        databases=tuple(_disputed(d, found, d.name, None) for d in profile.databases),
-        measurements=tuple(_disputed(m, found, m.database, m.name) for m in profile.measurements),
+        databases=tuple(_disputed(d, within[d.name]) for d in profile.databases),
+        measurements=tuple(
+            _disputed(m, [*about[m.database, None], *about[m.database, m.name]]) for m in profile.measurements
+        ),
         gaps=in_order({*profile.gaps, *gaps}),
     )
 
@@ -94,12 +102,11 @@ def inexact(value: T, query: str, words: str) -> T:
     return dataclasses.replace(value, **new) if new else value
 
 
-def _disputed(subject: T, found: Iterable[Disagreement], database: str, measurement: str | None) -> T:
+def _disputed(subject: T, found: Iterable[Disagreement]) -> T:
     for one in found:
-        compared = one.compared
-        if compared.database == database and (measurement is None or compared.measurement in (None, measurement)):
-            subject = inexact(subject, compared.first.query, f"contradicted by {compared.second}")
-            subject = inexact(subject, compared.second.query, f"contradicted by {compared.first}")
+        first, second = one.compared.first, one.compared.second
+        subject = inexact(subject, first.query, f"contradicted by {second}")
+        subject = inexact(subject, second.query, f"contradicted by {first}")
     return subject
 
 
