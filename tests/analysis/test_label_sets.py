@@ -36,6 +36,7 @@ NOT_LABELS = {
     "one set for all rows": [json.dumps({"app": "shop", "env": "prod"})] * ROWS,
     "an order": [json.dumps({"item": f"i{i % 9}", "total": _chance.random()}) for i in range(ROWS)],
     "nested": [json.dumps({"user": {"id": i % 5}, "action": "click"}) for i in range(ROWS)],
+    "nested a thousand times": ["[" * 1000] * ROWS,
     "a message": [json.dumps({"text": "something went wrong " * 10, "level": "error"}) for _ in range(ROWS)],
     "other keys each time": [json.dumps({f"k{i}": "x", f"l{i}": "y"}) for i in range(ROWS)],
     "numbers": [{"x": i % 5, "y": i % 7} for i in range(ROWS)],

@@ -106,7 +106,7 @@ def _of_text(text: str) -> Mapping[str, Any] | None:
     if text[:1] in ("{", "["):
         try:
             return _pairs(found) if isinstance(found := json.loads(text), dict | list) else None
-        except ValueError:
+        except (ValueError, RecursionError):  # no JSON, or nested a thousand times
             match = _LIST.fullmatch(text)
             items = match[1].split(",") if match else []
             return _of_list([item.strip().strip("\"'") for item in items])
