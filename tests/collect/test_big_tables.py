@@ -260,6 +260,32 @@ def test_all_rows_are_later_ones(postgresql: Postgresql) -> None:
     assert {g.reason for g in profile.gaps} == {Reason.DISPUTED}, "0 rows were counted, and are ahead of the clock"
 
 
+def test_archive_is_not_read_for_its_newest_row(postgresql: Postgresql) -> None:
+    """The window is a small part, and empty; without an index the newest row of all is found by reading all of them."""
+    columns = "ts TIMESTAMPTZ, host TEXT, sensor_id INT, v FLOAT, w FLOAT"
+    target = _made(
+        postgresql,
+        f"CREATE TABLE t ({columns}) PARTITION BY RANGE (ts)",
+        "CREATE TABLE old PARTITION OF t FOR VALUES FROM (MINVALUE) TO ('2026-03-01')",
+        "CREATE TABLE new PARTITION OF t FOR VALUES FROM ('2026-03-01') TO (MAXVALUE)",
+        f"INSERT INTO t {_fill(60_000, end=NOW - timedelta(days=60))}",
+        budget=FEW,
+    )
+    (schema,) = target.databases
+    postgresql.execute(f"ANALYZE {schema}.old; ANALYZE {schema}.new")
+    before = _counters(postgresql, target)
+    profile = collected(target)
+    assert _counters(postgresql, target)[0] - before[0] <= 20_000
+    (gap,) = [g for g in profile.gaps if g.fact == "row_sample" and g.measurement == "t"]
+    assert gap.reason is Reason.OVER_BUDGET
+    assert gap.detail.startswith("no row lies within the window, and the newest one was not looked up: of about 60,00")
+    # The same with a budget that lets them be read.
+    whole = target.model_copy(update={"budget": target.budget.model_copy(update={"max_scan_rows": 100_000})})
+    gaps = [g for g in collected(whole).gaps if g.fact == "row_sample" and g.measurement == "t"]
+    assert [g.reason for g in gaps] == [Reason.DISPUTED]
+    assert "the newest ts is 2026-01-30" in gaps[0].detail
+
+
 def test_partitions_alone_were_analysed(postgresql: Postgresql) -> None:
     columns = "ts TIMESTAMPTZ, host TEXT, sensor_id INT, v FLOAT, w FLOAT"
     target = _made(

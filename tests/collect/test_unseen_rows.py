@@ -192,6 +192,17 @@ def test_rows_later_than_a_past_day_were_not_there_then(made: Made) -> None:
     assert profile.gaps == ()
 
 
+def test_rows_that_began_after_the_window_are_no_matter_of_clocks(made: Made) -> None:
+    """Yesterday is audited this morning, and the table was made in the night."""
+    now = utc_now()
+    target = made(
+        "CREATE TABLE t (time TIMESTAMP, host TEXT, v DOUBLE PRECISION)",
+        _rows(f"'{now - timedelta(hours=2):%Y-%m-%d %H:%M:%S}'", "'h{i}'", "1.5"),
+    )
+    assert collected(target, now=now - timedelta(hours=6)).gaps == ()
+    assert collected(target, now=now - timedelta(hours=1)).gaps == ()
+
+
 @pytest.mark.parametrize("written_table", sorted(ENGINES.keys() - DOCUMENT_ENGINES - {"influxdb2"}), indirect=True)
 def test_a_clock_that_is_ahead_is_seen_on_every_engine(written_table: Writer) -> None:
     """One audit with a clock 400 days ahead: the window lies behind all rows."""

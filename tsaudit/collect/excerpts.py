@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from tsaudit.profile import Count, How, Ratio, Source
+from tsaudit.profile import Count, How, Ratio, Reason, Source
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -87,16 +87,10 @@ def measure_extent(asker: Asker, draft: Draft) -> None:
     most = asker.target.budget.max_scan_rows
     if draft.statistics is None or not most:
         return
-    fact, found = "scan_estimate", []
-
-    def consume(batch: pa.RecordBatch) -> None:
-        found.extend(batch.to_pylist())
-
-    limit = min(most, max(asker.target.budget.max_rows, LISTED_ROWS))
-    if not draft.note(fact, asker.ask(fact, consume, **draft.about, limit=limit)):
-        draft.unreadable = asker.gap_in(fact, draft.database, draft.name)
+    extent = _extent(asker, draft, limit=min(most, max(asker.target.budget.max_rows, LISTED_ROWS)))
+    if extent is None:
+        draft.unreadable = asker.gap_in("scan_estimate", draft.database, draft.name)
         return
-    (extent,) = found
     # Of a table that was never analysed the planner knows no more than the size; the engine may have counted the rows.
     rows_all = max(extent["rows_all"], draft.estimated_rows or 0)
     scale = rows_all / extent["rows_all"] if extent["rows_all"] else 1.0
@@ -105,6 +99,43 @@ def measure_extent(asker: Asker, draft: Draft) -> None:
         known = draft.time is None or null_ratio(asker, draft, draft.time.name) is not None
         newest = extent["rows_sorted"] is not None and extent["rows_sorted"] * scale <= most
         draft.excerpt = Excerpt(newest, extent["rows"] if known else None, rows_all, most)
+
+
+def may_look_up_newest(asker: Asker, draft: Draft, **window: datetime) -> bool:
+    """Whether the newest row from `start` to `end` may be looked up: an index has it, or there are few rows to read.
+
+    If not, a gap says why.
+    """
+    most = asker.target.budget.max_scan_rows
+    if draft.statistics is None or not most:
+        return True
+    extent = _extent(asker, draft, limit=1, **window)
+    if extent is None:
+        return False
+    if extent["rows_sorted"] is not None and extent["rows_sorted"] <= most:
+        return True
+    asker.gap(
+        "row_sample",
+        Reason.OVER_BUDGET,
+        "no row lies within the window, and the newest one was not looked up: of about "
+        f"{extent['rows_all']:,} rows no more than {most:,} may be read; raise budget.max_scan_rows",
+        draft.database,
+        draft.name,
+    )
+    return False
+
+
+def _extent(asker: Asker, draft: Draft, **about: Any) -> Mapping[str, Any] | None:
+    """The columns of `scan_estimate`; None when a gap was left."""
+    fact, found = "scan_estimate", []
+
+    def consume(batch: pa.RecordBatch) -> None:
+        found.extend(batch.to_pylist())
+
+    if asker.ask(fact, consume, **draft.about | about) is None:
+        return None
+    extent: Mapping[str, Any] = found[0]
+    return extent
 
 
 def rows_by_planner(asker: Asker, draft: Draft) -> Count | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
+from tsaudit.collect import excerpts
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.columns import sampled
 from tsaudit.collect.draft import Draft
@@ -73,13 +74,18 @@ def _may_have_rows(asker: Asker, draft: Draft) -> bool:
 
 
 def _found(asker: Asker, draft: Draft) -> _Outside | None:
-    """None for a table that has no rows, and where a gap was left."""
+    """None for a table that has no rows, or none yet at the window's end, and where a gap was left."""
     if not draft.excerpt:
-        # It costs no more than the count of the window did. Rows later than a past day were none then.
+        # Rows later than a past day were none then.
         end = asker.window.end if utc_now() - asker.window.end > _PRESENT else _LAST
+        if not excerpts.may_look_up_newest(asker, draft, start=_FIRST, end=end):
+            return None
         times = _times(asker, draft, limit=1, start=_FIRST, end=end)
-        if times is None or times:
-            return None if times is None else _Outside(_newest(draft, times), 0)
+        newest = _newest(draft, times or [])
+        if times is None or (newest and asker.window.end <= newest <= utc_now()):
+            return None  # a gap was left, or rows began to come after the window
+        if times:
+            return _Outside(newest, 0)
     if asker.target.engine not in INFERRED_ENGINES:
         return None
     anywhere = _times(asker, draft, limit=_PEEKED, time=None)
