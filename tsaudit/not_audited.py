@@ -17,16 +17,16 @@ from tsaudit.profile import Gap, Measurement, Profile, Reason
 
 TITLE: Final = "The target could not be audited"
 WHY: Final = (
-    "While a target cannot be audited nobody sees its schema change. "
-    "Nothing is concluded from the silence: no finding is closed and nothing is read as deleted."
+    "While a target cannot be audited, changes of its schema go unnoticed. "
+    "Nothing is concluded from the silence: no finding is closed, and nothing counts as deleted."
 )
-FIX: Final = "Run `tsaudit check` from where the audit runs; it says which right, address or driver is missing."
+FIX: Final = "Run `tsaudit check` from where the audit runs; it shows which right, address or driver is missing."
 _FIX_EMPTY: Final = (
-    "See whether the address is the right one, and compare `databases`, `include` and `exclude` with what is there; "
-    "`tsaudit check` does. A target that holds nothing yet can be accepted until a day: `tsaudit accept`."
+    "Check the address, and compare `databases`, `include` and `exclude` with what the server holds; `tsaudit check` "
+    "helps with both. If the target is meant to be empty, accept the incident until a date: `tsaudit accept`."
 )
 _FIX_DATABASE: Final = (
-    "Grant the user what `tsaudit check` names, or list the databases that are to be audited under `databases`."
+    "Grant the user what `tsaudit check` names, or list only the databases to audit under `databases`."
 )
 _ORDER: Final = ("databases", "policies", "measurements", "columns", "tag_keys", "field_types")
 """Of the facts, the one that the others follow from first: its gap says why."""

@@ -28,12 +28,12 @@ from tsaudit.profile import Gap
 _MOST_NAMED: Final = 10
 TITLE: Final = "Rules that judged before are unknown"
 WHY: Final = (
-    "A rule that cannot judge finds nothing, and a finding it would have made goes unseen. "
-    "Once it has judged, somebody relies on it."
+    "A rule that cannot judge finds nothing, so a problem goes unnoticed. "
+    "Somebody may rely on a rule that has judged before."
 )
 FIX: Final = (
-    "Run `tsaudit check`: it names the right or the setting that is missing, and the report lists every gap. "
-    "If it is to stay like this, accept the incident until a day: `tsaudit accept`."
+    "Run `tsaudit check`: it shows which right or setting is missing, and the report lists every gap. "
+    "If nothing is to be done about it, accept the incident until a date: `tsaudit accept`."
 )
 
 
@@ -135,4 +135,4 @@ def _cause(rule: RuleResult) -> str:
 
 
 def _gaps_outside(rule: RuleResult, missed: set[Subject]) -> list[Gap]:
-    return [gap for gap in rule.gaps if Subject(gap.database or "") not in missed or gap.database is None]
+    return [gap for gap in rule.gaps if Subject(gap.database or "") not in missed]

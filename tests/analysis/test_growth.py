@@ -394,7 +394,7 @@ def test_growth_when_days_are_missing_is_that_of_the_days_there_are(which: str) 
 
 
 def test_quiet_counts_when_days_are_missing_seldom_grow() -> None:
-    """No oftener than when only points counted, never days: that was 9 of 80."""
+    """No more often than when only points counted, never days: that was 9 of 80."""
     random, grew = np.random.default_rng(1), 0
     for _ in range(80):
         known = np.cumsum(random.integers(2, 5, 20))

@@ -274,7 +274,7 @@ def test_text_when_a_rule_could_not_be_judged_says_why(capsys: pytest.CaptureFix
 def test_profile_of_nothing_is_written_and_judged_as_not_audited(tsaudit: Tsaudit, folder: Path) -> None:
     config = (folder / "tsaudit.yaml").read_text()
     (folder / "tsaudit.yaml").write_text(config + '    include: ["nope_*"]\n')
-    cause = 'include: ["nope_*"] does not match the only table; there is cpu'
+    cause = 'include: ["nope_*"] does not match the only table; found cpu'
     collected = tsaudit("collect", "plant", *ON, "-o", "profile.json")
     assert collected.exit_code == Exit.NOT_AUDITED
     assert f"error: plant: The target could not be audited: {cause}" in collected.stderr

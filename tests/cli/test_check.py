@@ -120,7 +120,7 @@ def test_check_when_settings_match_nothing_names_them(tsaudit: Tsaudit, folder: 
     assert done.exit_code == Exit.OK
     warnings = [" ".join(line.split()) for line in done.stdout.splitlines() if line.split()[0] == "warn"][1:]
     assert warnings == [
-        "warn include: `disk` does not match the only table; there is cpu",
+        "warn include: `disk` does not match the only table; found cpu",
         "warn columns.cpu.fields: `usgae` matches none of 3 columns, did you mean usage?",
     ]
 
@@ -130,7 +130,7 @@ def test_check_when_the_patterns_take_nothing_fails(tsaudit: Tsaudit, folder: Pa
     done = tsaudit("check", "plant")
     assert done.exit_code == Exit.NOT_AUDITED
     last = " ".join(done.stdout.splitlines()[-1].split())
-    assert last == 'plant failed include: ["nope_*"] does not match the only table; there is cpu'
+    assert last == 'plant failed include: ["nope_*"] does not match the only table; found cpu'
     assert tsaudit("audit", "plant", "--no-tell").exit_code == Exit.NOT_AUDITED
 
 

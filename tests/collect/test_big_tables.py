@@ -94,7 +94,7 @@ def test_no_full_scan_of_two_million_rows(postgresql: Postgresql, big: Target) -
     (gap,) = profile.gaps
     assert (gap.fact, gap.reason) == ("series_listing", Reason.OVER_BUDGET)
     assert gap.detail == (
-        "listed were the newest 100,000 rows; of about 2,000,000 rows no more than 1,000,000 may be read; "
+        "only the newest 100,000 rows were listed; of about 2,000,000 rows no more than 1,000,000 may be read; "
         "raise budget.max_scan_rows"
     )
 

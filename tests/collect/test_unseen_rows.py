@@ -235,7 +235,7 @@ def test_numbers_without_time_or_tag_are_no_single_series(made: Made) -> None:
     assert t.series is None
     assert {"series_listing", "null_counts"} == {g.fact for g in profile.gaps}
     detail = profile.gaps[0].detail
-    for words in ("no time column was found", "clock, itemid", "1,000 rows", "columns"):
+    for words in ("no time column and no tag was found", "clock, itemid", "1,000 rows", "columns"):
         assert words in detail
     assert _verdict(profile) is not Verdict.OK
 

@@ -43,7 +43,7 @@ def test_case_counts_in_a_match_and_not_in_what_is_near() -> None:
 
 def test_what_is_nowhere_near_gets_a_few_names() -> None:
     assert found(a_target(exclude=("zzzzzz",))) == [
-        "exclude: `zzzzzz` matches none of 4 tables; there is cpu, disk, mem and 1 more"
+        "exclude: `zzzzzz` matches none of 4 tables; found cpu, disk, mem and 1 more"
     ]
 
 
@@ -57,7 +57,7 @@ def test_columns_of_a_table_that_is_left_out_or_not_there() -> None:
     target = a_target(exclude=("disk",), columns={"disk": Columns(), "dsik": Columns(), "cpu": Columns()})
     assert found(target) == [
         "columns: `disk` is left out by include and exclude",
-        "columns: `dsik` matches none of 3 tables; there is cpu, mem, net",
+        "columns: `dsik` matches none of 3 tables; found cpu, mem, net",
     ]
 
 
@@ -82,13 +82,13 @@ def test_columns_of_a_table_whose_columns_are_not_known_are_left_alone() -> None
         (
             {"include": ("nope_*",)},
             NAMES,
-            'include: ["nope_*"] matches none of 5 tables; there is cpu, disk, mem and 1 more',
+            'include: ["nope_*"] matches none of 5 tables; found cpu, disk, mem and 1 more',
         ),
-        ({"exclude": ("*",)}, NAMES, 'exclude: ["*"] leaves out all that `include` lets through of 5 tables'),
+        ({"exclude": ("*",)}, NAMES, 'exclude: ["*"] leaves out all that `include` selects from 5 tables'),
         (
             {"include": ("cpu",), "exclude": ("c*",)},
             NAMES,
-            'exclude: ["c*"] leaves out all that `include` lets through of 5 tables',
+            'exclude: ["c*"] leaves out all that `include` selects from 5 tables',
         ),
         ({"include": ("cpu",)}, NAMES, None),
     ],

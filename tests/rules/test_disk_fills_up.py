@@ -27,7 +27,7 @@ def full_in(days: float) -> object:
             kept = database.storage
             assert kept is not None
             if kept.disk_bytes is None:
-                pytest.skip("the server does not tell of its disk")
+                pytest.skip("the server does not report its disk")
             assert kept.disk_used_bytes is not None
             a_day = (kept.disk_bytes - kept.disk_used_bytes) / days
             used = [kept.disk_used_bytes - a_day * (DAYS - i) for i in range(DAYS)]

@@ -73,6 +73,6 @@ def also_deleted(case: Case, database: str, measurement: str) -> str:
     if not others:
         return ""
     return (
-        f" (it deletes from all retention policies of {server_name(own)}, from {listed(others, 3)} too: let the data "
-        "expire instead, or copy first what has to stay)"
+        f" (this deletes from all retention policies of {server_name(own)}, including {listed(others, 3)}: let the "
+        "data expire instead, or first copy what has to stay)"
     )

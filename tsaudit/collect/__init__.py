@@ -246,7 +246,7 @@ def _contained(asker: Asker, fact: str, step: Step) -> Step:
 
     def run(draft: Draft) -> None:
         if not draft.roles_known:
-            asker.gap(fact, Reason.FAILED, "what its columns are for is not known", draft.database, draft.name)
+            asker.gap(fact, Reason.FAILED, "the roles of its columns are not known", draft.database, draft.name)
             return
         if draft.unreadable:
             asker.gap(fact, draft.unreadable.reason, draft.unreadable.detail, draft.database, draft.name)

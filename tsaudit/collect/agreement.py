@@ -34,7 +34,7 @@ class Disagreement:
     def detail(self) -> str:
         """Both figures and both queries, in one line."""
         first, second = self.compared.first, self.compared.second
-        return f"{first} {self.compared.relation.value} {second}: one of the two figures is wrong"
+        return f"{first} {self.compared.relation.value} {second}; one of the two figures is wrong"
 
     def gaps(self) -> Iterator[Gap]:
         """One in each of the two facts."""

@@ -197,10 +197,10 @@ def outline(
 
 
 def _note_unknown_sizes(asker: Asker, drafts: list[Draft]) -> None:
-    """Leave a gap for each measurement of which the engine told no size, such as a table that somebody locks."""
+    """Leave a gap for each measurement whose size the engine does not report, such as a table that somebody locks."""
     for draft in drafts:
         if not draft.stood_for and (draft.storage is None or draft.storage.data_bytes is None):
-            asker.gap("storage", Reason.FAILED, "the engine told no size of it", draft.database, draft.name)
+            asker.gap("storage", Reason.FAILED, "the engine does not report its size", draft.database, draft.name)
 
 
 def _chosen(asker: Asker, names: list[str]) -> tuple[list[str], int]:
@@ -320,7 +320,7 @@ def _storage(asker: Asker, database: str, asked: frozenset[str]) -> DatabaseStor
         return None
     found = DatabaseStorage(**rows[0])
     if found.disk_bytes is None:
-        asker.gap("database_storage", Reason.UNSUPPORTED, "the server does not tell of its disk", database)
+        asker.gap("database_storage", Reason.UNSUPPORTED, "the server does not report its disk", database)
     return found
 
 

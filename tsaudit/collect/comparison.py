@@ -6,22 +6,25 @@ import enum
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from tsaudit.phrases import many
 from tsaudit.profile import Profile
 
 
 class Relation(enum.Enum):
     """How the first of two figures compares with the second where both are right."""
 
-    EQUAL = "is not"
-    AT_MOST = "is more than"
+    EQUAL = "should equal"
+    AT_MOST = "should not exceed"
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
     """One side of a comparison."""
 
-    words: str
-    """What was counted; the text continues `3,005 ...`."""
+    noun: str
+    """What was counted, in the singular."""
+    which: str
+    """Which of them; empty for all. The text continues `3,005 rows ...`."""
     value: float
     fact: str
     """What the figure is a figure of, and what a gap is left in."""
@@ -30,7 +33,7 @@ class Figure:
     """Standard error; 0 where it is exact or not known."""
 
     def __str__(self) -> str:
-        return f"{self.value:,.0f} {self.words} ({self.query})"
+        return f"{f'{many(self.value, self.noun)} {self.which}'.rstrip()} ({self.query})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,6 +55,7 @@ class Draft:
     policies: tuple[str, ...] = ()
     """Retention policies of its database (InfluxDB)."""
     path: tuple[str, ...] = ()
+    """See `Measurement.path`."""
     is_divided: bool = False
     """Its database is one of several retention policies, and its tag keys are those of all of them."""
     time: TimeColumn | None = None

@@ -16,8 +16,8 @@ _BY_SCAN: Final = ("null_counts.", "measure_name_counts.")
 """Counts of all rows within the window; those of InfluxDB count the values of one field."""
 
 
-def _figure(words: str, count: Count, fact: str) -> Figure:
-    return Figure(words, count.value, fact, count.source.query, count.standard_error or 0.0)
+def _figure(noun: str, which: str, count: Count, fact: str) -> Figure:
+    return Figure(noun, which, count.value, fact, count.source.query, count.standard_error or 0.0)
 
 
 def _is_exact(count: Count | None) -> bool:
@@ -43,7 +43,7 @@ def _series_of_databases(profile: Profile, _: Profile | None) -> Iterator[Compar
         whole = len(listed) == len(inside) and not _at_least(listed)
         whole = whole and all(_is_whole(profile, part) for part in (database, *policies))
         total, union = _summed(database, listed), _summed(database, _largest(inside))
-        counted = _figure(f"series that {database.name} counts", database.series, "database_series")
+        counted = _figure("series", f"that {database.name} counts", database.series, "database_series")
         for part in (database, *policies):
             if whole and not policies:
                 yield Comparison(part.name, None, total, Relation.EQUAL, counted)
@@ -56,7 +56,7 @@ def _series_of_databases(profile: Profile, _: Profile | None) -> Iterator[Compar
 def _summed(database: Database, listed: Sequence[Count]) -> Figure:
     error = sum((count.standard_error or 0.0) ** 2 for count in listed) ** 0.5
     total = sum(count.value for count in listed)
-    return Figure(f"series listed in {database.name}", total, "series_listing", listed[0].source.query, error)
+    return Figure("series", f"listed in {database.name}", total, "series_listing", listed[0].source.query, error)
 
 
 def _largest(measurements: Iterable[Measurement]) -> list[Count]:
@@ -87,12 +87,12 @@ def _rows_read(profile: Profile, _: Profile | None) -> Iterator[Comparison]:
         if any(True for _ in profile.gaps_for("row_sample", m)):
             continue
         read = m.row_patterns
-        counted = _figure("rows counted", m.rows, m.rows.source.query.partition("/")[2].partition(".")[0])
+        counted = _figure("row", "counted", m.rows, m.rows.source.query.partition("/")[2].partition(".")[0])
         if read is None:
-            none = Figure("rows read", 0, "row_sample", f"{profile.engine}/row_sample")
+            none = Figure("row", "read", 0, "row_sample", f"{profile.engine}/row_sample")
             yield Comparison(m.database, m.name, none, Relation.EQUAL, counted)
         elif read.source.how is How.SAMPLED or _interval(read.source) == _interval(m.rows.source):
-            figure = Figure("rows read", read.rows, "row_sample", read.source.query)
+            figure = Figure("row", "read", read.rows, "row_sample", read.source.query)
             relation = Relation.EQUAL if read.source.how is How.EXACT else Relation.AT_MOST
             yield Comparison(m.database, m.name, figure, relation, counted)
 
@@ -109,7 +109,7 @@ def _series_in_rows(profile: Profile, _: Profile | None) -> Iterator[Comparison]
         if not _by_scan(m.rows) or m.series.source.scope != m.rows.source.scope:
             continue
         fact = m.rows.source.query.partition("/")[2].partition(".")[0]
-        series, rows = _figure("series", m.series, "series_listing"), _figure("rows", m.rows, fact)
+        series, rows = _figure("series", "", m.series, "series_listing"), _figure("row", "", m.rows, fact)
         yield Comparison(m.database, m.name, series, Relation.AT_MOST, rows)
         if m.series.value == 0:
             yield Comparison(m.database, m.name, rows, Relation.AT_MOST, series)
@@ -125,8 +125,8 @@ def _rows_of_all(profile: Profile, _: Profile | None) -> Iterator[Comparison]:
     for m in profile.measurements:
         if m.rows is None or m.rows_total is None or not _is_exact(m.rows):
             continue
-        inside = _figure("rows within the window", m.rows, "null_counts")
-        total = _figure("rows in all by the engine's count", m.rows_total, "row_estimate")
+        inside = _figure("row", "within the window", m.rows, "null_counts")
+        total = _figure("row", "overall by the engine's count", m.rows_total, "row_estimate")
         allowed = _KEEPS_VERSIONS[profile.engine]
         yield Comparison(m.database, m.name, inside, Relation.AT_MOST, total, allowed)
 
@@ -136,8 +136,8 @@ def _documents_read(profile: Profile, _: Profile | None) -> Iterator[Comparison]
     for m in profile.measurements:
         if m.rows_total is None or m.documents is None or m.documents.read >= _FEWEST_ASKED_FOR:
             continue
-        read = Figure("documents read, all that came", m.documents.read, "documents", m.documents.source.query)
-        total = _figure("documents by the metadata", m.rows_total, "row_estimate")
+        read = Figure("document", "read, all there were", m.documents.read, "documents", m.documents.source.query)
+        total = _figure("document", "by the metadata", m.rows_total, "row_estimate")
         yield Comparison(m.database, m.name, read, Relation.EQUAL, total)
 
 
@@ -152,9 +152,9 @@ def _fields_of_listed(profile: Profile, _: Profile | None) -> Iterator[Compariso
     for m in profile.measurements:
         if m.series is None or not m.series.value or m.fields or any(True for _ in profile.gaps_for("field_types", m)):
             continue
-        none = Figure("fields", 0, "field_types", m.series.source.query.replace("series_listing", "field_types"))
+        none = Figure("field", "", 0, "field_types", m.series.source.query.replace("series_listing", "field_types"))
         yield Comparison(
-            m.database, m.name, none, Relation.EQUAL, _figure("series with fields", m.series, "series_listing")
+            m.database, m.name, none, Relation.EQUAL, _figure("series", "with fields", m.series, "series_listing")
         )
 
 
@@ -176,8 +176,8 @@ def _since_yesterday(profile: Profile, previous: Profile | None) -> Iterator[Com
             continue
         if m.rows.source.as_of <= old.rows.source.as_of:
             continue  # taken over, or of an earlier day
-        now = _figure("rows within the window", m.rows, "null_counts")
-        then = _figure(f"of {previous.day}, since when none was written", old.rows, "row_estimate")
+        now = _figure("row", "within the window", m.rows, "null_counts")
+        then = _figure("row", f"within the window on {previous.day}, with no writes since", old.rows, "row_estimate")
         yield Comparison(m.database, m.name, now, Relation.AT_MOST, then)
 
 

@@ -45,7 +45,7 @@ def note_hidden_labels(asker: Asker, draft: Draft) -> None:
     for column, labels in found.items():
         asker.gap("series_listing", Reason.UNSUPPORTED, _detail(draft, column, labels), draft.database, draft.name)
     if found:
-        words = f"at least: label sets in {', '.join(found)} were not opened up"
+        words = f"at least: label sets in {', '.join(found)} were not split into tags"
         scope = "; ".join(filter(None, (words, draft.series.source.scope)))
         source = dataclasses.replace(draft.series.source, how=How.ESTIMATE, scope=scope)
         draft.series = dataclasses.replace(draft.series, source=source)
@@ -70,11 +70,11 @@ def _values(column: pa.ChunkedArray) -> list[object]:
 def _detail(draft: Draft, column: str, labels: Labels) -> str:
     keys = ", ".join(labels.keys[:_KEYS_NAMED]) + (", ..." if len(labels.keys) > _KEYS_NAMED else "")
     table = draft.name if draft.name.isidentifier() else json.dumps(draft.name, ensure_ascii=False)
-    ways = [f"`columns: {{{table}: {{fields: [{column}]}}}}` if it names no source"]
+    ways = [f"`columns: {{{table}: {{fields: [{column}]}}}}` if it does not identify a source"]
     if next(one.data_type for one in draft.columns if one.name == column).lower() not in _INCOMPARABLE:
         ways.insert(0, f"`columns: {{{table}: {{tags: [{column}]}}}}` to count each set as a value of one tag")
     return (
-        f"label sets in column {column} were not opened up: {labels.sets:,} different ones of {keys} in "
-        f"{labels.rows:,} rows read, so that there may be more series than the tags tell apart; in tsaudit.yaml, set "
+        f"column {column} holds label sets that were not split into tags: {labels.sets:,} distinct sets of {keys} in "
+        f"{labels.rows:,} rows read. There may be more series than were counted; in tsaudit.yaml, set "
         f"{', or '.join(ways)}"
     )

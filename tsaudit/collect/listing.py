@@ -67,7 +67,7 @@ def list_tag_sets(
         if draft.excerpt:
             words = f"at least; by {draft.excerpt.words(rows)} {interval(asker, draft, fact)}"
             source = replace(source, how=How.SAMPLED, scope=words)
-            detail = f"listed were {draft.excerpt.words(rows)}; {excerpts.too_many(asker, draft)}"
+            detail = f"only {draft.excerpt.words(rows)} were listed; {excerpts.too_many(asker, draft)}"
             asker.gap(fact, Reason.OVER_BUDGET, detail, draft.database, draft.name)
         if reason := asker.at_most(fact, draft.database, draft.name):
             source = replace(source, how=How.ESTIMATE, scope=f"at most: {reason}")

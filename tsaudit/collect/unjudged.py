@@ -46,9 +46,9 @@ def _no_time(m: Measurement) -> str:
     count = m.rows or m.rows_total
     assert count is not None
     return (
-        f"no time column was found, and no tag, among {', '.join(m.columns[:5])}: whether the {count.value:,} rows "
-        f"({count.source.query}) are one series cannot be told; set `columns` in tsaudit.yaml (time, tags), or leave "
-        f"the table out by `exclude`"
+        f"no time column and no tag was found among {', '.join(m.columns[:5])}: the series of its {count.value:,} rows "
+        f"({count.source.query}) cannot be counted; set `columns` in tsaudit.yaml (time, tags), or leave the table out "
+        "with `exclude`"
     )
 
 
@@ -63,7 +63,7 @@ def _without_rows(profile: Profile, asked: frozenset[str]) -> Profile:
     window = profile.window
     detail = (
         f"no measurement has a row from {window.start:%Y-%m-%d %H:%M} to {window.end:%Y-%m-%d %H:%M} UTC, while "
-        f"{evidence}: check the clocks of this machine and of what writes, or set a longer `window`"
+        f"{evidence}: check the clocks of this machine and of the writers, or set a longer `window`"
     )
     # An index knows its series whatever their rows' time; a listing out of rows knew none.
     by_rows = "columns" in profile.facts

@@ -128,8 +128,8 @@ def _detail(asker: Asker, draft: Draft, found: _Outside) -> str:
         key = draft.name if draft.name.isidentifier() else json.dumps(draft.name, ensure_ascii=False)
         detail += f"if another column is the time, set `columns: {{{key}: {{time: <column>}}}}` in tsaudit.yaml; "
     if found.newest is not None and found.newest >= window.end:
-        return detail + "if not, check the clocks of this machine and of what writes the rows"
-    return detail + "if not, set a longer `window`, or leave the table out by `exclude`"
+        return detail + "if not, check the clocks of this machine and of the writers"
+    return detail + "if not, set a longer `window`, or leave the table out with `exclude`"
 
 
 def _doubted(count: Count | None) -> Count | None:

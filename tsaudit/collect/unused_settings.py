@@ -52,7 +52,7 @@ def nothing_to_audit(target: Target, names: Mapping[str, Sequence[str]]) -> str 
         patterns = ", ".join(f'"{pattern}"' for pattern in target.include)
         return f"include: [{patterns}] {_no_match(target.include[:1], every, noun)}"
     patterns = ", ".join(f'"{pattern}"' for pattern in target.exclude)
-    return f"exclude: [{patterns}] leaves out all that `include` lets through of {many(len(every), noun)}"
+    return f"exclude: [{patterns}] leaves out all that `include` selects from {many(len(every), noun)}"
 
 
 def find(target: Target, names: Mapping[str, Sequence[str]], drafts: Iterable[Draft]) -> Iterator[UnusedSetting]:
@@ -70,7 +70,7 @@ def find(target: Target, names: Mapping[str, Sequence[str]], drafts: Iterable[Dr
     described = {draft.name: [c.name for c in draft.columns] for draft in drafts if draft.columns}
     for name, columns in target.columns.items():
         if not _infers_roles(target.engine):
-            yield UnusedSetting("columns", name, f"has no effect: {target.engine} itself says what its columns are for")
+            yield UnusedSetting("columns", name, f"has no effect: {target.engine} defines them itself")
         elif name not in audited:
             known = "is left out by include and exclude" if name in every else _no_match([name], audited, noun)
             yield UnusedSetting("columns", name, known)
@@ -120,7 +120,7 @@ def _near(patterns: Sequence[str], names: Iterable[str]) -> str:
         if found := nearest(re.sub(r"[*?\[\]]+", "", pattern), [name[:80] for name in some]):
             return found
     more = f" and {len(some) - _NAMES_SHOWN:,} more" if len(some) > _NAMES_SHOWN else ""
-    return f"; there is {', '.join(name[:80] for name in some[:_NAMES_SHOWN])}{more}" if some else ""
+    return f"; found {', '.join(name[:80] for name in some[:_NAMES_SHOWN])}{more}" if some else ""
 
 
 def _fits(patterns: Iterable[str], name: str) -> bool:
