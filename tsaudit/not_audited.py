@@ -13,7 +13,7 @@ from typing import Final
 from tsaudit.facts import STRUCTURE
 from tsaudit.finding import RULELESS_CODES, UNREACHABLE_CODE, Finding, Outcome, RuleResult, Severity, Subject
 from tsaudit.phrases import many
-from tsaudit.profile import Gap, Measurement, Profile, Reason
+from tsaudit.profile import Gap, Profile, Reason
 
 TITLE: Final = "The target could not be audited"
 WHY: Final = (
@@ -48,7 +48,7 @@ class Missed:
 
 def unseen(profile: Profile) -> str | None:
     """Why no measurement of the target was looked at, in one line; None where one was."""
-    if any(_was_described(m, profile.gaps) for m in profile.measurements):
+    if _seen(profile):
         return None
     return _cause(g for g in profile.gaps if g.fact in STRUCTURE) or "no measurement was looked at"
 
@@ -106,7 +106,7 @@ def _databases(profile: Profile) -> Iterator[Missed]:
     One that is merely empty has no gap and is not among them: new databases are empty for a while, and the rest of
     the target shows that the server is the right one.
     """
-    seen = {m.database for m in profile.measurements if _was_described(m, profile.gaps)}
+    seen = _seen(profile)
     gaps = [g for g in profile.gaps if g.fact in STRUCTURE and g.database is not None and g.database not in seen]
     for name in sorted({g.database for g in gaps if g.database is not None}):
         cause = _cause(g for g in gaps if g.database == name) or ""
@@ -114,12 +114,10 @@ def _databases(profile: Profile) -> Iterator[Missed]:
         yield Missed(Subject(name), cause, message, _FIX_DATABASE)
 
 
-def _was_described(measurement: Measurement, gaps: Iterable[Gap]) -> bool:
-    """Whether it is known what the measurement consists of; one without columns that has no gap is empty."""
-    if measurement.columns:
-        return True
-    here = (measurement.database, measurement.name)
-    return not any(g.fact in STRUCTURE and (g.database, g.measurement) == here for g in gaps)
+def _seen(profile: Profile) -> set[str]:
+    """The databases with a measurement whose parts are known; one without columns and without a gap is empty."""
+    unknown = {(g.database, g.measurement) for g in profile.gaps if g.fact in STRUCTURE}
+    return {m.database for m in profile.measurements if m.columns or (m.database, m.name) not in unknown}
 
 
 def _unjudged(profile: Profile, results: Sequence[RuleResult]) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import Final
 
 from tsaudit.collect.comparison import Comparison, Figure, Pair, Relation
@@ -81,10 +81,11 @@ def _at_least(counts: Iterable[Count]) -> bool:
 
 def _rows_read(profile: Profile, _: Profile | None) -> Iterator[Comparison]:
     """Rows read, where all of the window were, against rows counted; where more would have come, no more than those."""
+    unread = _places(profile, "row_sample")
     for m in profile.measurements:
         if not _is_exact(m.rows) or m.rows is None or not _by_scan(m.rows) or "row_sample" not in m.statements:
             continue
-        if any(True for _ in profile.gaps_for("row_sample", m)):
+        if _is_among(m, unread):
             continue
         read = m.row_patterns
         counted = _figure("row", "counted", m.rows, m.rows.source.query.partition("/")[2].partition(".")[0])
@@ -95,6 +96,19 @@ def _rows_read(profile: Profile, _: Profile | None) -> Iterator[Comparison]:
             figure = Figure("row", "read", read.rows, "row_sample", read.source.query)
             relation = Relation.EQUAL if read.source.how is How.EXACT else Relation.AT_MOST
             yield Comparison(m.database, m.name, figure, relation, counted)
+
+
+Places = Set[tuple[str | None, str | None]]
+"""(database, measurement); None for all."""
+
+
+def _places(profile: Profile, fact: str) -> Places:
+    """Where the fact has gaps, looked up once for all measurements."""
+    return {(gap.database, gap.measurement) for gap in profile.gaps_for(fact)}
+
+
+def _is_among(m: Measurement, places: Places) -> bool:
+    return not places.isdisjoint({(None, None), (m.database, None), (m.database, m.name)})
 
 
 def _by_scan(count: Count) -> bool:
@@ -149,8 +163,9 @@ def _fields_of_listed(profile: Profile, _: Profile | None) -> Iterator[Compariso
     """Measurements that have series against those that have fields: no point is written without one."""
     if "columns" in profile.facts or "series_listing" not in profile.facts:
         return
+    unknown = _places(profile, "field_types")
     for m in profile.measurements:
-        if m.series is None or not m.series.value or m.fields or any(True for _ in profile.gaps_for("field_types", m)):
+        if m.series is None or not m.series.value or m.fields or _is_among(m, unknown):
             continue
         none = Figure("field", "", 0, "field_types", m.series.source.query.replace("series_listing", "field_types"))
         yield Comparison(
