@@ -112,6 +112,35 @@ def test_one_finding_when_a_whole_database_comes_or_goes() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("engine", "of_database", "of_measurement"),
+    [
+        (
+            "influxdb1",
+            'SHOW MEASUREMENTS ON "new"',
+            'SHOW SERIES FROM "main"."raw"."b"; SHOW FIELD KEYS FROM "main"."raw"."b"',
+        ),
+        (
+            "influxdb2",
+            'import "influxdata/influxdb/schema" schema.measurements(bucket: "new")',
+            (
+                'import "influxdata/influxdb/schema" '
+                'schema.measurementTagKeys(bucket: "main", measurement: "b") |> yield(name: "tags") '
+                'schema.measurementFieldKeys(bucket: "main", measurement: "b") |> yield(name: "fields")'
+            ),
+        ),
+    ],
+)
+def test_fix_shows_what_is_new_where_it_is(engine: str, of_database: str, of_measurement: str) -> None:
+    old, new = (a_measurement(name, path=("main", "raw")) for name in "ab")
+    before = a_profile(old, engine=engine)
+    after = a_profile(old, new, a_measurement(database="new", path=("new", "autogen")), engine=engine)
+    assert {str(f.subject): f.fix.partition("still is: ")[2] for f in _judged(before, after).findings} == {
+        "main/b": of_measurement,
+        "new": of_database,
+    }
+
+
 STRUCTURE = ("databases", "measurements", "columns", "tag_keys", "field_types")
 
 
