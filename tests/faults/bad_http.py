@@ -84,9 +84,18 @@ class FaultyHttp(FaultyProxy):
     def _forwarded(self, request: Request) -> Pieces:
         head = re.sub(rb"\r\nConnection:[^\r]*", b"", request.head, flags=re.IGNORECASE)
         with socket.create_connection(self.upstream, timeout=30) as server:
-            server.sendall(head.replace(b"\r\n", b"\r\nConnection: close\r\n", 1) + request.body)
+            server.sendall(_closing(head) + request.body)
+            beginning = b""
+            while b"\r\n" not in beginning and (piece := server.recv(65_536)):
+                beginning += piece
+            yield _closing(beginning)
             while piece := server.recv(65_536):
                 yield piece
+
+
+def _closing(message: bytes) -> bytes:
+    """With the header that says so: a client that is not told may send its next request here, and lose it."""
+    return message.replace(b"\r\n", b"\r\nConnection: close\r\n", 1)
 
 
 def _read(client: socket.socket) -> Request | None:
