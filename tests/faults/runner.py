@@ -120,6 +120,8 @@ class ForkServer:
             found = json.loads(line)
             if "id" in found:
                 self._waiting.pop(found["id"]).set_result(found)
+        for number in list(self._waiting):
+            self._waiting.pop(number).set_exception(RuntimeError("the fork server ended before the command"))
 
 
 class Row:
@@ -130,33 +132,25 @@ class Row:
         self._history = folder / "history.db"
         Store.open(f"sqlite:///{self._history}").close()
         self.healthy = self._observe(None, engine.healthy())
-        self._heavy = threading.Semaphore(_HEAVY_AT_ONCE)
 
     def run(self, faults: Iterable[Fault]) -> dict[Fault, Observed | str]:
         """What became of each, or why there is no such thing with this engine. Some come last, and alone."""
         staged = {fault: self.engine.stage(fault) for fault in faults}
         alone = {fault: stage for fault, stage in staged.items() if fault.name in ("restart", "rights")}
         found: dict[Fault, Observed | str] = {f: s for f, s in staged.items() if isinstance(s, str)}
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
-            # The heavy ones first: they take longest.
+        with ThreadPoolExecutor(_HEAVY_AT_ONCE) as heavy, ThreadPoolExecutor(_AT_ONCE) as others:
             begun = {
-                fault: pool.submit(self._cell, fault, stage)
-                for fault, stage in sorted(staged.items(), key=lambda item: not item[0].heavy)
+                fault: (heavy if fault.heavy else others).submit(self._observe, fault, stage)
+                for fault, stage in staged.items()
                 if not isinstance(stage, str) and fault not in alone
             }
             found |= {fault: future.result() for fault, future in begun.items()}
-        found |= {f: self._cell(f, stage) for f, stage in alone.items() if not isinstance(stage, str)}
+        found |= {f: self._observe(f, stage) for f, stage in alone.items() if not isinstance(stage, str)}
         for fault, observed in found.items():
             if not isinstance(observed, str) and complaints(fault, observed):
                 # Many at once on a busy machine may keep each other waiting. What is wrong with tsaudit stays wrong.
-                found[fault] = self._cell(fault, staged[fault])  # type: ignore[arg-type]
+                found[fault] = self._observe(fault, staged[fault])  # type: ignore[arg-type]
         return {fault: found[fault] for fault in staged}
-
-    def _cell(self, fault: Fault, stage: Stage) -> Observed:
-        if not fault.heavy:
-            return self._observe(fault, stage)
-        with self._heavy:
-            return self._observe(fault, stage)
 
     def _observe(self, fault: Fault | None, stage: Stage) -> Observed:
         folder = self._folder / (f"{fault.moment or 'file'}-{fault.name}" if fault else "healthy")
