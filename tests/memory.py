@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-import pytest
-
 _STATUS: Final = Path("/proc/self/statm")
 _PAGE: Final = 4096
 _NOT_EXECUTED_YET: Final = 0x40  # PF_FORKNOEXEC of the kernel, see proc(5)
@@ -29,14 +27,16 @@ class Peak:
 def watched(children: bool = False, besides: Container[int] = ()) -> Iterator[Peak]:
     """The highest resident size so far, looked at every 5 ms; with that of its children, but for some, if told to."""
     if not _STATUS.exists():
+        import pytest  # not at the top: the processes whose memory is measured import this, too
+
         pytest.skip("needs /proc to tell how much memory is taken")
     peak, ended, before = Peak(), threading.Event(), _resident()
     if children:
-        before += _of_children(besides)
+        before += of_children(besides=besides)
 
     def watch() -> None:
         while not ended.is_set():
-            now = _resident() + (_of_children(besides) if children else 0)
+            now = _resident() + (of_children(besides=besides) if children else 0)
             peak.megabytes = max(peak.megabytes, (now - before) / 1e6)
             time.sleep(0.005)
 
@@ -53,10 +53,10 @@ def _resident() -> int:
     return int(_STATUS.read_text().split()[1]) * _PAGE
 
 
-def _of_children(besides: Container[int]) -> int:
-    """The highest that each had so far: what was reached between two looks counts, too."""
+def of_children(pid: int | str = "self", *, besides: Container[int] = ()) -> int:
+    """The highest that each child of the process had so far: what was reached between two looks counts, too."""
     highest = 0
-    for children in Path("/proc/self/task").glob("*/children"):
+    for children in Path(f"/proc/{pid}/task").glob("*/children"):
         with contextlib.suppress(OSError):
             for child in set(map(int, children.read_text().split())):
                 if child not in besides and _of_its_own(child):

@@ -2,8 +2,8 @@
 
 Started as `python -m tests.faults.forkserver MODULE...`: imports these and tsaudit, then reads jobs from stdin and
 writes results to stdout, a JSON object per line. A child is a fork that calls the real command and exits as an
-interpreter does, with everything joined and closed. Its peak memory and its time are those of the child alone; one that
-outlives its limit is killed, which is a result like any other.
+interpreter does, with everything joined and closed. Its peak memory is that of the child and the processes it starts,
+its time that of the child alone; one that outlives its limit is killed, which is a result like any other.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import tsaudit
+from tests.memory import of_children
 
 _LEFT_OUT: Final = ("tsaudit.demo", "tsaudit.history.migrations")
 _LOOK_S: Final = 0.05
@@ -42,6 +43,8 @@ class _Child:
     threads: dict[str, float] = field(default_factory=dict)
     """Thread to the seconds in which it could have run and others did, as last seen."""
     waited: float = 0.0
+    with_it_bytes: int = 0
+    """The most that the processes it started were seen to take together."""
 
 
 def main(preload: list[str]) -> list[str] | None:
@@ -91,7 +94,11 @@ def _look_at(pid: int, child: _Child, children: dict[int, _Child]) -> None:
     """Report the child when it has ended; end it when it has had its time."""
     seconds = time.monotonic() - child.began
     ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-    waited = _waited_for_processor(pid, child)
+    if (now := time.monotonic()) - child.looked_at >= _LOOK_S:
+        child.with_it_bytes = max(child.with_it_bytes, of_children(pid))
+        child.waited += _waited_for_processor(pid, child, now - child.looked_at)
+        child.looked_at = now
+    waited = child.waited
     if ended:
         _, status, usage = os.wait4(pid, 0)
         del children[pid]
@@ -101,7 +108,8 @@ def _look_at(pid: int, child: _Child, children: dict[int, _Child]) -> None:
             "seconds": seconds - waited,
             "waited_s": waited,
             "cpu_s": usage.ru_utime + usage.ru_stime,
-            "peak_bytes": usage.ru_maxrss * 1024,
+            # The system's figure is that of the command or of one process it started, whichever took more.
+            "peak_bytes": usage.ru_maxrss * 1024 + child.with_it_bytes,
             "is_killed": child.is_killed,
         }
         print(json.dumps(result), flush=True)
@@ -111,11 +119,8 @@ def _look_at(pid: int, child: _Child, children: dict[int, _Child]) -> None:
             os.kill(pid, signal.SIGKILL)
 
 
-def _waited_for_processor(pid: int, child: _Child) -> float:
-    """Seconds in which the child could have run and others did: the machine's fault, and on a busy one most of it."""
-    now = time.monotonic()
-    if now - child.looked_at < _LOOK_S:
-        return child.waited
+def _waited_for_processor(pid: int, child: _Child, seconds: float) -> float:
+    """Of the last seconds those in which the child could have run and others did: on a busy machine most of them."""
     more = 0.0
     with contextlib.suppress(OSError):
         for thread in Path(f"/proc/{pid}/task").iterdir():
@@ -124,9 +129,7 @@ def _waited_for_processor(pid: int, child: _Child) -> float:
                 more = max(more, total - child.threads.get(thread.name, 0.0))
                 child.threads[thread.name] = total
     # Threads that wait at the same time do not take longer for it.
-    child.waited += min(more, now - child.looked_at)
-    child.looked_at = now
-    return child.waited
+    return min(more, seconds)
 
 
 def _become(job: dict[str, Any]) -> list[str]:
