@@ -47,8 +47,6 @@ MOMENTS: Final[dict[Moment | None, tuple[str, str]]] = {
     ),
     None: ("Databases that are files", "What can happen to a file, and to the folder it is in."),
 }
-
-
 _SLOW_NAMES: Final = {"429", "503", "drip-head", "drip-body", "drip-error", "silence", "stall", "pipe", "device"}
 
 
@@ -76,9 +74,6 @@ class Fault:
         return self.heavy or self.name in _SLOW_NAMES
 
 
-_NOTHING: Final = frozenset({Outcome.NOT_AUDITED})
-
-
 def _any(*words: str) -> str:
     return "|".join(words)
 
@@ -99,31 +94,31 @@ _PACKETS: Final = "expected|packet|protocol|version|message|response id|length|S
 
 _TITLES: Final = {
     "refused": "connection refused",
-    "dns": "host name that does not exist",
-    "wrong-server": "another kind of server on the port",
-    "401": "password or token refused (401)",
+    "dns": "unknown host name",
+    "wrong-server": "a different kind of server on the port",
+    "401": "wrong password or token (401)",
     "403": "permission denied (403)",
     "404": "not found (404)",
-    "429": "too many requests or connections (429)",
-    "500": "internal error of the server (500)",
-    "503": "not available (503)",
-    "html": "a sign-in page of a proxy (HTML, 200)",
-    "closed": "connection closed without a word",
-    "cut": "answer cut off",
-    "empty": "empty answer",
-    "null": "`null`, or nulls only",
-    "shape": "well-formed answer of another shape",
+    "429": "rate limit, or too many connections (429)",
+    "500": "internal server error (500)",
+    "503": "service unavailable (503)",
+    "html": "sign-in page of a proxy (HTML, 200)",
+    "closed": "connection closed without a response",
+    "cut": "truncated response",
+    "empty": "empty response",
+    "null": "`null`, or only nulls",
+    "shape": "well-formed response of the wrong shape",
     "redirect": "redirect to another host",
-    "drip-head": "header, a byte at a time",
-    "drip-body": "answer, a byte at a time",
-    "drip-error": "error message, a byte at a time",
-    "silence": "silence",
-    "stall": "silence in the middle of the answer",
-    "endless": "answer without end",
-    "long-line": "one line or packet without end",
-    "bomb": "compressed answer that unpacks to more than a gigabyte",
-    "restart": "server restarted",
-    "rights": "rights lost",
+    "drip-head": "headers sent one byte at a time",
+    "drip-body": "response sent one byte at a time",
+    "drip-error": "error message sent one byte at a time",
+    "silence": "no response, connection left open",
+    "stall": "response that stalls halfway",
+    "endless": "endless response",
+    "long-line": "endless line or packet",
+    "bomb": "decompression bomb (over 1 GB)",
+    "restart": "server restart",
+    "rights": "access revoked",
 }
 _CAUSES: Final = {
     "refused": "refused|not answer|no server",
@@ -178,7 +173,7 @@ NETWORK: Final = (
         "restart",
         Moment.MEASURE,
         _GONE | _WHOLE,
-        "complete where the driver connects anew, partly audited where the server is still away when asked again",
+        "complete where the driver reconnects; partly audited where the server is still down on the second try",
     ),
     _network("rights", Moment.MEASURE, _PARTS),
     *(_network(name, Moment.MEASURE, _PARTS) for name in _OF_ONE_STATEMENT),
@@ -197,40 +192,40 @@ def _file(name: str, title: str, cause: str, expected: frozenset[Outcome] = _NOT
     return Fault(name, title, cause, expected, None, why)
 
 
-_READ_ALREADY: Final = "complete where the engine had read all of it"
+_READ_ALREADY: Final = "complete where the engine had already read all of it"
 FILES: Final = (
     _file("missing", "no such file", _OPEN),
-    _file("no-folder", "folder is missing", _OPEN),
-    _file("dangling", "symbolic link to nothing", _OPEN),
-    _file("link-loop", "symbolic links in a circle", _any(_OPEN, "symbolic|loop|many levels")),
-    _file("directory", "a folder in its place", "directory|folder"),
-    _file("pipe", "a named pipe in its place", "pipe|regular"),
-    _file("device", "a device without end in its place", "device|regular"),
-    _file("unreadable", "no right to read it", "permission|denied"),
-    _file("unreadable-folder", "no right to enter its folder", "permission|denied"),
-    _file("long-name", "name longer than the system takes", _any("too long", _OPEN)),
+    _file("no-folder", "missing folder", _OPEN),
+    _file("dangling", "dangling symbolic link", _OPEN),
+    _file("link-loop", "symbolic link loop", _any(_OPEN, "symbolic|loop|many levels")),
+    _file("directory", "a folder instead of a file", "directory|folder"),
+    _file("pipe", "a named pipe instead of a file", "pipe|regular"),
+    _file("device", "an endless device instead of a file (`/dev/zero`)", "device|regular"),
+    _file("unreadable", "no permission to read it", "permission|denied"),
+    _file("unreadable-folder", "no permission to enter its folder", "permission|denied"),
+    _file("long-name", "file name too long", _any("too long", _OPEN)),
     _file("zero", "empty file", _any("empty|nothing", _FORMAT)),
     _file("garbage", "random bytes", _FORMAT),
     _file("zeros", "a terabyte of zeros", _FORMAT),
-    _file("page", "a web page under its name", _FORMAT),
-    _file("other-engine", "file of the other engine", _FORMAT),
-    _file("compressed", "gzip of the database", _FORMAT),
-    _file("head-only", "cut off after its header", _SHORT),
+    _file("page", "an HTML page", _FORMAT),
+    _file("other-engine", "a database of the other engine", _FORMAT),
+    _file("compressed", "the database, gzipped", _FORMAT),
+    _file("head-only", "truncated after its header", _SHORT),
     _file(
         "half",
-        "cut off in the middle",
+        "truncated in the middle",
         _SHORT,
         _NOTHING | _PARTS,
-        "gaps where the catalogue is in the half that is left",
+        "gaps where the schema can still be read",
     ),
-    _file("newer", "written by a version to come", _any("version|newer", _FORMAT)),
+    _file("newer", "written by a future version", _any("version|newer", _FORMAT)),
     _file("locked", "locked by a writer", "lock|busy|another process"),
     _file("no-tables", "database without tables", "nothing|no (table|measurement)|empty|match"),
-    _file("read-only-folder", "folder and file that may not be written", "", _WHOLE, "an audit only reads"),
-    _file("left-journal", "a crashed writer's log beside it", "", _WHOLE, "what is in the log counts"),
-    _file("deleted", "deleted during the audit", "", _WHOLE, "the open file is still there"),
-    _file("replaced", "replaced by another file during the audit", "", _WHOLE, "the open file is still there"),
+    _file("read-only-folder", "read-only file in a read-only folder", "", _WHOLE, "an audit only reads"),
+    _file("left-journal", "write-ahead log left by a crashed writer", "", _WHOLE, "what is in the log counts"),
+    _file("deleted", "deleted during the audit", "", _WHOLE, "the open file still exists"),
+    _file("replaced", "replaced by another file during the audit", "", _WHOLE, "the open file still exists"),
     _file("overwritten", "overwritten with random bytes during the audit", _SHORT, _GONE | _WHOLE, _READ_ALREADY),
-    _file("truncated", "cut off during the audit", _SHORT, _GONE | _WHOLE, _READ_ALREADY),
-    _file("rights-lost", "right to read it lost during the audit", "", _WHOLE, "the open file may still be read"),
+    _file("truncated", "truncated during the audit", _SHORT, _GONE | _WHOLE, _READ_ALREADY),
+    _file("rights-lost", "permission to read it revoked during the audit", "", _WHOLE, "the file is already open"),
 )

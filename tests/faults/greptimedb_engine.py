@@ -66,9 +66,9 @@ def _measures(piece: bytes) -> bool:
 
 
 NONE: Final[None_] = {
-    ("redirect", None): "the protocol has none",
-    ("bomb", None): "the driver asks for no compression",
-    ("null", Moment.MEASURE): "a table may hold nothing but nulls",
+    ("redirect", None): "the protocol has no redirects",
+    ("bomb", None): "the driver does not request compression",
+    ("null", Moment.MEASURE): "a table of nothing but nulls is valid data",
 }
 
 

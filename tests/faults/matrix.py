@@ -84,7 +84,7 @@ def table() -> str:
         lines += [""] + [f"- {f.title}: {f.why}." for f in faults if f.why]
         parts.append("\n".join(lines).rstrip())
     listed = "\n".join(f"{number}. {note}" for number, note in enumerate(notes, 1))
-    return "\n\n".join([*parts, f"## Why there is no such fault\n\n{listed}"]) + "\n"
+    return "\n\n".join([*parts, f"## Why some faults do not apply\n\n{listed}"]) + "\n"
 
 
 # --- The command ---------------------------------------------------------------------------------------------------
@@ -112,7 +112,7 @@ def _printed(engine: str, row: Row, fault: Fault, observed: Observed | str) -> b
     """Print one cell; whether it is wrong."""
     place = f"{engine:11}{name_of(fault):22}"
     if isinstance(observed, str):
-        print(f"     {place}no such fault: {observed}")
+        print(f"     {place}does not apply: {observed}")
         return False
     problems = complaints(fault, observed)
     memory, word = (observed.peak_bytes - row.healthy.peak_bytes) / 1e6, "BAD " if problems else "ok  "

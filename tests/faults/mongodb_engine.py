@@ -38,9 +38,9 @@ _HELLO: Final = (b"hello", b"isMaster", b"ismaster", b"sasl", b"ping", b"endSess
 _MEASURES: Final = ("find", "aggregate")
 
 NONE: Final[None_] = {
-    ("endless", Moment.LIST): "an answer is one message, of a length that is said before",
-    ("drip-error", None): "an error is a document like any other: see answer",
-    ("null", Moment.MEASURE): "a document may hold nothing but nulls",
+    ("endless", Moment.LIST): "a response is one message, whose length comes first",
+    ("drip-error", None): "errors are ordinary documents: covered by the response sent one byte at a time",
+    ("null", Moment.MEASURE): "a document of nothing but nulls is valid data",
 }
 
 

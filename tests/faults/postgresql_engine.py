@@ -32,9 +32,8 @@ _ERRORS: Final = {
 }
 
 NONE: Final[None_] = {
-    ("redirect", None): "the protocol has none",
-    ("bomb", None): "the protocol compresses nothing",
-    ("drip-error", Moment.MEASURE): "as in the answer",
+    ("redirect", None): "the protocol has no redirects",
+    ("bomb", None): "the protocol has no compression",
 }
 
 
