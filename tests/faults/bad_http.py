@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import json
 import re
 import socket
 import zlib
@@ -60,26 +59,25 @@ class FaultyHttp(FaultyProxy):
         self.asked: list[str] = []
         super().__init__(upstream, moment=proxy.Moment(lambda _: False), action=action)
 
-    def _serve(self, client: socket.socket) -> None:
-        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        with self._lock:
-            self._open.add(client)
-        try:
-            request = _read(client)
-            if request is None:
-                return
-            self.asked.append(request.path)
-            if self._is_bad(request):
-                self._begin()
-                deliver(client, self._answer(request, lambda: self._forwarded(request)))
-            else:
-                deliver(client, self._forwarded(request))
-        except OSError:
+    def _talk(self, client: socket.socket) -> None:
+        request = _read(client)
+        if request is None:
             return
-        finally:
-            with self._lock:
-                self._open.discard(client)
-            _finish(client)
+        self.asked.append(request.path)
+        if self._is_bad(request):
+            self._begin()
+            deliver(client, self._answer(request, lambda: self._forwarded(request)))
+        else:
+            deliver(client, self._forwarded(request))
+
+    def _part(self, client: socket.socket) -> None:
+        """Close in good order: what the client has not read yet must still reach it."""
+        with contextlib.suppress(OSError):
+            client.shutdown(socket.SHUT_WR)
+            client.settimeout(1)
+            while client.recv(65_536):
+                pass
+        client.close()
 
     def _forwarded(self, request: Request) -> Pieces:
         head = re.sub(rb"\r\nConnection:[^\r]*", b"", request.head, flags=re.IGNORECASE)
@@ -110,16 +108,6 @@ def _read(client: socket.socket) -> Request | None:
     while found and len(body) < int(found[1]):
         body += client.recv(65_536) or b"?"
     return Request(head + b"\r\n\r\n", body)
-
-
-def _finish(client: socket.socket) -> None:
-    """Close in good order: what the client has not read yet must still reach it."""
-    with contextlib.suppress(OSError):
-        client.shutdown(socket.SHUT_WR)
-        client.settimeout(1)
-        while client.recv(65_536):
-            pass
-    client.close()
 
 
 def response(
@@ -216,7 +204,3 @@ def _middle(whole: bytes) -> int:
     """Half of the body; where there is none, half of the head."""
     head = whole.find(b"\r\n\r\n") + 4
     return head + (len(whole) - head) // 2 if len(whole) > head else head // 2
-
-
-def json_body(**content: object) -> bytes:
-    return json.dumps(content).encode()

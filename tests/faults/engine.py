@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from tests.faults.expectations import Fault
 from tests.faults.proxy import FaultyProxy
+
+_MET_S: Final = 30.0
+"""A server may still be on its way back when the audit is over."""
 
 Settings = Mapping[str, Any]
 """Of a target in tsaudit.yaml: url, login, databases."""
@@ -60,13 +63,18 @@ def dead_port() -> int:
         return int(probe.getsockname()[1])
 
 
-@contextmanager
-def through(faulty: FaultyProxy, settings: Callable[[int], Settings]) -> Iterator[Scene]:
-    """The server as it is seen through the proxy."""
-    try:
-        yield Scene(settings(faulty.port))
-    finally:
-        faulty.close()
+def behind(faulty: Callable[[], FaultyProxy], settings: Callable[[str, int], Settings], **login: object) -> Stage:
+    """The server as it is seen through the proxy. `login`: instead of the usual one."""
+
+    @contextmanager
+    def stage(_: Path) -> Iterator[Scene]:
+        def check() -> str | None:
+            return None if opened.done.wait(_MET_S) else "the fault was never met"
+
+        with closing(faulty()) as opened:
+            yield Scene({**settings("127.0.0.1", opened.port), **login}, check=check)
+
+    return stage
 
 
 def at(settings: Settings) -> Stage:

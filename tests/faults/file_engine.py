@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.databases import write
-from tests.faults import bad_http
+from tests.faults import bad_http, watching
 from tests.faults.engine import Scene, Settings, Stage
 from tests.faults.expectations import Fault
 from tests.faults.http_engines import DATA
@@ -94,7 +94,11 @@ class FileEngine:
             else:
                 shutil.copyfile(self.folder / f"main.{_OTHER[self.name]}", other)
             watch = {"before": "series_listing", "action": action, "file": str(path), "other": str(other)}
-            yield Scene(self._settings(), watch=watch, without_override=action == "forbid")
+
+            def check() -> str | None:
+                return None if (folder / watching.DONE).exists() else "it never happened"
+
+            yield Scene(self._settings(), watch=watch, without_override=action == "forbid", check=check)
 
         return stage
 

@@ -156,7 +156,6 @@ def _strikes(fault: Fault) -> tuple[Strike, bool] | None:
         "drip-error": (proxy.slowly(proxy.saying(_packet(0 if greets else 1, _error(_GREETING["500"]) * 20))), True),
         "endless": (proxy.endless(b"", _packet(0, b"\x0a8.4.2\0" + bytes(60))), True),
         "long-line": (lambda server: _packets_without_end(0 if greets else 1), True),
-        "wrong-server": (proxy.saying(b"SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n"), True),
     }
     return own.get(fault.name)
 

@@ -9,7 +9,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -21,7 +21,7 @@ from tests.conversations import Conversation
 from tests.databases import Dataset, influxql, line, write_lines
 from tests.faults import bad_http, proxy
 from tests.faults.bad_http import Answer, FaultyHttp, Request, response
-from tests.faults.engine import Scene, Settings, Stage, unreachable
+from tests.faults.engine import Scene, Settings, Stage, behind, unreachable
 from tests.faults.expectations import Fault, Moment
 from tests.faults.proxy import FaultyProxy
 from tests.influxdb3_double import InfluxDB3
@@ -29,8 +29,8 @@ from tests.servers import ADMIN, Influxd, need
 from tests.timestream_double import AUDITOR, Timestream
 
 DATA: Final = Dataset([_http()])
-DAY: Final = "2026-03-31"
 
+_AWAY_S: Final = 0.7
 _PAGES: Final = {401: "Unauthorized", 403: "Forbidden", 404: "Not Found", 429: "Too Many Requests",
                  500: "Internal Server Error", 503: "Service Unavailable"}  # fmt: skip
 
@@ -131,30 +131,19 @@ class HttpEngine:
     """A login of its own, and what takes its rights away; None: the proxy answers 401 from then on."""
 
     def healthy(self) -> Stage:
-        return self._behind(lambda: FaultyProxy(self.upstream))
+        return behind(lambda: FaultyProxy(self.upstream), self.settings)
 
     def stage(self, fault: Fault) -> Stage | str:
         if found := unreachable(fault, self.settings):
             return found
         if fault.name == "restart":
-            return self._restarted
+            return behind(self._restarting, self.settings)
         if fault.name == "rights" and self.lose_rights:
             return self._without_rights
         if fault.name == "redirect":
             return self._redirected(fault)
         answer = self._answer(fault.name)
-        return self._behind(lambda: FaultyHttp(self.upstream, answer, self._is_bad(fault)))
-
-    def _behind(self, faulty: Callable[[], FaultyProxy]) -> Stage:
-        @contextmanager
-        def stage(_: Path) -> Iterator[Scene]:
-            opened = faulty()
-            try:
-                yield Scene(self.settings("127.0.0.1", opened.port))
-            finally:
-                opened.close()
-
-        return stage
+        return behind(lambda: FaultyHttp(self.upstream, answer, self._is_bad(fault)), self.settings)
 
     def _is_bad(self, fault: Fault) -> Callable[[Request], bool]:
         if fault.moment is Moment.CONNECT:
@@ -208,68 +197,44 @@ class HttpEngine:
 
         @contextmanager
         def stage(_: Path) -> Iterator[Scene]:
-            trap = FaultyHttp(self.upstream, bad_http.html, lambda _: True)
-            faulty = FaultyHttp(self.upstream, bad_http.redirect(trap.port), self._is_bad(fault))
-            try:
+            with (
+                closing(FaultyHttp(self.upstream, bad_http.html, lambda _: True)) as trap,
+                closing(FaultyHttp(self.upstream, bad_http.redirect(trap.port), self._is_bad(fault))) as faulty,
+            ):
                 yield Scene(
                     self.settings("127.0.0.1", faulty.port),
                     check=lambda: f"the redirect was followed: {trap.asked}" if trap.asked else None,
                 )
-            finally:
-                faulty.close()
-                trap.close()
 
         return stage
 
-    @contextmanager
-    def _restarted(self, _: Path) -> Iterator[Scene]:
-        begun, done = threading.Event(), threading.Event()
+    def _restarting(self) -> FaultyHttp:
+        """Hangs up on everybody for a while."""
         away_until = 0.0
 
         def go_away() -> None:
             nonlocal away_until
-            away_until = time.monotonic() + 0.7
             if self.restart:
                 self.restart()
-            done.set()
+            away_until = time.monotonic() + _AWAY_S
 
-        def refused(request: Request, true: bad_http.True_) -> proxy.Pieces:
-            raise proxy.HangUpError
-            yield b""
+        def is_away(request: Request) -> bool:
+            return time.monotonic() < away_until if faulty.struck.is_set() else self.dialect.measures(request)
 
-        def is_bad(request: Request) -> bool:
-            if not begun.is_set() and self.dialect.measures(request):
-                begun.set()
-                if self.restart:
-                    go_away()  # the proxy then asks a server that has just been killed or is on its way
-                    return True
-                go_away()
-            return begun.is_set() and time.monotonic() < away_until
-
-        faulty = FaultyHttp(self.upstream, refused, is_bad)
-        try:
-            yield Scene(self.settings("127.0.0.1", faulty.port))
-        finally:
-            faulty.close()
-            assert done.wait(30)
+        faulty = FaultyHttp(self.upstream, lambda *_: proxy.reset(iter(())), is_away, action=go_away)
+        return faulty
 
     @contextmanager
-    def _without_rights(self, _: Path) -> Iterator[Scene]:
+    def _without_rights(self, folder: Path) -> Iterator[Scene]:
         assert self.lose_rights
         login, lose = self.lose_rights()
-        begun = threading.Event()
 
-        def look(request: Request) -> bool:
-            if not begun.is_set() and self.dialect.measures(request):
-                begun.set()
-                lose()
-            return False
+        def begins(request: Request) -> bool:
+            return not faulty.struck.is_set() and self.dialect.measures(request)
 
-        faulty = FaultyHttp(self.upstream, bad_http.html, look)
-        try:
-            yield Scene({**self.settings("127.0.0.1", faulty.port), **login})
-        finally:
-            faulty.close()
+        faulty = FaultyHttp(self.upstream, lambda request, true: true(), begins, action=lose)
+        with behind(lambda: faulty, self.settings, **login)(folder) as scene:
+            yield scene
 
 
 # --- The servers ---------------------------------------------------------------------------------------------------

@@ -7,13 +7,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final
 
 from tests.faults import file_engine, greptimedb_engine, http_engines, mongodb_engine, postgresql_engine
 from tests.faults.engine import Engine
-from tests.faults.expectations import FILES, MOMENTS, NETWORK, Fault
+from tests.faults.expectations import FILES, MOMENTS, NETWORK, Fault, Outcome
 from tests.faults.runner import ForkServer, Observed, Row, complaints
 from tests.faults.wire_engine import None_, why_none
 
@@ -48,15 +48,13 @@ def name_of(fault: Fault) -> str:
 @contextmanager
 def running(engine: str) -> Iterator[Row]:
     """The engine's server, and an audit of it that found nothing wrong."""
-    opened = ENGINES[engine]()
-    # Below a folder of pytest's own, which nobody else may enter, the tests of rights would not see theirs.
-    with tempfile.TemporaryDirectory(prefix=f"tsaudit-faults-{engine}-", ignore_cleanup_errors=True) as folder:
-        server = ForkServer(opened.preload)
-        try:
-            yield Row(opened, Path(folder), server)
-        finally:
-            server.close()
-            opened.close()
+    with (
+        closing(ENGINES[engine]()) as opened,
+        # Below a folder of pytest's own, which nobody else may enter, the tests of rights would not see theirs.
+        tempfile.TemporaryDirectory(prefix=f"tsaudit-faults-{engine}-", ignore_cleanup_errors=True) as folder,
+        closing(ForkServer(opened.preload)) as server,
+    ):
+        yield Row(opened, Path(folder), server)
 
 
 # --- The document --------------------------------------------------------------------------------------------------
@@ -71,7 +69,7 @@ def table() -> str:
             if reason not in notes:
                 notes.append(reason)
             return f"- ({notes.index(reason) + 1})"
-        return " or ".join(outcome for outcome in type(next(iter(fault.expected))) if outcome in fault.expected)
+        return " or ".join(outcome for outcome in Outcome if outcome in fault.expected)
 
     parts = []
     for moment, (title, about) in MOMENTS.items():

@@ -50,7 +50,7 @@ def mongodb() -> WireEngine:
     (name,) = target.databases
     login = {"username": "audit", "password": "reads-only-9"}
     rights = (("readAnyDatabase", "*"), ("clusterMonitor", "admin"))
-    server.users = {"audit": User("reads-only-9", rights), "fired": User("leaves-soon-9", rights)}
+    server.users = {"audit": User("reads-only-9", rights)}
 
     def settings(host: str, port: int) -> Settings:
         return {"url": f"mongodb://{host}:{port}/", "databases": [name], **login}
@@ -76,6 +76,7 @@ def mongodb() -> WireEngine:
         server.users["fired"] = User("leaves-soon-9", ())
 
     def losing_rights() -> FaultyProxy:
+        server.users["fired"] = User("leaves-soon-9", rights)
         return FaultyProxy(engine.upstream, moment=proxy.Moment(_measures), action=fire)
 
     engine = WireEngine(

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import os
 import struct
 import subprocess
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import quote
 
 from tests.databases import write
 from tests.faults import proxy
-from tests.faults.engine import Scene, Settings, Stage
+from tests.faults.engine import Settings, behind
 from tests.faults.expectations import Fault, Moment
 from tests.faults.http_engines import DATA
 from tests.faults.proxy import FaultyProxy, Pieces, Strike
@@ -47,16 +46,17 @@ def postgresql() -> WireEngine:
         server.execute(f"CREATE ROLE {name} {options} PASSWORD '{PASSWORD}' IN ROLE tsaudit")
         return {"username": name}
 
-    def settings(host: str, port: int) -> Settings:
+    def settings(host: str, port: int, database: str = "postgres") -> Settings:
         return {
             # Without TLS every byte is a message's, and the proxy can read them.
-            "url": f"postgresql://{host}:{port}/postgres?sslmode=disable",
+            "url": f"postgresql://{host}:{port}/{database}?sslmode=disable",
             "username": "tsaudit",
             "password": PASSWORD,
             "databases": [schema],
         }
 
     def losing_rights() -> FaultyProxy:
+        server.execute("GRANT tsaudit TO fired")
         return FaultyProxy(
             ("127.0.0.1", server.port),
             moment=proxy.Moment(_measures),
@@ -82,7 +82,10 @@ def postgresql() -> WireEngine:
         NONE,
         lambda: running.close(),  # type: ignore[attr-defined]
     )
-    plain = lambda **login: engine.through(lambda: FaultyProxy(engine.upstream), **login)  # noqa: E731
+
+    def plain() -> FaultyProxy:
+        return FaultyProxy(engine.upstream)
+
     at_startup = {
         (name, Moment.CONNECT): engine.through(
             lambda name=name: FaultyProxy(engine.upstream, proxy.saying(_error(name)), _STARTUP, answers_alone=True)
@@ -92,10 +95,10 @@ def postgresql() -> WireEngine:
     role("fired"), role("out", "NOLOGIN"), role("crowd", "LOGIN CONNECTION LIMIT 0")
     engine.stages = {
         **at_startup,
-        ("401", Moment.CONNECT): plain(password="rotated-since"),
-        ("403", Moment.CONNECT): plain(username="out"),
-        ("404", Moment.CONNECT): _elsewhere(engine),
-        ("429", Moment.CONNECT): plain(username="crowd"),
+        ("401", Moment.CONNECT): engine.through(plain, password="rotated-since"),
+        ("403", Moment.CONNECT): engine.through(plain, username="out"),
+        ("404", Moment.CONNECT): behind(plain, functools.partial(settings, database="gone")),
+        ("429", Moment.CONNECT): engine.through(plain, username="crowd"),
         ("rights", Moment.MEASURE): engine.through(losing_rights, username="fired"),
         ("restart", Moment.MEASURE): engine.through(restarting),
     }
@@ -105,16 +108,6 @@ def postgresql() -> WireEngine:
 def _run(command: list[Any], folder: Path, user: dict[str, Any]) -> None:
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "check": True, "timeout": 60}
     subprocess.run(command, cwd=folder, **user, **quiet)
-
-
-def _elsewhere(engine: WireEngine) -> Stage:
-    @contextmanager
-    def stage(_: Path) -> Iterator[Scene]:
-        with closing(FaultyProxy(engine.upstream)) as faulty:
-            found = dict(engine.settings("127.0.0.1", faulty.port))
-            yield Scene({**found, "url": found["url"].replace("/postgres", f"/{quote('gone')}")})
-
-    return stage
 
 
 def _asks(piece: bytes) -> bool:

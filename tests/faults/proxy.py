@@ -134,6 +134,8 @@ class FaultyProxy:
         self.upstream, self.strike, self.moment, self.action = upstream, strike, moment, action
         self.answers_alone = answers_alone
         self.struck = threading.Event()
+        self.done = threading.Event()
+        """Whether the fault has begun and `action` has returned."""
         self.connections = 0
         self._seen = 0
         self._lock = threading.Lock()
@@ -165,6 +167,7 @@ class FaultyProxy:
             self.struck.set()
             if self.action:
                 self.action()
+            self.done.set()
 
     def _accept(self) -> None:
         while not self._closing:
@@ -180,20 +183,26 @@ class FaultyProxy:
         with self._lock:
             self._open.add(client)
         try:
-            if self.struck.is_set() and self.answers_alone and not self.moment.once and not self.moment.each:
-                threading.Thread(target=_swallow, args=(client,), daemon=True).start()
-                deliver(client, self.strike(iter(())))
-                return
-            with socket.create_connection(self.upstream, timeout=10) as server:
-                server.settimeout(None)
-                server.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                _Link(self, client, server).run()
+            self._talk(client)
         except OSError:
             pass
         finally:
             with self._lock:
                 self._open.discard(client)
-            _close(client)
+            self._part(client)
+
+    def _talk(self, client: socket.socket) -> None:
+        if self.struck.is_set() and self.answers_alone and not self.moment.once and not self.moment.each:
+            threading.Thread(target=_swallow, args=(client,), daemon=True).start()
+            deliver(client, self.strike(iter(())))
+            return
+        with socket.create_connection(self.upstream, timeout=10) as server:
+            server.settimeout(None)
+            server.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            _Link(self, client, server).run()
+
+    def _part(self, client: socket.socket) -> None:
+        _close(client)
 
     def _notices(self, piece: bytes) -> bool:
         """Whether the fault begins with this piece."""

@@ -50,6 +50,10 @@ _ACTIONS: Final[Mapping[str, Callable[[Path, Path], None]]] = {
 }
 
 
+DONE: Final = Path("done")
+"""In the folder of the command: there once it has happened."""
+
+
 class _Watched:
     def __init__(self, connection: Connection, left: list[str], act: Callable[[], None]) -> None:
         self._connection, self._left, self._act = connection, left, act
@@ -59,6 +63,7 @@ class _Watched:
         if fact in self._left:
             self._left.clear()
             self._act()
+            DONE.touch()
         return self._connection.query(fact, timeout_s, **parameters)
 
     def reconnect(self) -> Connection:

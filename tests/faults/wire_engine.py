@@ -5,14 +5,12 @@ from __future__ import annotations
 import functools
 import socket
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Final
 
 from tests.faults import bad_http, proxy
-from tests.faults.engine import Scene, Settings, Stage, unreachable
+from tests.faults.engine import Settings, Stage, behind, unreachable
 from tests.faults.expectations import Fault, Moment
 from tests.faults.proxy import FaultyProxy, Strike, Trigger
 
@@ -59,17 +57,8 @@ class WireEngine:
         return self.through(lambda: FaultyProxy(self.upstream, strike, moment, answers_alone=alone))
 
     def through(self, faulty: Callable[[], FaultyProxy], **login: object) -> Stage:
-        """The server as it is seen through the proxy. `login`: instead of the usual one."""
-
-        @contextmanager
-        def stage(_: Path) -> Iterator[Scene]:
-            opened = faulty()
-            try:
-                yield Scene({**self.settings("127.0.0.1", opened.port), **login})
-            finally:
-                opened.close()
-
-        return stage
+        """See `behind`."""
+        return behind(faulty, self.settings, **login)
 
 
 def why_none(none: None_, fault: Fault) -> str:
