@@ -132,7 +132,7 @@ def _extent(asker: Asker, draft: Draft, **about: Any) -> Mapping[str, Any] | Non
     def consume(batch: pa.RecordBatch) -> None:
         found.extend(batch.to_pylist())
 
-    if asker.ask(fact, consume, **draft.about | about) is None:
+    if not draft.note(fact, asker.ask(fact, consume, **draft.about | about)):
         return None
     extent: Mapping[str, Any] = found[0]
     return extent
