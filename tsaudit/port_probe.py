@@ -28,7 +28,8 @@ _GREETINGS: Final = (
 _ANSWERS: Final = (
     (re.compile(rb"trying to access MongoDB over HTTP"), "MongoDB"),
     (re.compile(rb"\AHTTP/1\.[01] 400 .*HTTPS|Client sent an HTTP request to an HTTPS", re.DOTALL), "an HTTPS server"),
-    (re.compile(rb"\AHTTP/"), "an HTTP server"),
+    # A whole head, or a long one: the beginning of a slow answer may still be MongoDB's.
+    (re.compile(rb"\AHTTP/(.*\r\n\r\n|.{500})", re.DOTALL), "an HTTP server"),
     (re.compile(rb"\A[\x15\x16]\x03"), "a server that speaks TLS"),
     (re.compile(rb"\A-(ERR|NOAUTH|DENIED)"), "Redis"),
 )
