@@ -34,8 +34,8 @@ from tests.conversations import REAL, conversation
 from tests.databases import CROWDED_SERIES, write, write_crowded
 from tests.servers import run_influxd
 from tsaudit.collect import collect
-from tsaudit.config import Target
-from tsaudit.connectors import open_connection
+from tsaudit.config.settings import Target
+from tsaudit.engines.opening import open_connection
 from tsaudit.history.store import Store
 from tsaudit.history.value_sets import RememberedValues
 

@@ -32,7 +32,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from simulated import baselines
 from simulated.histories import GROWING, HISTORY, ONE_STEP, ONSET, OUTSIDE, QUIET, Series, many
 
-from tsaudit.analysis import growth
+from tsaudit.analysis.growth import detection as growth
 
 Array = np.ndarray
 

@@ -15,9 +15,9 @@ from datetime import UTC, datetime
 
 import pyarrow as pa
 
-from tsaudit.analysis.cardinality import TagSetCounter
-from tsaudit.analysis.series_keys import parse
-from tsaudit.profile import How, Source
+from tsaudit.analysis.cardinality.tag_sets import TagSetCounter
+from tsaudit.engines.influx.series_keys import parse
+from tsaudit.model.profile import How, Source
 
 KEYS = 300_000
 RUNS = 5

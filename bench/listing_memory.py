@@ -54,8 +54,8 @@ def text(name: str, codes: np.ndarray) -> pa.Array:
 
 def measured(rows: int, ceiling: int | None) -> dict[str, float]:
     """Peak memory in MB, with and without telling what the listing says, and the series counted."""
-    from tsaudit.analysis.cardinality import TagSetCounter
-    from tsaudit.profile import How, Source
+    from tsaudit.analysis.cardinality.tag_sets import TagSetCounter
+    from tsaudit.model.profile import How, Source
 
     before = peak_mb()
     began = time.perf_counter()

@@ -19,8 +19,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from tests.builders import DAY, NOW
 from tests.servers import Postgresql, run_postgresql
 from tsaudit.collect import collect
-from tsaudit.config import Target
-from tsaudit.connectors import open_connection
+from tsaudit.config.settings import Target
+from tsaudit.engines.opening import open_connection
 
 SMALL = 2_000_000
 ROUNDS = 7

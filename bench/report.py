@@ -9,9 +9,10 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
-from tsaudit import config, report
-from tsaudit.facts import FACTS
-from tsaudit.finding import (
+from tsaudit import report
+from tsaudit.config import settings as config
+from tsaudit.model.facts import FACTS
+from tsaudit.model.finding import (
     AuditResult,
     Evidence,
     Finding,
@@ -22,7 +23,7 @@ from tsaudit.finding import (
     Severity,
     Subject,
 )
-from tsaudit.profile import (
+from tsaudit.model.profile import (
     Contribution,
     Cost,
     Count,
@@ -39,7 +40,7 @@ from tsaudit.profile import (
     TagSets,
     Window,
 )
-from tsaudit.timeline import Point, Timeline
+from tsaudit.model.timeline import Point, Timeline
 
 TABLES, FINDINGS, RULES, DAYS = 500, 10_000, 25, 90
 LONGEST_S, LARGEST_BYTES = 2.0, 1_000_000

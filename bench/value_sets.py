@@ -17,10 +17,10 @@ from typing import TypeVar
 
 from sqlalchemy import text
 
-from tsaudit.analysis.value_sets import ValueSet, hash_values
-from tsaudit.finding import Subject
+from tsaudit.analysis.values.value_sets import ValueSet, hash_values
 from tsaudit.history.store import Store
 from tsaudit.history.value_sets import RememberedValues
+from tsaudit.model.finding import Subject
 
 SIZES = (1_000, 100_000, 1_000_000)
 MOST_BYTES = 5.0

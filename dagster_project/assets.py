@@ -12,7 +12,7 @@ from dagster_project.checks import check_specs
 from dagster_project.names import encode
 from dagster_project.plan import AuditConfig, Plan, Shard, Unit
 from dagster_project.step import audit_shard
-from tsaudit.config import Settings, Target
+from tsaudit.config.settings import Settings, Target
 
 _GRACE: Final = timedelta(hours=2)
 """How long after its schedule an audit may be missing before Dagster says so."""

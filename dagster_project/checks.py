@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final
 import dagster as dg
 
 from dagster_project.words import findings_table, sentence, table
-from tsaudit.finding import SILENCED_CODE, Finding, Limit, Outcome, RuleResult, Severity, Verdict
+from tsaudit.model.finding import SILENCED_CODE, Finding, Limit, Outcome, RuleResult, Severity, Verdict
+from tsaudit.model.timeline import Point
 from tsaudit.rule import Family
 from tsaudit.rules import all_rules
-from tsaudit.timeline import Point
 
 if TYPE_CHECKING:
     from tsaudit.run import AuditRun

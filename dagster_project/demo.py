@@ -20,8 +20,8 @@ import dagster as dg
 from dagster_project.automation import DAY_TAG, definitions_of
 from dagster_project.plan import Plan, make_plan
 from dagster_project.step import history
-from tsaudit import config_file
-from tsaudit.config import Settings
+from tsaudit.config import file as config_file
+from tsaudit.config.settings import Settings
 from tsaudit.demo import DAYS, DemoError, World
 from tsaudit.demo.story import day_line, ending, worst_message
 

@@ -7,7 +7,7 @@ import dagster as dg
 
 from dagster_project.checks import CHECK_NAMES, COVERAGE, is_complete, numbers
 from dagster_project.words import table
-from tsaudit.finding import Verdict
+from tsaudit.model.finding import Verdict
 
 if TYPE_CHECKING:
     from tsaudit.run import AuditRun

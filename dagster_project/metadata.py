@@ -8,9 +8,9 @@ import dagster as dg
 from dagster_project.checks import Metadata, numbers, series_limit
 from dagster_project.pictures import sparkline
 from dagster_project.words import findings_table, sentence, table
-from tsaudit.finding import AuditResult, Finding, Forecast, Severity, Verdict
-from tsaudit.profile import Measurement, Profile
-from tsaudit.timeline import Point
+from tsaudit.model.finding import AuditResult, Finding, Forecast, Severity, Verdict
+from tsaudit.model.profile import Measurement, Profile
+from tsaudit.model.timeline import Point
 
 if TYPE_CHECKING:
     from tsaudit.report import ReportLocation

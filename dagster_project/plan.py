@@ -10,7 +10,7 @@ from typing import Final, Literal
 import dagster as dg
 
 from dagster_project.names import encode
-from tsaudit.config import Settings, Target
+from tsaudit.config.settings import Settings, Target
 
 AUTO_LIMIT: Final = 500
 """Above this many targets `auto` makes one asset per group: Dagster writes about 40 events per target and run."""

@@ -14,10 +14,10 @@ from dagster_project.group_checks import group_check_results
 from dagster_project.metadata import group_metadata, observation_metadata, target_metadata
 from dagster_project.plan import AuditConfig, Plan, Shard, Unit
 from tsaudit import secrets
-from tsaudit.config import Settings
-from tsaudit.config_file import ConfigError
-from tsaudit.finding import Subject
-from tsaudit.profile import utc_now
+from tsaudit.config.file import ConfigError
+from tsaudit.config.settings import Settings
+from tsaudit.model.finding import Subject
+from tsaudit.model.profile import utc_now
 
 if TYPE_CHECKING:
     from tsaudit.history.store import Store

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from tsaudit.finding import Finding, RuleResult
+from tsaudit.model.finding import Finding, RuleResult
 
 MAX_ROWS: Final = 50
 """Of a table: Dagster keeps each one in its event log for good, and pages grow slow."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from tsaudit.facts import FACTS
-from tsaudit.finding import AuditResult, Finding, Outcome, RuleResult, Severity, Subject
-from tsaudit.profile import (
+from tsaudit.model.facts import FACTS
+from tsaudit.model.finding import AuditResult, Finding, Outcome, RuleResult, Severity, Subject
+from tsaudit.model.profile import (
     Count,
     Database,
     Field,

@@ -31,7 +31,7 @@ import pytest
 import urllib3
 
 from tests.databases import Dataset, line
-from tsaudit.profile import Gap
+from tsaudit.model.profile import Gap
 
 FOLDER: Final = Path(__file__).parent / "recordings" / "influxdb2"
 REAL: Final = os.environ.get("TSAUDIT_INFLUXDB2_URL", "").rstrip("/")

@@ -20,8 +20,8 @@ import pytest
 import urllib3
 
 from tests.builders import NOW
-from tsaudit.config import Target
-from tsaudit.dialect import quote_identifier
+from tsaudit.config.settings import Target
+from tsaudit.engines.engine import quote_identifier
 
 Value = float | int | str | bool | datetime | None
 TimeAs = Literal["text", "seconds", "milliseconds"]

@@ -31,7 +31,7 @@ from tests.greptimedb_stored import CATALOG, INTERNAL, Column, File, Region, Sto
 from tests.greptimedb_tables import PER_SECOND, declared
 from tests.mysql_server import Answer, MysqlError, MysqlServer, ResultColumn, Session
 from tests.mysql_server import Row as Cells
-from tsaudit.dialect import quote_identifier
+from tsaudit.engines.engine import quote_identifier
 
 ADMIN: Final = ("admin", "admin-secret")
 READER: Final = ("audit", "audit-secret")

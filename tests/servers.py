@@ -29,7 +29,7 @@ from tests.influxdb3_double import InfluxDB3
 from tests.influxdb3_server import RealInfluxDB3, influxdb3_server
 from tests.mongodb_double import MongoDB
 from tests.timestream_double import AUDITOR, Timestream
-from tsaudit.profile import Profile, Reason
+from tsaudit.model.profile import Profile, Reason
 
 ADMIN: Final = ("admin", "admin-secret")
 

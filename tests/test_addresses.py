@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tsaudit import secrets
-from tsaudit.addresses import is_ambiguous, is_loopback, read, without_credentials
-from tsaudit.config_file import ConfigError, load_mapping
+from tsaudit.config.file import ConfigError, load_mapping
+from tsaudit.net.addresses import is_ambiguous, is_loopback, read, without_credentials
 
 CLEAR = (
     *("http://host:8086", "http://u:p@host:8086/path", "https://h?org=acme", "http://[::1]:8086", "http://u:p@[::1]/x"),

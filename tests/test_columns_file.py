@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tsaudit.columns_file import Column, ColumnsFileError, Form, Schema, dumps, loads, read, write
+from tsaudit.config.columns_file import Column, ColumnsFileError, Form, Schema, dumps, loads, read, write
 
 AIR = (
     Column("time", "timestamp"),

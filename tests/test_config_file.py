@@ -10,9 +10,9 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tsaudit import config_file
-from tsaudit.config import Settings
-from tsaudit.config_file import ConfigError, advice, find, load, load_mapping
+from tsaudit.config import file as config_file
+from tsaudit.config.file import ConfigError, advice, find, load, load_mapping
+from tsaudit.config.settings import Settings
 from tsaudit.rules import all_rules
 from tsaudit.terminal import printable
 

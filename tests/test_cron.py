@@ -10,7 +10,7 @@ from dagster._vendored.croniter import CroniterBadDateError
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tsaudit import cron
+from tsaudit.config import cron
 
 GOOD = [
     "0 6 * * *",

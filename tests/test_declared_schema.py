@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from tests.builders import a_field, a_measurement, a_profile, a_tag
-from tsaudit.columns_file import Column
-from tsaudit.declared_schema import compare, exportable
-from tsaudit.finding import Outcome, Severity, Verdict
-from tsaudit.profile import Gap, Measurement, Profile, Reason, Selection
+from tsaudit.config.columns_file import Column
+from tsaudit.model.finding import Outcome, Severity, Verdict
+from tsaudit.model.profile import Gap, Measurement, Profile, Reason, Selection
+from tsaudit.schema.declared import compare, exportable
 
 CPU = (Column("time", "timestamp"), Column("host", "tag"), Column("usage", "field", "float"))
 DECLARED = {("main", "cpu"): CPU}

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tsaudit.config import Settings
-from tsaudit.config_file import load_mapping
-from tsaudit.exposure import warnings
+from tsaudit.config.exposure import warnings
+from tsaudit.config.file import load_mapping
+from tsaudit.config.settings import Settings
 
 
 def said(url: str, engine: str = "influxdb1", **more: Any) -> list[str]:

@@ -17,14 +17,14 @@ from pydantic import SecretStr
 
 from tsaudit import alerts
 from tsaudit.audit import audit
-from tsaudit.config import Owner, Settings, Target
-from tsaudit.finding import AuditResult, Subject
+from tsaudit.config.settings import Owner, Settings, Target
 from tsaudit.history import deliveries, incidents
 from tsaudit.history.store import Store
-from tsaudit.jsonfile import from_json, to_json
-from tsaudit.profile import Profile
+from tsaudit.model.finding import AuditResult, Subject
+from tsaudit.model.jsonfile import from_json, to_json
+from tsaudit.model.profile import Profile
+from tsaudit.model.timeline import Point, Timeline
 from tsaudit.rule import LimitPolicy
-from tsaudit.timeline import Point, Timeline
 
 GOLDEN = Path(__file__).parent / "golden"
 HTTP = Subject("main", "http_requests")

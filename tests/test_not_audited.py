@@ -8,12 +8,12 @@ import pytest
 
 from tests.builders import DAY, a_measurement, a_profile
 from tsaudit.audit import audit, required_facts
-from tsaudit.facts import FACTS, STRUCTURE, Scope
-from tsaudit.finding import AuditResult, Outcome, Subject, Verdict
-from tsaudit.profile import Database, Gap, Measurement, Profile, Reason
+from tsaudit.model.facts import FACTS, STRUCTURE, Scope
+from tsaudit.model.finding import AuditResult, Outcome, Subject, Verdict
+from tsaudit.model.profile import Database, Gap, Measurement, Profile, Reason
+from tsaudit.model.timeline import Timeline
 from tsaudit.rule import Case, Rule
 from tsaudit.rules import all_rules
-from tsaudit.timeline import Timeline
 
 ABOUT_DATABASES = sorted(name for name, fact in FACTS.items() if fact.scope is not Scope.TARGET)
 

@@ -26,15 +26,15 @@ from sqlalchemy import event, select
 from tsaudit import collect, run
 from tsaudit.alerts.outbox import told_by
 from tsaudit.audit import audit, required_facts
-from tsaudit.config import Incidents, Settings, Target
-from tsaudit.finding import Subject
+from tsaudit.config.settings import Incidents, Settings, Target
 from tsaudit.history import deliveries, incidents, removal
 from tsaudit.history.incidents import State
 from tsaudit.history.schema import incident_day
 from tsaudit.history.store import Store
 from tsaudit.history.value_sets import RememberedValues
+from tsaudit.model.finding import Subject
+from tsaudit.model.timeline import figures
 from tsaudit.rules import all_rules
-from tsaudit.timeline import figures
 
 RULES: Final = [rule for rule in all_rules() if rule.code in ("CAR001", "CAR004", "TAG002")]
 FIRST: Final = date(2026, 3, 1)

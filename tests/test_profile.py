@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import a_measurement, a_profile
-from tsaudit.profile import Database, Gap, Profile, Reason
-from tsaudit.timeline import figures
+from tsaudit.model.profile import Database, Gap, Profile, Reason
+from tsaudit.model.timeline import figures
 
 
 def two_databases(gap: Gap | None) -> Profile:

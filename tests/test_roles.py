@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.builders import a_field, a_measurement, a_tag
-from tsaudit.config import Columns
-from tsaudit.profile import Role
-from tsaudit.roles import (
+from tsaudit.config.settings import Columns
+from tsaudit.engines.sql.roles import (
     Column,
     TimeColumn,
     TimeKind,
@@ -22,6 +21,7 @@ from tsaudit.roles import (
     time_candidates,
     time_column,
 )
+from tsaudit.model.profile import Role
 
 SHORT = Values(100, 8, 0.0)
 

@@ -18,17 +18,18 @@ from tests.alerts import slack_double
 from tests.builders import DAY, NOW
 from tests.databases import Dataset, Row, Table, influxql, times, write, write_lines
 from tests.servers import ADMIN, Influxd
-from tsaudit import connectors, run
-from tsaudit.config import Incidents, Owner, Report, Settings, Slack, Target
-from tsaudit.connector import Connection, FactError, Rows
-from tsaudit.connectors import open_connection
-from tsaudit.finding import SILENCED_CODE, UNREACHABLE_CODE, Subject, Verdict
+from tsaudit import run
+from tsaudit.config.settings import Incidents, Owner, Report, Settings, Slack, Target
+from tsaudit.engines import opening as connectors
+from tsaudit.engines.connection import Connection, FactError, Rows
+from tsaudit.engines.opening import open_connection
 from tsaudit.history import incidents
 from tsaudit.history.incidents import ChangeKind, State
 from tsaudit.history.lifecycle import Change
 from tsaudit.history.store import Store
-from tsaudit.profile import Reason
-from tsaudit.watchdog import Deadline
+from tsaudit.model.finding import SILENCED_CODE, UNREACHABLE_CODE, Subject, Verdict
+from tsaudit.model.profile import Reason
+from tsaudit.net.watchdog import Deadline
 
 NEXT_DAY = DAY + timedelta(days=1)
 

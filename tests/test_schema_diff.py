@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import a_field, a_measurement, a_profile, a_tag
-from tsaudit.finding import Subject
-from tsaudit.profile import FOREVER, Database, Gap, Measurement, Profile, Reason, Retention, Role
-from tsaudit.schema_diff import Column, Difference, Kind, differences, shows
+from tsaudit.model.finding import Subject
+from tsaudit.model.profile import FOREVER, Database, Gap, Measurement, Profile, Reason, Retention, Role
+from tsaudit.schema.diff import Column, Difference, Kind, differences, shows
 
 
 def found(before: Profile, after: Profile) -> list[tuple[str, str]]:

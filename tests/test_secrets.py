@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tsaudit import secrets
-from tsaudit.connector import ConnectorError, FactError
+from tsaudit.engines.connection import ConnectorError, FactError
 from tsaudit.history.database import HistoryError
-from tsaudit.profile import Gap, Reason
+from tsaudit.model.profile import Gap, Reason
 from tsaudit.report.publish import ReportError
 from tsaudit.secrets import mask
 from tsaudit.terminal import printable

@@ -9,13 +9,13 @@ import pytest
 from sqlalchemy import update
 
 from tests.builders import DAY, a_finding, a_result, a_rule_result
-from tsaudit.config import Incidents
-from tsaudit.finding import SILENCED_CODE, AuditResult, Outcome, RuleResult, Severity, Subject, Verdict
+from tsaudit.config.settings import Incidents
 from tsaudit.history import incidents
 from tsaudit.history.schema import snapshot
 from tsaudit.history.store import Store
+from tsaudit.model.finding import SILENCED_CODE, AuditResult, Outcome, RuleResult, Severity, Subject, Verdict
+from tsaudit.model.profile import Gap, Reason
 from tsaudit.not_audited import Missed, result_of, whole
-from tsaudit.profile import Gap, Reason
 from tsaudit.silenced_rules import RuleOutcomes, outcomes_of, silenced_rules
 
 GAP: Final = Gap("series_listing", Reason.TIMED_OUT, "took longer than 60 s", "main", "cpu")

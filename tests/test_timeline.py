@@ -8,9 +8,9 @@ from datetime import timedelta
 import pytest
 
 from tests.builders import DAY, NOW, a_count, a_measurement, a_profile
-from tsaudit.finding import Subject
-from tsaudit.profile import Count, Database, How
-from tsaudit.timeline import Episode, Figure, Point, Timeline, figures, figures_of_its_day
+from tsaudit.model.finding import Subject
+from tsaudit.model.profile import Count, Database, How
+from tsaudit.model.timeline import Episode, Figure, Point, Timeline, figures, figures_of_its_day
 
 REQUESTS = Subject("main", "requests")
 FLAT = (100.0, 100.0, 100.0)

@@ -12,9 +12,9 @@ import weakref
 
 import pytest
 
-from tsaudit import watchdog
-from tsaudit.sockets import shut_down
-from tsaudit.watchdog import Deadline, OutOfTimeError, bounded, each, within
+from tsaudit.net import watchdog
+from tsaudit.net.sockets import shut_down
+from tsaudit.net.watchdog import Deadline, OutOfTimeError, bounded, each, within
 
 
 def test_a_read_that_never_ends_is_broken_off_on_time() -> None:
@@ -202,7 +202,7 @@ def test_within_returns_and_raises_what_the_work_does() -> None:
 def test_neither_keeps_the_process_from_ending() -> None:
     script = (
         "import threading, time\n"
-        "from tsaudit.watchdog import bounded, each, within\n"
+        "from tsaudit.net.watchdog import bounded, each, within\n"
         "never = threading.Event()\n"
         "def wait(): never.wait(60)\n"
         "try: within(0.1, lambda: each(lambda _: wait(), [1, 2, 3], 3))\n"

@@ -12,10 +12,10 @@ from tests.builders import NOW
 from tests.collect.conftest import collected
 from tests.databases import Dataset, Row, Table, times, write
 from tests.servers import Influxd
-from tsaudit.analysis.what_if import Change, Collisions, Left
-from tsaudit.config import Budget, Target
-from tsaudit.connector import ConnectorError
-from tsaudit.dialect import DOCUMENT_ENGINES, ENGINES, INFLUXQL_ENGINES
+from tsaudit.analysis.cardinality.what_if import Change, Collisions, Left
+from tsaudit.config.settings import Budget, Target
+from tsaudit.engines.connection import ConnectorError
+from tsaudit.engines.engine import DOCUMENT_ENGINES, ENGINES, INFLUXQL_ENGINES
 from tsaudit.what_if import UnknownNameError, answer
 
 BY_USER = Change(frozenset({"user_id"}))

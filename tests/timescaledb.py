@@ -19,7 +19,7 @@ import pytest
 from psycopg import sql
 
 from tests.servers import PASSWORD, Postgresql
-from tsaudit.config import Target
+from tsaudit.config.settings import Target
 
 RECORDING: Final = Path(__file__).parent / "recordings" / "timescaledb.json"
 VIEWS: Final = ("hypertables", "dimensions", "chunks", "compression_settings", "jobs")

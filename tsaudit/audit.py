@@ -7,12 +7,12 @@ from datetime import datetime
 
 import tsaudit
 from tsaudit import not_audited
-from tsaudit.finding import AuditResult, Finding, Outcome, RuleResult
-from tsaudit.profile import Gap, Profile, utc_now
+from tsaudit.model.finding import AuditResult, Finding, Outcome, RuleResult
+from tsaudit.model.profile import Gap, Profile, utc_now
+from tsaudit.model.timeline import Timeline
 from tsaudit.rule import Case, LimitPolicy, Rule
 from tsaudit.rules import all_rules
 from tsaudit.secrets import mask
-from tsaudit.timeline import Timeline
 
 
 def audit(

@@ -8,9 +8,9 @@ from datetime import date, timedelta
 from typing import Final
 
 from tsaudit.audit import audit
-from tsaudit.finding import RuleResult
 from tsaudit.history.store import Store
-from tsaudit.profile import Profile
+from tsaudit.model.finding import RuleResult
+from tsaudit.model.profile import Profile
 from tsaudit.rule import LimitPolicy, Rule
 
 _NO_PROFILE: Final = "no profile of the day is stored, or none that this version reads"

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tsaudit.facts import STRUCTURE
-from tsaudit.finding import RULELESS_CODES, UNREACHABLE_CODE, Finding, Outcome, RuleResult, Severity, Subject
-from tsaudit.phrases import many
-from tsaudit.profile import Gap, Profile, Reason
+from tsaudit.model.facts import STRUCTURE
+from tsaudit.model.finding import RULELESS_CODES, UNREACHABLE_CODE, Finding, Outcome, RuleResult, Severity, Subject
+from tsaudit.model.profile import Gap, Profile, Reason
+from tsaudit.text import many
 
 TITLE: Final = "The target could not be audited"
 WHY: Final = (

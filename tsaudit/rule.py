@@ -9,13 +9,13 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from tsaudit.dialect import INFLUXQL_ENGINES, SQL_ENGINES, Qualified, quote_name
-from tsaudit.facts import offered, sources_of
-from tsaudit.finding import Finding, Limit, Severity, Subject
+from tsaudit.engines.engine import INFLUXQL_ENGINES, SQL_ENGINES, Qualified, quote_name
+from tsaudit.engines.queries import query_files
 from tsaudit.guidelines import engines_of
-from tsaudit.profile import Measurement, Profile
-from tsaudit.queries import query_files
-from tsaudit.timeline import Point, Timeline
+from tsaudit.model.facts import offered, sources_of
+from tsaudit.model.finding import Finding, Limit, Severity, Subject
+from tsaudit.model.profile import Measurement, Profile
+from tsaudit.model.timeline import Point, Timeline
 
 SECTIONS = ("Why it matters", "Example", "Fix", "References")
 """The sections of a rule's docstring, in this order."""

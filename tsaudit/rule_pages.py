@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from tsaudit.phrases import number
 from tsaudit.rule import Rule, Threshold
+from tsaudit.text import number
 
 
 def markdown(rules: Iterable[Rule]) -> str:

@@ -14,25 +14,26 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
 import tsaudit
-from tsaudit import alerts, cron, not_audited, report
+from tsaudit import alerts, not_audited, report
 from tsaudit.audit import audit, required_facts
 from tsaudit.collect import collect
-from tsaudit.config import Settings, Target
-from tsaudit.connector import Connection, ConnectorError
-from tsaudit.connectors import with_connection
-from tsaudit.finding import AuditResult, Verdict
+from tsaudit.config import cron
+from tsaudit.config.plans import limit_policy
+from tsaudit.config.settings import Settings, Target
+from tsaudit.config.unused_routes import unused_routes
+from tsaudit.engines.connection import Connection, ConnectorError
+from tsaudit.engines.opening import with_connection
 from tsaudit.history import clock, incidents, lease
 from tsaudit.history.compaction import compact
 from tsaudit.history.database import HistoryError
 from tsaudit.history.store import Store
 from tsaudit.history.value_sets import RememberedValues
-from tsaudit.plans import limit_policy
-from tsaudit.profile import Profile, utc_now
+from tsaudit.model.finding import AuditResult, Verdict
+from tsaudit.model.profile import Profile, utc_now
+from tsaudit.model.timeline import Timeline
+from tsaudit.net.watchdog import Deadline
 from tsaudit.secrets import mask
 from tsaudit.silenced_rules import outcomes_of, silenced_rules
-from tsaudit.timeline import Timeline
-from tsaudit.unused_routes import unused_routes
-from tsaudit.watchdog import Deadline
 
 Progress = Callable[[str], None]
 

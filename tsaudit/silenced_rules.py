@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Final
 
-from tsaudit.finding import (
+from tsaudit.model.finding import (
     RULELESS_CODES,
     SILENCED_CODE,
     AuditResult,
@@ -22,8 +22,8 @@ from tsaudit.finding import (
     Severity,
     Subject,
 )
-from tsaudit.phrases import many
-from tsaudit.profile import Gap
+from tsaudit.model.profile import Gap
+from tsaudit.text import many
 
 _MOST_NAMED: Final = 10
 TITLE: Final = "Rules that judged before are unknown"

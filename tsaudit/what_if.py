@@ -11,24 +11,24 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from tsaudit.analysis.merging import Groups, MergingSeries
-from tsaudit.analysis.what_if import Change, Collisions, Left, LeftCounter, collisions, from_tag_sets
+from tsaudit.analysis.cardinality.merging import Groups, MergingSeries
+from tsaudit.analysis.cardinality.what_if import Change, Collisions, Left, LeftCounter, collisions, from_tag_sets
 from tsaudit.collect import catalogue
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.columns import as_text, assign_roles
 from tsaudit.collect.listing import SERIES_KEPT, list_tag_sets, scope
 from tsaudit.collect.rows import read_points, sample_source
-from tsaudit.connector import Connection, ConnectorError
-from tsaudit.connectors import with_connection
-from tsaudit.profile import Cost, How, Measurement, Profile, Role, Window, utc_now
-from tsaudit.queries import query_files
-from tsaudit.watchdog import Deadline
+from tsaudit.engines.connection import Connection, ConnectorError
+from tsaudit.engines.opening import with_connection
+from tsaudit.engines.queries import query_files
+from tsaudit.model.profile import Cost, How, Measurement, Profile, Role, Window, utc_now
+from tsaudit.net.watchdog import Deadline
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from tsaudit.collect.draft import Draft
-    from tsaudit.config import Target
+    from tsaudit.config.settings import Target
 
 
 class UnknownNameError(LookupError):

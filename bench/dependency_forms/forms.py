@@ -22,7 +22,7 @@ _BATCH = 10_000
 
 def search(table: pa.Table) -> Run:
     """tsaudit, from codes."""
-    from tsaudit.analysis import dependencies
+    from tsaudit.analysis.cardinality import dependencies
 
     columns, levels, rows = *_codes(table), table.num_rows
     return lambda: int(dependencies.single(columns, levels, rows).sum())
@@ -30,8 +30,8 @@ def search(table: pa.Table) -> Run:
 
 def contributions(table: pa.Table) -> Run:
     """What each tag contributes, from codes and what determines what."""
-    from tsaudit.analysis import dependencies
-    from tsaudit.analysis.series_table import SeriesTable
+    from tsaudit.analysis.cardinality import dependencies
+    from tsaudit.analysis.cardinality.series_table import SeriesTable
 
     columns, levels, rows = *_codes(table), table.num_rows
     determines = dependencies.single(columns, levels, rows)
@@ -82,7 +82,7 @@ def one_read(table: pa.Table) -> Run:
 
 def search_texts(table: pa.Table) -> Run:
     """tsaudit, from texts: numbering them is part of it."""
-    from tsaudit.analysis.cardinality import TagSetCounter
+    from tsaudit.analysis.cardinality.tag_sets import TagSetCounter
 
     def run() -> int:
         counter = TagSetCounter(table.column_names)

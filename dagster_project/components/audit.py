@@ -10,7 +10,7 @@ from dagster_project.automation import definitions_of
 from dagster_project.components.scaffold import AuditScaffolder
 from dagster_project.components.source import SettingsSource
 from dagster_project.plan import PlanError, make_plan
-from tsaudit.config_file import ConfigError
+from tsaudit.config.file import ConfigError
 
 
 @dg.scaffold_with(AuditScaffolder)

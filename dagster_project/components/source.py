@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tsaudit import config_file
-from tsaudit.config import Settings
-from tsaudit.config_file import ConfigError
+from tsaudit.config import file as config_file
+from tsaudit.config.file import ConfigError
+from tsaudit.config.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from tests.builders import a_field, a_profile, a_tag
 from tests.rules.greptime import LINES, a_table, a_text
-from tsaudit.advice import greptime_statements
 from tsaudit.advice.statements import copy_without_tags, rename
-from tsaudit.profile import Measurement, Partition, Partitioning
+from tsaudit.engines.greptimedb import statements as greptime_statements
+from tsaudit.model.profile import Measurement, Partition, Partitioning
+from tsaudit.model.timeline import Timeline
 from tsaudit.rule import Case, LimitPolicy
 from tsaudit.rules import all_rules
-from tsaudit.timeline import Timeline
 
 TABLE = a_table(
     key=("zone", 'ho"st'),

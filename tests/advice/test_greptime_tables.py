@@ -6,8 +6,8 @@ import pytest
 
 from tests.builders import a_field, a_profile, a_source, a_tag
 from tests.rules.greptime import IDS, LINES, METHODS, a_table, a_text, stored
-from tsaudit.advice import greptime_tables
-from tsaudit.profile import Measurement, RowPatterns
+from tsaudit.engines.greptimedb import tables as greptime_tables
+from tsaudit.model.profile import Measurement, RowPatterns
 
 TABLE = a_table(
     key=("zone", 'ho"st'),

@@ -10,11 +10,11 @@ from typing import Any
 from tests.alerts.slack_double import TOKEN, SlackDouble
 from tests.builders import DAY, a_finding, a_result, a_rule_result
 from tsaudit import alerts
-from tsaudit.config import Settings
-from tsaudit.finding import AuditResult, Finding, Severity, Subject, fingerprint
+from tsaudit.config.settings import Settings
 from tsaudit.history import incidents
 from tsaudit.history.incidents import Incident, State
 from tsaudit.history.store import Store
+from tsaudit.model.finding import AuditResult, Finding, Severity, Subject, fingerprint
 
 REPORT = "https://reports.example/demo/2026-03-31.html"
 RUN = "https://dagster.example/runs/1"

@@ -15,8 +15,8 @@ from tests.alerts.builders import History, found
 from tests.alerts.slack_double import Fault, SlackDouble
 from tests.alerts.test_outbox import rows
 from tsaudit import alerts
-from tsaudit.finding import Finding, Severity
 from tsaudit.history.store import Store
+from tsaudit.model.finding import Finding, Severity
 
 BAD_DAY = st.dictionaries(st.integers(1, 3), st.sampled_from([Severity.WARN, Severity.CRITICAL]))
 """Number of a table to the severity of its finding; empty: all is well."""

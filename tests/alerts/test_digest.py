@@ -16,8 +16,8 @@ from tsaudit.alerts import queue_digest
 from tsaudit.alerts.blocks import MAX_TOTAL, characters
 from tsaudit.alerts.digest import digest
 from tsaudit.alerts.escape import size
-from tsaudit.finding import Severity
 from tsaudit.history.store import Store
+from tsaudit.model.finding import Severity
 
 TARGETS = [{"name": name, "engine": "duckdb", "url": "x"} for name in ("demo", "a", "b", "c")]
 

@@ -9,7 +9,7 @@ import pytest
 from tests.alerts.builders import an_incident
 from tests.builders import DAY, a_finding
 from tsaudit.alerts.figures import details, quantity
-from tsaudit.finding import Forecast, Limit
+from tsaudit.model.finding import Forecast, Limit
 
 LIMIT = Limit("x.y", 100.0, "", "house", "default")
 

@@ -21,8 +21,8 @@ from tsaudit.alerts.blocks import MAX_BLOCKS, MAX_TOTAL, Message, characters, te
 from tsaudit.alerts.escape import size
 from tsaudit.alerts.message import Closed
 from tsaudit.alerts.terminal import readable
-from tsaudit.finding import Forecast, Limit, Severity, Subject, Verdict
 from tsaudit.history.incidents import Decision, DecisionKind, Incident
+from tsaudit.model.finding import Forecast, Limit, Severity, Subject, Verdict
 
 GOLDEN = Path(__file__).parent / "golden"
 LIMIT = Limit("high-series-cardinality.max_series", 100_000, "series", "house", "plan influxdb-cloud-free")

@@ -12,11 +12,11 @@ from tests.alerts.slack_double import SlackDouble
 from tests.builders import DAY, a_finding, a_measurement, a_profile, a_result, a_rule_result
 from tsaudit.alerts.outbox import told_by
 from tsaudit.alerts.sending import SendReport
-from tsaudit.finding import UNREACHABLE_CODE, Outcome, Severity, Subject
 from tsaudit.history import deliveries, incidents
 from tsaudit.history.deliveries import Delivery, Kind, State
 from tsaudit.history.schema import delivery
 from tsaudit.history.store import Store
+from tsaudit.model.finding import UNREACHABLE_CODE, Outcome, Severity, Subject
 
 CRITICAL, WARN = Severity.CRITICAL, Severity.WARN
 

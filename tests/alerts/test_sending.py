@@ -16,11 +16,11 @@ from tests.alerts.test_outbox import rows, states
 from tests.builders import DAY
 from tsaudit import alerts
 from tsaudit.alerts.sending import SendReport
-from tsaudit.finding import Severity
 from tsaudit.history import deliveries
 from tsaudit.history.deliveries import State
 from tsaudit.history.schema import delivery
 from tsaudit.history.store import Store
+from tsaudit.model.finding import Severity
 
 TARGETS = [{"name": f"t{n}", "engine": "duckdb", "url": "x"} for n in range(6)]
 

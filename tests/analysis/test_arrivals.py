@@ -15,15 +15,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.builders import a_measurement, a_source, a_tag
-from tsaudit.analysis import value_sets
-from tsaudit.analysis.attribution import Attribution, attribute, looks
-from tsaudit.analysis.cardinality import TagSetCounter
-from tsaudit.analysis.hashed_tag_sets import series_hashes
-from tsaudit.analysis.value_sets import ValueSet
+from tsaudit.analysis.cardinality.attribution import Attribution, attribute, looks
+from tsaudit.analysis.cardinality.hashed_tag_sets import series_hashes
+from tsaudit.analysis.cardinality.tag_sets import TagSetCounter
+from tsaudit.analysis.values import value_sets
+from tsaudit.analysis.values.value_sets import ValueSet
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.value_memory import Comparison
-from tsaudit.finding import Subject
-from tsaudit.profile import Count, Database, Dependency, How, Measurement, Retention, Tag, TagSets, Window, utc_now
+from tsaudit.model.finding import Subject
+from tsaudit.model.profile import (
+    Count,
+    Database,
+    Dependency,
+    How,
+    Measurement,
+    Retention,
+    Tag,
+    TagSets,
+    Window,
+    utc_now,
+)
 
 FIRST = date(2026, 1, 5)
 TagSet = Mapping[str, str | None]

@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tsaudit.analysis import cardinality, dependencies, numbered_column
-from tsaudit.analysis.cardinality import TagColumn, TagSetCounter
-from tsaudit.analysis.hash_sample import Counted
-from tsaudit.profile import Contribution, Dependency, How, Source, TagSets
+from tsaudit.analysis.cardinality import dependencies, numbered_column
+from tsaudit.analysis.cardinality import tag_sets as cardinality
+from tsaudit.analysis.cardinality.hash_sample import Counted
+from tsaudit.analysis.cardinality.tag_sets import TagColumn, TagSetCounter
+from tsaudit.model.profile import Contribution, Dependency, How, Source, TagSets
 
 SOURCE = Source("influxdb1/series_listing.influxql", How.EXACT, datetime(2026, 11, 21, tzinfo=UTC))
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tsaudit.analysis.cohesion import Described, Group, Renaming, complementary, groups, patterns, renamings
+from tsaudit.analysis.rows.cohesion import Described, Group, Renaming, complementary, groups, patterns, renamings
 
 COLUMNS = "abcdefghij"
 tables = st.lists(st.frozensets(st.sampled_from(COLUMNS)), max_size=40)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tsaudit.analysis.coincidence import SIZE, Group, Overlap, Signature, groups, overlap, signature
+from tsaudit.analysis.rows.coincidence import SIZE, Group, Overlap, Signature, groups, overlap, signature
 
 HOUR = 3_600
 Point = tuple[int, int]

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.analysis.test_shapes import GENERATORS
-from tsaudit.analysis.shapes import Composite, Part, split_composite
+from tsaudit.analysis.shapes.shapes import Composite, Part, split_composite
 
 
 def test_the_sensor_of_the_guideline_is_split_in_three():

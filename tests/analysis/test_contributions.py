@@ -6,9 +6,9 @@ import pyarrow as pa
 import pytest
 
 from tests.builders import a_source
-from tsaudit.analysis.cardinality import TagSetCounter
-from tsaudit.analysis.contributions import guilty_tag, left_ratio, share_of, share_of_tag
-from tsaudit.profile import TagSets
+from tsaudit.analysis.cardinality.contributions import guilty_tag, left_ratio, share_of, share_of_tag
+from tsaudit.analysis.cardinality.tag_sets import TagSetCounter
+from tsaudit.model.profile import TagSets
 
 
 def listed(**tags: list[str]) -> TagSets:

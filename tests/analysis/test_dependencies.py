@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tsaudit.analysis import dependencies
-from tsaudit.analysis.dependencies import Almost, Pair
+from tsaudit.analysis.cardinality import dependencies
+from tsaudit.analysis.cardinality.dependencies import Almost, Pair
 
 TABLES = st.integers(0, 5).flatmap(
     lambda tags: st.lists(st.tuples(*(st.integers(0, 3) for _ in range(tags))), min_size=1, max_size=40)

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tsaudit.analysis import dependency_search
-from tsaudit.analysis.dependency_search import _exceptions
-from tsaudit.analysis.series_table import SeriesTable
+from tsaudit.analysis.cardinality import dependency_search
+from tsaudit.analysis.cardinality.dependency_search import _exceptions
+from tsaudit.analysis.cardinality.series_table import SeriesTable
 
 
 def table(rows: list[tuple[int, ...]]) -> SeriesTable:

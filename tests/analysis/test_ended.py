@@ -8,8 +8,8 @@ from datetime import date, timedelta
 import numpy as np
 import pytest
 
-from tsaudit.analysis.daily import Daily, prepared
-from tsaudit.analysis.ended import ended
+from tsaudit.analysis.growth.daily import Daily, prepared
+from tsaudit.analysis.growth.ended import ended
 
 VARIANCE = 1e-4
 

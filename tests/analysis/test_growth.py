@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tsaudit.analysis.growth import forecast, judge
+from tsaudit.analysis.growth.detection import forecast, judge
 
 FIRST = date(2026, 1, 5)
 

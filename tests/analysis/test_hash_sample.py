@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tsaudit.analysis import cardinality
-from tsaudit.analysis.buckets import bucketed
-from tsaudit.analysis.cardinality import TagSetCounter
-from tsaudit.analysis.hash_sample import Counted, Distinct, Threshold
-from tsaudit.profile import Dependency, How, Source, TagSets
+from tsaudit.analysis.cardinality import tag_sets as cardinality
+from tsaudit.analysis.cardinality.buckets import bucketed
+from tsaudit.analysis.cardinality.hash_sample import Counted, Distinct, Threshold
+from tsaudit.analysis.cardinality.tag_sets import TagSetCounter
+from tsaudit.model.profile import Dependency, How, Source, TagSets
 
 SOURCE = Source("influxdb1/series_listing.influxql", How.ESTIMATE, datetime(2026, 11, 21, tzinfo=UTC))
 CEILING = 1000

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tsaudit.analysis import hash_table
-from tsaudit.analysis.hash_table import HashTable
+from tsaudit.analysis.cardinality import hash_table
+from tsaudit.analysis.cardinality.hash_table import HashTable
 
 HASHES = st.one_of(
     st.integers(0, 2**64 - 1),

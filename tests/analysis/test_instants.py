@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tsaudit.analysis.instants import TIME_BYTES, Merged, merged
+from tsaudit.analysis.rows.instants import TIME_BYTES, Merged, merged
 
 
 def _merged(instants: list[int], names: list[int], tags: int = 100, name: int = 10, value: int = 8) -> Merged:

@@ -8,7 +8,7 @@ import uuid
 
 import pytest
 
-from tsaudit.analysis.label_sets import label_sets
+from tsaudit.analysis.values.label_sets import label_sets
 
 _chance = random.Random(7)
 ROWS = 400

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tsaudit.analysis import merging
-from tsaudit.analysis.merging import Groups, MergingSeries
-from tsaudit.analysis.what_if import Change, changed
+from tsaudit.analysis.cardinality import merging
+from tsaudit.analysis.cardinality.merging import Groups, MergingSeries
+from tsaudit.analysis.cardinality.what_if import Change, changed
 
 TAGS = ("a", "b", "c")
 TABLES = st.lists(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tsaudit.analysis.shapes import NameFamily, Part, name_families
+from tsaudit.analysis.shapes.shapes import NameFamily, Part, name_families
 
 
 def test_the_measurement_of_the_guideline_falls_apart_by_itself():

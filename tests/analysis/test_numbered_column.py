@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tsaudit.analysis import numbered_column
-from tsaudit.analysis.numbered_column import NumberedColumn
+from tsaudit.analysis.cardinality import numbered_column
+from tsaudit.analysis.cardinality.numbered_column import NumberedColumn
 
 FEW = st.sampled_from([None, "", "a", "b", "aaaaaaaa", "aaaaaaaab", "é" * 9])
 MANY = st.one_of(

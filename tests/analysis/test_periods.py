@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tsaudit.analysis.periods import Period, period_families
+from tsaudit.analysis.shapes.periods import Period, period_families
 
 FIRST = date(2012, 1, 1)
 DAYS = [FIRST + timedelta(days=i) for i in range(120)]

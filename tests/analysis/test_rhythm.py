@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tsaudit.analysis.rhythm import MIN_INTERVALS, rhythms, spacing, told_apart
+from tsaudit.analysis.rows.rhythm import MIN_INTERVALS, rhythms, spacing, told_apart
 
 Times = npt.NDArray[np.int64]
 SECOND = 1_000_000

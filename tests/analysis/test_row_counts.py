@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tsaudit.analysis import row_counts
-from tsaudit.analysis.row_counts import RowCounter
+from tsaudit.analysis.cardinality import row_counts
+from tsaudit.analysis.cardinality.row_counts import RowCounter
 
 
 @pytest.fixture(params=["marked", "summed", "sampled", "colliding"])

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tsaudit.analysis import series_keys
-from tsaudit.analysis.series_keys import parse
+from tsaudit.engines.influx import series_keys
+from tsaudit.engines.influx.series_keys import parse
 
 TEXTS = st.text(st.sampled_from("ab\\,= \n'\"ü漢😀") | st.characters(codec="utf-8"), min_size=1, max_size=8)
 NO_LAST_BACKSLASH = TEXTS.filter(lambda text: not text.endswith("\\"))

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tsaudit.analysis.shapes import (
+from tsaudit.analysis.shapes.shapes import (
     IDENTIFIER_KINDS,
     TEXT_KINDS,
     Shape,

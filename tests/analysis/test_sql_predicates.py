@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tsaudit.analysis.sql_predicates import filtered_columns, tables
+from tsaudit.engines.sql.predicates import filtered_columns, tables
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tsaudit.analysis.tag_changes import Course, course, other_sources, shared
+from tsaudit.analysis.values.tag_changes import Course, course, other_sources, shared
 
 SOURCES, ROWS = 20, 200
 

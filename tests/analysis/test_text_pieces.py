@@ -7,7 +7,7 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tsaudit.analysis import text_pieces
+from tsaudit.analysis.cardinality import text_pieces
 
 EVEN = st.lists(st.sampled_from(["aa", "ab", "\x00b", "é"]), max_size=8)
 TEXTS = st.lists(st.sampled_from(["", "a", "b", "aa", "ab", "é"]), max_size=8)

@@ -6,7 +6,7 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tsaudit.analysis.value_sample import hashes
+from tsaudit.analysis.values.value_sample import hashes
 
 WORD = 2**64
 MULTIPLIER = 0x9E3779B97F4A7C15

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tsaudit.analysis import value_sets
-from tsaudit.analysis.value_sets import HASH_VERSION, SKETCH_SIZE, ValueSet, hash_values
+from tsaudit.analysis.values import value_sets
+from tsaudit.analysis.values.value_sets import HASH_VERSION, SKETCH_SIZE, ValueSet, hash_values
 
 FIRST = date(2026, 1, 5)
 NAMES = st.one_of(st.sampled_from([f"v{i}" for i in range(30)]), st.text(max_size=8))

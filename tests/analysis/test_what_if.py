@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.builders import a_source
-from tsaudit.analysis.buckets import bucketed
-from tsaudit.analysis.cardinality import TagSetCounter
-from tsaudit.analysis.what_if import Change, Collisions, Left, LeftCounter, collisions, from_tag_sets
+from tsaudit.analysis.cardinality.buckets import bucketed
+from tsaudit.analysis.cardinality.tag_sets import TagSetCounter
+from tsaudit.analysis.cardinality.what_if import Change, Collisions, Left, LeftCounter, collisions, from_tag_sets
 
 TAGS = ("host", "region", "user")
 VALUES = st.none() | st.sampled_from(["a", "b", "c", "d", "é"])

@@ -14,9 +14,9 @@ from tsaudit.alerts import SendReport
 from tsaudit.cli import results
 from tsaudit.cli.audit import FAIL_ON
 from tsaudit.cli.errors import Exit
-from tsaudit.finding import Outcome, Severity, Subject
-from tsaudit.jsonfile import from_json
-from tsaudit.profile import Cost, Gap, Profile, Reason
+from tsaudit.model.finding import Outcome, Severity, Subject
+from tsaudit.model.jsonfile import from_json
+from tsaudit.model.profile import Cost, Gap, Profile, Reason
 from tsaudit.run import AuditRun
 
 ON = ("--day", DAY.isoformat())

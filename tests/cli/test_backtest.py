@@ -10,9 +10,9 @@ import pytest
 
 from tests.builders import DAY, a_count, a_measurement, a_profile, a_result
 from tests.cli.conftest import CONFIG, Tsaudit
-from tsaudit import config_file
 from tsaudit.backtest import backtest
 from tsaudit.cli.errors import Exit
+from tsaudit.config import file as config_file
 from tsaudit.history.store import Store
 from tsaudit.rule import LimitPolicy
 from tsaudit.rules import rule_named

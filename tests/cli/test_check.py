@@ -16,9 +16,9 @@ from tests.cli.conftest import CONFIG, Tsaudit
 from tests.servers import ADMIN, Influxd
 from tsaudit.audit import audit
 from tsaudit.cli.errors import Exit
-from tsaudit.facts import FACTS
-from tsaudit.finding import Outcome
-from tsaudit.profile import Gap, Profile, Reason
+from tsaudit.model.facts import FACTS
+from tsaudit.model.finding import Outcome
+from tsaudit.model.profile import Gap, Profile, Reason
 
 
 def a_probe(*gaps: Gap, **changes: Any) -> Profile:

@@ -20,7 +20,7 @@ from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 
 from tsaudit.cli import main
-from tsaudit.config import Settings
+from tsaudit.config.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 BEGIN, END = "<!-- generated: begin -->\n", "<!-- generated: end -->\n"

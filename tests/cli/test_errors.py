@@ -20,8 +20,8 @@ from click.testing import CliRunner
 
 from tsaudit.cli import errors, main
 from tsaudit.cli.errors import Exit, State, guarded
-from tsaudit.config_file import ConfigError
-from tsaudit.connector import ConnectorError
+from tsaudit.config.file import ConfigError
+from tsaudit.engines.connection import ConnectorError
 
 
 def raiser(error: BaseException) -> Callable[[], None]:

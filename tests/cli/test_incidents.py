@@ -14,10 +14,10 @@ from tests.builders import DAY, a_finding, a_result, a_rule_result
 from tests.cli.conftest import Tsaudit
 from tsaudit.cli.errors import Exit
 from tsaudit.cli.options import Until
-from tsaudit.config import Incidents
-from tsaudit.finding import Severity, Subject
+from tsaudit.config.settings import Incidents
 from tsaudit.history.incidents import update
 from tsaudit.history.store import Store
+from tsaudit.model.finding import Severity, Subject
 
 TODAY = datetime.now(UTC).date()
 
@@ -170,7 +170,7 @@ def test_history_when_it_cannot_be_opened(tsaudit: Tsaudit, monkeypatch: pytest.
 
 def _ahead(tsaudit: Tsaudit, monkeypatch: pytest.MonkeyPatch) -> str:
     """The day of an audit that ran with a clock 400 days ahead, after one with the right clock."""
-    from tsaudit import profile
+    from tsaudit.model import profile
 
     assert tsaudit("audit", "shop", "--day", DAY.isoformat(), "--no-tell").exit_code == Exit.FINDINGS
     wrong = datetime.now(UTC) + timedelta(days=400)

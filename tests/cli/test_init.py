@@ -15,8 +15,8 @@ from click.testing import CliRunner, Result
 from tsaudit.cli import init as module
 from tsaudit.cli import main
 from tsaudit.cli.errors import Exit
-from tsaudit.config import Settings
-from tsaudit.config_file import advice, load
+from tsaudit.config.file import advice, load
+from tsaudit.config.settings import Settings
 
 
 @pytest.fixture(autouse=True)

@@ -12,8 +12,8 @@ from click.testing import CliRunner, Result
 from tsaudit import __version__, guidelines
 from tsaudit.cli import main
 from tsaudit.cli.errors import Exit
-from tsaudit.config_file import json_schema
-from tsaudit.plans import PLANS
+from tsaudit.config.file import json_schema
+from tsaudit.config.plans import PLANS
 from tsaudit.rules import all_rules
 
 

@@ -18,11 +18,11 @@ from tests.influxdb3_server import RealInfluxDB3
 from tests.servers import Influxd, Postgresql, without_unsupported
 from tests.timestream_double import Timestream
 from tsaudit.collect import collect
-from tsaudit.config import Target
-from tsaudit.connector import Connection, Rows
-from tsaudit.connectors import open_connection
-from tsaudit.dialect import DOCUMENT_ENGINES, ENGINES
-from tsaudit.profile import Profile
+from tsaudit.config.settings import Target
+from tsaudit.engines.connection import Connection, Rows
+from tsaudit.engines.engine import DOCUMENT_ENGINES, ENGINES
+from tsaudit.engines.opening import open_connection
+from tsaudit.model.profile import Profile
 
 
 def collected(target: Target, asked_as: Target | None = None, **settings: Any) -> Profile:

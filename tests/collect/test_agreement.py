@@ -13,8 +13,8 @@ from tests.builders import DAY, NOW, a_count, a_measurement, a_profile, a_source
 from tsaudit.audit import audit
 from tsaudit.collect.agreement import disagreements, in_order, inexact, reconciled
 from tsaudit.collect.figure_pairs import PAIRS
-from tsaudit.finding import Outcome
-from tsaudit.profile import (
+from tsaudit.model.finding import Outcome
+from tsaudit.model.profile import (
     Count,
     Database,
     Documents,

@@ -15,15 +15,15 @@ import pytest
 from tests.builders import NOW
 from tests.collect.conftest import collected, collected_with
 from tests.servers import Postgresql
-from tsaudit.analysis.what_if import Change
+from tsaudit.analysis.cardinality.what_if import Change
 from tsaudit.audit import audit
 from tsaudit.collect import probe
-from tsaudit.config import Target
-from tsaudit.connector import Rows
-from tsaudit.connectors import open_connection
-from tsaudit.facts import FACTS
-from tsaudit.finding import Outcome
-from tsaudit.profile import How, Measurement, Profile, Reason, utc_now
+from tsaudit.config.settings import Target
+from tsaudit.engines.connection import Rows
+from tsaudit.engines.opening import open_connection
+from tsaudit.model.facts import FACTS
+from tsaudit.model.finding import Outcome
+from tsaudit.model.profile import How, Measurement, Profile, Reason, utc_now
 from tsaudit.what_if import answer
 
 ROWS = 2_000_000

@@ -18,14 +18,14 @@ from tests.servers import MONGODB_URL
 from tsaudit import not_audited
 from tsaudit.audit import audit
 from tsaudit.collect import collect, probe
-from tsaudit.config import Columns, MeasurementOverride
-from tsaudit.connector import FactError
-from tsaudit.connectors import open_connection
-from tsaudit.dialect import DOCUMENT_ENGINES, ENGINES, INFLUXQL_ENGINES
-from tsaudit.facts import FACTS
-from tsaudit.finding import UNREACHABLE_CODE, Verdict
-from tsaudit.jsonfile import from_json, to_json
-from tsaudit.profile import Contribution, Dependency, How, JointDependency, Measurement, Profile, Reason
+from tsaudit.config.settings import Columns, MeasurementOverride
+from tsaudit.engines.connection import FactError
+from tsaudit.engines.engine import DOCUMENT_ENGINES, ENGINES, INFLUXQL_ENGINES
+from tsaudit.engines.opening import open_connection
+from tsaudit.model.facts import FACTS
+from tsaudit.model.finding import UNREACHABLE_CODE, Verdict
+from tsaudit.model.jsonfile import from_json, to_json
+from tsaudit.model.profile import Contribution, Dependency, How, JointDependency, Measurement, Profile, Reason
 
 NAMES = (
     'it\'s a "na,me"=x; DROP TABLE x --ü☃',

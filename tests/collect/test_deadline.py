@@ -14,13 +14,13 @@ import pyarrow as pa
 import pytest
 
 from tests.builders import DAY, NOW
-from tsaudit import connectors
 from tsaudit.collect import collect
-from tsaudit.config import Target
-from tsaudit.connector import Connection, ConnectorError, FactError, Rows
-from tsaudit.connectors import with_connection
-from tsaudit.profile import Profile, Reason
-from tsaudit.watchdog import Deadline
+from tsaudit.config.settings import Target
+from tsaudit.engines import opening as connectors
+from tsaudit.engines.connection import Connection, ConnectorError, FactError, Rows
+from tsaudit.engines.opening import with_connection
+from tsaudit.model.profile import Profile, Reason
+from tsaudit.net.watchdog import Deadline
 
 
 class Stubborn:

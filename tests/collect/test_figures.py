@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.builders import a_source
 from tsaudit.collect.figures import TEXT_KEPT, filled_in, is_float, series_of_rows
-from tsaudit.profile import SAMPLE_SIZE, Field
+from tsaudit.model.profile import SAMPLE_SIZE, Field
 
 SOURCE = a_source()
 

@@ -13,7 +13,7 @@ from tests.collect.conftest import collected
 from tests.databases import Dataset, Greptime, Row, Table, times, write
 from tests.greptimedb_double import GreptimeDB
 from tsaudit.collect import probe
-from tsaudit.connectors import open_connection
+from tsaudit.engines.opening import open_connection
 
 _PARTS = ["a", "é", '"', "'", "`", "\\", "\n", ";", "--", "/*", " ", ",", "=", "%s", "%(x)s", "'; --", "{{ x }}", "$1"]
 _NAMES = st.lists(st.sampled_from(_PARTS)).map(lambda parts: "n" + "".join(parts))

@@ -16,9 +16,9 @@ import pytest
 from tests.collect.conftest import collected
 from tests.servers import Postgresql, missing
 from tsaudit.audit import audit
-from tsaudit.config import Columns, Target
-from tsaudit.finding import Outcome
-from tsaudit.profile import How, Measurement, Profile, Reason
+from tsaudit.config.settings import Columns, Target
+from tsaudit.model.finding import Outcome
+from tsaudit.model.profile import How, Measurement, Profile, Reason
 
 _numbers = itertools.count()
 ROWS = 600

@@ -11,8 +11,8 @@ import duckdb
 from tests.collect.conftest import collected
 from tests.databases import Dataset, Table, write
 from tests.servers import Postgresql
-from tsaudit.config import Target
-from tsaudit.profile import Index, Measurement, Profile
+from tsaudit.config.settings import Target
+from tsaudit.model.profile import Index, Measurement, Profile
 
 HOSTILE = "od\"d, 'x' (y)\\"
 QUOTED = '"' + HOSTILE.replace('"', '""') + '"'

@@ -31,12 +31,12 @@ from tests.databases import (
 from tests.servers import ADMIN, Influxd
 from tsaudit.audit import audit
 from tsaudit.collect import collect, probe
-from tsaudit.config import Target
-from tsaudit.connector import ConnectorError, FactError
-from tsaudit.connectors import open_connection
-from tsaudit.connectors.influxdb1 import InfluxConnection
-from tsaudit.profile import How, Profile, Reason
-from tsaudit.timeline import stored_bytes
+from tsaudit.config.settings import Target
+from tsaudit.engines.connection import ConnectorError, FactError
+from tsaudit.engines.influxdb1.connector import InfluxConnection
+from tsaudit.engines.opening import open_connection
+from tsaudit.model.profile import How, Profile, Reason
+from tsaudit.model.timeline import stored_bytes
 
 
 @pytest.fixture(scope="module")

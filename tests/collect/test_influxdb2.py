@@ -18,12 +18,12 @@ from tests.conversations import Answer, Conversation, Tampering
 from tests.databases import Dataset, Row, Table, times, write
 from tsaudit.audit import audit
 from tsaudit.collect import collect, reuse
-from tsaudit.config import Target
-from tsaudit.connectors import open_connection
-from tsaudit.finding import Outcome, RuleResult
-from tsaudit.profile import FOREVER, Profile, Reason
-from tsaudit.rules.growing_storage import growing_storage
-from tsaudit.timeline import Timeline, figures, stored_bytes
+from tsaudit.config.settings import Target
+from tsaudit.engines.opening import open_connection
+from tsaudit.model.finding import Outcome, RuleResult
+from tsaudit.model.profile import FOREVER, Profile, Reason
+from tsaudit.model.timeline import Timeline, figures, stored_bytes
+from tsaudit.rules.retention.growing_storage import growing_storage
 
 
 def _hosts(name: str = "cpu", count: int = 6) -> Table:

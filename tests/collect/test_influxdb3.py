@@ -14,7 +14,7 @@ from tests.databases import Dataset, Row, Table, times, write
 from tests.influxdb3_double import InfluxDB3
 from tests.influxdb3_server import RealInfluxDB3, influxdb3_server
 from tsaudit.collect import probe
-from tsaudit.connectors import open_connection
+from tsaudit.engines.opening import open_connection
 
 # Line protocol has no names with a newline, and takes a backslash for itself before a comma, a blank or `=`.
 _PARTS = ["a", "é", '"', "'", "\\a", ";", "--", "/*", " ", ",", "=", '"]) |> drop(', "'; --", "{{ x }}", "$1", "?"]

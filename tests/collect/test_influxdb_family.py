@@ -18,8 +18,8 @@ from tests.influxdb3_double import InfluxDB3
 from tests.influxdb3_server import RealInfluxDB3
 from tests.servers import Influxd
 from tsaudit.audit import audit
-from tsaudit.jsonfile import to_json
-from tsaudit.profile import FOREVER, How, Profile, Reason
+from tsaudit.model.jsonfile import to_json
+from tsaudit.model.profile import FOREVER, How, Profile, Reason
 
 
 @pytest.fixture(scope="module")

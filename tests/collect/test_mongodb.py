@@ -15,10 +15,10 @@ from tests.collect.conftest import Tampered, collected, collected_with
 from tests.collect.test_contract import NAMES
 from tests.databases import Collection, Dataset, times, write
 from tests.mongodb_double import MongoDB
-from tsaudit.connector import Rows
-from tsaudit.connectors import open_connection
-from tsaudit.jsonfile import from_json, to_json
-from tsaudit.profile import Activity, Field, How, Items, Measurement, Profile, Reason, Storage
+from tsaudit.engines.connection import Rows
+from tsaudit.engines.opening import open_connection
+from tsaudit.model.jsonfile import from_json, to_json
+from tsaudit.model.profile import Activity, Field, How, Items, Measurement, Profile, Reason, Storage
 
 ORDERS = [
     {

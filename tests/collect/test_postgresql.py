@@ -16,9 +16,9 @@ import pytest
 from tests.builders import NOW
 from tests.collect.conftest import collected
 from tests.servers import PASSWORD, Postgresql
-from tsaudit.config import Target
-from tsaudit.connectors import open_connection
-from tsaudit.profile import FOREVER, Index, Measurement, Profile, Reason
+from tsaudit.config.settings import Target
+from tsaudit.engines.opening import open_connection
+from tsaudit.model.profile import FOREVER, Index, Measurement, Profile, Reason
 
 Made = Callable[..., Target]
 _numbers = itertools.count()

@@ -16,13 +16,13 @@ from tests.builders import DAY, NOW
 from tests.collect.conftest import collected
 from tests.servers import Postgresql
 from tsaudit.audit import audit
-from tsaudit.config import Target
-from tsaudit.finding import AuditResult, Outcome, Severity, Subject
+from tsaudit.config.settings import Target
 from tsaudit.guidelines import GUIDELINES
-from tsaudit.profile import Profile
+from tsaudit.model.finding import AuditResult, Outcome, Severity, Subject
+from tsaudit.model.profile import Profile
+from tsaudit.model.timeline import Point, Timeline, stored_bytes
 from tsaudit.rule import LimitPolicy
 from tsaudit.rules import all_rules
-from tsaudit.timeline import Point, Timeline, stored_bytes
 
 AT = "'2026-03-31 05:00+00'::TIMESTAMPTZ - {} * '1 min'::INTERVAL"
 LIMITS = {

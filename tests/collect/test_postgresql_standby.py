@@ -10,8 +10,8 @@ import pytest
 
 from tests.collect.conftest import collected
 from tests.servers import Postgresql, run_postgresql
-from tsaudit.config import Target
-from tsaudit.profile import Measurement, Reason
+from tsaudit.config.settings import Target
+from tsaudit.model.profile import Measurement, Reason
 
 ROW = "TIMESTAMPTZ '2026-03-30' + i * INTERVAL '1 s', 'h' || i % 9, i / 7.0"
 

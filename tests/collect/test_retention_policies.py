@@ -20,16 +20,16 @@ from tsaudit.audit import audit
 from tsaudit.collect import probe
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.policies import with_own_series
-from tsaudit.config import Target
-from tsaudit.connector import FactError, Rows
-from tsaudit.connectors import open_connection
-from tsaudit.connectors.influxdb1 import InfluxConnection
-from tsaudit.dialect import quote_identifier
-from tsaudit.finding import AuditResult, Verdict
-from tsaudit.influx import policies
-from tsaudit.profile import FOREVER, Database, How, Measurement, Profile, Reason, utc_now
+from tsaudit.config.settings import Target
+from tsaudit.engines.connection import FactError, Rows
+from tsaudit.engines.engine import quote_identifier
+from tsaudit.engines.influxdb1 import policies
+from tsaudit.engines.influxdb1.connector import InfluxConnection
+from tsaudit.engines.opening import open_connection
+from tsaudit.model.finding import AuditResult, Verdict
+from tsaudit.model.profile import FOREVER, Database, How, Measurement, Profile, Reason, utc_now
+from tsaudit.model.timeline import stored_bytes
 from tsaudit.rule import LimitPolicy
-from tsaudit.timeline import stored_bytes
 
 _NEWEST = round(NOW.timestamp()) - 600
 _numbers = itertools.count()

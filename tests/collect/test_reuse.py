@@ -18,9 +18,9 @@ from tests.servers import Influxd
 from tsaudit.collect import catalogue
 from tsaudit.collect.catalogue import _fingerprint
 from tsaudit.collect.draft import Column, Draft
-from tsaudit.config import Columns, Target
-from tsaudit.facts import FACTS
-from tsaudit.profile import Gap, How, Profile, Reason, utc_now
+from tsaudit.config.settings import Columns, Target
+from tsaudit.model.facts import FACTS
+from tsaudit.model.profile import Gap, How, Profile, Reason, utc_now
 
 PRESENT = utc_now()
 DEAR = {"series_listing", "row_sample", "null_counts", "row_count"}

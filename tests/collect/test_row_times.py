@@ -9,7 +9,7 @@ import pytest
 
 from tests.builders import a_source
 from tsaudit.collect.row_times import repeats, time_lag
-from tsaudit.profile import TimeLag
+from tsaudit.model.profile import TimeLag
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 MINUTES = pa.chunked_array([[START + timedelta(minutes=i) for i in (0, 0, 0, 1, 1)]])

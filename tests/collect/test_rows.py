@@ -17,10 +17,10 @@ from tests.builders import DAY, NOW, a_count, a_source
 from tsaudit.collect import collect
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.rows import _joined, _scaled, instant
-from tsaudit.config import Target
-from tsaudit.connector import ConnectorError, FactError, Rows
-from tsaudit.profile import Count, How, Reason, Window
-from tsaudit.roles import TimeKind
+from tsaudit.config.settings import Target
+from tsaudit.engines.connection import ConnectorError, FactError, Rows
+from tsaudit.engines.sql.roles import TimeKind
+from tsaudit.model.profile import Count, How, Reason, Window
 
 BERLIN = timezone(timedelta(hours=2))
 

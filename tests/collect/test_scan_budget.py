@@ -11,9 +11,9 @@ import pytest
 
 from tests.collect.conftest import collected_with
 from tests.databases import Dataset, Row, Table, times, write
-from tsaudit.config import Target
-from tsaudit.connector import Rows
-from tsaudit.profile import Reason
+from tsaudit.config.settings import Target
+from tsaudit.engines.connection import Rows
+from tsaudit.model.profile import Reason
 
 _READS = {"row_sample": 700, "series_listing": 500, "null_counts": 200}
 

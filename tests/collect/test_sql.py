@@ -15,12 +15,12 @@ import pytest
 from tests.builders import NOW
 from tests.collect.conftest import Writer, collected, collected_with
 from tests.databases import Dataset, Row, Table, TimeAs, times
-from tsaudit.config import Columns, Target
-from tsaudit.connector import FactError, Rows
-from tsaudit.connectors import open_connection
-from tsaudit.facts import FACTS
-from tsaudit.profile import How, Measurement, Profile, Reason, Storage
-from tsaudit.timeline import figures, stored_bytes
+from tsaudit.config.settings import Columns, Target
+from tsaudit.engines.connection import FactError, Rows
+from tsaudit.engines.opening import open_connection
+from tsaudit.model.facts import FACTS
+from tsaudit.model.profile import How, Measurement, Profile, Reason, Storage
+from tsaudit.model.timeline import figures, stored_bytes
 
 
 def _roles(measurement: Measurement) -> tuple[str | None, set[str], set[str]]:

@@ -9,7 +9,7 @@ import pytest
 
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.storage import describe_storage
-from tsaudit.profile import MAX_PARTITIONS, Index, Partition, Storage
+from tsaudit.model.profile import MAX_PARTITIONS, Index, Partition, Storage
 
 
 def member(index: str, position: int, column: str | None, **changes: Any) -> dict[str, Any]:

@@ -9,10 +9,10 @@ import pytest
 
 from tests.collect.conftest import collected
 from tests.timescaledb import Timescaledb
-from tsaudit.profile import FOREVER, Measurement, Partition, Profile, Retention, Storage
-from tsaudit.rules.missing_index import missing_index
-from tsaudit.rules.needless_index import needless_index
-from tsaudit.rules.unbounded_retention import unbounded_retention
+from tsaudit.model.profile import FOREVER, Measurement, Partition, Profile, Retention, Storage
+from tsaudit.rules.retention.unbounded_retention import unbounded_retention
+from tsaudit.rules.storage.missing_index import missing_index
+from tsaudit.rules.storage.needless_index import needless_index
 
 CATALOGUE = frozenset({"storage", "indexes", "partitions", "row_estimate", "retention"})
 

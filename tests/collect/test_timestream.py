@@ -13,8 +13,8 @@ from tests.collect.conftest import collected
 from tests.databases import Dataset, Row, Table, Value, times, write
 from tests.timestream_double import Timestream
 from tsaudit.collect import probe
-from tsaudit.connectors import open_connection
-from tsaudit.profile import How, Measurement
+from tsaudit.engines.opening import open_connection
+from tsaudit.model.profile import How, Measurement
 
 _PARTS = ["a", "é", '"', "'", "\\", "\n", ";", "--", "/*", " ", ",", "=", "'; --", "{{ x }}", "$1", "?", "::double"]
 _NAMES = st.lists(st.sampled_from(_PARTS)).map(lambda parts: "n" + "".join(parts))

@@ -20,11 +20,11 @@ from tests.databases import Dataset, Row, Table, times
 from tests.servers import Postgresql
 from tsaudit.audit import audit
 from tsaudit.collect.unjudged import MANY_ROWS, unjudged_noted
-from tsaudit.config import Columns, Target
-from tsaudit.dialect import DOCUMENT_ENGINES, ENGINES
-from tsaudit.facts import FACTS, sources_of
-from tsaudit.finding import Outcome, Verdict
-from tsaudit.profile import Count, Gap, How, Measurement, Profile, Reason, Source, utc_now
+from tsaudit.config.settings import Columns, Target
+from tsaudit.engines.engine import DOCUMENT_ENGINES, ENGINES
+from tsaudit.model.facts import FACTS, sources_of
+from tsaudit.model.finding import Outcome, Verdict
+from tsaudit.model.profile import Count, Gap, How, Measurement, Profile, Reason, Source, utc_now
 from tsaudit.rules import all_rules
 
 Made = Callable[..., Target]

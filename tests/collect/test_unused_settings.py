@@ -8,8 +8,8 @@ import pytest
 
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.unused_settings import find, listed, no_such_database, nothing_to_audit
-from tsaudit.config import Columns, MeasurementOverride, Target
-from tsaudit.roles import Column
+from tsaudit.config.settings import Columns, MeasurementOverride, Target
+from tsaudit.engines.sql.roles import Column
 
 NAMES = {"main": ["cpu", "disk", "net"], "other": ["cpu", "mem"]}
 

@@ -11,7 +11,7 @@ import pymysql
 
 from tests.databases import Dataset, Greptime, Row, Table, times, write
 from tests.greptimedb_double import ADMIN, GreptimeDB
-from tsaudit.config import Target
+from tsaudit.config.settings import Target
 
 
 @contextlib.contextmanager

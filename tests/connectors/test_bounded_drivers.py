@@ -25,10 +25,10 @@ from tests.greptimedb_double import READER, GreptimeDB
 from tests.memory import watched
 from tests.servers import PASSWORD, MongoDB, Postgresql
 from tsaudit.collect import collect
-from tsaudit.config import Budget, Target
-from tsaudit.connector import Connection, ConnectorError, FactError
-from tsaudit.connectors import open_connection, with_connection
-from tsaudit.profile import Reason
+from tsaudit.config.settings import Budget, Target
+from tsaudit.engines.connection import Connection, ConnectorError, FactError
+from tsaudit.engines.opening import open_connection, with_connection
+from tsaudit.model.profile import Reason
 
 STATEMENT_S: Final = 0.6
 LATE_S: Final = 3.0

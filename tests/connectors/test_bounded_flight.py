@@ -23,11 +23,11 @@ from tests.faults import proxy
 from tests.faults.proxy import FaultyProxy, Moment, Strike
 from tests.influxdb3_double import InfluxDB3
 from tests.memory import watched
-from tsaudit.config import Budget, Target
-from tsaudit.connector import FactError, Rows
-from tsaudit.connectors import open_connection
-from tsaudit.influx import client3
-from tsaudit.profile import Reason
+from tsaudit.config.settings import Budget, Target
+from tsaudit.engines.connection import FactError, Rows
+from tsaudit.engines.influxdb3 import client as client3
+from tsaudit.engines.opening import open_connection
+from tsaudit.model.profile import Reason
 
 MOST_MB: Final = 300
 LATE_S: Final = 2.5

@@ -15,10 +15,10 @@ from tests.connectors.greptimedb import a_table, a_target, asked, running, sent
 from tests.databases import Dataset, Greptime, Row, Table, times
 from tests.greptimedb_double import ADMIN, READER
 from tsaudit.collect import probe
-from tsaudit.connector import FactError
-from tsaudit.connectors import open_connection
-from tsaudit.jsonfile import to_json
-from tsaudit.profile import Gap, Index, Measurement, Profile, Reason, Retention
+from tsaudit.engines.connection import FactError
+from tsaudit.engines.opening import open_connection
+from tsaudit.model.jsonfile import to_json
+from tsaudit.model.profile import Gap, Index, Measurement, Profile, Reason, Retention
 
 VERSIONS = ("0.12.2", "0.17.2", "1.0.2", "1.1.4", "1.2.0")
 

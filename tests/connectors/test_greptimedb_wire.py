@@ -18,10 +18,10 @@ from tests.connectors.greptimedb import a_table, a_target, running, sent
 from tests.databases import Dataset, Row, Table, times
 from tests.greptimedb_double import READER
 from tests.mysql_server import Answer, MysqlError, MysqlServer, ResultColumn, Session
-from tsaudit.config import Budget, Target
-from tsaudit.connector import ConnectorError, FactError
-from tsaudit.connectors import open_connection
-from tsaudit.profile import Reason
+from tsaudit.config.settings import Budget, Target
+from tsaudit.engines.connection import ConnectorError, FactError
+from tsaudit.engines.opening import open_connection
+from tsaudit.model.profile import Reason
 
 WINDOW = {"start": NOW - timedelta(days=30), "end": NOW, "time": "ts", "time_kind": "timestamp"}
 

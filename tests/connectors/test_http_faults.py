@@ -15,10 +15,10 @@ import pytest
 from tests.builders import DAY, NOW
 from tests.hostile import FAULTS, hostile
 from tsaudit.collect import collect
-from tsaudit.config import Target
-from tsaudit.connector import Connection, ConnectorError
-from tsaudit.connectors import with_connection
-from tsaudit.profile import Profile, Reason
+from tsaudit.config.settings import Target
+from tsaudit.engines.connection import Connection, ConnectorError
+from tsaudit.engines.opening import with_connection
+from tsaudit.model.profile import Profile, Reason
 
 _ENGINES: Final = {
     "influxdb1": {"version": "1.8.10", "build": "OSS"},

@@ -11,10 +11,10 @@ from threading import Thread
 
 import pytest
 
-from tsaudit.config import Target
-from tsaudit.connector import ConnectorError
-from tsaudit.connectors import open_connection
-from tsaudit.http.pool import BoundedPool
+from tsaudit.config.settings import Target
+from tsaudit.engines.connection import ConnectorError
+from tsaudit.engines.opening import open_connection
+from tsaudit.net.pool import BoundedPool
 
 
 class _Peer(socketserver.ThreadingTCPServer):

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tsaudit.config import Target
-from tsaudit.connector import ConnectorError, FactError
-from tsaudit.connectors import open_connection
-from tsaudit.connectors.influxdb1 import duration_s
-from tsaudit.profile import Reason
+from tsaudit.config.settings import Target
+from tsaudit.engines.connection import ConnectorError, FactError
+from tsaudit.engines.influxdb1.connector import duration_s
+from tsaudit.engines.opening import open_connection
+from tsaudit.model.profile import Reason
 
 
 class Double(http.server.ThreadingHTTPServer):

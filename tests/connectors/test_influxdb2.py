@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.conversations import Answer, Conversation, conversation
-from tsaudit.config import Target
-from tsaudit.connector import ConnectorError, FactError
-from tsaudit.connectors import open_connection
-from tsaudit.influx import annotated_csv
-from tsaudit.profile import Reason
+from tsaudit.config.settings import Target
+from tsaudit.engines.connection import ConnectorError, FactError
+from tsaudit.engines.influxdb2 import annotated_csv
+from tsaudit.engines.opening import open_connection
+from tsaudit.model.profile import Reason
 
 PING = {"X-Influxdb-Version": "v2.7.12", "X-Influxdb-Build": "OSS"}
 BUCKET = {"id": "0a", "orgID": "0b", "name": "db", "type": "user", "retentionRules": []}

@@ -16,11 +16,11 @@ import pytest
 import urllib3
 
 from tests.conversations import REAL
-from tsaudit.config import Target
-from tsaudit.connector import FactError, Rows
-from tsaudit.connectors import open_connection
-from tsaudit.influx.client2 import Address, Client, Turn
-from tsaudit.profile import Reason
+from tsaudit.config.settings import Target
+from tsaudit.engines.connection import FactError, Rows
+from tsaudit.engines.influxdb2.client import Address, Client, Turn
+from tsaudit.engines.opening import open_connection
+from tsaudit.model.profile import Reason
 
 BUCKET = {"id": "0a", "orgID": "0b", "name": "db", "type": "user", "retentionRules": []}
 LOOKED_UP = {

@@ -19,14 +19,14 @@ from tests.databases import Dataset, Row, Table, times, write
 from tests.influxdb3_double import ADMIN, READER, InfluxDB3
 from tests.influxdb3_server import RealInfluxDB3, influxdb3_server, need_stand_in
 from tsaudit.collect import probe
-from tsaudit.config import Target
-from tsaudit.connector import ConnectorError, FactError
-from tsaudit.connectors import open_connection
-from tsaudit.influx import jsonl
-from tsaudit.jsonfile import to_json
-from tsaudit.profile import Gap, Profile, Reason
-from tsaudit.queries import render
-from tsaudit.timeline import stored_bytes
+from tsaudit.config.settings import Target
+from tsaudit.engines.connection import ConnectorError, FactError
+from tsaudit.engines.influx import jsonl
+from tsaudit.engines.opening import open_connection
+from tsaudit.engines.queries import render
+from tsaudit.model.jsonfile import to_json
+from tsaudit.model.profile import Gap, Profile, Reason
+from tsaudit.model.timeline import stored_bytes
 
 WINDOW = {"start": NOW - timedelta(days=30), "end": NOW, "time": "time", "time_kind": "timestamp"}
 

@@ -18,12 +18,12 @@ from tests.databases import Collection, Dataset, times, write
 from tests.mongodb_double import MongoDB, User
 from tests.mongodb_pipeline import CommandError
 from tsaudit.collect import catalogue, families, probe
-from tsaudit.config import Target
-from tsaudit.connector import ConnectorError
-from tsaudit.connectors import open_connection
-from tsaudit.mongodb.documents import leaves
-from tsaudit.mongodb.sampling import in_words, sample_size
-from tsaudit.profile import How, Profile, Reason
+from tsaudit.config.settings import Target
+from tsaudit.engines.connection import ConnectorError
+from tsaudit.engines.mongodb.documents import leaves
+from tsaudit.engines.mongodb.sampling import in_words, sample_size
+from tsaudit.engines.opening import open_connection
+from tsaudit.model.profile import How, Profile, Reason
 
 PASSWORD = "secret"
 SERIES = {"timeseries": {"timeField": "at", "metaField": "meta", "granularity": "seconds"}}
@@ -337,8 +337,8 @@ def test_thousands_of_collections_are_asked_about_some_at_a_time(monkeypatch: py
 
 
 def test_large_documents_are_read_up_to_a_number_of_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tsaudit.mongodb.answers.MOST_BYTES", 50_000)
-    monkeypatch.setattr("tsaudit.mongodb.answers._BATCH_BYTES", 20_000)
+    monkeypatch.setattr("tsaudit.engines.mongodb.answers.MOST_BYTES", 50_000)
+    monkeypatch.setattr("tsaudit.engines.mongodb.answers._BATCH_BYTES", 20_000)
     many = Collection("many", [{"v": "x" * 1000} for _ in range(300)])
     with running() as server:
         target = write(Dataset(collections=(many,), database="shop"), "mongodb", server.url)

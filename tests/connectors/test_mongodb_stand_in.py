@@ -11,10 +11,10 @@ from pymongo import MongoClient
 from pymongo.errors import ConfigurationError, OperationFailure
 
 from tests.mongodb_double import MongoDB
-from tsaudit.config import Target
-from tsaudit.connector import ConnectorError
-from tsaudit.connectors import open_connection
-from tsaudit.port_probe import what_listens
+from tsaudit.config.settings import Target
+from tsaudit.engines.connection import ConnectorError
+from tsaudit.engines.opening import open_connection
+from tsaudit.net.port_probe import what_listens
 
 
 @pytest.fixture

@@ -20,12 +20,12 @@ from pydantic import ValidationError
 
 from tests.builders import NOW
 from tests.databases import Dataset, Row, Table, times, write
-from tsaudit.config import Budget, Target
-from tsaudit.connector import Connection, ConnectorError, FactError
-from tsaudit.connectors import open_connection
-from tsaudit.dialect import ENGINES
-from tsaudit.profile import Reason
-from tsaudit.queries import query_files
+from tsaudit.config.settings import Budget, Target
+from tsaudit.engines.connection import Connection, ConnectorError, FactError
+from tsaudit.engines.engine import ENGINES
+from tsaudit.engines.opening import open_connection
+from tsaudit.engines.queries import query_files
+from tsaudit.model.profile import Reason
 
 
 def _message(engine: str, url: str, **settings: Any) -> str:
@@ -125,7 +125,7 @@ def test_driver_breaks_over_the_greeting(monkeypatch: pytest.MonkeyPatch, tmp_pa
     def broken(*_: Any, **__: Any) -> Any:
         raise TypeError("expected string or bytes-like object, got 'NoneType'\nand more")
 
-    monkeypatch.setattr("tsaudit.connectors.sql.SqlConnection.__init__", broken)
+    monkeypatch.setattr("tsaudit.engines.sql.connector.SqlConnection.__init__", broken)
     said = _message("sqlite", f"sqlite:///{path}")
     assert said == (
         "tsaudit cannot make sense of the server's greeting "

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.builders import NOW
-from tsaudit import queries
-from tsaudit.dialect import DOCUMENT_ENGINES, ENGINES
-from tsaudit.facts import FACTS
+from tsaudit.engines import queries
+from tsaudit.engines.engine import DOCUMENT_ENGINES, ENGINES
+from tsaudit.model.facts import FACTS
 
 FILES = [
     path for engine in ENGINES for fact in queries.query_files(engine) for path in queries.ways(engine, fact).values()

@@ -21,13 +21,13 @@ from tests.builders import NOW
 from tests.collect.conftest import collected
 from tests.databases import Dataset, Row, Table, times, write
 from tests.timestream_double import AUDITOR, STRANGER, Timestream, shipped_policy
-from tsaudit.aws import typed_values
 from tsaudit.collect import probe
-from tsaudit.config import Target
-from tsaudit.connector import ConnectorError, FactError
-from tsaudit.connectors import open_connection
-from tsaudit.jsonfile import from_json, to_json
-from tsaudit.profile import FOREVER, How, Profile, Reason, StoredQuery
+from tsaudit.config.settings import Target
+from tsaudit.engines.connection import ConnectorError, FactError
+from tsaudit.engines.opening import open_connection
+from tsaudit.engines.timestream import typed_values
+from tsaudit.model.jsonfile import from_json, to_json
+from tsaudit.model.profile import FOREVER, How, Profile, Reason, StoredQuery
 
 pytestmark = pytest.mark.usefixtures("aws_credentials")
 

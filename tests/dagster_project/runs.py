@@ -11,8 +11,8 @@ import dagster as dg
 from dagster_project.automation import definitions_of
 from dagster_project.plan import Plan, make_plan
 from tests.builders import DAY, a_profile, a_result
-from tsaudit import config_file
-from tsaudit.config import Settings, Target
+from tsaudit.config import file as config_file
+from tsaudit.config.settings import Settings, Target
 from tsaudit.run import AuditRun
 
 

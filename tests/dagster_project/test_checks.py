@@ -25,12 +25,12 @@ from tests.builders import (
     a_tag,
 )
 from tests.dagster_project.runs import a_failed_audit, an_audit
-from tsaudit.finding import AuditResult, Finding, Forecast, Limit, Outcome, Severity, Subject
+from tsaudit.model.finding import AuditResult, Finding, Forecast, Limit, Outcome, Severity, Subject
+from tsaudit.model.profile import Gap, Profile, Reason
+from tsaudit.model.timeline import Point
 from tsaudit.not_audited import Missed, result_of
-from tsaudit.profile import Gap, Profile, Reason
 from tsaudit.report import ReportLocation
 from tsaudit.run import AuditRun
-from tsaudit.timeline import Point
 
 KEY = dg.AssetKey(["tsaudit", "demo"])
 LIMIT = Limit("high-series-cardinality.max_series", 100_000, "series", "house judgement", "target")

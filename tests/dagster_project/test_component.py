@@ -11,9 +11,9 @@ import yaml
 from dagster.components.testing import create_defs_folder_sandbox
 
 from dagster_project.components import AuditComponent
-from tsaudit import config_file
-from tsaudit.config_file import ConfigError
-from tsaudit.dialect import ENGINES
+from tsaudit.config import file as config_file
+from tsaudit.config.file import ConfigError
+from tsaudit.engines.engine import ENGINES
 
 TARGET = {"name": "shop", "engine": "duckdb", "url": "duckdb:///shop.duckdb"}
 

@@ -13,10 +13,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from dagster_project import demo
-from tsaudit import config_file
+from tsaudit.config import file as config_file
 from tsaudit.demo import World, tables
-from tsaudit.finding import Subject
 from tsaudit.history.store import Store
+from tsaudit.model.finding import Subject
 
 END = date(2026, 3, 31)
 

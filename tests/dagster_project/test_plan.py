@@ -12,7 +12,7 @@ from dagster_project.assets import audit_assets, freshness
 from dagster_project.automation import definitions_of
 from dagster_project.plan import AUTO_LIMIT, Plan, PlanError, make_plan
 from tests.dagster_project.runs import a_plan, write_config
-from tsaudit.config import Settings
+from tsaudit.config.settings import Settings
 
 
 def many(count: int, **options: object) -> Plan:

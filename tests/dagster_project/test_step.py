@@ -20,7 +20,7 @@ from tests.dagster_project.runs import (
     write_config,
 )
 from tsaudit import run
-from tsaudit.finding import Severity
+from tsaudit.model.finding import Severity
 
 
 @pytest.fixture(autouse=True)

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from tsaudit.analysis.redaction import redact
-from tsaudit.config import Report, Settings, Target
+from tsaudit.analysis.shapes.redaction import redact
+from tsaudit.config.settings import Report, Settings, Target
 from tsaudit.demo import World, tables
-from tsaudit.finding import Subject
 from tsaudit.history.store import Store
-from tsaudit.profile import ValuesOverTime
+from tsaudit.model.finding import Subject
+from tsaudit.model.profile import ValuesOverTime
 from tsaudit.run import AuditRun, audit_target
 
 FIRST = date(2026, 3, 1)

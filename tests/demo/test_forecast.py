@@ -11,15 +11,15 @@ import pytest
 
 from tsaudit.audit import audit
 from tsaudit.collect import collect
-from tsaudit.config import Target
-from tsaudit.connectors import open_connection
+from tsaudit.config.settings import Target
 from tsaudit.demo import World, tables
-from tsaudit.finding import Finding, Subject
-from tsaudit.profile import Profile
+from tsaudit.engines.opening import open_connection
+from tsaudit.model.finding import Finding, Subject
+from tsaudit.model.profile import Profile
+from tsaudit.model.timeline import Point, Timeline
 from tsaudit.rule import LimitPolicy
-from tsaudit.rules.runaway_cardinality import runaway_cardinality
+from tsaudit.rules.cardinality.runaway_cardinality import runaway_cardinality
 from tsaudit.run import as_of
-from tsaudit.timeline import Point, Timeline
 
 FIRST = date(2026, 3, 1)
 LIMIT = 100_000

@@ -11,7 +11,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from tsaudit.config import Settings
+from tsaudit.config.settings import Settings
 from tsaudit.demo import DAYS, DemoError, World, tables
 
 FIRST = date(2026, 3, 1)

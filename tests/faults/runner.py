@@ -29,7 +29,7 @@ from tests.faults.engine import Engine, Scene, Stage
 from tests.faults.expectations import Fault, Outcome
 from tsaudit.history import incidents
 from tsaudit.history.store import Store
-from tsaudit.profile import How, Profile
+from tsaudit.model.profile import How, Profile
 
 DEADLINES_S: Final = {True: (4.0, 1.5), False: (20.0, 5.0)}
 """Whether the peer keeps the audit waiting to the budget's deadline and the limit of a statement. Where it does not, a

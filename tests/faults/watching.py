@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from tsaudit import connectors
-from tsaudit.connector import Connection, Rows
+from tsaudit.engines import opening as connectors
+from tsaudit.engines.connection import Connection, Rows
 
 
 def _delete(file: Path, _: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.greptimedb_definition import definition
 from tests.greptimedb_stored import Column, Region, Stored
-from tsaudit.greptime.create_table import CreateTable, parse
+from tsaudit.engines.greptimedb.create_table import CreateTable, parse
 
 # From tests/cases/standalone/common/show/show_create.result, alter/..., create/... of the product's repository.
 PARTITIONED = """\

@@ -12,10 +12,10 @@ from tests.collect.conftest import collected
 from tests.databases import Dataset, Greptime, Row, Table, times, write
 from tests.greptimedb_ddl import execute, statements
 from tests.greptimedb_double import GreptimeDB
-from tsaudit.advice import greptime_statements
+from tsaudit.engines.greptimedb import statements as greptime_statements
+from tsaudit.model.timeline import Timeline
 from tsaudit.rule import Case, LimitPolicy
 from tsaudit.rules import all_rules
-from tsaudit.timeline import Timeline
 
 _PARTS = [
     "a",

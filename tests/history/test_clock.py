@@ -10,11 +10,11 @@ import pytest
 from tests.builders import a_finding, a_profile, a_result, a_rule_result
 from tests.history.test_incidents_properties import HOST
 from tsaudit import alerts
-from tsaudit.config import Incidents, Settings
-from tsaudit.finding import Verdict
+from tsaudit.config.settings import Incidents, Settings
 from tsaudit.history import clock, incidents
 from tsaudit.history.incidents import ChangeKind, State
 from tsaudit.history.store import Store
+from tsaudit.model.finding import Verdict
 
 NOW: Final = datetime(2026, 5, 20, 12, tzinfo=UTC)
 TODAY: Final = NOW.date()

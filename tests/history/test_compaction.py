@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 from sqlalchemy import event, func, select
 
 from tests.builders import DAY, a_finding, a_profile, a_result, a_rule_result
-from tsaudit.analysis.growth import judge
-from tsaudit.config import Incidents
-from tsaudit.finding import RuleResult, Severity, Subject, fingerprint
+from tsaudit.analysis.growth.detection import judge
+from tsaudit.config.settings import Incidents
 from tsaudit.history import deliveries, incidents
 from tsaudit.history.compaction import compact, kept_days
 from tsaudit.history.deliveries import Draft, Kind
 from tsaudit.history.incidents import State
 from tsaudit.history.schema import decision, figure, incident_day, metadata, snapshot
 from tsaudit.history.store import Store
+from tsaudit.model.finding import RuleResult, Severity, Subject, fingerprint
 
 POLICY: Final = Incidents(open_after=1, resolve_after=1)
 LASTING: Final = a_finding(Subject("main", "cpu", "host"))

@@ -11,14 +11,14 @@ import pytest
 from sqlalchemy import func, select, update
 
 from tests.builders import DAY, a_finding, a_result, a_rule_result
-from tsaudit.config import Incidents
-from tsaudit.finding import UNREACHABLE_CODE, Finding, Outcome, RuleResult, Severity, Subject, fingerprint
+from tsaudit.config.settings import Incidents
 from tsaudit.history import incidents
 from tsaudit.history.incidents import Change, ChangeKind, DecisionKind, Incident, State
 from tsaudit.history.schema import incident_day
 from tsaudit.history.store import Store
-from tsaudit.profile import Gap, Reason
-from tsaudit.timeline import Episode
+from tsaudit.model.finding import UNREACHABLE_CODE, Finding, Outcome, RuleResult, Severity, Subject, fingerprint
+from tsaudit.model.profile import Gap, Reason
+from tsaudit.model.timeline import Episode
 
 HOST: Final = Subject("main", "cpu", "host")
 MARK: Final = fingerprint("demo", "CAR001", HOST)

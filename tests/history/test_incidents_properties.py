@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.builders import DAY, a_finding, a_result, a_rule_result
-from tsaudit.config import Incidents
-from tsaudit.finding import AuditResult, Outcome, RuleResult, Severity, Subject
+from tsaudit.config.settings import Incidents
 from tsaudit.history import incidents
 from tsaudit.history.incidents import State
 from tsaudit.history.store import Store
+from tsaudit.model.finding import AuditResult, Outcome, RuleResult, Severity, Subject
 
 HOST: Final = Subject("main", "cpu", "host")
 

@@ -14,7 +14,7 @@ import pytest
 from pydantic import SecretStr
 from sqlalchemy import func, select, update
 
-from tsaudit.config import Target
+from tsaudit.config.settings import Target
 from tsaudit.history import lease, schema
 from tsaudit.history.store import HistoryError, Store
 

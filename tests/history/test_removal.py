@@ -14,14 +14,14 @@ from sqlalchemy import func, select
 from tests.builders import DAY, a_profile
 from tests.history.test_incidents_properties import RULES, SIGHTS, audit, fresh_target
 from tests.history.test_value_sets import HOST
-from tsaudit.config import Incidents
-from tsaudit.finding import Finding, RuleResult
+from tsaudit.config.settings import Incidents
 from tsaudit.history import deliveries, incidents
 from tsaudit.history.deliveries import Draft, Kind, State, thread_of
 from tsaudit.history.removal import remove_day
 from tsaudit.history.schema import figure, incident_day, value_set
 from tsaudit.history.store import Store
 from tsaudit.history.value_sets import RememberedValues
+from tsaudit.model.finding import Finding, RuleResult
 
 POLICY: Final = Incidents(open_after=1, resolve_after=2)
 

@@ -25,12 +25,12 @@ from tests.builders import (
     a_rule_result,
     a_tag,
 )
-from tsaudit.finding import UNREACHABLE_CODE, AuditResult, Outcome, Subject
 from tsaudit.history.schema import figure, snapshot
 from tsaudit.history.store import HistoryError, Store, stored_subject, subject_from
-from tsaudit.jsonfile import to_json
-from tsaudit.profile import Gap, Profile, Reason
-from tsaudit.timeline import Point, figures
+from tsaudit.model.finding import UNREACHABLE_CODE, AuditResult, Outcome, Subject
+from tsaudit.model.jsonfile import to_json
+from tsaudit.model.profile import Gap, Profile, Reason
+from tsaudit.model.timeline import Point, figures
 
 ROOT = Path(__file__).parents[2]
 CPU = Subject("main", "cpu")

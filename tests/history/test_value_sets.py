@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from sqlalchemy import func, select, update
 
 from tests.builders import a_profile, a_result
-from tsaudit.analysis import packed_columns, value_sets
-from tsaudit.analysis.value_sets import ValueSet
-from tsaudit.finding import Subject
+from tsaudit.analysis.values import packed_columns, value_sets
+from tsaudit.analysis.values.value_sets import ValueSet
 from tsaudit.history.compaction import DAILY, WEEKLY, compact
 from tsaudit.history.schema import value_set
 from tsaudit.history.store import Store
 from tsaudit.history.value_sets import MOST_CHANGES, REMEMBERED, RememberedValues
+from tsaudit.model.finding import Subject
 
 FIRST = date(2026, 1, 5)
 HOST = Subject("main", "cpu", "host")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tsaudit.influx import listed_keys
+from tsaudit.engines.influx import listed_keys
 
 _TEXTS = st.lists(st.text(st.characters(exclude_categories=["Cs"])))
 

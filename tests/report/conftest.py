@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.report import sample
-from tsaudit import config, report
+from tsaudit import report
+from tsaudit.config import settings as config
 
 
 @pytest.fixture(scope="session")

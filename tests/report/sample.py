@@ -21,8 +21,9 @@ from tests.builders import (
     a_source,
     a_tag,
 )
-from tsaudit.config import Report
-from tsaudit.finding import (
+from tsaudit.config.settings import Report
+from tsaudit.history.incidents import Decision, DecisionKind, Incident, State
+from tsaudit.model.finding import (
     AuditResult,
     Evidence,
     Finding,
@@ -34,8 +35,7 @@ from tsaudit.finding import (
     Subject,
     fingerprint,
 )
-from tsaudit.history.incidents import Decision, DecisionKind, Incident, State
-from tsaudit.profile import (
+from tsaudit.model.profile import (
     FOREVER,
     Bucketing,
     Contribution,
@@ -52,8 +52,8 @@ from tsaudit.profile import (
     Retention,
     TagSets,
 )
+from tsaudit.model.timeline import Point, Timeline
 from tsaudit.report import ReportLocation, html, write
-from tsaudit.timeline import Point, Timeline
 
 HOSTILE = "<img src=x onerror=alert(1)>\u202e'\"&`{{ 7*7 }}\x07"
 TARGET = "metrics-prod"

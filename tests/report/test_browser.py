@@ -10,7 +10,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page
 
 from tests.report import sample
-from tsaudit.finding import fingerprint
+from tsaudit.model.finding import fingerprint
 
 pytestmark = pytest.mark.ui
 

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from tests.builders import DAY
 from tests.report import sample
-from tsaudit.finding import Forecast, Subject
+from tsaudit.model.finding import Forecast, Subject
+from tsaudit.model.timeline import Point
 from tsaudit.report import charts
 from tsaudit.report.trends import Trend
-from tsaudit.timeline import Point
 
 FORECAST = Forecast(100_000, 9.0, 7.0, 13.0, 0.08, DAY - timedelta(days=18), "exponential", False)
 GROWING = (*sample.growing(21_000, 76_000), Point(DAY, 81_000.0))

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.report import sample
-from tsaudit.profile import Dependency
+from tsaudit.model.profile import Dependency
 from tsaudit.report import dependency_graph as graph
 
 PAIRS = st.sets(st.tuples(st.sampled_from("abcdefg"), st.sampled_from("abcdefg")), min_size=1, max_size=20).map(

@@ -12,9 +12,10 @@ import pytest
 
 from tests.builders import DAY
 from tests.report import sample
-from tsaudit import config, report
-from tsaudit.finding import Verdict
-from tsaudit.jsonfile import to_json
+from tsaudit import report
+from tsaudit.config import settings as config
+from tsaudit.model.finding import Verdict
+from tsaudit.model.jsonfile import to_json
 from tsaudit.report import index
 from tsaudit.report.publish import Folder
 

@@ -24,8 +24,8 @@ from tests.databases import write
 from tests.devops import devops
 from tests.timestream_double import Timestream
 from tsaudit.collect import collect
-from tsaudit.connectors import open_connection
-from tsaudit.profile import (
+from tsaudit.engines.opening import open_connection
+from tsaudit.model.profile import (
     Contribution,
     Cost,
     Count,
@@ -37,9 +37,9 @@ from tsaudit.profile import (
     Retention,
     TagSets,
 )
+from tsaudit.model.timeline import Timeline
 from tsaudit.report import html
 from tsaudit.report.moving import Move, moves
-from tsaudit.timeline import Timeline
 
 
 def _table(keys: int | None, name: str = "cpu", **changes: Any) -> Measurement:

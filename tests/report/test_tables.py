@@ -18,10 +18,10 @@ from tests.builders import (
     a_tag,
 )
 from tests.report import sample
-from tsaudit.finding import Severity, Subject, Verdict
-from tsaudit.profile import FOREVER, Database, Documents, Gap, Profile, Reason, Retention, Storage
+from tsaudit.model.finding import Severity, Subject, Verdict
+from tsaudit.model.profile import FOREVER, Database, Documents, Gap, Profile, Reason, Retention, Storage
+from tsaudit.model.timeline import Point, Timeline
 from tsaudit.report import findings, tables, words
-from tsaudit.timeline import Point, Timeline
 
 
 def overview(profile: Profile, *found: object, timeline: Timeline | None = None) -> tables.Overview:

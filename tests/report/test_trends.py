@@ -7,10 +7,10 @@ from datetime import timedelta
 
 from tests.builders import DAY, a_finding, a_measurement, a_profile, a_result, a_rule_result, a_tag
 from tests.report import sample
-from tsaudit.finding import Finding, Forecast, Severity, Subject
-from tsaudit.profile import Profile
+from tsaudit.model.finding import Finding, Forecast, Severity, Subject
+from tsaudit.model.profile import Profile
+from tsaudit.model.timeline import Point, Timeline
 from tsaudit.report import findings, trends
-from tsaudit.timeline import Point, Timeline
 
 CPU = Subject("main", "cpu")
 HOST = Subject("main", "cpu", "host")

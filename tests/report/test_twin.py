@@ -7,9 +7,10 @@ from typing import Any
 
 from tests.builders import DAY
 from tests.report import sample
-from tsaudit import config, report
-from tsaudit.finding import AuditResult
-from tsaudit.jsonfile import from_json
+from tsaudit import report
+from tsaudit.config import settings as config
+from tsaudit.model.finding import AuditResult
+from tsaudit.model.jsonfile import from_json
 from tsaudit.report.twin import SCHEMA_VERSION
 
 

@@ -7,7 +7,7 @@ from datetime import date, timedelta
 import pytest
 
 from tests.builders import DAY, NOW, a_count, a_ratio
-from tsaudit.profile import FOREVER, Count, How, Ratio
+from tsaudit.model.profile import FOREVER, Count, How, Ratio
 from tsaudit.report import words
 
 

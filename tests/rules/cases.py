@@ -10,10 +10,10 @@ from typing import Any
 from tests.builders import DAY
 from tests.databases import Dataset, Row, Table, Value, times
 from tsaudit.audit import audit
-from tsaudit.finding import RuleResult, Severity, Subject
-from tsaudit.profile import Profile
+from tsaudit.model.finding import RuleResult, Severity, Subject
+from tsaudit.model.profile import Profile
+from tsaudit.model.timeline import Point, Timeline
 from tsaudit.rule import LimitPolicy, Rule
-from tsaudit.timeline import Point, Timeline
 
 History = Callable[[Profile], Timeline]
 

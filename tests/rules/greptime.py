@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from tests.builders import NOW, a_count, a_field, a_measurement, a_profile
 from tests.rules.cases import judge
-from tsaudit.finding import Finding
-from tsaudit.profile import Field, Index, Measurement, StoredRows
+from tsaudit.model.finding import Finding
+from tsaudit.model.profile import Field, Index, Measurement, StoredRows
 from tsaudit.rule import Rule
 
 _random = random.Random(11)

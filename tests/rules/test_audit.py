@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from tests.builders import NOW, a_finding, a_measurement, a_profile
 from tsaudit.audit import audit, required_facts
-from tsaudit.finding import Finding, Outcome, Severity, Subject, Verdict
-from tsaudit.profile import Gap, Reason
+from tsaudit.model.finding import Finding, Outcome, Severity, Subject, Verdict
+from tsaudit.model.profile import Gap, Reason
+from tsaudit.model.timeline import Timeline
 from tsaudit.rule import Case, Family, LimitPolicy, Threshold, resolve_limit, rule
 from tsaudit.rules import all_rules
-from tsaudit.timeline import Timeline
 
 LIMIT = Threshold("max_things", 10, "things", "house judgement: ten", {"duckdb": (20, "https://duckdb.org")})
 

@@ -12,11 +12,11 @@ import pytest
 
 from tests.builders import a_field, a_measurement, a_profile, a_tag
 from tests.rules.cases import judge
-from tsaudit.dialect import ENGINES, INFLUXQL_ENGINES, SQL_ENGINES
-from tsaudit.facts import FACTS
-from tsaudit.finding import Outcome
+from tsaudit.engines.engine import ENGINES, INFLUXQL_ENGINES, SQL_ENGINES
 from tsaudit.guidelines import GUIDELINES
-from tsaudit.profile import Gap, Reason
+from tsaudit.model.facts import FACTS
+from tsaudit.model.finding import Outcome
+from tsaudit.model.profile import Gap, Reason
 from tsaudit.rule import LETTERS, SECTIONS, Rule
 from tsaudit.rules import all_rules, rule_named
 

@@ -15,10 +15,10 @@ from tests.builders import NOW, a_profile
 from tests.rules.cases import Case, judge
 from tests.rules.test_collection_per_period import a_collection, days
 from tests.servers import need
-from tsaudit.finding import Finding, Outcome, Severity, Subject
-from tsaudit.profile import Activity, Measurement, Selection
-from tsaudit.rules.closed_period_kept import closed_period_kept as rule
-from tsaudit.timeline import Point, Timeline
+from tsaudit.engines.mongodb.rules.closed_period_kept import closed_period_kept as rule
+from tsaudit.model.finding import Finding, Outcome, Severity, Subject
+from tsaudit.model.profile import Activity, Measurement, Selection
+from tsaudit.model.timeline import Point, Timeline
 
 CASES = (
     Case(

@@ -11,11 +11,11 @@ from tests import visits
 from tests.builders import DAY, NOW, a_count, a_field, a_measurement, a_profile, a_source
 from tests.databases import Collection, Dataset
 from tests.rules.cases import Case, judge
-from tsaudit.advice.collection_families import CollectionFamily
-from tsaudit.finding import Finding, Outcome, Severity, Subject
-from tsaudit.profile import Database, DatabaseStorage, Documents, Index, Measurement, Storage
-from tsaudit.rules.collection_per_period import collection_per_period as rule
-from tsaudit.timeline import Point, Timeline
+from tsaudit.engines.mongodb.collection_families import CollectionFamily
+from tsaudit.engines.mongodb.rules.collection_per_period import collection_per_period as rule
+from tsaudit.model.finding import Finding, Outcome, Severity, Subject
+from tsaudit.model.profile import Database, DatabaseStorage, Documents, Index, Measurement, Storage
+from tsaudit.model.timeline import Point, Timeline
 
 FALSE_FRIENDS = [Collection(name, [{"total": 9.5}]) for name in ("order_201210", "order_201305", "sku_20121003")]
 CASES = (

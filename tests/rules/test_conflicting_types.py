@@ -7,8 +7,8 @@ from datetime import timedelta
 from tests.builders import NOW, a_field, a_measurement, a_profile
 from tests.databases import Row, Table, Value
 from tests.rules.cases import Case, dataset, judge
-from tsaudit.finding import Outcome, Subject
-from tsaudit.rules.conflicting_types import conflicting_types as rule
+from tsaudit.model.finding import Outcome, Subject
+from tsaudit.rules.fields.conflicting_types import conflicting_types as rule
 
 
 def _flow(old: Value, new: Value) -> Table:

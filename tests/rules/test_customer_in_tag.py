@@ -8,9 +8,9 @@ from tests.builders import a_count, a_field, a_measurement, a_profile, a_tag
 from tests.databases import influxql, write
 from tests.rules.cases import Case, dataset, judge, table
 from tests.servers import Influxd
-from tsaudit.finding import Finding, Outcome, Severity, Subject
-from tsaudit.profile import Measurement
-from tsaudit.rules.customer_in_tag import customer_in_tag as rule
+from tsaudit.model.finding import Finding, Outcome, Severity, Subject
+from tsaudit.model.profile import Measurement
+from tsaudit.rules.layout.customer_in_tag import customer_in_tag as rule
 
 
 def _devices(**more: list[str]) -> list[dict[str, str | None]]:

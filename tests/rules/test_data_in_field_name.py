@@ -10,8 +10,8 @@ from tests.builders import a_field, a_profile
 from tests.databases import Collection, Dataset
 from tests.rules.cases import Case, judge
 from tests.rules.test_collection_per_period import a_collection
-from tsaudit.finding import Finding, Outcome, Subject
-from tsaudit.rules.data_in_field_name import data_in_field_name as rule
+from tsaudit.engines.mongodb.rules.data_in_field_name import data_in_field_name as rule
+from tsaudit.model.finding import Finding, Outcome, Subject
 
 CASES = (
     Case(

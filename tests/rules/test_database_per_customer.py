@@ -12,10 +12,10 @@ from tests.databases import Dataset
 from tests.influxdb3_double import InfluxDB3
 from tests.influxdb3_server import RealInfluxDB3
 from tests.rules.cases import Case, hosts, judge, table
-from tsaudit.dialect import ENGINES
-from tsaudit.finding import Finding, Outcome, Severity, Subject
-from tsaudit.profile import Database, DatabaseStorage, Profile
-from tsaudit.rules.database_per_customer import database_per_customer as rule
+from tsaudit.engines.engine import ENGINES
+from tsaudit.model.finding import Finding, Outcome, Severity, Subject
+from tsaudit.model.profile import Database, DatabaseStorage, Profile
+from tsaudit.rules.layout.database_per_customer import database_per_customer as rule
 
 HELD = (table("orders", hosts(2)), table("users", hosts(2)))
 PARTS = ("web", "stock", "mail", "search", "billing")

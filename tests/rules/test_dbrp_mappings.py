@@ -8,10 +8,10 @@ import pytest
 
 from tests.builders import a_field, a_measurement, a_profile, a_tag
 from tests.rules.cases import history_of, judge
-from tsaudit.finding import Finding
-from tsaudit.profile import Measurement, Profile
+from tsaudit.model.finding import Finding
+from tsaudit.model.profile import Measurement, Profile
+from tsaudit.model.timeline import Timeline
 from tsaudit.rules import all_rules
-from tsaudit.timeline import Timeline
 
 RULES = {rule.code: rule for rule in all_rules()}
 BUCKET = "it's mine"

@@ -6,9 +6,9 @@ import dataclasses
 
 from tests.builders import a_field, a_measurement, a_profile, a_source, a_tag
 from tests.rules.cases import Case, dataset, hosts, judge, table
-from tsaudit.finding import Outcome, Severity, Subject
-from tsaudit.profile import Dependency, JointDependency, NearDependency, TagSets
-from tsaudit.rules.dependent_tag import dependent_tag as rule
+from tsaudit.model.finding import Outcome, Severity, Subject
+from tsaudit.model.profile import Dependency, JointDependency, NearDependency, TagSets
+from tsaudit.rules.cardinality.dependent_tag import dependent_tag as rule
 
 CASES = (
     Case(

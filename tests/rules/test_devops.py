@@ -13,9 +13,9 @@ from tests.devops import devops, partitioned_by
 from tests.timestream_double import Timestream
 from tsaudit.audit import audit
 from tsaudit.collect import collect
-from tsaudit.connectors import open_connection
-from tsaudit.finding import Finding, Outcome, Severity
-from tsaudit.profile import Profile
+from tsaudit.engines.opening import open_connection
+from tsaudit.model.finding import Finding, Outcome, Severity
+from tsaudit.model.profile import Profile
 
 
 def _collected(server: Timestream, *arguments: Any, **settings: Any) -> Profile:

@@ -10,10 +10,10 @@ from tests.builders import DAY, a_profile
 from tests.databases import Collection, Dataset
 from tests.rules.cases import Case, judge
 from tests.rules.test_collection_per_period import a_collection
-from tsaudit.finding import Finding, Outcome, Severity, Subject
-from tsaudit.profile import Database, DatabaseStorage, Profile
-from tsaudit.rules.disk_fills_up import disk_fills_up as rule
-from tsaudit.timeline import Point, Timeline, figures
+from tsaudit.engines.mongodb.rules.disk_fills_up import disk_fills_up as rule
+from tsaudit.model.finding import Finding, Outcome, Severity, Subject
+from tsaudit.model.profile import Database, DatabaseStorage, Profile
+from tsaudit.model.timeline import Point, Timeline, figures
 
 DAYS = 28
 

@@ -6,9 +6,9 @@ import dataclasses
 
 from tests.builders import a_measurement, a_profile, a_source, a_tag
 from tests.rules.cases import Case, dataset, judge, table
-from tsaudit.finding import Outcome, Severity, Subject
-from tsaudit.profile import Bucketing, Contribution, How, Measurement, TagSets
-from tsaudit.rules.dominant_tag import dominant_tag as rule
+from tsaudit.model.finding import Outcome, Severity, Subject
+from tsaudit.model.profile import Bucketing, Contribution, How, Measurement, TagSets
+from tsaudit.rules.cardinality.dominant_tag import dominant_tag as rule
 
 CASES = (
     Case(

@@ -6,9 +6,9 @@ from tests.builders import a_field, a_source
 from tests.databases import Dataset, Greptime, Row, Table, times
 from tests.rules.cases import Case, dataset
 from tests.rules.greptime import LINES, a_table, a_text, findings
-from tsaudit.finding import Subject
-from tsaudit.profile import Measurement, Repeats
-from tsaudit.rules.duplicate_rows import duplicate_rows as rule
+from tsaudit.engines.greptimedb.rules.duplicate_rows import duplicate_rows as rule
+from tsaudit.model.finding import Subject
+from tsaudit.model.profile import Measurement, Repeats
 
 
 def _payments(again: int, append_mode: str = "true", offset: float = 0.0) -> Dataset:

@@ -10,8 +10,8 @@ from tests.databases import Dataset, Greptime, Row, Table, times, write
 from tests.greptimedb_double import GreptimeDB
 from tests.rules.cases import Case, dataset, judge
 from tests.rules.greptime import a_table, findings
-from tsaudit.finding import Outcome, Severity, Subject
-from tsaudit.rules.former_file_format import former_file_format as rule
+from tsaudit.engines.greptimedb.rules.former_file_format import former_file_format as rule
+from tsaudit.model.finding import Outcome, Severity, Subject
 
 
 def _hosts(sst_format: str) -> Dataset:

@@ -15,8 +15,8 @@ from tests.databases import Dataset, Greptime, Row, Table, write
 from tests.greptimedb_double import GreptimeDB
 from tsaudit.audit import audit
 from tsaudit.collect import collect
-from tsaudit.connectors import open_connection
-from tsaudit.finding import Finding, Outcome, Severity
+from tsaudit.engines.opening import open_connection
+from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.rule import LimitPolicy
 
 ROWS: Final = 3000

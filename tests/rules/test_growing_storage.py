@@ -10,10 +10,10 @@ import pytest
 from tests.builders import DAY, a_measurement, a_profile
 from tests.influxdb3_server import REAL
 from tests.rules.cases import Case, dataset, hosts, judge, table
-from tsaudit.finding import Finding, Outcome, Severity, Subject
-from tsaudit.profile import Database, DatabaseStorage, Gap, Measurement, Profile, Reason, Storage
-from tsaudit.rules.growing_storage import growing_storage as rule
-from tsaudit.timeline import Point, Timeline, figures, stored_bytes
+from tsaudit.model.finding import Finding, Outcome, Severity, Subject
+from tsaudit.model.profile import Database, DatabaseStorage, Gap, Measurement, Profile, Reason, Storage
+from tsaudit.model.timeline import Point, Timeline, figures, stored_bytes
+from tsaudit.rules.retention.growing_storage import growing_storage as rule
 
 DAYS = 28
 GB = 1_000_000_000

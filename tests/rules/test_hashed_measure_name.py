@@ -5,9 +5,9 @@ from __future__ import annotations
 from tests.builders import a_count, a_measurement, a_profile, a_tag
 from tests.devops import devops
 from tests.rules.cases import Case, judge
-from tsaudit.finding import Outcome, Subject
-from tsaudit.profile import MeasureName, MeasureNames, Profile
-from tsaudit.rules.hashed_measure_name import hashed_measure_name as rule
+from tsaudit.engines.timestream.rules.hashed_measure_name import hashed_measure_name as rule
+from tsaudit.model.finding import Outcome, Subject
+from tsaudit.model.profile import MeasureName, MeasureNames, Profile
 
 CASES = (
     Case(breaks=devops("hashed"), keeps=devops("multi"), subject=Subject("", "devops")),

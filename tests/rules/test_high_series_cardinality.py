@@ -11,10 +11,10 @@ from tests.builders import a_count, a_field, a_measurement, a_profile, a_source,
 from tests.rules.cases import Case, dataset, hosts, judge, table
 from tests.rules.greptime import a_table, findings
 from tsaudit.audit import audit
-from tsaudit.finding import Outcome, Severity, Subject
-from tsaudit.profile import Contribution, Database, Gap, How, Measurement, MeasureNames, Reason, TagSets
+from tsaudit.model.finding import Outcome, Severity, Subject
+from tsaudit.model.profile import Contribution, Database, Gap, How, Measurement, MeasureNames, Reason, TagSets
 from tsaudit.rule import LimitPolicy
-from tsaudit.rules.high_series_cardinality import high_series_cardinality as rule
+from tsaudit.rules.cardinality.high_series_cardinality import high_series_cardinality as rule
 
 CASES = (
     Case(

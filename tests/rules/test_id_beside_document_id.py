@@ -16,9 +16,9 @@ from tests.databases import Collection, Dataset
 from tests.rules.cases import Case, judge
 from tests.rules.test_collection_per_period import a_collection, days
 from tests.servers import need
-from tsaudit.finding import Finding, Outcome, Severity, Subject
-from tsaudit.profile import Measurement
-from tsaudit.rules.id_beside_document_id import id_beside_document_id as rule
+from tsaudit.engines.mongodb.rules.id_beside_document_id import id_beside_document_id as rule
+from tsaudit.model.finding import Finding, Outcome, Severity, Subject
+from tsaudit.model.profile import Measurement
 
 CASES = (
     Case(

@@ -9,9 +9,9 @@ from typing import Final
 from tests.builders import a_count, a_measurement, a_profile, a_tag, values_over_time
 from tests.rules.cases import Case, dataset, judge, table
 from tests.rules.greptime import a_table, findings
-from tsaudit.finding import Outcome, Subject
-from tsaudit.profile import Measurement, ValuesKind, ValuesOverTime
-from tsaudit.rules.identifier_tag import identifier_tag as rule
+from tsaudit.model.finding import Outcome, Subject
+from tsaudit.model.profile import Measurement, ValuesKind, ValuesOverTime
+from tsaudit.rules.tags.identifier_tag import identifier_tag as rule
 
 KINDS: Final[tuple[ValuesKind, ...]] = ("bounded", "churning", "unknown")
 SENSORS = tuple(f"TLM0{i}" for i in ("100", "101", "102", "103", "200", "201", "202", "203"))

@@ -12,9 +12,9 @@ from tests.builders import a_measurement, a_profile, a_source, a_tag
 from tests.databases import Dataset, Row, Table, times
 from tests.rules.cases import Case, dataset, judge, table
 from tests.rules.greptime import a_table
-from tsaudit.finding import Finding, Outcome, Subject
-from tsaudit.profile import Contribution, Measurement, TagChanges, TagSets
-from tsaudit.rules.measured_value_in_tag import measured_value_in_tag as rule
+from tsaudit.model.finding import Finding, Outcome, Subject
+from tsaudit.model.profile import Contribution, Measurement, TagChanges, TagSets
+from tsaudit.rules.tags.measured_value_in_tag import measured_value_in_tag as rule
 
 SENSORS = ("kitchen", "hall", "cellar")
 

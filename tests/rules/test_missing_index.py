@@ -14,10 +14,10 @@ from tests.databases import Dataset, write
 from tests.rules.cases import Case, dataset, hosts, judge, table
 from tests.rules.test_needless_index import an_index
 from tests.servers import Postgresql
-from tsaudit.config import Target
-from tsaudit.finding import Outcome, Severity, Subject
-from tsaudit.profile import Index, Measurement, Partitioning, Storage
-from tsaudit.rules.missing_index import missing_index as rule
+from tsaudit.config.settings import Target
+from tsaudit.model.finding import Outcome, Severity, Subject
+from tsaudit.model.profile import Index, Measurement, Partitioning, Storage
+from tsaudit.rules.storage.missing_index import missing_index as rule
 
 ANY_SIZE = {"missing-index.min_rows": 1.0}
 

@@ -10,9 +10,9 @@ import pytest
 from tests.builders import NOW, a_count, a_field, a_measurement, a_profile, a_ratio
 from tests.rules.cases import Case, dataset, hosts, judge, table
 from tests.servers import Postgresql
-from tsaudit.finding import Finding, Outcome, Severity, Subject
-from tsaudit.profile import Field, Profile
-from tsaudit.rules.mistyped_field import mistyped_field as rule
+from tsaudit.model.finding import Finding, Outcome, Severity, Subject
+from tsaudit.model.profile import Field, Profile
+from tsaudit.rules.fields.mistyped_field import mistyped_field as rule
 
 CASES = (
     Case(

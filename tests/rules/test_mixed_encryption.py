@@ -8,8 +8,8 @@ from tests.builders import a_measurement, a_profile
 from tests.devops import devops
 from tests.rules.cases import Case, judge
 from tests.rules.timestream import arguments
-from tsaudit.finding import Severity, Subject
-from tsaudit.rules.mixed_encryption import mixed_encryption as rule
+from tsaudit.engines.timestream.rules.mixed_encryption import mixed_encryption as rule
+from tsaudit.model.finding import Severity, Subject
 
 
 def _rejecting(**settings: str) -> dict[str, object]:

@@ -12,9 +12,9 @@ import pytest
 from tests.builders import NOW, a_measurement, a_profile, a_source
 from tests.databases import Row, Table, times
 from tests.rules.cases import Case, dataset, judge
-from tsaudit.finding import Finding, Outcome, Severity, Subject
-from tsaudit.profile import FieldRhythm, PartingTag, Profile, Rhythms
-from tsaudit.rules.mixed_rhythms import mixed_rhythms as rule
+from tsaudit.model.finding import Finding, Outcome, Severity, Subject
+from tsaudit.model.profile import FieldRhythm, PartingTag, Profile, Rhythms
+from tsaudit.rules.layout.mixed_rhythms import mixed_rhythms as rule
 
 MACHINES = ("press-1", "press-2", "saw-1")
 

@@ -12,10 +12,10 @@ from tests.influxdb3_double import InfluxDB3
 from tests.influxdb3_server import RealInfluxDB3
 from tests.rules.cases import Case, dataset, judge
 from tsaudit.collect import collect
-from tsaudit.connectors import open_connection
-from tsaudit.finding import Finding, Outcome, Subject
-from tsaudit.profile import Measurement, Profile, RowPattern, RowPatterns
-from tsaudit.rules.mixed_rows import mixed_rows as rule
+from tsaudit.engines.opening import open_connection
+from tsaudit.model.finding import Finding, Outcome, Subject
+from tsaudit.model.profile import Measurement, Profile, RowPattern, RowPatterns
+from tsaudit.rules.layout.mixed_rows import mixed_rows as rule
 
 HOURS = times(4, timedelta(hours=1))
 PRICES = (16588.45865, 16559.49871, 16577.46667, 16591.36998)

@@ -14,9 +14,9 @@ from tests.builders import a_field, a_measurement, a_profile, a_tag
 from tests.databases import influxql
 from tests.rules.cases import Case, dataset, hosts, judge, table
 from tests.servers import Influxd, Postgresql
-from tsaudit.finding import Outcome, Subject
-from tsaudit.rules.name_needs_quoting import keywords
-from tsaudit.rules.name_needs_quoting import name_needs_quoting as rule
+from tsaudit.model.finding import Outcome, Subject
+from tsaudit.rules.names.name_needs_quoting import keywords
+from tsaudit.rules.names.name_needs_quoting import name_needs_quoting as rule
 
 CASES = (
     Case(

@@ -8,9 +8,9 @@ from tests.builders import NOW, a_count, a_field
 from tests.databases import Dataset, Greptime, Row, Table, times
 from tests.rules.cases import Case, dataset
 from tests.rules.greptime import IDS, LINES, a_table, a_text, findings, stored
-from tsaudit.finding import Finding, Severity, Subject
-from tsaudit.profile import How, Measurement
-from tsaudit.rules.needless_deduplication import needless_deduplication as rule
+from tsaudit.engines.greptimedb.rules.needless_deduplication import needless_deduplication as rule
+from tsaudit.model.finding import Finding, Severity, Subject
+from tsaudit.model.profile import How, Measurement
 
 
 def _logs(append_mode: str, again: int = 0) -> Dataset:

@@ -16,10 +16,10 @@ from tests.collect.conftest import collected
 from tests.databases import Greptime, write
 from tests.rules.cases import Case, dataset, hosts, judge, table
 from tests.servers import Postgresql
-from tsaudit.finding import Outcome, Severity, Subject
-from tsaudit.profile import Index, Partitioning, Profile
-from tsaudit.rules.needless_index import needless_index as rule
-from tsaudit.timeline import Timeline
+from tsaudit.model.finding import Outcome, Severity, Subject
+from tsaudit.model.profile import Index, Partitioning, Profile
+from tsaudit.model.timeline import Timeline
+from tsaudit.rules.storage.needless_index import needless_index as rule
 
 ORDERED = frozenset({"sqlite"})
 POSTGRESQL = frozenset({"postgresql"})

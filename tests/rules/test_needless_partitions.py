@@ -7,9 +7,9 @@ from typing import Any
 from tests.builders import a_measurement, a_profile
 from tests.databases import Greptime
 from tests.rules.cases import Case, dataset, hosts, judge, table
-from tsaudit.finding import Outcome, RuleResult, Severity, Subject
-from tsaudit.profile import Partition, Partitioning, Storage
-from tsaudit.rules.needless_partitions import needless_partitions as rule
+from tsaudit.engines.greptimedb.rules.needless_partitions import needless_partitions as rule
+from tsaudit.model.finding import Outcome, RuleResult, Severity, Subject
+from tsaudit.model.profile import Partition, Partitioning, Storage
 
 GB = 1_000_000_000
 DIVIDED = Greptime(partition_by=("host",), partitions=("host < 'web-010'", "host >= 'web-010'"))

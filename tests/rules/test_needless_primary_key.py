@@ -8,9 +8,9 @@ from tests.builders import a_count, a_tag
 from tests.databases import Dataset, Greptime, Row, Table, times
 from tests.rules.cases import Case, dataset
 from tests.rules.greptime import IDS, LINES, a_table, findings
-from tsaudit.finding import Severity, Subject
-from tsaudit.profile import Measurement
-from tsaudit.rules.needless_primary_key import needless_primary_key as rule
+from tsaudit.engines.greptimedb.rules.needless_primary_key import needless_primary_key as rule
+from tsaudit.model.finding import Severity, Subject
+from tsaudit.model.profile import Measurement
 
 
 def _logs(tag: str, values: tuple[str, ...]) -> Dataset:

@@ -25,13 +25,13 @@ from tests.servers import Influxd, Postgresql, without_unsupported
 from tests.timestream_double import Timestream
 from tsaudit.audit import audit, required_facts
 from tsaudit.collect import collect
-from tsaudit.connectors import open_connection
-from tsaudit.dialect import ENGINES, ONLY_QUERIES
-from tsaudit.finding import Finding, Outcome, RuleResult, Severity
-from tsaudit.profile import Profile
+from tsaudit.engines.engine import ENGINES, ONLY_QUERIES
+from tsaudit.engines.opening import open_connection
+from tsaudit.model.finding import Finding, Outcome, RuleResult, Severity
+from tsaudit.model.profile import Profile
+from tsaudit.model.timeline import Timeline
 from tsaudit.rule import LimitPolicy, Rule
 from tsaudit.rules import all_rules
-from tsaudit.timeline import Timeline
 
 _numbers = itertools.count()
 Collector = Callable[[Dataset, str, "Profile | None", frozenset[str]], Profile]

@@ -8,8 +8,8 @@ from tests.builders import NOW, a_field
 from tests.databases import Dataset, Greptime, Row, Table, times
 from tests.rules.cases import Case, dataset
 from tests.rules.greptime import LINES, METHODS, a_table, a_text, findings, stored
-from tsaudit.finding import Severity, Subject
-from tsaudit.rules.overwritten_rows import overwritten_rows as rule
+from tsaudit.engines.greptimedb.rules.overwritten_rows import overwritten_rows as rule
+from tsaudit.model.finding import Severity, Subject
 
 
 def _logs(append_mode: str, lines: tuple[str, ...] = LINES, name: str = "message") -> Dataset:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import a_count
-from tsaudit.column_types import is_integer, is_text
-from tsaudit.phrases import count, listed, many, number, percent
-from tsaudit.profile import How
+from tsaudit.engines.sql.types import is_integer, is_text
+from tsaudit.model.profile import How
+from tsaudit.text import count, listed, many, number, percent
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,11 @@ from pydantic import SecretStr
 
 from tests.builders import a_measurement, a_profile
 from tsaudit.audit import audit
-from tsaudit.config import MeasurementOverride, Settings, Target
-from tsaudit.finding import Limit, Severity
-from tsaudit.plans import PLANS, check_limits, limit_policy
+from tsaudit.config.plans import PLANS, check_limits, limit_policy
+from tsaudit.config.settings import MeasurementOverride, Settings, Target
+from tsaudit.model.finding import Limit, Severity
 from tsaudit.rules import all_rules
-from tsaudit.rules.high_series_cardinality import high_series_cardinality
+from tsaudit.rules.cardinality.high_series_cardinality import high_series_cardinality
 
 
 def _settings(everywhere: dict[str, float] | None = None, **target: Any) -> Settings:

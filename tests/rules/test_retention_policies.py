@@ -11,10 +11,10 @@ from tests.builders import a_count, a_field, a_measurement, a_profile, a_tag
 from tests.databases import influxql, write_lines
 from tests.rules.cases import history_of, judge
 from tests.servers import Influxd
-from tsaudit.finding import Finding
-from tsaudit.profile import FOREVER, Database, Measurement, Profile, Retention
+from tsaudit.model.finding import Finding
+from tsaudit.model.profile import FOREVER, Database, Measurement, Profile, Retention
+from tsaudit.model.timeline import Timeline
 from tsaudit.rules import all_rules
-from tsaudit.timeline import Timeline
 
 RULES = {rule.code: rule for rule in all_rules()}
 

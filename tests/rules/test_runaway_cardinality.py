@@ -11,12 +11,12 @@ import pytest
 from tests.builders import DAY, a_count, a_field, a_measurement, a_profile, a_source, a_tag
 from tests.rules.cases import Case, dataset, history_of, hosts, judge, table
 from tsaudit.audit import audit
-from tsaudit.dialect import UNINDEXED
-from tsaudit.finding import Outcome, RuleResult, Severity, Subject
-from tsaudit.profile import Arrivals, Database, Dependency, Profile, SeriesSince, TagSets, ValuesOverTime
+from tsaudit.engines.engine import UNINDEXED
+from tsaudit.model.finding import Outcome, RuleResult, Severity, Subject
+from tsaudit.model.profile import Arrivals, Database, Dependency, Profile, SeriesSince, TagSets, ValuesOverTime
+from tsaudit.model.timeline import Episode, Point, Timeline
 from tsaudit.rule import LimitPolicy
-from tsaudit.rules.runaway_cardinality import runaway_cardinality as rule
-from tsaudit.timeline import Episode, Point, Timeline
+from tsaudit.rules.cardinality.runaway_cardinality import runaway_cardinality as rule
 
 DOUBLING = tuple(1.08 ** (i - 40) for i in range(40))
 FLAT = (1.0,) * 40

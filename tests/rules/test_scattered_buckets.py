@@ -9,9 +9,9 @@ from tests.builders import a_count, a_profile, a_source, a_tag
 from tests.databases import Collection, Dataset, times
 from tests.rules.cases import Case, judge
 from tests.rules.test_collection_per_period import a_collection
-from tsaudit.finding import Finding, Outcome, Severity, Subject
-from tsaudit.profile import Buckets
-from tsaudit.rules.scattered_buckets import scattered_buckets as rule
+from tsaudit.engines.mongodb.rules.scattered_buckets import scattered_buckets as rule
+from tsaudit.model.finding import Finding, Outcome, Severity, Subject
+from tsaudit.model.profile import Buckets
 
 SERIES = {"timeseries": {"timeField": "at", "metaField": "meta"}}
 

@@ -9,11 +9,11 @@ import pytest
 
 from tests.builders import DAY, a_field, a_measurement, a_profile, a_source, a_tag
 from tests.rules.cases import Case, dataset, hosts, judge, table
-from tsaudit.dialect import DOCUMENT_ENGINES
-from tsaudit.finding import Finding, Outcome, RuleResult, Severity, Subject
-from tsaudit.profile import Database, Documents, Gap, How, Measurement, Profile, Reason, Selection
-from tsaudit.rules.schema_drift import schema_drift as rule
-from tsaudit.timeline import Timeline
+from tsaudit.engines.engine import DOCUMENT_ENGINES
+from tsaudit.model.finding import Finding, Outcome, RuleResult, Severity, Subject
+from tsaudit.model.profile import Database, Documents, Gap, How, Measurement, Profile, Reason, Selection
+from tsaudit.model.timeline import Timeline
+from tsaudit.rules.drift.schema_drift import schema_drift as rule
 
 _HOME = table("home", hosts(3))
 _LABELLED = table("home", [h | {"pod": "a"} for h in hosts(3)])

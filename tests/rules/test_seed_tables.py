@@ -18,10 +18,10 @@ from tests.greptimedb_double import GreptimeDB
 from tests.rules.seed_tables import MISUSED, TABLES
 from tsaudit.audit import audit
 from tsaudit.collect import collect
-from tsaudit.config import Target
-from tsaudit.connectors import open_connection
-from tsaudit.finding import Finding, Outcome, Severity
-from tsaudit.profile import Profile
+from tsaudit.config.settings import Target
+from tsaudit.engines.opening import open_connection
+from tsaudit.model.finding import Finding, Outcome, Severity
+from tsaudit.model.profile import Profile
 from tsaudit.rule import LimitPolicy
 
 VERSIONS: Final = ("0.17.2", "1.0.2", "1.1.4", "1.2.0")

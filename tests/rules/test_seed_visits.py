@@ -15,11 +15,11 @@ from tests.mongodb_double import MongoDB
 from tests.servers import MONGODB_URL
 from tsaudit.audit import audit, required_facts
 from tsaudit.collect import collect
-from tsaudit.config import Target
-from tsaudit.connectors import open_connection
-from tsaudit.finding import AuditResult, Finding, Outcome, Severity, Subject
+from tsaudit.config.settings import Target
+from tsaudit.engines.opening import open_connection
 from tsaudit.history.lifecycle import is_good
-from tsaudit.profile import Profile
+from tsaudit.model.finding import AuditResult, Finding, Outcome, Severity, Subject
+from tsaudit.model.profile import Profile
 
 
 def _taken(server: MongoDB) -> float:

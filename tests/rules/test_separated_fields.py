@@ -11,9 +11,9 @@ import pytest
 from tests.builders import NOW, a_field, a_measurement, a_profile, a_source, a_tag
 from tests.databases import Row, Table, times
 from tests.rules.cases import Case, dataset, judge
-from tsaudit.finding import Finding, Outcome, Severity, Subject
-from tsaudit.profile import Gap, Measurement, PointSample, Reason, SampledPoint
-from tsaudit.rules.separated_fields import separated_fields as rule
+from tsaudit.model.finding import Finding, Outcome, Severity, Subject
+from tsaudit.model.profile import Gap, Measurement, PointSample, Reason, SampledPoint
+from tsaudit.rules.layout.separated_fields import separated_fields as rule
 
 PATIENTS = ("ann", "bob", "cem")
 VITALS = {"blood_oxygen": 97.5, "body_temperature": 36.6, "heart_rate": 71.0}

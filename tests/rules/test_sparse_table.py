@@ -7,10 +7,10 @@ from datetime import timedelta
 
 from tests.builders import DAY, a_count, a_field, a_measurement, a_profile
 from tests.rules.cases import Case, dataset, hosts, judge, table
-from tsaudit.finding import Outcome, Severity, Subject
-from tsaudit.profile import Profile
-from tsaudit.rules.sparse_table import sparse_table as rule
-from tsaudit.timeline import Point, Timeline
+from tsaudit.model.finding import Outcome, Severity, Subject
+from tsaudit.model.profile import Profile
+from tsaudit.model.timeline import Point, Timeline
+from tsaudit.rules.layout.sparse_table import sparse_table as rule
 
 FIELDS = {"price": "float", "cost": "float", "volume": "float", "tax": "float"}
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from tests.builders import a_measurement, a_profile, a_source
 from tests.rules.cases import Case, dataset, hosts, judge, table
-from tsaudit.finding import Outcome, Severity, Subject
-from tsaudit.profile import Profile, RowPattern, RowPatterns
-from tsaudit.rules.split_rows import split_rows as rule
+from tsaudit.model.finding import Outcome, Severity, Subject
+from tsaudit.model.profile import Profile, RowPattern, RowPatterns
+from tsaudit.rules.layout.split_rows import split_rows as rule
 
 FIELDS = {"fieldA": "float", "fieldB": "float"}
 

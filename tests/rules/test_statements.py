@@ -18,11 +18,11 @@ from tests.databases import influxql, write
 from tests.rules.cases import dataset, table
 from tests.servers import Influxd, Postgresql
 from tsaudit.advice.statements import copy_without_tags, rename
-from tsaudit.connectors import open_connection
-from tsaudit.dialect import Qualified
+from tsaudit.engines.engine import Qualified
+from tsaudit.engines.opening import open_connection
+from tsaudit.model.timeline import Timeline
 from tsaudit.rule import Case, LimitPolicy
 from tsaudit.rules import all_rules
-from tsaudit.timeline import Timeline
 
 HOSTILE = 'or"der, by'
 MEASUREMENT = a_measurement(HOSTILE, tags=(a_tag("gr'oup"), a_tag("user")), fields=(a_field('us"age'),))

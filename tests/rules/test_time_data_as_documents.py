@@ -11,9 +11,9 @@ from tests.builders import a_count, a_field, a_profile
 from tests.databases import Collection, Dataset, times
 from tests.rules.cases import Case, judge
 from tests.rules.test_collection_per_period import a_collection
-from tsaudit.finding import Finding, Outcome, Subject
-from tsaudit.profile import Measurement
-from tsaudit.rules.time_data_as_documents import time_data_as_documents as rule
+from tsaudit.engines.mongodb.rules.time_data_as_documents import time_data_as_documents as rule
+from tsaudit.model.finding import Finding, Outcome, Subject
+from tsaudit.model.profile import Measurement
 
 READINGS = [{"time": at, "sensor": f"TLM{i % 5}", "celsius": 20 + i / 7} for i, at in enumerate(times(300))]
 CASES = (

@@ -19,12 +19,12 @@ from tests.databases import Dataset, Row, Table, times, write
 from tests.devops import devops, partitioned_by
 from tests.timestream_double import Timestream
 from tsaudit.audit import audit
-from tsaudit.finding import AuditResult, Outcome, Severity
 from tsaudit.guidelines import GUIDELINES
-from tsaudit.profile import Profile
+from tsaudit.model.finding import AuditResult, Outcome, Severity
+from tsaudit.model.profile import Profile
+from tsaudit.model.timeline import Timeline
 from tsaudit.rule import LimitPolicy
 from tsaudit.rules import all_rules
-from tsaudit.timeline import Timeline
 
 YEAR: Final = timedelta(days=365)
 OWN_KEY: Final = "arn:aws:kms:eu-central-1:123456789012:key/own"

@@ -9,10 +9,10 @@ import pytest
 from tests.builders import DAY, a_count, a_measurement, a_profile
 from tests.devops import devops
 from tests.rules.cases import Case, judge
-from tsaudit.finding import Outcome, Severity, Subject
-from tsaudit.profile import MeasureName, MeasureNames, Profile
-from tsaudit.rules.too_many_measure_names import too_many_measure_names as rule
-from tsaudit.timeline import Point, Timeline
+from tsaudit.engines.timestream.rules.too_many_measure_names import too_many_measure_names as rule
+from tsaudit.model.finding import Outcome, Severity, Subject
+from tsaudit.model.profile import MeasureName, MeasureNames, Profile
+from tsaudit.model.timeline import Point, Timeline
 
 CASES = (
     Case(

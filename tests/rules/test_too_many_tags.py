@@ -5,9 +5,9 @@ from __future__ import annotations
 from tests.builders import a_measurement, a_profile, a_source, a_tag
 from tests.rules.cases import Case, dataset, judge, table
 from tests.rules.greptime import a_table, findings
-from tsaudit.finding import Outcome, Subject
-from tsaudit.profile import Profile, TagSets
-from tsaudit.rules.too_many_tags import too_many_tags as rule
+from tsaudit.model.finding import Outcome, Subject
+from tsaudit.model.profile import Profile, TagSets
+from tsaudit.rules.layout.too_many_tags import too_many_tags as rule
 
 
 def _tag_sets(tags: int) -> list[dict[str, str | None]]:

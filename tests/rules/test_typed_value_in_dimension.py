@@ -9,9 +9,9 @@ import pytest
 from tests.builders import NOW, a_measurement, a_profile, a_source, a_tag
 from tests.devops import devops
 from tests.rules.cases import Case, dataset, judge, table
-from tsaudit.finding import Finding, Subject
-from tsaudit.profile import TagChanges
-from tsaudit.rules.typed_value_in_dimension import typed_value_in_dimension as rule
+from tsaudit.engines.timestream.rules.typed_value_in_dimension import typed_value_in_dimension as rule
+from tsaudit.model.finding import Finding, Subject
+from tsaudit.model.profile import TagChanges
 
 VEHICLES = [{"vehicle": f"car-{i:03}", "latitude": f"{48 + i / 7:.4f}"} for i in range(20)]
 

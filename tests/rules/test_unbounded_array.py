@@ -8,9 +8,9 @@ from tests.builders import a_field, a_profile
 from tests.databases import Collection, Dataset
 from tests.rules.cases import Case, judge
 from tests.rules.test_collection_per_period import a_collection
-from tsaudit.finding import Finding, Outcome, Severity, Subject
-from tsaudit.profile import Items
-from tsaudit.rules.unbounded_array import unbounded_array as rule
+from tsaudit.engines.mongodb.rules.unbounded_array import unbounded_array as rule
+from tsaudit.model.finding import Finding, Outcome, Severity, Subject
+from tsaudit.model.profile import Items
 
 CASES = (
     Case(

@@ -13,9 +13,9 @@ from tests.builders import DAY, a_count, a_measurement, a_profile
 from tests.databases import Greptime
 from tests.rules.cases import Case, dataset, history_of, hosts, judge, table
 from tests.rules.timestream import arguments
-from tsaudit.dialect import INFLUXQL_ENGINES
-from tsaudit.finding import Outcome, Severity, Subject
-from tsaudit.profile import (
+from tsaudit.engines.engine import INFLUXQL_ENGINES
+from tsaudit.model.finding import Outcome, Severity, Subject
+from tsaudit.model.profile import (
     FOREVER,
     Database,
     Forever,
@@ -26,9 +26,9 @@ from tsaudit.profile import (
     Retention,
     Storage,
 )
+from tsaudit.model.timeline import Point, Timeline
 from tsaudit.rule import subject_of
-from tsaudit.rules.unbounded_retention import unbounded_retention as rule
-from tsaudit.timeline import Point, Timeline
+from tsaudit.rules.retention.unbounded_retention import unbounded_retention as rule
 
 GROWING = tuple(1.1 ** (i - 40) for i in range(40))
 FLAT = (1.0,) * 40

@@ -10,9 +10,9 @@ from tests.builders import a_field, a_profile, a_ratio
 from tests.databases import Collection, Dataset
 from tests.rules.cases import Case, judge
 from tests.rules.test_collection_per_period import a_collection, days
-from tsaudit.finding import Evidence, Finding, Outcome, Severity, Subject
-from tsaudit.profile import Field, Measurement
-from tsaudit.rules.undeclared_document_schema import undeclared_document_schema as rule
+from tsaudit.engines.mongodb.rules.undeclared_document_schema import undeclared_document_schema as rule
+from tsaudit.model.finding import Evidence, Finding, Outcome, Severity, Subject
+from tsaudit.model.profile import Field, Measurement
 
 MIXED = [{"price": "n/a" if i % 10 == 0 else i / 4, "currency": "EUR"} for i in range(120)]
 VALIDATED = {"validator": {"$jsonSchema": {"required": ["price"]}}}

@@ -6,8 +6,8 @@ from tests.builders import a_count
 from tests.databases import Dataset, Greptime, Row, Table, times
 from tests.rules.cases import Case, dataset
 from tests.rules.greptime import IDS, LINES, METHODS, a_table, a_text, findings
-from tsaudit.finding import Subject
-from tsaudit.rules.unfitting_full_text_index import unfitting_full_text_index as rule
+from tsaudit.engines.greptimedb.rules.unfitting_full_text_index import unfitting_full_text_index as rule
+from tsaudit.model.finding import Subject
 
 
 def _logs(indexes: dict[str, str]) -> Dataset:

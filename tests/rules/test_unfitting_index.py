@@ -10,9 +10,9 @@ from tests.builders import a_count, a_source, a_tag
 from tests.databases import Dataset, Greptime, Row, Table, times
 from tests.rules.cases import Case, dataset
 from tests.rules.greptime import IDS, METHODS, a_table, a_text, findings
-from tsaudit.finding import Severity, Subject
-from tsaudit.profile import Measurement, RowPatterns
-from tsaudit.rules.unfitting_index import unfitting_index as rule
+from tsaudit.engines.greptimedb.rules.unfitting_index import unfitting_index as rule
+from tsaudit.model.finding import Severity, Subject
+from tsaudit.model.profile import Measurement, RowPatterns
 
 
 def _requests(index_of_id: str, index_of_method: str) -> Dataset:

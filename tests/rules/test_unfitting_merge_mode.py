@@ -6,9 +6,9 @@ from tests.builders import a_count, a_field, a_source
 from tests.databases import Dataset, Greptime, Row, Table, times
 from tests.rules.cases import Case, dataset
 from tests.rules.greptime import a_table, findings, stored
-from tsaudit.finding import Severity, Subject
-from tsaudit.profile import Measurement, RowPattern, RowPatterns
-from tsaudit.rules.unfitting_merge_mode import unfitting_merge_mode as rule
+from tsaudit.engines.greptimedb.rules.unfitting_merge_mode import unfitting_merge_mode as rule
+from tsaudit.model.finding import Severity, Subject
+from tsaudit.model.profile import Measurement, RowPattern, RowPatterns
 
 
 def _parts(merge_mode: str, whole: bool = False) -> Dataset:

@@ -9,9 +9,9 @@ from tests.builders import a_field
 from tests.databases import Dataset, Row, Table, times
 from tests.rules.cases import Case, dataset
 from tests.rules.greptime import a_table, findings
-from tsaudit.finding import Severity, Subject
-from tsaudit.profile import Field, Measurement, TimeLag
-from tsaudit.rules.unfitting_time_index import unfitting_time_index as rule
+from tsaudit.engines.greptimedb.rules.unfitting_time_index import unfitting_time_index as rule
+from tsaudit.model.finding import Severity, Subject
+from tsaudit.model.profile import Field, Measurement, TimeLag
 
 
 def _readings(index: str, other: str, lag: timedelta) -> Dataset:

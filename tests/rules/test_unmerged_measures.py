@@ -6,9 +6,9 @@ from tests.builders import a_count, a_measurement, a_profile, a_source
 from tests.databases import Row, Table, times
 from tests.devops import devops
 from tests.rules.cases import Case, dataset, judge
-from tsaudit.finding import Outcome, Subject
-from tsaudit.profile import MeasureName, MeasureNames, Profile, SharedInstants
-from tsaudit.rules.unmerged_measures import unmerged_measures as rule
+from tsaudit.engines.timestream.rules.unmerged_measures import unmerged_measures as rule
+from tsaudit.model.finding import Outcome, Subject
+from tsaudit.model.profile import MeasureName, MeasureNames, Profile, SharedInstants
 
 SOIL = tuple(
     Row(

@@ -7,9 +7,9 @@ from typing import Any
 from tests.builders import a_count, a_measurement, a_profile
 from tests.devops import devops, partitioned_by
 from tests.rules.cases import Case, judge
-from tsaudit.finding import Finding, Outcome, Severity, Subject
-from tsaudit.profile import MeasureName, MeasureNames, StoredQuery
-from tsaudit.rules.unpruned_query import unpruned_query as rule
+from tsaudit.engines.timestream.rules.unpruned_query import unpruned_query as rule
+from tsaudit.model.finding import Finding, Outcome, Severity, Subject
+from tsaudit.model.profile import MeasureName, MeasureNames, StoredQuery
 
 IN_TIME = "time BETWEEN @scheduled_runtime - 1h AND @scheduled_runtime"
 

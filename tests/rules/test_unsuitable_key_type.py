@@ -8,9 +8,9 @@ from tests.builders import a_tag
 from tests.databases import Dataset, Greptime, Row, Table, times
 from tests.rules.cases import Case, dataset
 from tests.rules.greptime import a_table, findings
-from tsaudit.finding import Subject
-from tsaudit.profile import Measurement
-from tsaudit.rules.unsuitable_key_type import unsuitable_key_type as rule
+from tsaudit.engines.greptimedb.rules.unsuitable_key_type import unsuitable_key_type as rule
+from tsaudit.model.finding import Subject
+from tsaudit.model.profile import Measurement
 
 
 def _levels(type_: str, values: tuple[str, ...]) -> Dataset:

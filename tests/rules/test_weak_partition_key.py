@@ -9,9 +9,9 @@ from tests.builders import a_count, a_measurement, a_profile, a_ratio, a_tag
 from tests.devops import devops, partitioned_by
 from tests.rules.cases import Case, judge
 from tests.rules.timestream import arguments
-from tsaudit.finding import Finding, Outcome, Severity, Subject
-from tsaudit.profile import MeasureName, MeasureNames, Profile
-from tsaudit.rules.weak_partition_key import weak_partition_key as rule
+from tsaudit.engines.timestream.rules.weak_partition_key import weak_partition_key as rule
+from tsaudit.model.finding import Finding, Outcome, Severity, Subject
+from tsaudit.model.profile import MeasureName, MeasureNames, Profile
 
 FEW = {"weak-partition-key.min_values": 10}
 

@@ -8,9 +8,9 @@ import pytest
 
 from tests.builders import a_field, a_measurement, a_profile
 from tests.rules.cases import Case, dataset, hosts, judge, table
-from tsaudit.finding import Outcome, Severity, Subject
-from tsaudit.profile import Profile
-from tsaudit.rules.wide_table import wide_table as rule
+from tsaudit.model.finding import Outcome, Severity, Subject
+from tsaudit.model.profile import Profile
+from tsaudit.rules.layout.wide_table import wide_table as rule
 
 
 def _wide(fields: int) -> dict[str, str]:

@@ -11,7 +11,7 @@ import boto3
 from botocore.validate import ParamValidator
 
 from tests.timestream_double import Timestream
-from tsaudit.analysis import sql_predicates
+from tsaudit.engines.sql import predicates as sql_predicates
 
 _STATEMENT = re.compile(r'^(?:for ".*?": )?((?:SELECT|DESCRIBE|SHOW) .*)$', re.MULTILINE)
 _COMMAND = re.compile(r"^aws timestream-write .*$", re.MULTILINE)

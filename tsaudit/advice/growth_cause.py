@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING
 
-from tsaudit.finding import Evidence
-from tsaudit.phrases import listed, number, percent
-from tsaudit.profile import Measurement
+from tsaudit.model.finding import Evidence
+from tsaudit.model.profile import Measurement
 from tsaudit.rule import Case, subject_of
+from tsaudit.text import listed, number, percent
 
 if TYPE_CHECKING:
-    from tsaudit.analysis.attribution import Attribution, Blame
+    from tsaudit.analysis.cardinality.attribution import Attribution, Blame
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Cause:
 
 def cause_of(case: Case, measurement: Measurement, before: date, onset: date) -> Cause | None:
     """The cause of what grew from the day `before` on, from its `onset` more exactly; None when none can be named."""
-    from tsaudit.analysis.attribution import attribute
+    from tsaudit.analysis.cardinality.attribution import attribute
 
     found = attribute(measurement, onset)
     if found is not None and found.blames:
@@ -41,7 +41,7 @@ def cause_of(case: Case, measurement: Measurement, before: date, onset: date) ->
 
 
 def _by_new_series(measurement: Measurement, found: Attribution) -> Cause:
-    from tsaudit.analysis.attribution import looks
+    from tsaudit.analysis.cardinality.attribution import looks
 
     worst = found.blames[0]
     tag = measurement.tag(worst.tag)
@@ -81,7 +81,7 @@ def _names(blame: Blame) -> str:
 
 
 def _by_numbers(case: Case, measurement: Measurement, day: date) -> Cause | None:
-    from tsaudit.analysis.attribution import shares_of_logarithms
+    from tsaudit.analysis.cardinality.attribution import shares_of_logarithms
 
     now = {tag.key: float(tag.values.value) for tag in measurement.tags if tag.values is not None}
     before = {key: old for key in now if (old := _values_before(case, measurement, key, day)) is not None}

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from tsaudit.advice.greptime_tables import DESIGN_0_17, ENGINE, has_former_format, is_metric
-from tsaudit.analysis.contributions import share_of
-from tsaudit.finding import Evidence, Limit
-from tsaudit.phrases import number, percent
-from tsaudit.profile import Contribution, How, Measurement, TagSets
+from tsaudit.analysis.cardinality.contributions import share_of
+from tsaudit.engines.greptimedb.tables import DESIGN_0_17, ENGINE, has_former_format, is_metric
+from tsaudit.model.finding import Evidence, Limit
+from tsaudit.model.profile import Contribution, How, Measurement, TagSets
 from tsaudit.rule import Case, Threshold, resolve_limit
+from tsaudit.text import number, percent
 
 MAX_SERIES: Final = Threshold(
     "max_series",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final
 
-from tsaudit.advice.greptime_statements import renamed, without_key_columns
-from tsaudit.dialect import DOCUMENT_ENGINES, INFLUXQL_ENGINES, ONLY_QUERIES, quote_flux
-from tsaudit.profile import Measurement
+from tsaudit.engines.engine import DOCUMENT_ENGINES, INFLUXQL_ENGINES, ONLY_QUERIES, quote_flux
+from tsaudit.engines.greptimedb.statements import renamed, without_key_columns
+from tsaudit.model.profile import Measurement
 from tsaudit.rule import Case, table_of
 
 _SCHEMA: Final = 'import "influxdata/influxdb/schema" '

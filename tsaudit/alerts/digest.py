@@ -27,12 +27,12 @@ from tsaudit.alerts.escape import code, link, plain
 from tsaudit.alerts.figures import by_badness
 from tsaudit.alerts.message import SIGNS, counted, is_told_of, notification
 from tsaudit.alerts.routing import channel_of
-from tsaudit.config import Settings
-from tsaudit.finding import Severity
+from tsaudit.config.settings import Settings
 from tsaudit.history import clock, deliveries, incidents
 from tsaudit.history.deliveries import Draft, Kind, State, thread_of
 from tsaudit.history.incidents import Incident
 from tsaudit.history.schema import snapshot
+from tsaudit.model.finding import Severity
 
 if TYPE_CHECKING:
     from tsaudit.history.store import Store

@@ -8,9 +8,9 @@ from datetime import date
 from typing import Final
 
 from tsaudit.alerts.escape import plain
-from tsaudit.finding import Finding, Forecast, Limit
 from tsaudit.history.incidents import Incident
-from tsaudit.phrases import number, percent
+from tsaudit.model.finding import Finding, Forecast, Limit
+from tsaudit.text import number, percent
 
 _SAMPLES: Final = 3
 _LINE: Final = 400
@@ -41,7 +41,7 @@ def _lines(incident: Incident, day: date, *, full_values: bool) -> Iterator[tupl
         share = f", {percent(finding.share)} of it" if finding.share is not None else ""
         yield f"Guilty: {finding.guilty[:_SHORT]}{share}", _LINE
     if finding.samples:
-        from tsaudit.analysis.shapes import redact
+        from tsaudit.analysis.shapes.shapes import redact
 
         show = str if full_values else redact
         alike = dict.fromkeys(show(s)[:60] for s in finding.samples[:_SAMPLES])

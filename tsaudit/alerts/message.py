@@ -24,8 +24,8 @@ from tsaudit.alerts.blocks import (
 )
 from tsaudit.alerts.escape import code, inert, link, plain, size
 from tsaudit.alerts.figures import by_badness, details
-from tsaudit.finding import Severity, Verdict
 from tsaudit.history.incidents import Incident, State
+from tsaudit.model.finding import Severity, Verdict
 
 SIGNS: Final = {"critical": "🔴", "warn": "🟠", "unknown": "⚪", "ok": "🟢", "info": "🔵"}
 _FOOTER_CHARACTERS: Final = 1_200

@@ -16,11 +16,11 @@ from tsaudit.alerts import message
 from tsaudit.alerts.blocks import Message
 from tsaudit.alerts.message import Closed, RunContext, is_told_of
 from tsaudit.alerts.routing import channel_of, settings_of
-from tsaudit.config import Settings
-from tsaudit.finding import Severity
+from tsaudit.config.settings import Settings
 from tsaudit.history import clock, deliveries, incidents
 from tsaudit.history.deliveries import Delivery, Draft, Kind, State, thread_of
 from tsaudit.history.incidents import Change, ChangeKind, Incident
+from tsaudit.model.finding import Severity
 
 if TYPE_CHECKING:
     from tsaudit.history.store import Store

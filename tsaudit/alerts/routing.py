@@ -6,8 +6,8 @@ import fnmatch
 from collections.abc import Callable
 from typing import Final
 
-from tsaudit.config import Owner, Route, Settings, Target
-from tsaudit.finding import Finding, RuleResult
+from tsaudit.config.settings import Owner, Route, Settings, Target
+from tsaudit.model.finding import Finding, RuleResult
 
 DEFAULT_OWNER: Final = "default"
 

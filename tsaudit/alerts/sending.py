@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from tsaudit import addresses, secrets
+from tsaudit import secrets
 from tsaudit.alerts.blocks import Message
 from tsaudit.alerts.pace import Budget, Pace
 from tsaudit.alerts.routing import channel_of
@@ -23,10 +23,11 @@ from tsaudit.alerts.slack_errors import (
     SlackError,
 )
 from tsaudit.alerts.terminal import readable
-from tsaudit.config import Settings
+from tsaudit.config.settings import Settings
 from tsaudit.history import deliveries
 from tsaudit.history.deliveries import Delivery, Kind, State
-from tsaudit.phrases import many
+from tsaudit.net import addresses
+from tsaudit.text import many
 
 if TYPE_CHECKING:
     from tsaudit.history.store import Store

@@ -16,7 +16,7 @@ from tsaudit.cli.errors import Exit, at_once_on_interrupt, say
 
 if TYPE_CHECKING:
     from tsaudit.alerts import SendReport
-    from tsaudit.finding import AuditResult, Verdict
+    from tsaudit.model.finding import AuditResult, Verdict
     from tsaudit.run import AuditRun
 
 FAIL_ON = ("warn", "critical", "unknown", "never")
@@ -112,11 +112,11 @@ def _print(found: list[dict[str, Any]], form: str, everything: bool) -> None:
 
 def _replayed(file: Path, config: str | None) -> AuditResult:
     """The verdicts on a stored profile, by the limits of its target where the configuration has it."""
-    from tsaudit import config_file
     from tsaudit.audit import audit as judge
-    from tsaudit.jsonfile import from_json
-    from tsaudit.plans import limit_policy
-    from tsaudit.profile import Profile
+    from tsaudit.config import file as config_file
+    from tsaudit.config.plans import limit_policy
+    from tsaudit.model.jsonfile import from_json
+    from tsaudit.model.profile import Profile
 
     try:
         profile = from_json(Profile, file.read_bytes())

@@ -12,7 +12,7 @@ from tsaudit.cli.errors import Exit
 
 if TYPE_CHECKING:
     from tsaudit.backtest import JudgedDay
-    from tsaudit.config import Settings
+    from tsaudit.config.settings import Settings
     from tsaudit.history.store import Store
     from tsaudit.rule import Rule
 
@@ -54,7 +54,7 @@ def _rule(word: str) -> Rule:
 def _judged(rule: Rule, settings: Settings, store: Store, names: Sequence[str], days: int) -> list[JudgedDay]:
     """All targets' days, one target after the other. A usage error for a named one that was never audited."""
     from tsaudit.backtest import backtest as judged_days
-    from tsaudit.plans import limit_policy
+    from tsaudit.config.plans import limit_policy
 
     found: list[JudgedDay] = []
     for target in options.chosen(settings, names):

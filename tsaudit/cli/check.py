@@ -12,9 +12,9 @@ from tsaudit.cli import options, show
 from tsaudit.cli.errors import Exit
 
 if TYPE_CHECKING:
-    from tsaudit.config import Settings, Slack, Target
-    from tsaudit.finding import RuleResult
-    from tsaudit.profile import Gap, Profile
+    from tsaudit.config.settings import Settings, Slack, Target
+    from tsaudit.model.finding import RuleResult
+    from tsaudit.model.profile import Gap, Profile
 
 _CALL_S = 10.0
 """How long Slack may take to say whose token it is."""
@@ -30,8 +30,9 @@ def check(targets: tuple[str, ...], config: str | None) -> int:
     what the given rights do not let it measure, and which rules will be unknown for it.
     Nothing is audited and nothing is sent.
     """
-    from tsaudit import config_file, exposure
-    from tsaudit.unused_routes import unused_routes
+    from tsaudit.config import exposure
+    from tsaudit.config import file as config_file
+    from tsaudit.config.unused_routes import unused_routes
 
     file = config_file.find(config)
     settings = config_file.load(file)
@@ -85,7 +86,7 @@ def _report(settings: Settings) -> bool:
     """Whether a file can be written to the report folder, and taken away again."""
     import fsspec
 
-    from tsaudit import addresses
+    from tsaudit.net import addresses
 
     folder, shown = settings.report.folder, addresses.without_credentials(settings.report.folder)
     name = f"{folder.rstrip('/')}/.tsaudit-check-{uuid4().hex}"
@@ -135,9 +136,9 @@ def _target(target: Target, seen: dict[str, Profile]) -> bool:
     """
     from tsaudit import not_audited
     from tsaudit.collect import probe
-    from tsaudit.connector import ConnectorError
-    from tsaudit.connectors import with_connection
-    from tsaudit.profile import Reason
+    from tsaudit.engines.connection import ConnectorError
+    from tsaudit.engines.opening import with_connection
+    from tsaudit.model.profile import Reason
 
     try:
         profile = with_connection(target, lambda connection, end: probe(target, connection, deadline=end))
@@ -169,7 +170,7 @@ def _target(target: Target, seen: dict[str, Profile]) -> bool:
 
 def _foreseen(profile: Profile) -> list[RuleResult]:
     """What an audit could make of each rule as far as the gaps go: judged, or open for them."""
-    from tsaudit.finding import Outcome, RuleResult
+    from tsaudit.model.finding import Outcome, RuleResult
     from tsaudit.rules import all_rules
 
     judged = _judged(profile.engine)
@@ -197,8 +198,8 @@ def _missing(engine: str, gaps: Iterable[Gap]) -> Iterator[str]:
 
 def _judged(engine: str) -> set[str]:
     """Codes of the rules for the engine whose facts it offers."""
-    from tsaudit.facts import offered
-    from tsaudit.queries import query_files
+    from tsaudit.engines.queries import query_files
+    from tsaudit.model.facts import offered
     from tsaudit.rules import all_rules
 
     facts = offered(frozenset(query_files(engine)))

@@ -14,8 +14,8 @@ from tsaudit.cli import options
 from tsaudit.cli.errors import Exit, say
 
 if TYPE_CHECKING:
-    from tsaudit.config import Target
-    from tsaudit.profile import Profile
+    from tsaudit.config.settings import Target
+    from tsaudit.model.profile import Profile
 
 
 @click.command()
@@ -40,8 +40,8 @@ def collect(targets: tuple[str, ...], config: str | None, day: date | None, outp
         raise click.UsageError("several targets need `--output` with an existing folder; or name one target")
 
     from tsaudit import not_audited
-    from tsaudit.connector import ConnectorError
-    from tsaudit.jsonfile import to_json
+    from tsaudit.engines.connection import ConnectorError
+    from tsaudit.model.jsonfile import to_json
 
     logical, code = day or options.today(), Exit.OK
     for target in chosen:
@@ -71,7 +71,7 @@ def collect(targets: tuple[str, ...], config: str | None, day: date | None, outp
 def _measured(target: Target, day: date) -> Profile:
     from tsaudit.audit import required_facts
     from tsaudit.collect import collect as measure
-    from tsaudit.connectors import with_connection
+    from tsaudit.engines.opening import with_connection
     from tsaudit.run import as_of
 
     wanted, now = required_facts(target.engine), as_of(day)

@@ -15,6 +15,6 @@ def config() -> None:
 @config.command()
 def schema() -> None:
     """Print the JSON schema of the file, for editors."""
-    from tsaudit.config_file import json_schema
+    from tsaudit.config.file import json_schema
 
     show.as_json(json_schema())

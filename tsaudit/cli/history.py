@@ -11,10 +11,10 @@ import click
 from tsaudit.cli import options, show
 
 if TYPE_CHECKING:
-    from tsaudit.config import Settings
-    from tsaudit.finding import AuditResult, Finding, RuleResult
+    from tsaudit.config.settings import Settings
     from tsaudit.history.removal import Removed
     from tsaudit.history.store import Store
+    from tsaudit.model.finding import AuditResult, Finding, RuleResult
 
 _NEAREST: Final = 3
 
@@ -102,7 +102,7 @@ def _agreed(question: str) -> bool:
 def _owners(settings: Settings, target: str) -> Callable[[Finding, RuleResult], str]:
     """Whose the findings of later days are; of a target that is no longer configured, by the routes alone."""
     from tsaudit.alerts import owner_of
-    from tsaudit.config import Target
+    from tsaudit.config.settings import Target
 
     configured = next((t for t in settings.targets if t.name == target), None)
     gone = {"name": target, "engine": "sqlite", "url": "sqlite:///gone.db"}

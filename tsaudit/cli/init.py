@@ -84,8 +84,8 @@ def _say(file: Path, found: list[Found]) -> None:
 
 def _given(engine: str, url: str, name: str | None) -> Found:
     """The target that the options describe, its password moved out of the address."""
-    from tsaudit.config_words import nearest
-    from tsaudit.dialect import ENGINES
+    from tsaudit.config.words import nearest
+    from tsaudit.engines.engine import ENGINES
 
     if engine not in ENGINES:
         hint = nearest(engine, ENGINES) or f"; one of {', '.join(ENGINES)}"
@@ -169,7 +169,7 @@ def _mongodb() -> Iterator[Found]:
 
 def _answer(url: str) -> tuple[Mapping[str, str], str] | None:
     """Headers and body of what is there on this machine; None for nothing, or nothing in time."""
-    from tsaudit.watchdog import OutOfTimeError, within
+    from tsaudit.net.watchdog import OutOfTimeError, within
 
     try:
         return within(_LOOK_S, lambda: _asked(url))

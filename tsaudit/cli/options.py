@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from tsaudit.config import Settings, Target
+    from tsaudit.config.settings import Settings, Target
     from tsaudit.history.store import Store
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -93,14 +93,14 @@ def format_option(*formats: str) -> Callable[[F], F]:
 
 def today() -> date:
     """The logical day it is now: in UTC, like every other instant in tsaudit."""
-    from tsaudit.profile import utc_now
+    from tsaudit.model.profile import utc_now
 
     return utc_now().date()
 
 
 def load_settings(config: str | None) -> Settings:
     """The configuration. Raises ConfigError."""
-    from tsaudit import config_file
+    from tsaudit.config import file as config_file
 
     return config_file.load(config_file.find(config))
 

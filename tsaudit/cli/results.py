@@ -9,8 +9,8 @@ import click
 from tsaudit.cli import show
 
 if TYPE_CHECKING:
-    from tsaudit.finding import AuditResult, Finding, RuleResult
-    from tsaudit.profile import Profile
+    from tsaudit.model.finding import AuditResult, Finding, RuleResult
+    from tsaudit.model.profile import Profile
     from tsaudit.run import AuditRun
 
 _WORST: Final = 20
@@ -71,7 +71,7 @@ def _cost(profile: Profile) -> dict[str, Any]:
 
 
 def _finding(result: AuditResult, rule: RuleResult, finding: Finding) -> dict[str, Any]:
-    from tsaudit.finding import fingerprint
+    from tsaudit.model.finding import fingerprint
 
     limit = finding.limit
     return {
@@ -117,7 +117,7 @@ def print_text(found: dict[str, Any], everything: bool) -> None:
 
 def _charged(cost: dict[str, Any]) -> str:
     """What the provider will ask for."""
-    from tsaudit.phrases import many, size
+    from tsaudit.text import many, size
 
     scanned, metered = size(cost["bytes_scanned"] or 0), size(cost["bytes_metered"])
     return f"{many(cost['statements'], 'statement')}, {scanned} scanned, {metered} charged for"

@@ -32,7 +32,7 @@ def rules(form: str, plans: bool) -> None:
 
 
 def _plans(form: str) -> None:
-    from tsaudit.plans import PLANS
+    from tsaudit.config.plans import PLANS
 
     heads = ("plan", "limit", "value", "source")
     rows = [
@@ -67,7 +67,7 @@ def explain(rule: str) -> None:
 def _coverage(rule: str) -> tuple[str, ...]:
     """What a code stands for that an audit reports without a rule; nothing for any other."""
     from tsaudit import not_audited, silenced_rules
-    from tsaudit.finding import RULELESS_CODES, SILENCED_CODE
+    from tsaudit.model.finding import RULELESS_CODES, SILENCED_CODE
 
     code = next((c for c, name in RULELESS_CODES.items() if rule.lower().replace("_", "-") in (c.lower(), name)), None)
     if code is None:

@@ -9,11 +9,11 @@ import click
 
 from tsaudit.cli import options, results, show
 from tsaudit.cli.errors import Exit, say
-from tsaudit.columns_file import Form
+from tsaudit.config.columns_file import Form
 
 if TYPE_CHECKING:
-    from tsaudit import columns_file
-    from tsaudit.profile import Profile
+    from tsaudit.config import columns_file
+    from tsaudit.model.profile import Profile
 
 _folder_option = click.option(
     "-d",
@@ -44,9 +44,9 @@ def export(ctx: click.Context, target: str, config: str | None, folder: Path | N
     no such file can declare is left out and named, and the exit code is 1; where the schema cannot be read whole
     nothing is written.
     """
-    from tsaudit import columns_file
-    from tsaudit.declared_schema import exportable
-    from tsaudit.facts import STRUCTURE
+    from tsaudit.config import columns_file
+    from tsaudit.model.facts import STRUCTURE
+    from tsaudit.schema.declared import exportable
 
     profile = _live(target, config)
     gaps = [gap for gap in profile.gaps if gap.fact in STRUCTURE]
@@ -80,8 +80,8 @@ def check(ctx: click.Context, target: str, config: str | None, folder: Path | No
     With --enforced the explicit buckets of InfluxDB Cloud are compared with the schema that the server enforces for
     them: what differs was written before. This follows the documentation of its API and was never tried on Cloud.
     """
-    from tsaudit import columns_file
-    from tsaudit.declared_schema import compare
+    from tsaudit.config import columns_file
+    from tsaudit.schema.declared import compare
 
     if enforced and folder:
         raise click.UsageError("--enforced compares with the server's schema, --folder with files: give one of them")
@@ -100,7 +100,7 @@ def check(ctx: click.Context, target: str, config: str | None, folder: Path | No
 
 def _enforced(ctx: click.Context, target: str, config: str | None) -> tuple[columns_file.Schema, Profile]:
     """What the server declares, and the live schema of the databases for which it does; exits without any."""
-    from tsaudit import declared_schema
+    from tsaudit.schema import declared as declared_schema
 
     profile = _live(target, config, frozenset({"declared_schema"}))
     gaps = [gap for gap in profile.gaps if gap.fact == "declared_schema"]
@@ -119,9 +119,9 @@ def _live(name: str, config: str | None, also: frozenset[str] = frozenset()) -> 
     chosen = options.chosen(options.load_settings(config), [name])[0]
 
     from tsaudit.collect import collect
-    from tsaudit.connectors import with_connection
-    from tsaudit.facts import STRUCTURE
-    from tsaudit.queries import query_files
+    from tsaudit.engines.opening import with_connection
+    from tsaudit.engines.queries import query_files
+    from tsaudit.model.facts import STRUCTURE
 
     inferred = {"row_sample"} if "columns" in query_files(chosen.engine) else set()
     wanted = STRUCTURE | inferred | also

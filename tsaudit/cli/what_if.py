@@ -12,8 +12,8 @@ from tsaudit.cli import options, show
 from tsaudit.cli.errors import Exit
 
 if TYPE_CHECKING:
-    from tsaudit.config import Settings
-    from tsaudit.profile import Profile
+    from tsaudit.config.settings import Settings
+    from tsaudit.model.profile import Profile
     from tsaudit.what_if import Answer
 
 
@@ -78,7 +78,7 @@ def what_if(
     settings = options.load_settings(config)
     chosen = options.chosen(settings, [target])[0]
 
-    from tsaudit.analysis.what_if import Change
+    from tsaudit.analysis.cardinality.what_if import Change
     from tsaudit.what_if import UnknownNameError, answer
 
     change = Change(frozenset({*drop, *to_field}), dict(bucket))

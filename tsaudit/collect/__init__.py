@@ -28,8 +28,9 @@ from tsaudit.collect.rows import count_nulls, describe_fields, read_points
 from tsaudit.collect.unjudged import unjudged_noted
 from tsaudit.collect.unseen_rows import look_outside
 from tsaudit.collect.value_memory import Comparison, ValueMemory
-from tsaudit.facts import FACTS, STRUCTURE, asked_for, offered
-from tsaudit.profile import (
+from tsaudit.engines.queries import query_files
+from tsaudit.model.facts import FACTS, STRUCTURE, asked_for, offered
+from tsaudit.model.profile import (
     Database,
     Gap,
     Listed,
@@ -41,12 +42,11 @@ from tsaudit.profile import (
     Window,
     utc_now,
 )
-from tsaudit.queries import query_files
-from tsaudit.watchdog import Deadline
+from tsaudit.net.watchdog import Deadline
 
 if TYPE_CHECKING:
-    from tsaudit.config import Target
-    from tsaudit.connector import Connection
+    from tsaudit.config.settings import Target
+    from tsaudit.engines.connection import Connection
 
 Step = Callable[[Draft], None]
 

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar
 
 from tsaudit.collect.comparison import Comparison, Pair, Relation
 from tsaudit.collect.figure_pairs import PAIRS
-from tsaudit.profile import Gap, How, Profile, Reason, Source
+from tsaudit.model.profile import Gap, How, Profile, Reason, Source
 
 T = TypeVar("T")
 

@@ -9,19 +9,19 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from tsaudit import watchdog
 from tsaudit.collect.agreement import in_order
 from tsaudit.collect.connections import Connections
-from tsaudit.connector import Connection, ConnectorError, FactError, Rows
-from tsaudit.facts import FACTS, Scope
-from tsaudit.profile import Cost, Gap, How, Reason, Source, Window
-from tsaudit.queries import query_name
-from tsaudit.watchdog import Deadline, OutOfTimeError, bounded
+from tsaudit.engines.connection import Connection, ConnectorError, FactError, Rows
+from tsaudit.engines.queries import query_name
+from tsaudit.model.facts import FACTS, Scope
+from tsaudit.model.profile import Cost, Gap, How, Reason, Source, Window
+from tsaudit.net import watchdog
+from tsaudit.net.watchdog import Deadline, OutOfTimeError, bounded
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tsaudit.config import Target
+    from tsaudit.config.settings import Target
 
 T = TypeVar("T")
 

@@ -15,9 +15,10 @@ from tsaudit.collect.measure_names import measure_names, name_in_catalogue
 from tsaudit.collect.policies import Audited
 from tsaudit.collect.storage import STORAGE_FACTS, describe_storage
 from tsaudit.collect.unused_settings import no_such_database, takes
-from tsaudit.dialect import DESCRIBED_SINGLY, DOCUMENT_ENGINES
-from tsaudit.facts import FACTS
-from tsaudit.profile import (
+from tsaudit.engines.engine import DESCRIBED_SINGLY, DOCUMENT_ENGINES
+from tsaudit.engines.sql.roles import Column, TimeColumn, TimeKind
+from tsaudit.model.facts import FACTS
+from tsaudit.model.profile import (
     FOREVER,
     Count,
     Database,
@@ -33,7 +34,6 @@ from tsaudit.profile import (
     StoredQuery,
     Tag,
 )
-from tsaudit.roles import Column, TimeColumn, TimeKind
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from tsaudit import column_types, roles
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.excerpts import measure_extent
-from tsaudit.profile import Field, Reason, Role, Tag
+from tsaudit.engines.sql import roles
+from tsaudit.engines.sql import types as column_types
+from tsaudit.model.profile import Field, Reason, Role, Tag
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tsaudit.config import Columns
+    from tsaudit.config.settings import Columns
 
 _PEEK_ROWS: Final = 200
 _LONGEST: Final = 1000

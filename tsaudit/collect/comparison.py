@@ -6,8 +6,8 @@ import enum
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from tsaudit.phrases import many
-from tsaudit.profile import Profile
+from tsaudit.model.profile import Profile
+from tsaudit.text import many
 
 
 class Relation(enum.Enum):

@@ -6,8 +6,8 @@ import contextlib
 import threading
 from typing import Final
 
-from tsaudit.connector import Connection, ConnectorError
-from tsaudit.watchdog import Deadline, OutOfTimeError, within
+from tsaudit.engines.connection import Connection, ConnectorError
+from tsaudit.net.watchdog import Deadline, OutOfTimeError, within
 
 _RECONNECT_S: Final = 15.0
 _CLOSE_S: Final = 2.0

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.figures import some_texts
-from tsaudit.profile import (
+from tsaudit.engines.sql.roles import TimeColumn, TimeKind, time_names
+from tsaudit.model.profile import (
     MAX_PATTERNS,
     Buckets,
     Count,
@@ -28,7 +29,6 @@ from tsaudit.profile import (
     Source,
     Tag,
 )
-from tsaudit.roles import TimeColumn, TimeKind, time_names
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from tsaudit.profile import (
+from tsaudit.engines.sql.roles import Column, TimeColumn
+from tsaudit.model.profile import (
     Activity,
     Arrivals,
     Buckets,
@@ -32,7 +33,6 @@ from tsaudit.profile import (
     TagSets,
     Window,
 )
-from tsaudit.roles import Column, TimeColumn
 
 if TYPE_CHECKING:
     import pyarrow as pa

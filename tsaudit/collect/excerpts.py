@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from tsaudit.profile import Count, How, Ratio, Reason, Source
+from tsaudit.model.profile import Count, How, Ratio, Reason, Source
 
 if TYPE_CHECKING:
     import pyarrow as pa

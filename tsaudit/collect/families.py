@@ -9,7 +9,7 @@ from typing import Final
 
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.draft import Draft
-from tsaudit.profile import Count, How, Reason
+from tsaudit.model.profile import Count, How, Reason
 
 SINGLY: Final = frozenset({"row_estimate", "storage", "indexes", "index_use"})
 """Facts about a database for which a document store is asked about one collection after the other."""
@@ -22,7 +22,7 @@ def choose(asker: Asker, drafts: Sequence[Draft]) -> None:
 
     To ask about thousands of collections makes the server open their files, which is a load of its own.
     """
-    from tsaudit.analysis.positions import spread
+    from tsaudit.analysis.shapes.positions import spread
 
     for draft in drafts:
         draft.fingerprint = ""  # an update leaves the number of documents as it is
@@ -38,8 +38,8 @@ def choose(asker: Asker, drafts: Sequence[Draft]) -> None:
 
 def _alike(names: Sequence[str], now: datetime) -> Iterator[tuple[str, Sequence[str]]]:
     """Templates with the names of collections that differ in a period, oldest first, or in a number or an id alone."""
-    from tsaudit.analysis.name_families import name_families
-    from tsaudit.analysis.periods import period_families
+    from tsaudit.analysis.shapes.name_families import name_families
+    from tsaudit.analysis.shapes.periods import period_families
 
     by_period: set[str] = set()
     for family in period_families(names, now=now):

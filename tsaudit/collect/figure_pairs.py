@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import Final
 
 from tsaudit.collect.comparison import Comparison, Figure, Pair, Relation
-from tsaudit.profile import Count, Database, How, Measurement, Profile, Source
+from tsaudit.model.profile import Count, Database, How, Measurement, Profile, Source
 
 _KEEPS_VERSIONS: Final = {"duckdb": 0.0, "greptimedb": 0.05}
 """Engines whose count of all rows never falls short of those that can be read, but for a share that arrived since."""

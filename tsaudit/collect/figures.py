@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tsaudit.collect.columns import as_text
-from tsaudit.profile import MAX_PATTERNS, SAMPLE_SIZE, Count, Field, Ratio, RowPattern, RowPatterns, Source
+from tsaudit.model.profile import MAX_PATTERNS, SAMPLE_SIZE, Count, Field, Ratio, RowPattern, RowPatterns, Source
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,7 +47,7 @@ def row_patterns(
     """Which of the columns are filled together. Without `times` rows follow one another as they were read."""
     import numpy as np
 
-    from tsaudit.analysis import cohesion
+    from tsaudit.analysis.rows import cohesion
 
     def filled(column: pa.ChunkedArray) -> np.ndarray:
         valid: np.ndarray = column.is_valid().to_numpy()
@@ -106,7 +106,7 @@ def some_values(column: pa.ChunkedArray) -> tuple[str, ...]:
 
 def some_texts(texts: Iterable[str]) -> tuple[str, ...]:
     """Up to SAMPLE_SIZE of distinct texts, spread over all of them, sorted."""
-    from tsaudit.analysis.positions import spread
+    from tsaudit.analysis.shapes.positions import spread
 
     ordered = sorted(texts)
     return tuple(ordered[place] for place in spread(len(ordered), SAMPLE_SIZE))

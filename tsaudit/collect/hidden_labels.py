@@ -6,13 +6,14 @@ import dataclasses
 import json
 from typing import TYPE_CHECKING, Final
 
-from tsaudit import column_types, roles
-from tsaudit.analysis.label_sets import Labels, label_sets
+from tsaudit.analysis.values.label_sets import Labels, label_sets
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.figures import is_float
-from tsaudit.dialect import INFERRED_ENGINES
-from tsaudit.profile import How, Reason, Role
+from tsaudit.engines.engine import INFERRED_ENGINES
+from tsaudit.engines.sql import roles
+from tsaudit.engines.sql import types as column_types
+from tsaudit.model.profile import How, Reason, Role
 
 if TYPE_CHECKING:
     import pyarrow as pa

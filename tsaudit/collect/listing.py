@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from tsaudit.analysis.cardinality import TagColumn, TagSetCounter
+from tsaudit.analysis.cardinality.tag_sets import TagColumn, TagSetCounter
 from tsaudit.collect import excerpts
 from tsaudit.collect.asking import Asker, TooMuchError
 from tsaudit.collect.columns import as_text
 from tsaudit.collect.draft import Draft
-from tsaudit.profile import SAMPLE_SIZE, Count, How, Ratio, Reason, Role, Source, Tag
+from tsaudit.model.profile import SAMPLE_SIZE, Count, How, Ratio, Reason, Role, Source, Tag
 
 if TYPE_CHECKING:
     import numpy as np

@@ -12,7 +12,7 @@ from tsaudit.collect.columns import read_sample, roles_without_rows
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.listing import list_tag_sets, scope
 from tsaudit.collect.rows import describe_fields, epoch_us, instant, row_figures, sample_source, series_of_read
-from tsaudit.profile import (
+from tsaudit.model.profile import (
     MAX_MEASURE_NAMES,
     Count,
     How,
@@ -189,7 +189,7 @@ def _shared_instants(draft: Draft, source: Source) -> SharedInstants | None:
     import numpy as np
     import pyarrow.compute as pc
 
-    from tsaudit.analysis import instants
+    from tsaudit.analysis.rows import instants
     from tsaudit.collect.figures import as_codes
 
     assert draft.sample is not None

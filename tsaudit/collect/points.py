@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pyarrow as pa
 
-from tsaudit.analysis import coincidence, rhythm
+from tsaudit.analysis.rows import coincidence, rhythm
 from tsaudit.collect.columns import as_text
 from tsaudit.collect.figures import as_codes
-from tsaudit.profile import FieldRhythm, PartingTag, PointSample, Rhythms, SampledPoint, Source, Window
+from tsaudit.model.profile import FieldRhythm, PartingTag, PointSample, Rhythms, SampledPoint, Source, Window
 
 if TYPE_CHECKING:
     import numpy.typing as npt

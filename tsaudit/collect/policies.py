@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.draft import Draft
-from tsaudit.profile import POLICY_MARK, Count, Database, Gap, Reason, how_summed
+from tsaudit.model.profile import POLICY_MARK, Count, Database, Gap, Reason, how_summed
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from tsaudit.collect.draft import Draft
-from tsaudit.profile import Count, How, Measurement, Ratio, Window, utc_now
-from tsaudit.roles import TimeColumn, TimeKind
+from tsaudit.engines.sql.roles import TimeColumn, TimeKind
+from tsaudit.model.profile import Count, How, Measurement, Ratio, Window, utc_now
 
 _PRESENT: Final = timedelta(hours=1)
 """An audit takes its time: a window that ended this long ago still ends now."""

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from tsaudit.collect.figures import series_of_rows
-from tsaudit.profile import Repeats, Source, TimeLag
+from tsaudit.model.profile import Repeats, Source, TimeLag
 
 _PER_SECOND: Final = 1e6
 _PERCENTILES: Final = (10, 50, 90)

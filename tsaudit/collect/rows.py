@@ -11,8 +11,8 @@ from tsaudit.collect import excerpts
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.listing import interval, scope
-from tsaudit.profile import Count, How, Ratio, Reason, Rhythms, Role, RowPatterns, Source
-from tsaudit.roles import TimeKind
+from tsaudit.engines.sql.roles import TimeKind
+from tsaudit.model.profile import Count, How, Ratio, Reason, Rhythms, Role, RowPatterns, Source
 
 if TYPE_CHECKING:
     import numpy as np

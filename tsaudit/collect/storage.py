@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from tsaudit.collect.draft import Draft
-from tsaudit.profile import (
+from tsaudit.model.profile import (
     DEFAULT_PARTITION,
     FOREVER,
     MAX_PARTITIONS,

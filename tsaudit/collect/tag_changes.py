@@ -8,10 +8,10 @@ from collections.abc import Mapping
 import numpy as np
 import pyarrow as pa
 
-from tsaudit.analysis.tag_changes import Codes, Numbers, course, other_sources, shared
+from tsaudit.analysis.values.tag_changes import Codes, Numbers, course, other_sources, shared
 from tsaudit.collect.columns import as_text
 from tsaudit.collect.figures import as_codes, as_ranks
-from tsaudit.profile import Source, TagChanges
+from tsaudit.model.profile import Source, TagChanges
 
 
 def tag_changes(

@@ -6,8 +6,8 @@ import dataclasses
 from typing import Final
 
 from tsaudit.collect.agreement import in_order
-from tsaudit.dialect import INFERRED_ENGINES
-from tsaudit.profile import Gap, Measurement, Profile, Reason
+from tsaudit.engines.engine import INFERRED_ENGINES
+from tsaudit.model.profile import Gap, Measurement, Profile, Reason
 
 MANY_ROWS: Final = 1000
 """From so many rows on a table without time and tags is no list of settings."""

@@ -12,9 +12,9 @@ from tsaudit.collect.asking import Asker
 from tsaudit.collect.columns import sampled
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.rows import instant
-from tsaudit.dialect import INFERRED_ENGINES
-from tsaudit.profile import Count, How, Reason, utc_now
-from tsaudit.queries import query_name
+from tsaudit.engines.engine import INFERRED_ENGINES
+from tsaudit.engines.queries import query_name
+from tsaudit.model.profile import Count, How, Reason, utc_now
 
 if TYPE_CHECKING:
     import pyarrow as pa

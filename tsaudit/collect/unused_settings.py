@@ -7,15 +7,15 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from tsaudit.config_words import nearest
-from tsaudit.dialect import ENGINES
-from tsaudit.phrases import many
-from tsaudit.profile import Listed, UnusedSetting
-from tsaudit.queries import query_files
+from tsaudit.config.words import nearest
+from tsaudit.engines.engine import ENGINES
+from tsaudit.engines.queries import query_files
+from tsaudit.model.profile import Listed, UnusedSetting
+from tsaudit.text import many
 
 if TYPE_CHECKING:
     from tsaudit.collect.draft import Draft
-    from tsaudit.config import Columns, Target
+    from tsaudit.config.settings import Columns, Target
 
 _OF_ONE_DATABASE: Final = frozenset({"duckdb", "postgresql"})
 """Their address names a database, and `databases` are schemas in it."""

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Protocol
 
-from tsaudit.finding import Subject
-from tsaudit.profile import FOREVER, Database, How, Window, utc_now
-from tsaudit.timeline import SAME_DAY
+from tsaudit.model.finding import Subject
+from tsaudit.model.profile import FOREVER, Database, How, Window, utc_now
+from tsaudit.model.timeline import SAME_DAY
 
 if TYPE_CHECKING:
-    from tsaudit.analysis.cardinality import TagSetCounter
-    from tsaudit.analysis.value_sets import ValueSet
+    from tsaudit.analysis.cardinality.tag_sets import TagSetCounter
+    from tsaudit.analysis.values.value_sets import ValueSet
     from tsaudit.collect.draft import Draft
 
 
@@ -46,8 +46,8 @@ class Comparison:
 
         Nor is one of the present, as an index gives it, when a past day is audited: its values would be taken for old.
         """
-        from tsaudit.analysis import arrivals
-        from tsaudit.analysis.hashed_tag_sets import series_hashes
+        from tsaudit.analysis.cardinality import arrivals
+        from tsaudit.analysis.cardinality.hashed_tag_sets import series_hashes
 
         if draft.series is None or draft.series.source.how is not How.EXACT:
             return

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from tsaudit.finding import Severity
+from tsaudit.model.finding import Severity
 
 if TYPE_CHECKING:
     from datetime import date
 
-    from tsaudit.finding import AuditResult, Finding, Forecast, RuleResult
     from tsaudit.history.deliveries import Delivery
     from tsaudit.history.store import Store
+    from tsaudit.model.finding import AuditResult, Finding, Forecast, RuleResult
 
 
 def day_line(day: date, result: AuditResult, series: int | None) -> str:

@@ -14,7 +14,7 @@ from tsaudit.demo import tables
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from tsaudit.config import Settings
+    from tsaudit.config.settings import Settings
 
 DAYS: Final = 35
 """Days that the story takes."""

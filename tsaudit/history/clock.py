@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from datetime import date, timedelta
 from typing import Final
 
-from tsaudit.profile import utc_now
+from tsaudit.model.profile import utc_now
 
 _ZONES: Final = timedelta(hours=14)
 """No time zone is further ahead of UTC: a day that is today somewhere is no sign of a wrong clock."""

@@ -16,7 +16,8 @@ from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
-from tsaudit import addresses, secrets
+from tsaudit import secrets
+from tsaudit.net import addresses
 from tsaudit.secrets import MaskedError
 
 HEAD: Final = "0004"
@@ -230,7 +231,7 @@ def _write_ahead(engine: Engine) -> None:
 def _postgresql(url: URL) -> Engine:
     limits = {"connect_timeout": _CONNECT_S, **_TCP}
     try:
-        from tsaudit.postgresql import wire
+        from tsaudit.engines.postgresql import wire
 
         engine = create_engine(
             url,

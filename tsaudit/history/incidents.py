@@ -14,8 +14,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, and_, delete, func, insert, select
 
-from tsaudit.config import Incidents
-from tsaudit.finding import AuditResult, Finding, RuleResult, Severity
+from tsaudit.config.settings import Incidents
 from tsaudit.history import clock
 from tsaudit.history.lifecycle import (
     Change,
@@ -30,8 +29,9 @@ from tsaudit.history.lifecycle import (
 )
 from tsaudit.history.schema import decision, incident_day, snapshot
 from tsaudit.history.store import Store, naive, stored_subject, subject_from
-from tsaudit.jsonfile import from_json, to_json
-from tsaudit.profile import utc_now
+from tsaudit.model.finding import AuditResult, Finding, RuleResult, Severity
+from tsaudit.model.jsonfile import from_json, to_json
+from tsaudit.model.profile import utc_now
 
 __all__ = [
     "Change",

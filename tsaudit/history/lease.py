@@ -27,7 +27,7 @@ from tsaudit.history.database import HistoryError
 from tsaudit.history.schema import lease
 
 if TYPE_CHECKING:
-    from tsaudit.config import Target
+    from tsaudit.config.settings import Target
     from tsaudit.history.store import Store
 
 BEAT_S: Final = 10.0

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 
-from tsaudit.config import Incidents
-from tsaudit.finding import (
+from tsaudit.config.settings import Incidents
+from tsaudit.model.finding import (
     RULELESS_CODES,
     SILENCED_CODE,
     UNREACHABLE_CODE,
@@ -24,7 +24,7 @@ from tsaudit.finding import (
     Subject,
     fingerprint,
 )
-from tsaudit.profile import Gap
+from tsaudit.model.profile import Gap
 
 
 class State(enum.StrEnum):

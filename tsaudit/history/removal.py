@@ -9,12 +9,12 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, func, select
 
-from tsaudit.config import Incidents
-from tsaudit.finding import Finding, RuleResult
+from tsaudit.config.settings import Incidents
 from tsaudit.history import clock, database, incidents, value_sets
 from tsaudit.history.deliveries import State, threads_about
 from tsaudit.history.schema import delivery, incident_day, snapshot
 from tsaudit.history.store import Store, unpacked_result
+from tsaudit.model.finding import Finding, RuleResult
 
 
 @dataclass(frozen=True, slots=True)

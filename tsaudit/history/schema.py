@@ -73,7 +73,7 @@ value_set: Final = Table(
     Column("day", Date, primary_key=True),
     Column("whole", Integer, nullable=False, comment="1: the set with this day; 0: what this day changed"),
     Column("checksum", BigInteger, nullable=False, comment="of the set with this day; the next day must follow it"),
-    Column("data", LargeBinary, nullable=False, comment="tsaudit.analysis.value_sets"),
+    Column("data", LargeBinary, nullable=False, comment="tsaudit.analysis.values.value_sets"),
     comment="hashes of all values a tag had, and of all series, with the first and last day each was seen",
 )
 

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from sqlalchemy import Connection, Engine, delete, func, insert, select, update
 
-from tsaudit.facts import STRUCTURE
-from tsaudit.finding import AuditResult, Finding, Subject
 from tsaudit.history import clock, database
 from tsaudit.history.database import HistoryError
 from tsaudit.history.schema import figure, incident_day, snapshot
-from tsaudit.jsonfile import from_json, to_json
-from tsaudit.profile import SCHEMA_VERSION, Profile
+from tsaudit.model.facts import STRUCTURE
+from tsaudit.model.finding import AuditResult, Finding, Subject
+from tsaudit.model.jsonfile import from_json, to_json
+from tsaudit.model.profile import SCHEMA_VERSION, Profile
+from tsaudit.model.timeline import Episode, Point, Timeline, figures_of_its_day
 from tsaudit.silenced_rules import RuleOutcomes, outcomes_of
-from tsaudit.timeline import Episode, Point, Timeline, figures_of_its_day
 
 if TYPE_CHECKING:
     from tsaudit.history.value_sets import RememberedValues

@@ -20,8 +20,8 @@ from tsaudit.history.schema import value_set
 from tsaudit.history.store import LONGEST_SUBJECT_BYTES, Store, stored_subject
 
 if TYPE_CHECKING:
-    from tsaudit.analysis.value_sets import ValueSet
-    from tsaudit.finding import Subject
+    from tsaudit.analysis.values.value_sets import ValueSet
+    from tsaudit.model.finding import Subject
 
 MOST_CHANGES: Final = 14
 """Days in a row that are kept as changes; reading a set takes as many steps."""
@@ -189,7 +189,7 @@ class _Chain:
 
     def extended(self, row: _Row) -> ValueSet:
         """The set that the row leads to from here."""
-        from tsaudit.analysis.value_sets import ValueSet
+        from tsaudit.analysis.values.value_sets import ValueSet
 
         return ValueSet.from_bytes(row.data) if row.whole else self.values.with_delta(row.data)
 
@@ -223,7 +223,7 @@ def _rows(connection: Connection, target: str, subject: str, before: date | None
 
 def _chain(rows: Sequence[Any]) -> _Chain:
     """The set that the rows lead to; an empty one when there are none, or when they cannot be read."""
-    from tsaudit.analysis.value_sets import ValueSet
+    from tsaudit.analysis.values.value_sets import ValueSet
 
     if not rows:
         return _Chain(ValueSet.empty())
@@ -239,7 +239,7 @@ def _chain(rows: Sequence[Any]) -> _Chain:
 
 def _observed(connection: Connection, target: str, subject: str, since: date) -> Iterator[_Observation]:
     """What each day saw from the last whole set up to `since` on. ValueError for one that cannot be read."""
-    from tsaudit.analysis.value_sets import ValueSet
+    from tsaudit.analysis.values.value_sets import ValueSet
 
     mine = (value_set.c.target == target, value_set.c.subject == subject)
     start = select(func.max(value_set.c.day)).where(*mine, value_set.c.day <= since, value_set.c.whole == 1)

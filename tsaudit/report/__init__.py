@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tsaudit import config
-from tsaudit.finding import AuditResult
-from tsaudit.profile import Profile
+from tsaudit.config import settings as config
+from tsaudit.model.finding import AuditResult
+from tsaudit.model.profile import Profile
+from tsaudit.model.timeline import Timeline
 from tsaudit.report.publish import Folder, ReportError, ReportLocation
-from tsaudit.timeline import Timeline
 
 if TYPE_CHECKING:
     from tsaudit.history.incidents import Incident

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 
-from tsaudit.finding import AuditResult, Finding, RuleResult, Severity, Subject, Verdict, fingerprint
 from tsaudit.history.lifecycle import is_good
-from tsaudit.profile import FOREVER, Measurement, Profile, Retention
+from tsaudit.model.finding import AuditResult, Finding, RuleResult, Severity, Subject, Verdict, fingerprint
+from tsaudit.model.profile import FOREVER, Measurement, Profile, Retention
 from tsaudit.report import words
-from tsaudit.schema_diff import Column, Difference, Kind, differences
+from tsaudit.schema.diff import Column, Difference, Kind, differences
 
 
 @dataclass(frozen=True, slots=True)

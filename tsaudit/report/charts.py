@@ -14,9 +14,9 @@ from typing import Final
 
 from markupsafe import Markup, escape
 
+from tsaudit.model.timeline import Point
 from tsaudit.report import foreign, words
 from tsaudit.report.trends import Trend
-from tsaudit.timeline import Point
 
 _WIDTH: Final = 1000
 _HEIGHT: Final = 150

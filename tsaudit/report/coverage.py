@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from tsaudit.finding import RULELESS_CODES, AuditResult, Outcome, RuleResult
-from tsaudit.profile import Cost, Gap, Listed, Profile, Reason, UnusedSetting
+from tsaudit.model.finding import RULELESS_CODES, AuditResult, Outcome, RuleResult
+from tsaudit.model.profile import Cost, Gap, Listed, Profile, Reason, UnusedSetting
 
 MOST_PLACES: Final = 6
 MOST_DETAILS: Final = 4

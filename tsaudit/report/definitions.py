@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from tsaudit.facts import FACTS
+from tsaudit.model.facts import FACTS
 from tsaudit.report import words
 
 

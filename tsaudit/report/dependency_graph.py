@@ -12,7 +12,7 @@ from typing import Final
 
 from markupsafe import Markup, escape
 
-from tsaudit.profile import Dependency
+from tsaudit.model.profile import Dependency
 from tsaudit.report import foreign, words
 
 MOST_TAGS: Final = 24

@@ -10,9 +10,9 @@ from datetime import date
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
-from tsaudit.facts import FACTS, sources_of
-from tsaudit.finding import AuditResult, Finding, Forecast, RuleResult, Severity, Subject, fingerprint
-from tsaudit.profile import Measurement, Profile
+from tsaudit.model.facts import FACTS, sources_of
+from tsaudit.model.finding import AuditResult, Finding, Forecast, RuleResult, Severity, Subject, fingerprint
+from tsaudit.model.profile import Measurement, Profile
 from tsaudit.report import foreign, words
 
 if TYPE_CHECKING:

@@ -52,7 +52,7 @@ def shown(values: Sequence[str], *, full: bool, most: int = 3) -> tuple[str, ...
     """Up to `most` sample values as they may be shown: redacted unless the configuration says `full`."""
     if full:
         return tuple(values[:most])
-    from tsaudit.analysis.shapes import redact
+    from tsaudit.analysis.shapes.shapes import redact
 
     return tuple(dict.fromkeys(redact(value) for value in values[:most]))
 

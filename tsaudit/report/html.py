@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from markupsafe import Markup
 
-from tsaudit.analysis.contributions import share_of
-from tsaudit.dialect import DOCUMENT_ENGINES
-from tsaudit.finding import RULELESS_CODES, AuditResult, Finding, Limit, Outcome, RuleResult, Severity, Verdict
-from tsaudit.profile import How, Profile
+from tsaudit.analysis.cardinality.contributions import share_of
+from tsaudit.engines.engine import DOCUMENT_ENGINES
+from tsaudit.model.finding import RULELESS_CODES, AuditResult, Finding, Limit, Outcome, RuleResult, Severity, Verdict
+from tsaudit.model.profile import How, Profile
+from tsaudit.model.timeline import Timeline
 from tsaudit.report import (
     changes,
     charts,
@@ -31,7 +32,6 @@ from tsaudit.report import (
     trends,
     words,
 )
-from tsaudit.timeline import Timeline
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Final
 
-from tsaudit.finding import Verdict
-from tsaudit.jsonfile import from_json, to_json
+from tsaudit.model.finding import Verdict
+from tsaudit.model.jsonfile import from_json, to_json
 from tsaudit.report import html, trends
 from tsaudit.report.publish import Folder
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from tsaudit.analysis.contributions import guilty_tag
-from tsaudit.profile import Count, Measurement, Profile
+from tsaudit.analysis.cardinality.contributions import guilty_tag
+from tsaudit.model.profile import Count, Measurement, Profile
 
 MOST_KEYS: Final = 10_000_000
 """Series keys up to which AWS advises InfluxDB 2."""

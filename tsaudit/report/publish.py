@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tsaudit import addresses, secrets
+from tsaudit import secrets
+from tsaudit.net import addresses
 from tsaudit.secrets import MaskedError
 
 

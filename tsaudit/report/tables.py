@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tsaudit.advice.collection_families import families_by_member
-from tsaudit.dialect import DOCUMENT_ENGINES
-from tsaudit.finding import Severity, Subject, Verdict
-from tsaudit.profile import (
+from tsaudit.engines.engine import DOCUMENT_ENGINES
+from tsaudit.engines.mongodb.collection_families import families_by_member
+from tsaudit.model.finding import Severity, Subject, Verdict
+from tsaudit.model.profile import (
     Contribution,
     Dependency,
     Field,
@@ -21,9 +21,9 @@ from tsaudit.profile import (
     Retention,
     Tag,
 )
+from tsaudit.model.timeline import Timeline
 from tsaudit.report import words
 from tsaudit.report.findings import Item
-from tsaudit.timeline import Timeline
 
 MOST_ROWS: Final = 1_000
 MOST_DETAILS: Final = 20

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Final
 
-from tsaudit.finding import Finding, Forecast, Subject
-from tsaudit.profile import Profile
+from tsaudit.model.finding import Finding, Forecast, Subject
+from tsaudit.model.profile import Profile
+from tsaudit.model.timeline import Point, Timeline, figures
 from tsaudit.report.findings import Item
-from tsaudit.timeline import Point, Timeline, figures
 
 MOST: Final = 8
 """Charts on one page; the worst findings come first."""

@@ -27,12 +27,12 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from tsaudit.finding import AuditResult, Finding, RuleResult, fingerprint
-from tsaudit.jsonfile import to_json
-from tsaudit.profile import Profile
+from tsaudit.model.finding import AuditResult, Finding, RuleResult, fingerprint
+from tsaudit.model.jsonfile import to_json
+from tsaudit.model.profile import Profile
+from tsaudit.model.timeline import Figure, figures
 from tsaudit.report import foreign
 from tsaudit.report.changes import RunChanges
-from tsaudit.timeline import Figure, figures
 
 if TYPE_CHECKING:
     from tsaudit.history.incidents import Incident

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Final
 
-from tsaudit import phrases
-from tsaudit.profile import FOREVER, Count, Forever, How, Ratio
+from tsaudit import text as phrases
+from tsaudit.model.profile import FOREVER, Count, Forever, How, Ratio
 
 NOT_MEASURED: Final = "not measured"
 NONE: Final = "\N{EN DASH}"

@@ -1,10 +1,15 @@
-"""The rules, one module each. A module here that holds a Rule is found; there is no list to edit."""
+"""The rules that hold on several engines, one module each, by family; those about one engine are in its room.
+
+A module in one of these folders that holds a Rule is found; there is no list to edit.
+"""
 
 from __future__ import annotations
 
 import functools
 import importlib
 import os
+from collections.abc import Iterator
+from pathlib import Path
 
 from tsaudit.rule import Rule
 
@@ -12,11 +17,18 @@ from tsaudit.rule import Rule
 @functools.cache
 def all_rules() -> tuple[Rule, ...]:
     """Every rule, by code."""
-    # Not pkgutil: it loads a third as much again as all rules, and `tsaudit rules` is to be quick.
-    names = sorted(e.name.removesuffix(".py") for e in os.scandir(__path__[0]) if e.name.endswith(".py"))
-    modules = {n: importlib.import_module(f"{__name__}.{n}") for n in names if n != "__init__"}
-    found = [getattr(module, name) for name, module in modules.items()]
+    found = [getattr(importlib.import_module(name), name.rpartition(".")[2]) for name in _modules()]
     return tuple(sorted(found, key=lambda rule: rule.code))
+
+
+def _modules() -> Iterator[str]:
+    # Not pkgutil: it loads a third as much again as all rules, and `tsaudit rules` is to be quick.
+    package = Path(__path__[0]).parent
+    for folder in (*package.glob("rules/*/"), *package.glob("engines/*/rules/")):
+        within = ".".join((package.name, *folder.relative_to(package).parts))
+        for entry in os.scandir(folder):
+            if entry.name.endswith(".py") and entry.name != "__init__.py":
+                yield f"{within}.{entry.name.removesuffix('.py')}"
 
 
 def rule_named(word: str) -> Rule | None:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import dagster as dg
 
 from dagster_project.demo import CONFIG
-from tsaudit import config_file
+from tsaudit.config import file as config_file
 from tsaudit.demo import World
 
 

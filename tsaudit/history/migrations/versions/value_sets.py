@@ -25,7 +25,7 @@ def upgrade() -> None:
             nullable=False,
             comment="of the set with this day; the next day must follow it",
         ),
-        sa.Column("data", sa.LargeBinary(), nullable=False, comment="tsaudit.analysis.value_sets"),
+        sa.Column("data", sa.LargeBinary(), nullable=False, comment="tsaudit.analysis.values.value_sets"),
         sa.PrimaryKeyConstraint("target", "subject", "day", name=op.f("pk_value_set")),
         comment="hashes of all values a tag had, and of all series, with the first and last day each was seen",
     )

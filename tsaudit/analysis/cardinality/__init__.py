@@ -1,0 +1,1 @@
+"""Series and the tags that make them."""

@@ -1,0 +1,219 @@
+"""Which tags follow from others: always, only two together, or nearly always.
+
+A table is a column of codes per tag, numbered from 0 and as narrow as they fit, all of the same length. A tag x
+determines a tag y where each value of x occurs with a single value of y. Nothing is estimated: a sample of the rows is
+read first only because whatever it refutes is refuted for good.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from tsaudit.analysis.cardinality.row_counts import Codes, numbered
+
+_REFUTE_ON: Final = 1 << 16
+"""Rows on which a dependency is tried before all are read."""
+_CHUNK: Final = 1 << 15
+"""Rows looked at together: few enough to stay in the fast memory of a processor."""
+_FIRST_CHUNK: Final = 1 << 10
+"""Rows looked at first: most tags have nothing to do with each other, and few rows show it."""
+_GROWTH: Final = 16
+"""How much longer each sample is than the one before, where one sample does not settle it."""
+_WORD: Final = 64
+"""Bits of the widest number that holds a combination of codes."""
+_SMALL_SHARE: Final = 0.05
+_EXAMPLES: Final = 3
+
+Determines = npt.NDArray[np.bool_]
+"""[x, y]: whether the tag at x determines the tag at y."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two tags that together determine a third which neither determines alone. All are positions of columns."""
+
+    first: int
+    second: int
+    dependent: int
+    repeats: int
+    """Rows that repeat a combination seen before and so could have broken it; with few, it may be luck."""
+
+
+@dataclass(frozen=True, slots=True)
+class Almost:
+    """A tag that determines another except for a few of its values. Tags are positions of columns."""
+
+    determinant: int
+    dependent: int
+    broken: int
+    """Values of the determinant that occur with several values of the dependent tag; at least 1."""
+    share: float
+    """`broken` by all values of the determinant that occur in several rows: the others could not have broken it."""
+    examples: tuple[int, ...]
+    """Codes of up to three of the values that break it, the lowest ones."""
+
+
+def single(columns: Sequence[Codes], levels: Sequence[int], series: int) -> Determines:
+    """Each tag that determines another. Never so for a constant y, or y = x.
+
+    `levels` are the distinct codes per column, `series` the distinct rows.
+    """
+    count = len(columns)
+    holds = np.zeros((count, count), np.bool_)
+    samples = _samples(columns)
+    # From few values to many: what x determines is known before x itself is found to be determined.
+    order = sorted(range(count), key=lambda i: levels[i])
+    for x in order:
+        others = [y for y in reversed(order) if x != y and 1 < levels[y] <= levels[x]]
+        if levels[x] == series:
+            holds[x, others] = True
+            continue
+        others = [y for y in others if _agree(samples[x], [samples[y]])]
+        # What another one of them determines follows with it.
+        leading = [y for at, y in enumerate(others) if not holds[others[:at], y].any()]
+        if leading and _agree(columns[x], [columns[y] for y in leading]):
+            holds[x, others] = True
+        else:
+            _each(columns, holds, x, others if len(leading) > 1 else others[1:])
+    return holds
+
+
+def pairs(columns: Sequence[Codes], levels: Sequence[int], determines: Determines) -> list[Pair]:
+    """The pairs of tags that determine a third only together. `determines` is what `single` found."""
+    found: list[Pair] = []
+    # The tag with more values leads: rows that share a few of its values are likely to repeat a pair.
+    order = sorted(range(len(columns)), key=lambda i: (-levels[i], i))
+    for position, first in enumerate(order):
+        rows = _rows_of_some_values(columns[first], levels[first])
+        for second in order[position + 1 :]:
+            if determines[first, second] or determines[second, first]:
+                continue
+            wanted = [
+                y
+                for y in range(len(columns))
+                if y not in (first, second) and levels[y] > 1 and not (determines[first, y] or determines[second, y])
+            ]
+            found += _together(columns, first, second, wanted, rows)
+    return sorted(found, key=lambda p: (p.dependent, p.first, p.second))
+
+
+def almost(columns: Sequence[Codes], determines: Determines, most: float = _SMALL_SHARE) -> list[Almost]:
+    """The tags that determine another but for a share of at most `most` of their values."""
+    found = []
+    for x, column in enumerate(columns):
+        repeated = int((np.bincount(column) > 1).sum()) if len(column) else 0
+        for y in range(len(columns)):
+            if x == y or determines[x, y]:
+                continue
+            broken = _broken(column, columns[y], int(most * repeated))
+            if broken is not None and len(broken):
+                examples = tuple(broken[:_EXAMPLES].tolist())
+                found.append(Almost(x, y, len(broken), len(broken) / repeated, examples))
+    return found
+
+
+def _samples(columns: Sequence[Codes]) -> list[Codes]:
+    rows = len(columns[0]) if columns else 0
+    if rows <= _REFUTE_ON:
+        return list(columns)
+    some = np.random.default_rng(0).integers(0, rows, _REFUTE_ON)
+    return [column[some] for column in columns]
+
+
+def _each(columns: Sequence[Codes], holds: Determines, x: int, others: Sequence[int]) -> None:
+    """Notes in `holds` which of the other tags x determines, looking at one after the other."""
+    for y in others:
+        if not holds[x, y] and _agree(columns[x], [columns[y]]):
+            holds[x, y] = True
+            holds[x] |= holds[y]
+            holds[x, x] = False
+
+
+def _agree(x: Codes, ys: Sequence[Codes]) -> bool:
+    """Whether x determines all of `ys`: every row must find the values of `ys` that its x was first seen with."""
+    widths = [int(y.max(initial=0)) + 1 for y in ys]
+    unseen = math.prod(widths)
+    if unseen >= 1 << _WORD and len(ys) > 1:
+        return all(_agree(x, [y]) for y in ys)
+    first = np.full(int(x.max(initial=0)) + 1, unseen, np.min_scalar_type(unseen))
+    for rows in _chunks(len(x)):
+        at, values = x[rows].astype(np.intp), numbered([y[rows] for y in ys], widths, first.dtype)
+        found = first.take(at)
+        differ = found != values
+        if differ.any():
+            new, values = at[differ], values[differ]
+            first[new] = values
+            if (found[differ] != unseen).any() or (first[new] != values).any():
+                return False
+    return True
+
+
+def _chunks(rows: int) -> Iterator[slice]:
+    """All rows, piece by piece; few at first."""
+    at, size = 0, _FIRST_CHUNK
+    while at < rows:
+        yield slice(at, at + size)
+        at, size = at + size, min(2 * size, _CHUNK)
+
+
+def _rows_of_some_values(column: Codes, levels: int) -> npt.NDArray[np.int64] | None:
+    """About as many rows as a sample has, of as few values as make them up; None where all rows are as few."""
+    if len(column) <= _REFUTE_ON:
+        return None
+    random = np.random.default_rng(0)
+    size = int(column.max()) + 1
+    chosen = np.zeros(size, np.bool_)
+    chosen[random.choice(size, max(1, min(size, levels * _REFUTE_ON // len(column))), replace=False)] = True
+    rows = np.flatnonzero(chosen[column])
+    return rows if len(rows) <= 2 * _REFUTE_ON else random.choice(rows, _REFUTE_ON)
+
+
+def _together(
+    columns: Sequence[Codes], first: int, second: int, wanted: Sequence[int], rows: npt.NDArray[np.int64] | None
+) -> Iterator[Pair]:
+    if rows is not None and wanted:
+        sample, _ = _combined(columns[first][rows], columns[second][rows])
+        wanted = [y for y in wanted if _agree(sample, [columns[y][rows]])]
+    if wanted:
+        both, combinations = _combined(columns[first], columns[second])
+        for y in wanted:
+            if _agree(both, [columns[y]]):
+                yield Pair(min(first, second), max(first, second), y, len(both) - combinations)
+
+
+def _combined(x: Codes, y: Codes) -> tuple[Codes, int]:
+    """A number per combination that occurs, and how many occur."""
+    width = int(y.max(initial=0)) + 1
+    keys = x.astype(np.int64) * width + y
+    known, numbers = np.unique(keys, return_inverse=True)
+    return numbers, len(known)
+
+
+def _broken(x: Codes, y: Codes, most: int) -> npt.NDArray[np.intp] | None:
+    """The values of x that occur with several of y, ascending; None where they are more than `most`."""
+    if most < 1:
+        return None
+    broken: npt.NDArray[np.intp] = np.empty(0, np.intp)
+    for step in _steps(len(x)):
+        some_x, some_y = x[::step], y[::step]
+        one = np.zeros(int(x.max(initial=0)) + 1, y.dtype)
+        one[some_x] = some_y
+        broken = np.flatnonzero(np.bincount(some_x[one[some_x] != some_y], minlength=1))
+        # What some rows break, all rows break.
+        if len(broken) > most:
+            return None
+    return broken
+
+
+def _steps(rows: int) -> Iterator[int]:
+    """Every how many rows to look: first at a sample, then at ever more, at last at all."""
+    sizes = itertools.takewhile(lambda size: size < rows, (_REFUTE_ON * _GROWTH**n for n in itertools.count()))
+    yield from (rows // size for size in sizes if rows // size > 1)
+    yield 1

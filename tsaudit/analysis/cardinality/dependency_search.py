@@ -1,0 +1,140 @@
+"""Which of the dependencies among tags are worth telling: those that are no luck, each in its simplest form.
+
+Rows that repeat a value of the determining tag could have gone against a dependency. There must be so many of them, and
+so few may have done it, that unrelated tags would agree as well with a chance below `_LUCK` over all that was tried.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from tsaudit.analysis.cardinality import dependencies
+from tsaudit.analysis.cardinality.dependencies import Almost, Pair
+from tsaudit.analysis.cardinality.series_table import SeriesTable
+
+MOST_TAGS: Final = 24
+"""Pairs are tried among so many tags: their number grows with the third power."""
+MOST_ROWS: Final = 250_000_000
+"""Rows of pairs that may have to be read: two million series of 16 tags. Most pairs are refuted on a few rows; where
+none is, so many take a minute."""
+_LUCK: Final = 0.01
+"""Chance, per measurement and kind of dependency, of calling an accident of few rows one."""
+
+_Codes = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """A tag that determines another with exceptions. Tags are positions of columns."""
+
+    found: Almost
+    values: int
+    """Values of the determinant that occur in several rows."""
+    exceptions: int
+    """The fewest rows without which it would be a dependency."""
+
+
+def single(table: SeriesTable, unique: Sequence[bool]) -> list[tuple[int, int]]:
+    """(x, y) where tag x determines tag y.
+
+    `unique`: the tags that tell all series apart, not only those of the table; they determine any other without luck.
+    """
+    pairs = [(int(x), int(y)) for x, y in zip(*np.nonzero(table.determines), strict=True)]
+    sameness = {y: _sameness(table.columns[y]) for _, y in pairs}
+    tried = len(table.columns) * (len(table.columns) - 1)
+    return [(x, y) for x, y in pairs if unique[x] or _is_no_luck(table.rows - table.levels[x], 0, sameness[y], tried)]
+
+
+def too_much(table: SeriesTable) -> str:
+    """Why pairs are not searched for; empty when they are."""
+    if len(table.columns) > MOST_TAGS:
+        return f"pairs of tags that determine a third are looked for among up to {MOST_TAGS} tags only"
+    most = MOST_ROWS // max(math.comb(len(table.columns), 2), 1)
+    if table.rows > most:
+        return f"pairs that determine a third of {len(table.columns)} tags are looked for in up to {most:,} series only"
+    return ""
+
+
+def joint(table: SeriesTable) -> list[Pair]:
+    """Pairs of tags that determine a third which neither does alone; of those that follow from a coarser pair, none."""
+    count = len(table.columns)
+    found = dependencies.pairs(table.columns, table.levels, table.determines)
+    sameness = {y: _sameness(table.columns[y]) for y in {p.dependent for p in found}}
+    tried = count * (count - 1) * (count - 2) // 2
+    kept = [p for p in found if _is_no_luck(p.repeats, 0, sameness[p.dependent], tried)]
+    return [p for p in kept if not any(_is_coarser(table, q, p) for q in kept)]
+
+
+def near(table: SeriesTable) -> list[Near]:
+    """Tags that determine another with few exceptions; of those that follow from a coarser tag, none."""
+    tried = len(table.columns) * (len(table.columns) - 1)
+    kept = []
+    for almost in dependencies.almost(table.columns, table.determines):
+        x, y = almost.determinant, almost.dependent
+        exceptions = _exceptions(table.columns[x], table.columns[y])
+        if _is_no_luck(table.rows - table.levels[x], exceptions, _sameness(table.columns[y]), tried):
+            kept.append(Near(almost, round(almost.broken / almost.share), exceptions))
+    return [n for n in kept if not any(_follows_from(table, m.found, n.found) for m in kept)]
+
+
+def _sameness(codes: _Codes) -> float:
+    """Chance that two series drawn at random agree in this tag."""
+    shares = np.bincount(codes) / len(codes)
+    return float(shares @ shares)
+
+
+def _is_no_luck(repeats: int, exceptions: int, sameness: float, tried: int) -> bool:
+    """Whether unrelated tags would hardly ever have so few exceptions among the rows that could have been one.
+
+    Chernoff's bound on a binomial tail: n times the relative entropy of the share seen to the share expected.
+    """
+    expected = 1 - sameness
+    if repeats <= 0 or exceptions >= expected * repeats:
+        return False
+    seen = exceptions / repeats
+    entropy = (1 - seen) * math.log((1 - seen) / sameness)
+    entropy += seen * math.log(seen / expected) if seen else 0.0
+    return repeats * entropy > math.log(tried / _LUCK)
+
+
+def _is_coarser(table: SeriesTable, coarse: Pair, fine: Pair) -> bool:
+    """Whether the fine pair determines the dependent tag only because it determines the coarse pair."""
+    if coarse == fine or coarse.dependent != fine.dependent:
+        return False
+    ways = ((fine.first, fine.second), (fine.second, fine.first))
+    through = any(_leads(table, a, coarse.first) and _leads(table, b, coarse.second) for a, b in ways)
+    back = any(_leads(table, coarse.first, a) and _leads(table, coarse.second, b) for a, b in ways)
+    # Of interchangeable pairs the first one stays.
+    return through and (not back or (coarse.first, coarse.second) < (fine.first, fine.second))
+
+
+def _follows_from(table: SeriesTable, coarse: Almost, fine: Almost) -> bool:
+    if coarse.dependent != fine.dependent or coarse.determinant == fine.determinant:
+        return False
+    back = bool(table.determines[coarse.determinant, fine.determinant])
+    return bool(table.determines[fine.determinant, coarse.determinant]) and (
+        not back or coarse.determinant < fine.determinant
+    )
+
+
+def _leads(table: SeriesTable, x: int, y: int) -> bool:
+    return x == y or bool(table.determines[x, y])
+
+
+def _exceptions(x: _Codes, y: _Codes) -> int:
+    """Rows to leave out so that x determines y: all but the commonest y of each x (g3 of Kivinen and Mannila, 1995)."""
+    one = np.zeros(int(x.max(initial=0)) + 1, y.dtype)
+    one[x] = y
+    broken = np.bincount(x[one[x] != y], minlength=len(one)) > 0
+    rows = broken[x]
+    x, y = x[rows], y[rows]
+    keys, counts = np.unique(x.astype(np.int64) * (int(y.max(initial=0)) + 1) + y, return_counts=True)
+    most = np.zeros(len(one), np.int64)
+    np.maximum.at(most, keys // (int(y.max(initial=0)) + 1), counts)
+    return len(x) - int(most.sum())

@@ -1,0 +1,144 @@
+"""Counts and samples what does not fit into memory, by hashes.
+
+What is kept is what hashes below a bound, and the bound is halved whenever too much is kept (adaptive sampling: Wegman,
+analysed by Flajolet, "On adaptive sampling", Computing 43, 1990). So what is kept depends on what there is and not on
+its order, repeats change nothing, and memory has a limit. With the share p of all hashes below the bound, k kept ones
+stand for k / p, with a standard error of sqrt(k (1 - p)) / p: at most 1.5 by the root of the limit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tsaudit.analysis.values.value_sample import hashes, mixed
+
+MOST_VALUES: Final = 1 << 16
+"""Distinct values of a tag counted exactly while the series are sampled; of more the error is 0.6 % at most."""
+
+Hashes = npt.NDArray[np.uint64]
+Codes = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """A number of different things."""
+
+    value: int
+    standard_error: float | None = None
+    """None: exact."""
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """The part of all hashes that is kept: one in two to the power of `halvings`."""
+
+    halvings: int = 0
+
+    @property
+    def share(self) -> float:
+        return 0.5**self.halvings
+
+    def below(self, values: Hashes) -> npt.NDArray[np.bool_]:
+        """Which of the hashes are kept."""
+        return values <= np.uint64((1 << 64 - self.halvings) - 1)
+
+    def to_keep(self, values: Hashes, most: int) -> Threshold:
+        """Halved as often as it takes to keep at most that many of the different hashes `values`."""
+        threshold = self
+        while np.count_nonzero(threshold.below(values)) > most:
+            threshold = Threshold(threshold.halvings + 1)
+        return threshold
+
+    def counted(self, kept: int) -> Counted:
+        """How many there are, when so many are kept."""
+        if not self.halvings:
+            return Counted(kept)
+        return Counted(round(kept / self.share), math.sqrt(max(kept, 1) * (1 - self.share)) / self.share)
+
+    def unseen(self, seen_once: int) -> float:
+        """How many groups none of whose members are kept, at most, when of so many groups one member is kept.
+
+        The expected number of groups missed is at most (1 - p) / p of those met once, whatever the groups' sizes.
+        """
+        return seen_once * (1 - self.share) / self.share
+
+
+class Distinct:
+    """Counts different hashes: exactly up to `most` (save that two things may share a hash), then by a sample."""
+
+    def __init__(self, most: int = MOST_VALUES) -> None:
+        self._most = most
+        self._threshold = Threshold()
+        self._kept: Hashes = np.zeros(0, np.uint64)
+        self._waiting: list[Hashes] = []
+        self._waiting_size = 0
+
+    def add(self, values: Hashes) -> None:
+        """Takes in hashes, in any order and any number of times."""
+        if self._threshold.halvings:
+            values = values[self._threshold.below(values)]
+        self._waiting.append(values)
+        self._waiting_size += len(values)
+        if self._waiting_size >= self._most:
+            self._merge()
+
+    @property
+    def counted(self) -> Counted:
+        """How many different ones there were."""
+        self._merge()
+        return self._threshold.counted(len(self._kept))
+
+    def _merge(self) -> None:
+        if not self._waiting:
+            return
+        values = np.concatenate([self._kept, *self._waiting])
+        self._waiting, self._waiting_size = [], 0
+        values.sort()
+        values = values[np.r_[True, values[1:] != values[:-1]]] if len(values) else values
+        self._threshold = self._threshold.to_keep(values, self._most)
+        self._kept = values[self._threshold.below(values)]
+
+
+def series_hashes(columns: Mapping[str, tuple[Hashes, Codes]], rows: int) -> Hashes:
+    """The hash of each series, by its tags: the hashes of a tag's values, and a code per row, 0 where it is absent.
+
+    The order of tags and values makes no difference, nor does a tag that all rows lack.
+    """
+    total = np.zeros(rows, np.uint64)
+    for tag, (values, codes) in columns.items():
+        (own,) = hashes(pa.array([tag], pa.string()))
+        total += np.concatenate((np.zeros(1, np.uint64), mixed(values ^ own))).take(codes)
+    return mixed(total)
+
+
+class Thinning:
+    """Lets through an even part of the series that stream by, and counts the values of each tag in all of them."""
+
+    def __init__(self) -> None:
+        self.threshold = Threshold()
+        self._values: dict[str, Distinct] = {}
+
+    def note(self, tag: str, values: Hashes) -> None:
+        """Count values of a tag."""
+        self._values.setdefault(tag, Distinct()).add(values)
+
+    def values(self, tag: str) -> Counted:
+        """Distinct values of the tag in all series so far, absence not counted."""
+        return self._values[tag].counted if tag in self._values else Counted(0)
+
+    def thinned(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The series of the batch that are kept."""
+        columns = {}
+        for tag in batch.schema.names:
+            encoded = batch.column(tag).cast(pa.string()).dictionary_encode()
+            own = hashes(encoded.dictionary)
+            self.note(tag, own)
+            columns[tag] = own, encoded.indices.fill_null(-1).to_numpy() + 1
+        return batch.filter(pa.array(self.threshold.below(series_hashes(columns, batch.num_rows))))

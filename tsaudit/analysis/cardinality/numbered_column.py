@@ -1,0 +1,200 @@
+"""One tag of a listing as numbers: its distinct values, numbered in the order they came, and a number for each series.
+
+Texts are looked up in a dictionary. Where there are many values, most look-ups would miss the fast memory of a
+processor; so hashes of the texts are looked up, or sorted where most texts are new, and each text is compared with the
+value it seems to be. Two values never share a number: should they share a hash, the dictionary of texts decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tsaudit.analysis.cardinality.hash_table import HashTable
+from tsaudit.analysis.cardinality.row_counts import alike
+from tsaudit.analysis.cardinality.text_pieces import Texts, are_same, chosen, joined, length, taken
+from tsaudit.analysis.values.value_sample import hashes
+
+ABSENT: Final = 0
+"""The number of "this series lacks the tag"; values are numbered from 1."""
+_MANY: Final = 1 << 16
+"""Values whose dictionary no longer fits into the fast memory of a processor."""
+_TRY_ON: Final = 1 << 16
+"""Series of a new column that tell whether most of its values are new."""
+
+Codes = npt.NDArray[Any]
+_Hashes = npt.NDArray[np.uint64]
+
+
+class NumberedColumn:
+    """Takes in a tag's values piece by piece; holds each value once, and 1 to 4 bytes per series.
+
+    While values are many, it also holds 8 bytes for each of them.
+    """
+
+    def __init__(self, absent_rows: int = 0) -> None:
+        self._values: Texts = []
+        self._hashes: list[_Hashes] = []
+        self._parts: list[Codes] = [np.zeros(absent_rows, np.uint8)]
+        self._absent_rows = absent_rows
+        self._waiting: Texts = []
+        self._waiting_hashes: list[_Hashes] = []
+        self._waiting_rows = 0
+
+    def add(self, pieces: Sequence[pa.StringArray]) -> None:
+        """Takes in a value per series, null where the tag is absent."""
+        pieces = [piece for piece in pieces if len(piece)]
+        self._waiting += pieces
+        self._waiting_rows += length(pieces)
+        self._absent_rows += sum(piece.null_count for piece in pieces)
+        if self._waiting_rows >= length(self._values):
+            self._number()
+        elif pieces:
+            # Waiting for as many as are known keeps the work linear. A copy lets go of what else came with the texts.
+            self._waiting[-len(pieces) :] = [pa.concat_arrays(pieces)]
+            self._waiting_hashes.append(hashes(self._waiting[-1].drop_null()))
+
+    @property
+    def values(self) -> pa.StringArray:
+        """The distinct values; that at position i has the number i + 1."""
+        self._number()
+        if len(self._values) != 1:
+            self._values = [joined(self._values)]
+            self._hashes = [np.concatenate(self._hashes)] if self._hashes else []
+        return self._values[0]
+
+    @property
+    def codes(self) -> Codes:
+        """The number of each series' value."""
+        self._number()
+        if len(self._parts) > 1:
+            self._parts = [np.concatenate(self._parts)]
+        return self._parts[0]
+
+    @property
+    def absent_rows(self) -> int:
+        """Series that lack the tag."""
+        return self._absent_rows
+
+    @property
+    def levels(self) -> int:
+        """Distinct values, absence among them."""
+        self._number()
+        return length(self._values) + (self._absent_rows > 0)
+
+    def value(self, code: int) -> str | None:
+        """The value of a number; None for absence."""
+        found: str | None = self.values[code - 1].as_py() if code != ABSENT else None
+        return found
+
+    def keep(self, rows: npt.NDArray[np.int64]) -> None:
+        """Lets go of the other series, but not of their values."""
+        self._parts = [self.codes[rows]]
+        self._absent_rows = len(rows) - int(np.count_nonzero(self._parts[0]))
+
+    def forget_unused(self) -> None:
+        """Lets go of the values that no series has any more, and numbers the others anew."""
+        used = np.bincount(self.codes, minlength=len(self.values) + 1) > 0
+        used[ABSENT] = True
+        numbers = np.cumsum(used) - 1
+        self._values, self._hashes = [self.values.filter(pa.array(used[1:]))], []
+        self._parts = [numbers.astype(np.min_scalar_type(len(self.values)))[self.codes]]
+
+    def _number(self) -> None:
+        if not self._waiting_rows:
+            return
+        codes = self._way()()
+        self._parts.append(codes)
+        self._waiting, self._waiting_hashes, self._waiting_rows = [], [], 0
+
+    def _way(self) -> Callable[[], Codes]:
+        """The fastest way to number what waits."""
+        values, rows = length(self._values), sum(map(len, self._parts))
+        if not self._values:
+            tried = pa.chunked_array(self._waiting).slice(0, _TRY_ON)
+            values, rows = len(tried.unique()), len(tried)
+        if values > rows // 2:
+            return self._by_sorted_hashes
+        return self._by_hash if values > _MANY else self._by_dictionary
+
+    def _by_dictionary(self) -> Codes:
+        # The values known before come first, so they keep their numbers; all chunks share one dictionary.
+        known = [piece for piece in self._values if len(piece)]
+        encoded = pa.chunked_array([*known, *self._waiting]).dictionary_encode().chunks[len(known) :]
+        self._values, self._hashes = [encoded[0].dictionary], []
+        codes = np.empty(self._waiting_rows, np.min_scalar_type(len(encoded[0].dictionary)))
+        at = 0
+        for chunk in encoded:
+            part = codes[at : at + len(chunk)]
+            indices = chunk.indices.fill_null(-1) if chunk.null_count else chunk.indices
+            np.add(indices.to_numpy(), 1, out=part, casting="unsafe")
+            at += len(chunk)
+        return codes
+
+    def _by_hash(self) -> Codes:
+        new, new_hashes = self._new()
+        known = np.concatenate([np.zeros(0, np.uint64), *self._hashes_of_values()])
+        wanted = np.concatenate(new_hashes)
+        numbers = HashTable(known).numbers(wanted)
+        unknown = np.flatnonzero(numbers == 0)
+        encoded = pa.array(wanted[unknown]).dictionary_encode()
+        added: npt.NDArray[np.int32] = encoded.indices.to_numpy()
+        numbers[unknown] = added + len(known) + 1
+        is_first = np.zeros(len(wanted), np.bool_)
+        is_first[unknown] = _is_first(added)
+        values = joined([*self._values, *chosen(new, is_first)])
+        if not are_same(new, values, numbers - 1):
+            return self._by_dictionary()
+        self._values, self._hashes = [values], [known, encoded.dictionary.to_numpy()]
+        return self._with_absent(numbers)
+
+    def _by_sorted_hashes(self) -> Codes:
+        known = length(self._values)
+        new, new_hashes = self._new()
+        self._hashes = [*self._hashes_of_values(), *new_hashes]
+        self._values = [*self._values, *new]
+        again, origin = alike(np.concatenate(self._hashes))
+        origin = _first_of_same_text(taken(self._values, again), origin)
+        is_first = np.ones(length(self._values), np.bool_)
+        is_first[again] = origin == np.arange(len(again))
+        numbers = np.cumsum(is_first, dtype=np.uint32)
+        numbers[again] = numbers[again[origin]]
+        if not is_first.all():
+            self._hashes = [np.concatenate(self._hashes)[is_first]]
+            self._values = chosen(self._values, is_first)
+        return self._with_absent(numbers[known:])
+
+    def _new(self) -> tuple[Texts, list[_Hashes]]:
+        """The texts that wait, and the hashes of each piece of them."""
+        new = [piece.drop_null() for piece in self._waiting]
+        return new, [*self._waiting_hashes, *map(hashes, new[len(self._waiting_hashes) :])]
+
+    def _hashes_of_values(self) -> list[_Hashes]:
+        return self._hashes or [hashes(piece) for piece in self._values]
+
+    def _with_absent(self, numbers: Codes) -> Codes:
+        """The numbers of the texts that wait, among zeros for those that are null, as narrow as they fit."""
+        narrow = np.min_scalar_type(length(self._values))
+        if len(numbers) == self._waiting_rows:
+            return numbers.astype(narrow, copy=False)
+        codes = np.zeros(self._waiting_rows, narrow)
+        codes[pa.chunked_array(self._waiting).is_valid().to_numpy()] = numbers
+        return codes
+
+
+def _first_of_same_text(texts: pa.StringArray, origin: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """The position of the first one of the same text, most likely at `origin`."""
+    if are_same([texts], texts, origin):
+        return origin
+    same: npt.NDArray[np.int32] = texts.dictionary_encode().indices.to_numpy()
+    return np.flatnonzero(_is_first(same))[same]
+
+
+def _is_first(numbers: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
+    """[i]: whether the number at i is there for the first time, where each new one is the highest so far."""
+    is_first: npt.NDArray[np.bool_] = np.diff(np.maximum.accumulate(numbers), prepend=-1) > 0
+    return is_first

@@ -1,0 +1,342 @@
+"""What a listing of tag sets tells: which tags make the series, which only follow from others, what dropping one saves.
+
+Up to a ceiling everything is exact and takes time linear in the number of series. Above it a sample of whole series is
+kept, chosen by their hash, and memory stays as it is; see `hash_sample` for the errors. An absent tag counts as a value
+of its own. The tag sets are kept as narrow numbers, a code per value.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tsaudit.analysis.cardinality import dependency_search
+from tsaudit.analysis.cardinality.buckets import bucket_numbers
+from tsaudit.analysis.cardinality.hash_sample import Counted, Thinning, series_hashes
+from tsaudit.analysis.cardinality.hashed_tag_sets import HashedTag
+from tsaudit.analysis.cardinality.numbered_column import ABSENT, NumberedColumn
+from tsaudit.analysis.cardinality.series_table import Drop, SeriesTable
+from tsaudit.analysis.values.value_sample import hashes, sample
+from tsaudit.model.profile import (
+    SAMPLE_SIZE,
+    Bucketing,
+    Contribution,
+    Dependency,
+    JointDependency,
+    NearDependency,
+    Source,
+    TagSets,
+)
+
+_NUMBER_AT: Final = 1 << 19
+"""Rows that wait until their values are numbered together."""
+_BATCH: Final = 64
+"""Rows that take as much memory as a batch by itself, however few are in it."""
+_THREADS: Final = 2
+_COMPACT_AT: Final = 1 << 20
+"""Rows that wait until repeated tag sets among them are dropped, at least."""
+_ENOUGH_LEFT: Final = 100
+_MAX_DROPS: Final = 8
+_BUCKETS: Final = (10, 100, 1000)
+_MOST_TOLD: Final = 50
+"""Joint dependencies, and near ones, that are told of one measurement."""
+
+_Codes = npt.NDArray[Any]
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True, slots=True)
+class TagColumn:
+    """One tag of a listing."""
+
+    values: Counted
+    """Distinct values, absence not counted."""
+    sample: tuple[str, ...]
+    """Some of the distinct values, spread over all of them, the same whatever the order they came in; sorted."""
+    absent_ratio: float
+    """Share of the series that lack the tag; 0 where there are no series."""
+    absent_error: float | None
+    """Standard error of `absent_ratio`; None where it is exact."""
+
+
+class TagSetCounter:
+    """Takes in tag sets batch by batch.
+
+    Holds 1 to 4 bytes per series and tag, and every distinct value once, of at most `ceiling` series; while they come
+    in, of twice as many. With more than that, what is said of their number is an estimate.
+    """
+
+    def __init__(self, tags: Sequence[str], sample_size: int = SAMPLE_SIZE, ceiling: int | None = None) -> None:
+        self._columns = {tag: NumberedColumn() for tag in tags}
+        self._sample_size = sample_size
+        self._ceiling = ceiling
+        self._thinning: Thinning | None = None
+        self._waiting: list[pa.RecordBatch] = []
+        self._rows = 0
+        self._numbered_rows = 0
+        self._distinct_rows = 0
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Takes in tag sets: string columns, null where the tag is absent.
+
+        A tag without a column is absent in the whole batch; a column that is no tag yet becomes one, absent before.
+        """
+        if self._thinning:
+            batch = self._thinning.thinned(batch)
+            if not batch.num_rows:
+                return
+        self._waiting.append(batch)
+        self._rows += batch.num_rows
+        if self._rows - self._numbered_rows + _BATCH * len(self._waiting) >= _NUMBER_AT:
+            self._number()
+        most_waiting = _COMPACT_AT if self._ceiling is None else min(_COMPACT_AT, self._ceiling)
+        if self._rows - self._distinct_rows >= max(most_waiting, self._distinct_rows):
+            self._compact()
+
+    @property
+    def series(self) -> Counted:
+        """Distinct tag sets so far."""
+        self._compact()
+        return self._thinning.threshold.counted(self._rows) if self._thinning else Counted(self._rows)
+
+    @property
+    def sampled(self) -> int | None:
+        """How many of the series were kept; None when all were."""
+        self._compact()
+        return self._rows if self._thinning else None
+
+    def columns(self) -> dict[str, TagColumn]:
+        """Each tag by itself."""
+        self._compact()
+        return {name: self._tag_column(name, column) for name, column in self._columns.items()}
+
+    def hashed(self) -> dict[str, HashedTag]:
+        """Each tag's values as hashes, for the sets that are kept over time."""
+        self._compact()
+        return {name: HashedTag.of(c.values, c.codes) for name, c in self._columns.items()}
+
+    def tag_sets(self, source: Source) -> TagSets:
+        """The tags together. A dependency that may well be an accident of few rows is left out."""
+        self._compact()
+        table, names = self._table(), list(self._columns)
+        levels = [self._levels(name) for name in names]
+        told = dependency_search.single(table, [self._is_unique(name) for name in names])
+        if self._thinning:
+            # Of a sample only what is no luck is built upon: values that are rare in all seem unique in a sample.
+            table.determines = _matrix(told, len(names))
+        curve = [self._bounded(drop, dropped, table, names) for drop, dropped in _drop_curve(table)]
+        joint, near, short_of = self._further(table, names)
+        return TagSets(
+            series=self.series.value,
+            worst_case=math.prod(levels),
+            independent_bound=math.prod(_independent_levels(levels, told)),
+            dependencies=tuple(sorted((Dependency(names[x], names[y]) for x, y in told), key=_by_names)),
+            minimal_key=tuple(names[i] for i in table.minimal_key()),
+            contributions=tuple(sorted(self._contributions(table, names), key=_by_series_left)),
+            drop_curve=tuple(curve),
+            source=source,
+            joint=joint,
+            near=near,
+            not_looked_for=short_of,
+            bucketings=tuple(self._bucketings(table, names, curve)),
+            sampled=self.sampled,
+        )
+
+    def _tag_column(self, name: str, column: NumberedColumn) -> TagColumn:
+        values = self._thinning.values(name) if self._thinning else Counted(len(column.values))
+        absent = column.absent_rows / max(self._rows, 1)
+        # Never none: of so many series without an exception, three in so many may be one.
+        error = max(math.sqrt(absent * (1 - absent) / self._rows), 1 / self._rows) if self._thinning else None
+        return TagColumn(values, sample(column.values, self._sample_size), absent, error)
+
+    def _levels(self, name: str) -> int:
+        """Distinct values of a tag in all series, absence among them."""
+        column = self._columns[name]
+        return self._thinning.values(name).value + bool(column.absent_rows) if self._thinning else column.levels
+
+    def _is_unique(self, name: str) -> bool:
+        """Whether the tag alone tells all series apart, as far as can be seen."""
+        if not self._thinning:
+            return self._columns[name].levels == self._rows
+        values = self._thinning.values(name)
+        error = math.hypot(self.series.standard_error or 0.0, values.standard_error or 0.0)
+        return self._columns[name].levels == self._rows and self._levels(name) > self.series.value - 3 * error
+
+    def _contributions(self, table: SeriesTable, names: Sequence[str]) -> list[Contribution]:
+        drops = table.contributions()
+        return [self._bounded(drop, {drop.tag, *drop.together_with}, table, names) for drop in drops]
+
+    def _bounded(self, drop: Drop, dropped: set[int], table: SeriesTable, names: Sequence[str]) -> Contribution:
+        """The contribution, with what of the whole follows from a sample. `dropped`: all that is gone by then."""
+        if not self._thinning:
+            return drop.named(names)
+        named = drop.named(names)
+        left, seen_once = table.groups_without(dropped)
+        return Contribution(named.tag, named.together_with, self._at_most(left, seen_once), left)
+
+    def _at_most(self, left: int, seen_once: int) -> int:
+        if not self._thinning:
+            return left
+        return min(self.series.value, left + math.ceil(self._thinning.threshold.unseen(seen_once)))
+
+    def _further(
+        self, table: SeriesTable, names: Sequence[str]
+    ) -> tuple[tuple[JointDependency, ...] | None, tuple[NearDependency, ...], str]:
+        """Joint and near dependencies, and how the search falls short of all there are."""
+        near = dependency_search.near(table)
+        told = tuple(
+            NearDependency(
+                names[n.found.determinant],
+                names[n.found.dependent],
+                n.found.broken,
+                n.values,
+                n.exceptions,
+                tuple(self._columns[names[n.found.determinant]].value(code) for code in n.found.examples),
+            )
+            for n in near[:_MOST_TOLD]
+        )
+        notes = [f"{len(near) - _MOST_TOLD} more near dependencies are not told"] if len(near) > _MOST_TOLD else []
+        if reason := dependency_search.too_much(table):
+            return None, told, "; ".join([*notes, reason])
+        pairs = dependency_search.joint(table)
+        if len(pairs) > _MOST_TOLD:
+            notes.append(f"{len(pairs) - _MOST_TOLD} more joint dependencies are not told")
+        joint = (JointDependency((names[p.first], names[p.second]), names[p.dependent]) for p in pairs[:_MOST_TOLD])
+        return tuple(joint), told, "; ".join(notes)
+
+    def _bucketings(
+        self, table: SeriesTable, names: Sequence[str], curve: Sequence[Contribution]
+    ) -> Iterable[Bucketing]:
+        """The first tag to give up, bounded instead; nothing where others tell the same series apart."""
+        if not curve or curve[0].together_with:
+            return
+        tag = names.index(curve[0].tag)
+        values = self._columns[curve[0].tag].values
+        counts = [count for count in _BUCKETS if count < len(values)]
+        for count, buckets in zip(counts, bucket_numbers(values, counts), strict=True):
+            # Absent stays absent; buckets are numbered from 1, as values are.
+            codes = np.concatenate(([ABSENT], buckets + 1)).astype(np.min_scalar_type(count + 1))
+            left, seen_once = table.groups_with(tag, codes)
+            yield Bucketing(curve[0].tag, count, self._at_most(left, seen_once))
+
+    def _table(self) -> SeriesTable:
+        codes = _in_threads(lambda name: self._columns[name].codes, self._columns)
+        return SeriesTable(codes, [c.levels for c in self._columns.values()], self._rows, self._rows)
+
+    def _number(self) -> None:
+        """Hands the tag sets that wait to the columns."""
+        waiting, self._waiting = self._waiting, []
+        columns: dict[str, list[pa.Array | None]] = {}
+        for number, batch in enumerate(waiting):
+            for name, column in zip(batch.schema.names, batch.columns, strict=True):
+                columns.setdefault(name, [None] * len(waiting))[number] = column
+        for name in columns:
+            if name not in self._columns:
+                self._columns[name] = NumberedColumn(absent_rows=self._numbered_rows)
+
+        def hand_over(name: str) -> None:
+            pieces = columns.get(name, [None] * len(waiting))
+            self._columns[name].add(
+                [_texts(column, batch.num_rows) for column, batch in zip(pieces, waiting, strict=True)]
+            )
+
+        _in_threads(hand_over, self._columns)
+        self._numbered_rows = self._rows
+
+    def _compact(self) -> None:
+        """Numbers all values, drops repeated tag sets, and keeps fewer where there are too many."""
+        if self._waiting:
+            self._number()
+        if self._distinct_rows == self._rows:
+            return
+        levels = _in_threads(lambda name: self._columns[name].levels, self._columns)
+        if self._rows not in levels:
+            first = self._table().first_rows()
+            if len(first) < self._rows:
+                self._keep(first)
+        if self._ceiling is not None and self._rows > self._ceiling:
+            self._thin(self._ceiling)
+        self._distinct_rows = self._rows
+
+    def _thin(self, ceiling: int) -> None:
+        value_hashes = {name: hashes(column.values) for name, column in self._columns.items()}
+        if self._thinning is None:
+            self._thinning = Thinning()
+            for name, values in value_hashes.items():
+                self._thinning.note(name, values)
+        columns = {name: (value_hashes[name], column.codes) for name, column in self._columns.items()}
+        found = series_hashes(columns, self._rows)
+        self._thinning.threshold = self._thinning.threshold.to_keep(found, ceiling)
+        self._keep(np.flatnonzero(self._thinning.threshold.below(found)))
+        for column in self._columns.values():
+            column.forget_unused()
+
+    def _keep(self, rows: npt.NDArray[np.int64]) -> None:
+        for column in self._columns.values():
+            column.keep(rows)
+        self._rows = self._numbered_rows = len(rows)
+
+
+def _in_threads(found_of: Callable[[str], Found], names: Iterable[str]) -> list[Found]:
+    # Arrow and numpy let go of the interpreter while they look up, sort and copy.
+    with ThreadPoolExecutor(_THREADS) as threads:
+        return list(threads.map(found_of, names))
+
+
+def _texts(column: pa.Array | None, rows: int) -> pa.StringArray:
+    if column is None:
+        return pa.nulls(rows, pa.string())
+    return column if column.type == pa.string() else column.cast(pa.string())
+
+
+def _matrix(pairs: Iterable[tuple[int, int]], size: int) -> npt.NDArray[np.bool_]:
+    matrix = np.zeros((size, size), np.bool_)
+    for pair in pairs:
+        matrix[pair] = True
+    return matrix
+
+
+def _independent_levels(levels: Sequence[int], told: Sequence[tuple[int, int]]) -> list[int]:
+    """Without the tags another one determines; of tags that determine each other, the first stays."""
+    known = set(told)
+    spared = {y for x, y in told if (y, x) not in known or x < y}
+    return [level for tag, level in enumerate(levels) if tag not in spared]
+
+
+def _drop_curve(table: SeriesTable) -> Iterable[tuple[Drop, set[int]]]:
+    """Each time the drop that divides the series by most, per tag given up; and all that is gone by then.
+
+    Only tags that no other determines can be chosen, alone or with those they are interchangeable with: a tag that
+    another one determines saves nothing before that one is gone, so its turn comes after it.
+    """
+    tags = list(range(len(table.columns)))
+    gone: set[int] = set()
+    for _ in range(_MAX_DROPS):
+        free = [i for i in range(len(tags)) if table.is_free(i)]
+        if table.series <= _ENOUGH_LEFT or not free:
+            return
+        drops = table.drops(free)
+        best = max(drops, key=_gain_per_tag(table.series))
+        at = Drop(tags[best.tag], tuple(tags[i] for i in best.together_with), best.series_left)
+        gone |= {at.tag, *at.together_with}
+        yield at, set(gone)
+        table, tags = table.after(best, tags)
+
+
+def _gain_per_tag(rows: int) -> Callable[[Drop], float]:
+    return lambda drop: math.log(rows / drop.series_left) / (1 + len(drop.together_with))
+
+
+def _by_names(dependency: Dependency) -> tuple[str, str]:
+    return dependency.dependent, dependency.determinant
+
+
+def _by_series_left(contribution: Contribution) -> tuple[int, int, str]:
+    return contribution.series_left, len(contribution.together_with), contribution.tag

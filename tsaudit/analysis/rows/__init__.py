@@ -1,0 +1,1 @@
+"""Rows: what is filled together, and how often they come."""

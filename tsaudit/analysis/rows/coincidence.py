@@ -1,0 +1,136 @@
+"""Which measurements hold points of the same sources at the same times, by a few points of each.
+
+Kept of each measurement are the points whose hash of (tag set, time) is lowest: a bottom-k sketch (Cohen and Kaplan,
+"Summarizing data using bottom-k sketches", PODC 2007). Two measurements with the same points keep the same ones, so
+what they share of the hashes below both their highest estimates what they share of all points, their Jaccard index.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from tsaudit.analysis.values.value_sample import mixed
+
+SIZE: Final = 64
+"""Points kept. Two measurements that share half of theirs seem to share 90 % once in 10 to the power of 11 pairs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """A few points of a measurement: those of the lowest hashes."""
+
+    points: Mapping[int, int]
+    """Hash, of 32 bits, to the time of the point, in whole seconds since 1970; ascending by hash."""
+    complete: bool
+    """Whether these are all points from `start` to `end`."""
+    start: int
+    """From then on all points were seen, in seconds since 1970; included."""
+    end: int
+    """Up to then; excluded."""
+
+
+def signature(
+    tag_sets: Sequence[Mapping[str, str]],
+    series: npt.NDArray[np.int64],
+    times: npt.NDArray[np.int64],
+    *,
+    start: int,
+    end: int,
+) -> Signature:
+    """The signature of points. `series`: the place in `tag_sets` of each; `times`: in microseconds since 1970."""
+    sources = np.array([_hash(tags) for tags in tag_sets], np.uint64)
+    hashes = mixed(sources[series] ^ mixed(times.astype(np.uint64))) >> np.uint64(32)
+    inside = times >= start * 1_000_000
+    found, first = np.unique(hashes[inside], return_index=True)
+    seconds = times[inside][first] // 1_000_000
+    points = dict(zip(found[:SIZE].tolist(), seconds[:SIZE].tolist(), strict=True))
+    return Signature(points, len(found) <= SIZE, start, end)
+
+
+def _hash(tags: Mapping[str, str]) -> int:
+    """64 bits, the same in every run and version. No text of a tag can look like the border between two."""
+    text = "".join(f"{len(part)}:{part}" for item in sorted(tags.items()) for part in item)
+    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """What two measurements have in common, of what of both can be compared."""
+
+    points: int
+    """Points of either."""
+    common: int
+    """Points of both."""
+    instants: int
+    """Different seconds among the points of both."""
+
+    @property
+    def share(self) -> float:
+        """0 to 1; 0 where nothing can be compared."""
+        return self.common / self.points if self.points else 0.0
+
+
+def overlap(a: Signature, b: Signature) -> Overlap:
+    """Compares the points with hashes up to which both are known, of the time that both cover."""
+    start, end = max(a.start, b.start), min(a.end, b.end)
+    highest = min((max(s.points) for s in (a, b) if not s.complete), default=1 << 32)
+    first, second = (
+        {point for point, time in s.points.items() if point <= highest and start <= time < end} for s in (a, b)
+    )
+    both = first & second
+    return Overlap(len(first | second), len(both), len({a.points[point] for point in both}))
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Measurements with the same points."""
+
+    members: tuple[str, ...]
+    """Sorted."""
+    share: float
+    """Of the points, that the first has in common with that other with which it shares least."""
+    points: int
+    """Fewest points compared."""
+    instants: int
+    """Fewest instants in common."""
+
+
+def groups(signatures: Mapping[str, Signature], *, min_share: float, min_instants: float) -> tuple[Group, ...]:
+    """Measurements, two or more, that share their points with the first of them, by name; sorted."""
+    members: dict[str, list[str]] = {}
+    overlaps: dict[str, list[Overlap]] = defaultdict(list)
+    known: dict[int, list[str]] = defaultdict(list)
+    for name in sorted(signatures):
+        own = signatures[name]
+        for first in _likely(own.points, known):
+            found = overlap(signatures[first], own)
+            if found.share >= min_share and found.instants >= min_instants:
+                members[first].append(name)
+                overlaps[first].append(found)
+                break
+        else:
+            members[name] = [name]
+            for point in own.points:
+                known[point].append(name)
+    return tuple(
+        Group(
+            tuple(members[first]),
+            min(o.share for o in found),
+            min(o.points for o in found),
+            min(o.instants for o in found),
+        )
+        for first, found in sorted(overlaps.items())
+    )
+
+
+def _likely(points: Iterable[int], known: Mapping[int, list[str]]) -> list[str]:
+    """Those with points in common, the most first: with others there is nothing to compare."""
+    shared = Counter(name for point in points for name in known.get(point, ()))
+    return sorted(shared, key=lambda name: (-shared[name], name))

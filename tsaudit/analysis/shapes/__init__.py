@@ -1,0 +1,1 @@
+"""What names and values are made of."""

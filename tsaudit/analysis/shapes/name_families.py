@@ -1,0 +1,214 @@
+"""Finds names of measurements, tables or keys that differ only in data written into them.
+
+`Cpu.server-5.us-west.usage_user` and its like should be one measurement `cpu` with tags; `events_2024_01` and
+`events_2024_02` one table, the rows of which have their time already.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from tsaudit.analysis.shapes.composites import Part
+from tsaudit.analysis.shapes.shape_rules import is_random
+
+
+@dataclass(frozen=True, slots=True)
+class NameFamily:
+    """Names that are the same but for the data in them, and what to have instead."""
+
+    template: str
+    """The name with each piece of data replaced by its kind in braces: `{date}`, `{host}`, `{region}`, `{id}`, `{env}`,
+    `{n}` for a number; `{field}` where the last part names what is measured and is not always the same."""
+    members: tuple[str, ...]
+    """The names, sorted."""
+    measurement: str
+    """The one name proposed for all."""
+    tags: tuple[Part, ...]
+    """The tags proposed, with the values the first member gives them. None for a date: every row has its time."""
+    field: str | None
+    """What the first member measures, where its last part says so."""
+
+
+def name_families(names: Sequence[str]) -> list[NameFamily]:
+    """The families among the names, sorted by template; a name is in one at most.
+
+    A single name is a family of its own only when it has three dotted parts or more, one of which is a host, region
+    or id beyond doubt.
+    """
+    groups: dict[tuple[str, ...], list[_Reading]] = defaultdict(list)
+    for name in sorted(set(names)):
+        reading = _read(name)
+        if reading.data:
+            groups[reading.key].append(reading)
+    families = [_family(group) for group in groups.values() if _is_meant(group)]
+    return sorted(families, key=lambda f: f.template)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """One name, its data told from its words."""
+
+    name: str
+    template: str
+    data: tuple[tuple[str, str], ...]
+    """Kind and text of each piece of data, in order."""
+    field: str | None
+    sure: bool
+    """Whether one such name is enough."""
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        # Members of a family may measure different things, so the field does not count.
+        return (self.template, "" if self.field is None else "field")
+
+
+_DIRECTIONS: Final = "north|south|east|west|central|northeast|southeast|northwest|southwest"
+_MONTHS: Final = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
+_YEAR: Final = r"(?:19[7-9]\d|20\d\d)"
+_MONTH: Final = r"(?:0[1-9]|1[0-2])"
+_DAY: Final = r"(?:0[1-9]|[12]\d|3[01])"
+_FROM: Final = r"(?<![A-Za-z0-9])"
+_TO: Final = r"(?![A-Za-z0-9])"
+
+_DATE: Final = re.compile(
+    rf"(?<!\d){_YEAR}(?P<s>[-_.]?){_MONTH}(?P=s){_DAY}(?:[-_T.]?(?:[01]\d|2[0-3]))?{_TO}"
+    rf"|(?<!\d){_YEAR}[-_.]?(?:{_MONTH}|[wW]\d\d|[qQ][1-4]){_TO}"
+    rf"|{_FROM}(?:{_MONTHS})[-_.]?{_YEAR}{_TO}|{_FROM}{_YEAR}[-_.]?(?:{_MONTHS}){_TO}"
+    rf"|{_FROM}{_YEAR}{_TO}",
+    re.IGNORECASE,
+)
+_DATA: Final = re.compile(
+    rf"(?P<id>{_FROM}[0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}}{_TO})"
+    rf"|(?P<address>{_FROM}(?:ip[-_])?\d{{1,3}}(?:[-_.]\d{{1,3}}){{3}}{_TO})"
+    rf"|(?P<region>{_FROM}(?:us|eu|ap|sa|ca|me|af|cn|il|mx|uk|europe|asia|australia|northamerica|southamerica)"
+    rf"[-_](?:gov[-_])?(?:{_DIRECTIONS})(?:[-_]?\d{{1,2}}(?:-?[a-f])?)?{_TO})"
+    rf"|(?P<host>{_FROM}(?:[a-z]+-)*(?:host|server|srv|node|web|db|vm|worker|machine|instance|broker|proxy|gateway|"
+    rf"router|switch|edge)[-_]?\d{{1,6}}{_TO})"
+    rf"|(?P<env>{_FROM}(?:prod|production|staging|stage|stg|dev|development|test|testing|qa|uat|preprod){_TO})"
+    rf"|(?P<token>{_FROM}[A-Za-z0-9]+{_TO})",
+    re.IGNORECASE,
+)
+_COUNTER: Final = re.compile(r"([A-Za-z]*)(\d{1,9})")
+_LAST_WORD: Final = re.compile(r"([A-Za-z]+)[^A-Za-z0-9]*$")
+_LAST_SEPARATORS: Final = re.compile(r"[^A-Za-z0-9]+")
+_UNMISTAKABLE_HOST: Final = re.compile(r"[-_]\d+$|\d\d+$|^\d")
+
+_NOT_COUNTED: Final = re.compile(
+    "v|ver|version|rev|ipv|p|q|h|s|r|k|pct|percentile|quantile|load|avg|mean|max|min|sum|rate|window|last|top|first|"
+    "level|tier|layer|http|https|status|code|error|utf|sha|md|base|int|uint|float|x|ec|oauth|web|db|mp|log|rfc|iso|api",
+    re.IGNORECASE,
+)
+"""Words whose number is part of the word: p99, ipv6, http_404, load15."""
+
+_FEWEST: Final = {"n": 3}
+"""Names that make a family, by kind of data; two for all others."""
+
+
+def _read(name: str) -> _Reading:
+    """The dates first: they may contain dots; then part by part where dots divide the name, else as a whole."""
+    data: list[tuple[str, str]] = []
+
+    def date(found: re.Match[str]) -> str:
+        data.append(("date", found[0]))
+        return "{date}"
+
+    undated = _DATE.sub(date, name)
+    parts = undated.split(".")
+    if len(parts) < 3:
+        template, found = _marked(undated)
+        return _Reading(name, template, (*data, *found), None, sure=False)
+    return _read_dotted(name, parts, data)
+
+
+def _read_dotted(name: str, parts: Sequence[str], data: list[tuple[str, str]]) -> _Reading:
+    words, sure = [], False
+    for part in parts:
+        template, found = _marked(part)
+        kinds = [kind for kind, _ in found]
+        if found:
+            # A part with data in it is data as a whole: the disk `sda1`, the host `web-eu-3`.
+            template = "{" + kinds[0] + "}"
+            data.append((kinds[0], part))
+        sure = sure or "id" in kinds or "region" in kinds or ("host" in kinds and bool(_UNMISTAKABLE_HOST.search(part)))
+        words.append(template)
+    field = None if "{" in words[-1] or all("{" in w for w in words[:-1]) else parts[-1]
+    return _Reading(name, ".".join(words[:-1] if field else words), tuple(data), field, sure)
+
+
+def _marked(text: str) -> tuple[str, list[tuple[str, str]]]:
+    """The text with its data replaced by `{kind}`, and the data."""
+    data: list[tuple[str, str]] = []
+
+    def mark(found: re.Match[str]) -> str:
+        kind = str(found.lastgroup)
+        if kind == "token":
+            return _marked_token(found, data)
+        kind = "host" if kind == "address" else kind
+        data.append((kind, found[0]))
+        return "{" + kind + "}"
+
+    # What is in braces already has been found before.
+    return "".join(p if p.startswith("{") else _DATA.sub(mark, p) for p in re.split(r"(\{date\})", text)), data
+
+
+def _marked_token(found: re.Match[str], data: list[tuple[str, str]]) -> str:
+    token = found[0]
+    if is_random(token):
+        data.append(("id", token))
+        return "{id}"
+    counter = _COUNTER.fullmatch(token)
+    if not counter:
+        return token
+    before = _LAST_WORD.search(found.string[: found.start()])
+    stem = counter[1] or (before[1] if before else "")
+    if not stem or _NOT_COUNTED.fullmatch(stem):
+        return token
+    data.append(("n", counter[2]))
+    return counter[1] + "{n}"
+
+
+def _is_meant(group: Sequence[_Reading]) -> bool:
+    """Whether so many names are alike by design rather than by chance."""
+    if any(reading.sure for reading in group):
+        return True
+    kinds = {kind for kind, _ in group[0].data}
+    differ = len({reading.data for reading in group})
+    fewest = min(_FEWEST.get(kind, 2) for kind in kinds)
+    # Without a separator before it, as in `cpu0`, a number belongs to the word more often.
+    return differ >= fewest + (kinds == {"n"} and not re.search(r"[^A-Za-z0-9]\{n\}", group[0].template))
+
+
+def _family(group: Sequence[_Reading]) -> NameFamily:
+    first = group[0]
+    fields = {reading.field for reading in group}
+    last = "" if first.field is None else f".{first.field}" if len(fields) == 1 else ".{field}"
+    measurement, field = _proposed_name(first)
+    return NameFamily(
+        template=first.template + last,
+        members=tuple(reading.name for reading in group),
+        measurement=measurement,
+        tags=tuple(_proposed_tags(first.data)),
+        field=field,
+    )
+
+
+def _proposed_name(reading: _Reading) -> tuple[str, str | None]:
+    """The words of the name that are no data; the field too, if nothing else is left."""
+    words = [w for w in _LAST_SEPARATORS.split(re.sub(r"\{\w+\}", ".", reading.template)) if w]
+    if "." in reading.template:
+        words = [w.lower() for w in words]
+    if words:
+        return "_".join(words), reading.field
+    return reading.field or "measurement", None
+
+
+def _proposed_tags(data: Sequence[tuple[str, str]]) -> Iterator[Part]:
+    seen: dict[str, int] = defaultdict(int)
+    for position, (kind, text) in enumerate((d for d in data if d[0] != "date"), 1):
+        name = f"part_{position}" if kind == "n" else kind
+        seen[name] += 1
+        yield Part(name if seen[name] == 1 else f"{name}_{seen[name]}", text)

@@ -1,1 +1,0 @@
-"""What Amazon's services answer, and how they are asked."""

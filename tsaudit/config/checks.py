@@ -1,0 +1,115 @@
+"""What has to agree across a configuration file, checked on plain data that may still have other mistakes in it."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tsaudit.config.plans import PLANS
+from tsaudit.config.settings import Path, inconsistencies
+from tsaudit.config.words import nearest
+from tsaudit.model.finding import RULELESS_CODES
+from tsaudit.rules import all_rules
+
+
+def contradictions(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    """Places in the file, each with what is wrong there."""
+    yield from _history(data)
+    yield from _names_and_owners(data)
+    yield from _limits(data)
+    yield from _routes(data)
+
+
+def unused(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    """Places with patterns and limits that nothing in the file can meet. They do no harm, and nothing else."""
+    for place, pattern, names, what in _route_patterns(data):
+        if _is_pattern(pattern) and not any(fnmatch.fnmatchcase(name, pattern) for name in names):
+            yield place, f"`{pattern}` matches no {what}{_near(pattern, names)}"
+    engines = {rule.name: rule.engines for rule in all_rules()}
+    used = dict(_at(data, "targets", "*", "engine"))
+    for prefix in ((), ("targets", "*"), ("targets", "*", "measurements", "*")):
+        for place, _ in _at(data, *prefix, "limits", "*"):
+            rule = str(place[-1]).rpartition(".")[0]
+            own = used.get((*place[:2], "engine")) if prefix else None
+            mine = {own} if own else set(used.values())
+            if rule in engines and mine and not mine & engines[rule]:
+                yield place, f"has no effect: {rule} does not apply to {', '.join(sorted(mine))}"
+
+
+def _history(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    """The history inside a database that is audited: it would be audited too, and need the right to write there."""
+    history = data.get("history")
+    if history is not None and any(url == history for _, url in _at(data, "targets", "*", "url")):
+        yield ("history",), "is a target's address; the history must not be inside an audited database"
+
+
+def _names_and_owners(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    owners = data.get("owners")
+    used = [
+        *_at(data, "targets", "*", "owner"),
+        *_at(data, "targets", "*", "measurements", "*", "owner"),
+        *_at(data, "routes", "*", "owner"),
+    ]
+    known = owners if isinstance(owners, dict) else {"default": None}
+    yield from inconsistencies(known, _at(data, "targets", "*", "name"), used)
+
+
+def _limits(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    """Plans and limits that do not exist."""
+    for place, plan in _at(data, "targets", "*", "plan"):
+        if plan not in PLANS:
+            near = nearest(plan, PLANS) or f"; one of {', '.join(PLANS)}"
+            yield place, f"unknown plan `{plan}`{near}"
+    known = {f"{rule.name}.{threshold.name}" for rule in all_rules() for threshold in rule.thresholds}
+    for prefix in ((), ("targets", "*"), ("targets", "*", "measurements", "*")):
+        for place, _ in _at(data, *prefix, "limits", "*"):
+            name = str(place[-1])
+            if name not in known:
+                near = nearest(name, sorted(known), cutoff=0.5)
+                yield place, "there is no such limit" + (near or "; `tsaudit explain RULE` lists a rule's limits")
+
+
+def _routes(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    """Routes that name a rule or a target that does not exist; patterns may be there for what is yet to come."""
+    for place, name, names, what in _route_patterns(data):
+        if not _is_pattern(name) and name not in names:
+            yield place, f"there is no {what} `{name}`{_near(name, names)}"
+
+
+def _route_patterns(data: Mapping[str, Any]) -> Iterator[tuple[Path, str, list[str], str]]:
+    """Every pattern of rules and targets in the routes, the names that it may meet, and what these are."""
+    rules = [*RULELESS_CODES.items(), *((rule.code, rule.name) for rule in all_rules())]
+    known = {
+        "rules": ([word for pair in rules for word in pair], "rule"),
+        "targets": ([name for _, name in _at(data, "targets", "*", "name")], "target"),
+    }
+    for key, (names, what) in known.items():
+        if not any("${" in name for name in names):
+            yield from ((place, text, names, what) for place, text in _at(data, "routes", "*", key, "*"))
+
+
+def _is_pattern(text: str) -> bool:
+    """A reference to a variable that is not set may stand for anything."""
+    return any(c in text for c in "*?[") or "${" in text
+
+
+def _near(pattern: str, names: list[str]) -> str:
+    return nearest(pattern.strip("*?[]"), names) or f"; there is {', '.join(names[:3])}, ..."
+
+
+def _at(data: object, *pattern: str) -> Iterator[tuple[Path, str]]:
+    """Every text at places like `pattern`, where `*` stands for any key or position."""
+    if not pattern:
+        if isinstance(data, str):
+            yield (), data
+        return
+    if isinstance(data, list):
+        entries: list[tuple[int | str, Any]] = list(enumerate(data)) if pattern[0] == "*" else []
+    elif isinstance(data, dict):
+        entries = list(data.items()) if pattern[0] == "*" else [(pattern[0], data.get(pattern[0]))]
+    else:
+        return
+    for key, value in entries:
+        for place, found in _at(value, *pattern[1:]):
+            yield (key, *place), found

@@ -1,0 +1,314 @@
+"""Reads `tsaudit.yaml`: finds it, checks it, fills in `${NAME}`, and says all that is wrong with it at once."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from pydantic import SecretStr, ValidationError
+
+from tsaudit import secrets
+from tsaudit.config import words as words
+from tsaudit.config.checks import contradictions, unused
+from tsaudit.config.settings import Path as Place
+from tsaudit.config.settings import Settings
+from tsaudit.config.yaml_document import Document, DocumentError, Node, of, parse
+from tsaudit.net import addresses
+from tsaudit.terminal import printable
+
+DEFAULT_NAME: Final = "tsaudit.yaml"
+VARIABLE: Final = "TSAUDIT_CONFIG"
+
+_REFERENCE: Final = re.compile(r"\$\$\{|\$\{([^}]*)\}?")
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_FILE_URL: Final = re.compile(r"((?:sqlite|duckdb)(?:\+\w+)?:///)([^?]+)(\?.*)?", re.DOTALL)
+
+
+_WORD: Final = "tsaudit-{}-value"
+"""What stands for a variable while an address is taken apart."""
+
+
+class ConfigError(Exception):
+    """The file cannot be used. One line per problem, each with file and line, sorted by line."""
+
+    def __init__(self, *problems: str) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = problems
+
+
+def find(path: str | Path | None = None) -> Path:
+    """The file to read: `path`, else what TSAUDIT_CONFIG names, else `./tsaudit.yaml`.
+
+    Raises ConfigError when it is not there.
+    """
+    chosen = Path(path or os.environ.get(VARIABLE) or DEFAULT_NAME)
+    if not chosen.exists():
+        raise ConfigError(f"{printable(str(chosen))}: no such file; `tsaudit init` writes one")
+    return chosen
+
+
+def load(path: str | Path, *, resolve_env: bool = True) -> Settings:
+    """The settings in the file. Paths in it are relative to its folder. Raises ConfigError with every problem.
+
+    With `resolve_env` off secrets keep their `${NAME}` as it stands, and so does other text whose variable is not set.
+    That is enough to list targets, owners and schedules, not to connect. Only what is no free text (a number, a name,
+    a schedule) needs its variable even then.
+    """
+    file = Path(path)
+    return _settings(_read(file), str(file), file.absolute().parent, resolve_env)
+
+
+def load_mapping(data: Mapping[str, Any], *, label: str, folder: Path, resolve_env: bool = True) -> Settings:
+    """What `load` makes of a file with this content in `folder`. Problems name `label` and the key, but no line."""
+    return _settings(of(data), label, folder.absolute(), resolve_env)
+
+
+def _settings(document: Document, label: str, folder: Path, resolve_env: bool) -> Settings:
+    reader = _Reader(label, document, resolve_env)
+    settings = reader.settings()
+    if reader.problems or settings is None:
+        raise ConfigError(*reader.lines())
+    if resolve_env:
+        _remember(settings)
+    return _anchored(settings, folder)
+
+
+def _remember(settings: Settings) -> None:
+    """Keep what is secret in the settings out of all texts from now on; what `${NAME}` brought in is kept already."""
+    for target in settings.targets:
+        secrets.remember_login(target.username, target.password.get_secret_value() if target.password else None)
+        secrets.remember(*addresses.secrets_in(target.url.get_secret_value()))
+    secrets.remember(*addresses.secrets_in(settings.history.get_secret_value()))
+    secrets.remember(*addresses.secrets_in(settings.report.folder))
+    if settings.slack.token:
+        secrets.remember(settings.slack.token.get_secret_value())
+    if settings.slack.webhook:
+        secrets.remember(addresses.secret_path(settings.slack.webhook.get_secret_value()))
+
+
+def advice(path: str | Path) -> tuple[str, ...]:
+    """What is not wrong in the file and yet not as it should be, a line each. Raises ConfigError.
+
+    That is every secret that stands there as plain text instead of as `${NAME}`, and every pattern and limit that
+    nothing in the file can meet.
+    """
+    file = Path(path)
+    document = _read(file)
+    idle = unused(_Reader(str(file), document, False).data())
+    found = [(document.line(place), f"{words.place(place)}: {text}") for place, text in idle]
+    found += [
+        (document.line(place), f"{words.place(place)}: a secret in plain text; write ${{NAME}} and export NAME")
+        for place, text in _texts(document)
+        if _is_secret(place) and "${" not in text and _reveals(place, text)
+    ]
+    return tuple(f"{printable(str(file))}:{line}: {text}" for line, text in sorted(found))
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON schema of the file, for editors that complete and check YAML."""
+    schema = Settings.model_json_schema()
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "tsaudit.yaml"}
+
+
+def _read(file: Path) -> Document:
+    label = printable(str(file))
+    try:
+        text = file.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise ConfigError(f"{label}: cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise ConfigError(f"{label}:{line}: is not UTF-8 text; save the file as UTF-8") from error
+    try:
+        document = parse(text)
+    except DocumentError as error:
+        raise ConfigError(f"{label}:{error.line}: {printable(error.problem, 300)}") from error
+    if document.root.value is None:
+        document.root.value = {}
+    if not isinstance(document.root.value, dict):
+        raise ConfigError(f"{label}:{document.root.line}: expected `key: value` lines, such as `targets:`")
+    return document
+
+
+class _Reader:
+    """Turns the document into settings and gathers what is wrong on the way."""
+
+    def __init__(self, label: str, document: Document, resolve_env: bool) -> None:
+        self._label = printable(label)
+        self._document = document
+        self._resolve_env = resolve_env
+        self._unset: dict[Place, str] = {}
+        """Where a reference stays because its variable is not set, and the variable."""
+        self._built: dict[int, Any] = {}
+        self.problems = set(document.problems)
+
+    def settings(self) -> Settings | None:
+        """The document as settings; None when something is wrong, which is then in `problems`."""
+        data = self.data()
+        known = dict(contradictions(data))
+        for place, problem in known.items():
+            self._add(place, words.unset(self._unset[place]) if place in self._unset else problem)
+        try:
+            return Settings.model_validate(data)
+        except ValidationError as error:
+            for item in error.errors(include_url=False):
+                self._explain(item, known.keys())
+            return None
+
+    def data(self) -> Any:
+        """The document as plain Python, with the references filled in that can be."""
+        return self._value(self._document.root, ())
+
+    def lines(self) -> list[str]:
+        """The problems, sorted by line."""
+        return [
+            f"{self._label}{f':{line}' if line else ''}: {printable(text, 400)}" for line, text in sorted(self.problems)
+        ]
+
+    def _add(self, place: Place, problem: str) -> None:
+        name = words.place(place)
+        self.problems.add((self._document.line(place), f"{name}: {problem}" if name else problem))
+
+    def _value(self, node: Node, place: Place) -> Any:
+        """Plain Python of a node, references filled in. What several aliases share is built once."""
+        if node.value is None:
+            return None
+        if isinstance(node.value, str):
+            return self._filled(node.value, place)
+        if id(node) not in self._built:
+            entries = node.value.items() if isinstance(node.value, dict) else enumerate(node.value)
+            built = {key: self._value(child, (*place, key)) for key, child in entries}
+            self._built[id(node)] = built if isinstance(node.value, dict) else list(built.values())
+        return self._built[id(node)]
+
+    def _filled(self, text: str, place: Place) -> str:
+        values: dict[str, str] = {}
+
+        def one(match: re.Match[str]) -> str:
+            if match[0] == "$${":
+                return "${"
+            name = match[1]
+            if not match[0].endswith("}") or not _NAME.fullmatch(name):
+                self._add(place, "a reference is written ${NAME}, with letters, digits and _; for a plain ${ write $${")
+                return match[0]
+            if not self._resolve_env and _is_secret(place):
+                return match[0]
+            if (value := os.environ.get(name)) is not None:
+                values[name] = value
+                return value
+            self._unset[place] = name
+            if self._resolve_env:
+                self._add(place, words.unset(name))
+            return match[0]
+
+        filled = _REFERENCE.sub(one, text)
+        template = _REFERENCE.sub(lambda match: _WORD.format(match[1]) if match[1] in values else match[0], text)
+        self._guard(place, filled, template, values)
+        return filled
+
+    def _guard(self, place: Place, filled: str, template: str, values: Mapping[str, str]) -> None:
+        """Remember what `${NAME}` brought in as secret, and refuse an address that its credentials make ambiguous.
+
+        A host, a bucket or a name out of a variable is none: reports have to show it.
+        """
+        is_address = _is_address(place)
+        # With references left in it, it is not connected to.
+        ambiguous = is_address and "${" not in filled and addresses.is_ambiguous(filled, template, _words_of(values))
+        for name, value in values.items():
+            word = _WORD.format(name)
+            if is_address and template == word and not ambiguous:
+                secrets.remember(*addresses.secrets_in(value))
+                continue
+            as_credential = ambiguous or addresses.in_secret_part(template, word) if is_address else _is_login(place)
+            if as_credential or addresses.names_a_secret(name):
+                secrets.remember(addresses.secret_path(value) if place[-1:] == ("webhook",) else value)
+        if ambiguous:
+            hint = addresses.TARGET_HINT if place[-1] == "url" else addresses.OTHER_HINT
+            self._add(place, f"the address {addresses.AMBIGUOUS}{hint}")
+
+    def _explain(self, item: Mapping[str, Any], known: Collection[Place]) -> None:
+        place = tuple(part for part in item["loc"] if part != "[key]")
+        if place in self._unset:
+            self._add(place, words.unset(self._unset[place]))
+        elif item["type"] == "too_short" and item["input"]:
+            return  # its entries are wrong, and pydantic counts only right ones
+        elif not (known and place == ()) and place not in known:
+            written = None if _is_secret(place) else self._document.text(place)
+            self._add(place, words.problem(item, place, written))
+
+
+def _is_secret(place: Place) -> bool:
+    """Whether the value there is kept out of messages; `limits` and the like have numbers only."""
+    return bool(place) and place[-1] in ("url", "password", "token", "webhook", "history")
+
+
+def _is_address(place: Place) -> bool:
+    """Whether an address with credentials may stand there. A webhook's address is secret as a whole."""
+    return bool(place) and (place[-1] in ("url", "history") or place[-2:] == ("report", "folder"))
+
+
+def _is_login(place: Place) -> bool:
+    return _is_secret(place) or place[-1:] == ("username",)
+
+
+def _words_of(values: Mapping[str, str]) -> dict[str, str]:
+    return {_WORD.format(name): value for name, value in values.items()}
+
+
+def _texts(document: Document) -> Iterator[tuple[Place, str]]:
+    """Every text in the file with its place; what several aliases share comes once."""
+    seen: set[int] = set()
+    waiting: list[tuple[Place, Node]] = [((), document.root)]
+    while waiting:
+        place, node = waiting.pop()
+        if isinstance(node.value, str):
+            yield place, node.value
+        elif node.value is not None and id(node) not in seen:
+            seen.add(id(node))
+            entries = node.value.items() if isinstance(node.value, dict) else enumerate(node.value)
+            waiting += [((*place, key), child) for key, child in entries]
+
+
+def _reveals(place: Place, text: str) -> bool:
+    """Whether the text itself is secret: an address is only when it holds a password."""
+    if place[-1] not in ("url", "history"):
+        return True
+    try:
+        return bool(urlsplit(text).password)
+    except ValueError:
+        return "@" in text
+
+
+def _anchored(settings: Settings, folder: Path) -> Settings:
+    """The same settings with every relative file path made absolute from `folder`."""
+    report = settings.report.folder
+    if "://" not in report:
+        report = _absolute(report, folder)
+    targets = tuple(t.model_copy(update={"url": _anchored_url(t.url, folder)}) for t in settings.targets)
+    return settings.model_copy(
+        update={
+            "history": _anchored_url(settings.history, folder),
+            "report": settings.report.model_copy(update={"folder": report}),
+            "targets": targets,
+        }
+    )
+
+
+def _anchored_url(url: SecretStr, folder: Path) -> SecretStr:
+    """SQLite and DuckDB name a file in their URL; other URLs stay as they are."""
+    match = _FILE_URL.fullmatch(url.get_secret_value())
+    if match is None or match[2].startswith((":", "file:", "md:", "${")):
+        return url
+    return SecretStr(f"{match[1]}{_absolute(match[2], folder)}{match[3] or ''}")
+
+
+def _absolute(path: str, folder: Path) -> str:
+    """`path` from `folder` on; a leading `~` is somebody's home, where there is such a person."""
+    try:
+        return os.path.normpath(folder / Path(path).expanduser())
+    except RuntimeError:
+        return os.path.normpath(folder / path)

@@ -1,0 +1,41 @@
+"""Routes whose patterns of measurements match nothing that is audited."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterator, Mapping
+
+from tsaudit.config.settings import Route, Settings
+from tsaudit.config.words import nearest
+from tsaudit.model.profile import Profile, UnusedSetting
+from tsaudit.text import many
+
+
+def unused_routes(settings: Settings, profiles: Mapping[str, Profile]) -> Iterator[UnusedSetting]:
+    """The patterns of measurements that match none of the targets the route is for.
+
+    `profiles`: target to what was seen of it. A route for a target that is not among them, or of which not everything
+    was listed, is left alone: what it matches may be there.
+    """
+    for number, route in enumerate(settings.routes):
+        meant = [target.name for target in settings.targets if _fits(route.targets, target.name)]
+        if not meant or not all(name in profiles and profiles[name].all_listed() for name in meant):
+            continue
+        names = sorted({m.name for name in meant for m in profiles[name].measurements})
+        for pattern in _unmatched(route, names):
+            where = f"target {meant[0]}" if len(meant) == 1 else f"{len(meant)} targets"
+            detail = f"matches none of {many(len(names), 'measurement')} of {where}"
+            yield UnusedSetting(
+                f"routes[{number}].measurements", pattern, detail + nearest(pattern.strip("*?[]"), names[:2_000])
+            )
+
+
+def _unmatched(route: Route, names: list[str]) -> Iterator[str]:
+    """An empty pattern stands for findings on whole databases and targets."""
+    yield from (
+        p for p in route.measurements if p not in ("*", "") and not any(fnmatch.fnmatchcase(n, p) for n in names)
+    )
+
+
+def _fits(patterns: tuple[str, ...], name: str) -> bool:
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)

@@ -1,0 +1,1 @@
+"""The engines: what each declares, and how its databases are asked."""

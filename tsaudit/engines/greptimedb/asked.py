@@ -1,0 +1,74 @@
+"""The statements that answer one question about a GreptimeDB, and what an audit knows of its catalogue so far."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+
+from tsaudit.engines.connection import FactError, Rows
+from tsaudit.engines.file_limit import FileLimit
+from tsaudit.engines.greptimedb import typed
+from tsaudit.engines.greptimedb.catalogue import Row, Table
+from tsaudit.model.profile import Reason
+
+if TYPE_CHECKING:
+    from tsaudit.engines.greptimedb.wire import Wire
+
+_GRANT: Final = "a user that may read is enough, see sql/greptimedb/grants.md"
+
+
+@dataclass(slots=True)
+class Known:
+    """What all connections of one audit know already."""
+
+    answers: dict[str, list[Row]] = field(default_factory=dict)
+    """Statement about the catalogue to its rows."""
+    tables: dict[str, dict[str, Table]] | None = None
+    """Database to name to table; None before it was asked for."""
+    limit: FileLimit = field(default_factory=FileLimit)
+
+
+class Asked:
+    """Sends what one question takes, until its deadline, and notes it in `rows`."""
+
+    def __init__(self, way: Wire, known: Known, rows: Rows, deadline: float) -> None:
+        self.known = known
+        self._way = way
+        self._rows = rows
+        self._deadline = deadline
+
+    def stream(
+        self, statement: str, names: Sequence[str], kinds: Sequence[pa.DataType], longest: int | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """The answer as it arrives, with these names and types. `longest`: characters kept of a text."""
+        self._rows.statement = statement
+        try:
+            for block in self._way.run(statement, self._deadline):
+                columns = list(zip(*block.rows, strict=True)) or [()] * len(names)
+                arrays = [typed.array(values, kind, longest) for values, kind in zip(columns, kinds, strict=True)]
+                yield pa.RecordBatch.from_arrays(arrays, names=list(names))
+        except FactError as error:
+            raise _with_grant(error) from error
+
+    def once(self, statement: str) -> list[Row]:
+        """The rows of a statement about the catalogue, which one audit sends once."""
+        # What is asked first stands for the whole question; the rest is there to be joined with it.
+        self._rows.statement = self._rows.statement or statement
+        if statement not in self.known.answers:
+            self._rows.statements += 1
+            try:
+                blocks = list(self._way.run(statement, self._deadline))
+            except FactError as error:
+                raise _with_grant(error) from error
+            self.known.answers[statement] = [
+                dict(zip(block.names, values, strict=True)) for block in blocks for values in block.rows
+            ]
+        return self.known.answers[statement]
+
+
+def _with_grant(error: FactError) -> FactError:
+    # TooManyFilesError stays what it is.
+    return FactError(error.reason, f"{error.detail}; {_GRANT}") if error.reason is Reason.DENIED else error

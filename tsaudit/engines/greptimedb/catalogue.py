@@ -1,0 +1,231 @@
+"""What the rows of GreptimeDB's metadata views say of the tables of one database, in the columns of tsaudit's facts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from tsaudit.engines.greptimedb.create_table import CreateTable
+from tsaudit.engines.greptimedb.tables import METRIC_OF_ROW
+from tsaudit.model.profile import Role
+
+Row = Mapping[str, Any]
+
+_SERIES_OF_ROW: Final = "__tsid"
+"""There, too: a hash of the metric and its labels, which says nothing that they do not say."""
+FORMER_FORMAT: Final = "primary_key"
+"""Of files, up to 0.17 the only one."""
+_ENGINES: Final = frozenset({"mito", "metric"})
+"""Whose tables are audited; those of `file` are files elsewhere."""
+_ROLES: Final = {"TIMESTAMP": Role.TIME, "TAG": Role.TAG, "FIELD": Role.FIELD}
+_CONSTRAINTS: Final = frozenset({"primary", "time"})
+_FIRST_WORD: Final = {"PRIMARY": "primary", "TIME": "time"}
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column as `information_schema.columns` has it."""
+
+    name: str
+    data_type: str
+    role: Role
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table that is audited."""
+
+    id: int
+    name: str
+    engine: str
+    columns: tuple[Column, ...]
+    """In the order of the table; without the one that only repeats others."""
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        return tuple(c.name for c in self.columns if c.role is Role.TAG)
+
+    @property
+    def time(self) -> Column | None:
+        return next((c for c in self.columns if c.role is Role.TIME), None)
+
+
+def view_names(columns: Iterable[Row]) -> frozenset[str]:
+    """The metadata views that the server has."""
+    return frozenset(row["table_name"] for row in columns if row["table_schema"] == "information_schema")
+
+
+def tables(listed: Iterable[Row], columns: Iterable[Row]) -> dict[str, dict[str, Table]]:
+    """Database to name to table, of those whose rows are their own.
+
+    A logical table of the metric engine shows a part of a physical one, which stands here for all of them; only the
+    physical one has the number of its metric in each row.
+    """
+    described: dict[tuple[str, str], list[Column]] = {}
+    for row in columns:
+        column = Column(row["column_name"], row["data_type"], _ROLES.get(row["semantic_type"], Role.FIELD))
+        described.setdefault((row["table_schema"], row["table_name"]), []).append(column)
+    found: dict[str, dict[str, Table]] = {}
+    for row in listed:
+        members = described.get((row["table_schema"], row["table_name"]), [])
+        is_logical = row["engine"] == "metric" and METRIC_OF_ROW not in {c.name for c in members}
+        if row["engine"] in _ENGINES and not is_logical:
+            kept = tuple(c for c in members if row["engine"] != "metric" or c.name != _SERIES_OF_ROW)
+            table = Table(row["table_id"], row["table_name"], row["engine"], kept)
+            found.setdefault(row["table_schema"], {})[table.name] = table
+    return found
+
+
+def metric_names(listed: Iterable[Row]) -> dict[str, str]:
+    """Number of each table of the metric engine, as text, to its name."""
+    return {str(row["table_id"]): row["table_name"] for row in listed if row["engine"] == "metric"}
+
+
+def column_rows(table: Table, key: Sequence[str]) -> Iterator[Row]:
+    """The fact `columns`. `key`: the members of the primary key in its order."""
+    places = {name: place for place, name in enumerate((k for k in key if k != _SERIES_OF_ROW), 1)}
+    for column in table.columns:
+        yield {
+            "measurement": table.name,
+            "column": column.name,
+            "data_type": column.data_type,
+            "key_position": places.get(column.name),
+            "role": str(column.role),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class IndexMember:
+    """One column in one index."""
+
+    table: str
+    index: str
+    kind: str
+    """primary, time, inverted, skipping or fulltext."""
+    position: int
+    column: str
+
+
+def index_members(rows: Iterable[Row], key_of: Callable[[str], Sequence[str]]) -> Iterator[IndexMember]:
+    """The indexes of one database, out of `statistics` or, where there is none, of `key_column_usage`.
+
+    The latter has all indexes of a column in one row, such as `PRIMARY, INVERTED INDEX`, and does not know the order of
+    the key: `key_of` a table tells it. Both get the names that `statistics` gives.
+    """
+    for row in rows:
+        table, column = row["table_name"], row["column_name"]
+        if "index_type" in row:
+            yield IndexMember(table, row["index_name"], row["index_type"].lower(), row["seq_in_index"], column)
+            continue
+        for constraint in row["constraint_name"].split(", "):
+            word = constraint.split(" ")[0]
+            kind = _FIRST_WORD.get(word, word.lower())
+            index = constraint if kind in _CONSTRAINTS else f"{word}_INDEX_{column}"
+            position = _place(column, key_of(table)) if kind == "primary" else 1
+            yield IndexMember(table, index, kind, position, column)
+
+
+def _place(column: str, key: Sequence[str]) -> int:
+    return key.index(column) + 1 if column in key else len(key) + 1
+
+
+def index_rows(members: Iterable[IndexMember]) -> Iterator[Row]:
+    """The fact `indexes`."""
+    for member in members:
+        yield {
+            "measurement": member.table,
+            "index": member.index,
+            "kind": member.kind,
+            "position": member.position,
+            "column": member.column,
+            "is_unique": False,
+            "is_constraint": member.kind in _CONSTRAINTS,
+            "is_partial": False,
+            "size_bytes": None,
+            "scans": None,
+            "counted_since": None,
+        }
+
+
+def option_rows(table: Table, defined: CreateTable) -> Iterator[Row]:
+    """The fact `options`."""
+    for option, value in {**defined.options, "engine": defined.engine}.items():
+        yield {"measurement": table.name, "option": option, "value": value}
+
+
+_UNITS: Final = {
+    **dict.fromkeys(("year", "years", "y"), 31_557_600.0),
+    **dict.fromkeys(("month", "months", "M"), 2_630_016.0),
+    **dict.fromkeys(("week", "weeks", "w"), 604_800.0),
+    **dict.fromkeys(("day", "days", "d"), 86_400.0),
+    **dict.fromkeys(("hour", "hours", "hr", "hrs", "h"), 3_600.0),
+    **dict.fromkeys(("minute", "minutes", "min", "mins", "m"), 60.0),
+    **dict.fromkeys(("second", "seconds", "sec", "secs", "s"), 1.0),
+    **dict.fromkeys(("millis", "msec", "ms"), 1e-3),
+    **dict.fromkeys(("usec", "us"), 1e-6),
+    **dict.fromkeys(("nanos", "nsec", "ns"), 1e-9),
+}
+"""Of the lengths of time in options: https://docs.rs/humantime/latest/humantime/fn.parse_duration.html"""
+
+
+def retention_row(name: str, defined: CreateTable) -> Row:
+    """The fact `table_retention`."""
+    duration = lifetime_s(defined.options.get("ttl", "forever"))
+    return {"measurement": name, "policy": "ttl", "duration_s": duration, "partition_s": None}
+
+
+def lifetime_s(ttl: str) -> int | None:
+    """Seconds, such as 604,800 for `7days`; 0 for ever; None for what is no length of time.
+
+    `instant` is the shortest there is, as 0 is taken: such rows are never kept.
+    """
+    if ttl in ("", "forever"):
+        return 0
+    if ttl == "instant":
+        return 1
+    parts = re.findall(r"(\d+)\s*([A-Za-z]+)", ttl)
+    if not parts or re.sub(r"\d+\s*[A-Za-z]+|\s", "", ttl) or any(unit not in _UNITS for _, unit in parts):
+        return None
+    return max(1, round(sum(int(number) * _UNITS[unit] for number, unit in parts)))
+
+
+def by_table(regions: Iterable[Row]) -> dict[int, list[Row]]:
+    """Number of each table to its regions."""
+    found: dict[int, list[Row]] = {}
+    for row in regions:
+        found.setdefault(row["table_id"], []).append(row)
+    return found
+
+
+def region_totals(regions: Sequence[Row]) -> tuple[int | None, int | None, int | None]:
+    """Rows, bytes of data and bytes of indexes. None where nothing is known; rows also where they are said to be 0."""
+    rows, data, index = (
+        sum(row[name] or 0 for row in regions) if regions else None
+        for name in ("region_rows", "sst_size", "index_size")
+    )
+    return rows or None, data, index
+
+
+def partition_rows(
+    table: Table, defined: CreateTable, partitions: Sequence[Row], regions: Sequence[Row]
+) -> Iterator[Row]:
+    """The fact `partitions`. No row for a table that names columns to partition by and no bounds: it is whole."""
+    within = {row["region_id"]: row for row in regions}
+    counted = any(row["region_rows"] for row in within.values())
+    for row in partitions:
+        bounds = row["partition_description"]
+        if bounds is None and row["partition_expression"] != ", ".join(defined.partition_key):
+            bounds = row["partition_expression"]  # up to 0.17
+        if bounds is None:
+            continue
+        region = within.get(row["greptime_partition_id"])
+        yield {
+            "measurement": table.name,
+            "key": ", ".join(defined.partition_key),
+            "partition": row["partition_name"],
+            "bounds": bounds,
+            "rows": region["region_rows"] if region and counted else None,
+            "bytes": region["sst_size"] if region else None,
+        }

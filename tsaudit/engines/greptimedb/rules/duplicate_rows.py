@@ -1,0 +1,98 @@
+"""STO010."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tsaudit.engines.greptimedb.statements import rebuilt
+from tsaudit.engines.greptimedb.tables import is_append_only, primary_key
+from tsaudit.engines.sql.types import is_text
+from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.profile import Measurement, Repeats
+from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.text import listed, number, percent
+
+
+@rule(
+    code="STO010",
+    title="An append-only table holds rows more than once",
+    severity=Severity.WARN,
+    guidelines=("E9",),
+    requires={"options", "repeats"},
+    uses={"indexes"},
+    thresholds=(
+        Threshold("min_rows", 100, "rows read", "house judgement: among fewer a few are no habit"),
+        Threshold(
+            "max_repeated_ratio", 0.01, "share of the rows read", "house judgement: a retry now and then is less"
+        ),
+    ),
+    fixes={
+        "any": (
+            "Have the sender write each row once, or let the table deduplicate. A table that is append-only stays so: "
+            "{advice}\n{rebuilt}"
+        )
+    },
+)
+def duplicate_rows(case: Case) -> Iterator[Finding]:
+    """Append-only tables in which more than `max_repeated_ratio` of the rows read repeat another one.
+
+    A row repeats another if it is the same in every column. In a table of numbers only, with a key, it is enough that
+    key and time are the same: then one of the two is a correction of the other, and both are counted.
+
+    ## Why it matters
+
+    An append-only table keeps whatever is sent. A sender that repeats what it believes lost doubles every sum and
+    count, and nothing takes it out again.
+
+    ## Example
+
+    `payments` with `append_mode = 'true'`: after a timeout the batch is sent again, and the day's turnover is twice
+    what it was.
+
+    ## Fix
+
+    Let the table deduplicate, with a key by which its rows are told apart, or make the sender write once.
+
+    ## References
+
+    - Deduplication and append-only tables: https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
+    """
+    for measurement in case.measurements:
+        seen = measurement.repeats
+        if seen is None or not is_append_only(measurement):
+            continue
+        limit = case.limit("max_repeated_ratio", measurement)
+        repeated = seen.repeated if _is_of_numbers(measurement) else seen.identical
+        if seen.rows >= case.limit("min_rows", measurement).value and repeated > limit.value * seen.rows:
+            yield _finding(case, measurement, seen, repeated)
+
+
+def _is_of_numbers(measurement: Measurement) -> bool:
+    return bool(measurement.tags) and not any(is_text(t) for f in measurement.fields for t in f.types)
+
+
+def _finding(case: Case, measurement: Measurement, seen: Repeats, repeated: int) -> Finding:
+    limit, key = case.limit("max_repeated_ratio", measurement), primary_key(measurement)
+    same = "are the same in all columns" if repeated == seen.identical else "have the same key and time"
+    if _is_of_numbers(measurement):
+        advice = "a copy that is not merges the rows of one key and time."
+        copy = rebuilt(case, measurement, options={"append_mode": "false"})
+    else:
+        advice = "a copy has each row once that is the same in all columns."
+        copy = rebuilt(case, measurement, distinct=True)
+    return Finding(
+        subject=subject_of(measurement),
+        severity=Severity.WARN,
+        message=f"{percent(repeated / seen.rows)} of the rows read {same} as another one, and all of them stay.",
+        fix=case.fix(advice=advice, rebuilt=copy),
+        observed=repeated / seen.rows,
+        limit=limit,
+        unit=limit.unit,
+        evidence=(
+            Evidence("rows with the key and time of another", f"{number(seen.repeated)} of {number(seen.rows)}"),
+            Evidence("rows that are the same in all columns", f"{number(seen.identical)} of {number(seen.rows)}"),
+            Evidence("key", listed(key)),
+        ),
+        facts=("options", "repeats", "indexes"),
+        source=seen.source,
+    )

@@ -1,0 +1,101 @@
+"""STO009."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tsaudit.engines.greptimedb.statements import append_only
+from tsaudit.engines.greptimedb.tables import deduplicates, event_columns, overwritten
+from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.profile import Field, Measurement
+from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.text import listed, number, percent
+
+
+@rule(
+    code="STO009",
+    title="Log lines are compared for duplicates",
+    severity=Severity.WARN,
+    guidelines=("E9",),
+    requires={"options", "field_values"},
+    uses={"stored_rows", "null_counts"},
+    thresholds=(
+        Threshold("min_rows", 10_000, "rows", "house judgement: fewer are compared quickly"),
+        Threshold(
+            "max_overwritten_ratio",
+            0.001,
+            "share of the stored rows",
+            "house judgement: more than a sender's rare retry means that rows are meant to replace others, or get lost",
+        ),
+    ),
+    fixes={
+        "any": (
+            "Where no row is ever written again or deleted, keep them all:\n{append_only}\nDuplicates that a sender's "
+            "retries make stay from then on."
+        )
+    },
+)
+def needless_deduplication(case: Case) -> Iterator[Finding]:
+    """Tables of events, such as log lines, that are not append-only.
+
+    Told by text fields with log lines, documents, addresses or ids. It is a warning where files show that no more than
+    `max_overwritten_ratio` of the stored rows were written again, so that the comparison is for nothing; and where they
+    show that more were, as these are lines lost if they were different ones. Without that measurement it is
+    information. What was written again and already merged is not seen any more: make sure that nothing sends updates.
+
+    ## Why it matters
+
+    Every query merges and compares rows to keep one of each key and time. Two different lines of one source and one
+    millisecond count as the same row, and the first one is lost.
+
+    ## Example
+
+    `app_logs (app, ts, message)` with the key `app`, and `append_mode` left at its default.
+
+    ## Fix
+
+    Switch it to append-only. It cannot be switched back, and rows cannot be deleted from then on but by their age.
+
+    ## References
+
+    - When to use append-only tables: https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
+    - Table options: https://docs.greptime.com/reference/sql/alter/#alter-table-options
+    """
+    for measurement in case.measurements:
+        rows = measurement.rows
+        # A table without a key is judged by a rule of its own.
+        if not measurement.tags or not deduplicates(measurement) or rows is None:
+            continue
+        events = event_columns(measurement)
+        if events and rows.value >= case.limit("min_rows", measurement).value:
+            yield _finding(case, measurement, events)
+
+
+def _finding(case: Case, measurement: Measurement, events: list[Field]) -> Finding:
+    lost, stored = overwritten(measurement), measurement.stored
+    limit = case.limit("max_overwritten_ratio", measurement)
+    ratio = None if lost is None or stored is None else lost / stored.rows
+    if ratio is None:
+        said = "each query compares its rows for duplicates; whether there are any was not measured"
+    elif ratio <= limit.value:
+        said = "each query compares its rows for duplicates, and their files hold next to none"
+    else:
+        said = f"{percent(ratio)} of the rows in its files are no longer shown, as others have their key and time"
+    evidence = [Evidence("fields with a value for each event", listed([f.key for f in events]))]
+    if lost is not None and stored is not None:
+        evidence.append(
+            Evidence("rows in files that others overwrote, at least", f"{number(lost)} of {number(stored.rows)}")
+        )
+    return Finding(
+        subject=subject_of(measurement),
+        severity=Severity.INFO if ratio is None else Severity.WARN,
+        message=f"The table holds events and is not append-only: {said}.",
+        fix=case.fix(append_only=append_only(case, measurement)),
+        observed=ratio,
+        limit=limit,
+        unit=limit.unit,
+        samples=events[0].sample[:3],
+        evidence=tuple(evidence),
+        facts=("options", "field_values", "stored_rows", "null_counts"),
+        source=measurement.rows.source if measurement.rows else None,
+    )

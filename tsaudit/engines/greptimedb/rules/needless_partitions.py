@@ -1,0 +1,95 @@
+"""STO004."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from tsaudit.engines.greptimedb.statements import merged_partitions, rebuilt
+from tsaudit.engines.greptimedb.tables import has_given_columns
+from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.profile import Measurement, Partitioning
+from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.text import listed, many, number, size
+
+_CLUSTER: Final = (
+    "make one of two neighbours at a time, which a cluster with shared object storage and its garbage collection on "
+    "does in place:"
+)
+
+
+@rule(
+    code="STO004",
+    title="Partitions before one machine is too small",
+    severity=Severity.INFO,
+    guidelines=("E13",),
+    requires={"partitions"},
+    uses={"storage", "options", "indexes"},
+    thresholds=(
+        Threshold("min_bytes", 10_000_000_000, "bytes", "house judgement: any machine holds many times as much"),
+    ),
+    fixes={
+        "any": "If no fast growth is planned, {merge}copy {table} to a table without partitions:\n{copy}",
+    },
+)
+def needless_partitions(case: Case) -> Iterator[Finding]:
+    """Tables that are divided into partitions though they hold less than `min_bytes`.
+
+    Information, as a table that was made for much more may be at its beginning. Left out are the tables that the server
+    makes for traces, which it divides by itself, and those of the metric engine, which are divided on purpose.
+
+    ## Why it matters
+
+    Each partition has its own memory for writes, its own files and its own indexes, and each query asks all that it
+    cannot rule out. That pays where one machine cannot hold or take in the data, and costs where it can.
+
+    ## Example
+
+    `cpu` with 16 partitions by host and 200 MB of data.
+
+    ## Fix
+
+    A table without partitions. What is partitioned later, when it has to be, can be divided by what is known then.
+    From 1.0 on a cluster merges partitions in place, if it keeps its files in an object storage; else a copy does.
+
+    ## References
+
+    - Distributed tables, in the guide to schema design: https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
+    - Table sharding: https://docs.greptime.com/user-guide/deployments-administration/manage-data/table-sharding/
+    - Repartition: https://docs.greptime.com/user-guide/deployments-administration/manage-data/repartition/
+    """
+    for measurement in case.measurements:
+        cut = measurement.partitioning
+        if cut is None or cut.count < 2 or has_given_columns(measurement):
+            continue
+        held = _held(measurement, cut)
+        if held is not None and held < case.limit("min_bytes", measurement).value:
+            yield _finding(case, measurement, cut, held)
+
+
+def _held(measurement: Measurement, cut: Partitioning) -> int | None:
+    """Bytes of data; None where the server does not tell."""
+    if measurement.storage is not None and measurement.storage.data_bytes is not None:
+        return measurement.storage.data_bytes
+    sizes = [part.bytes for part in cut.partitions if part.bytes is not None]
+    return sum(sizes) if len(sizes) == cut.count else None
+
+
+def _finding(case: Case, measurement: Measurement, cut: Partitioning, held: int) -> Finding:
+    limit = case.limit("min_bytes", measurement)
+    merge = merged_partitions(case, measurement)
+    return Finding(
+        subject=subject_of(measurement),
+        severity=Severity.INFO,
+        message=f"{many(cut.count, 'partition')} for {size(held)} of data; below {size(limit.value)} one will do.",
+        fix=case.fix(
+            table=measurement.name,
+            merge=f"{_CLUSTER}\n{merge}\nElsewhere " if merge else "",
+            copy=rebuilt(case, measurement, divided=False),
+        ),
+        observed=held,
+        limit=limit,
+        unit="bytes",
+        evidence=(Evidence("partitions", f"{number(cut.count)}, by {listed(cut.key)}"), Evidence("data", size(held))),
+        facts=("partitions", "storage"),
+    )

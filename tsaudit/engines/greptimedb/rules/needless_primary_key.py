@@ -1,0 +1,155 @@
+"""STO005."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+from tsaudit.engines.greptimedb.statements import rebuilt
+from tsaudit.engines.greptimedb.tables import is_append_only, is_metric, primary_key
+from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.profile import Measurement
+from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.text import listed, many, number
+
+
+@rule(
+    code="STO005",
+    title="A primary key that is of no use",
+    severity=Severity.WARN,
+    guidelines=("E2",),
+    requires={"options", "tag_values", "series_listing"},
+    uses={"null_counts", "indexes"},
+    thresholds=(
+        Threshold("min_rows", 1_000, "rows", "house judgement: what a small table costs is not worth a copy"),
+        Threshold(
+            "min_rows_per_key",
+            10,
+            "rows per value of the key",
+            "house judgement: with fewer, rows of one value fill no block that could be read alone",
+        ),
+    ),
+    fixes={
+        "any": (
+            "Rows sorted by time alone are the vendor's baseline for such a table.{kept} No ALTER TABLE takes a column "
+            "out of the key, so copy it:\n{rebuilt}"
+        )
+    },
+)
+def needless_primary_key(case: Case) -> Iterator[Finding]:
+    """Append-only tables with a primary key that neither deduplicates nor orders rows in a way that helps a query.
+
+    An append-only table keeps every row, so its key only sorts them. It does not even do that usefully where all its
+    columns have one value, or where there are less than `min_rows_per_key` rows for a value of the key. Which columns
+    queries filter by is not known to the audit: what of the key has enough rows for each of its values may stay. A key
+    with a single value costs little, and is information. On any table it is information, too, that the key begins with
+    a column of one value, as the first column is the one by which files are best divided.
+
+    ## Why it matters
+
+    The key is sorted by before the time. Rows of one hour then lie all over the files, memory is held for each value of
+    the key, and inserts take longer: for logs that are searched by time all of this is loss.
+
+    ## Example
+
+    `http_logs` with `PRIMARY KEY (request_id)` and `append_mode = 'true'`: each row has a key of its own, and none is
+    ever merged with another.
+
+    ## Fix
+
+    Leave the key out, or the columns with many values. Where queries look for one of these, a skipping index does.
+
+    ## References
+
+    - The primary key is optional: https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
+    """
+    for measurement in case.measurements:
+        rows, series = measurement.rows, measurement.series
+        if not measurement.tags or rows is None or series is None or is_metric(measurement):
+            continue
+        if rows.value < case.limit("min_rows", measurement).value:
+            continue
+        per_key = rows.value / max(series.value, 1)
+        if is_append_only(measurement) and (why := _why(case, measurement, per_key)):
+            yield _needless(case, measurement, per_key, why)
+        elif last := _to_put_last(measurement):
+            yield _led_by(case, measurement, last)
+
+
+def _why(case: Case, measurement: Measurement, per_key: float) -> str:
+    """Why the key is of no use; empty where it is of some."""
+    assert measurement.rows is not None
+    assert measurement.series is not None
+    if all(t.values is not None and t.values.value <= 1 for t in measurement.tags):
+        return "all its rows have the same value of the key, which sorts nothing"
+    if per_key >= case.limit("min_rows_per_key", measurement).value:
+        return ""
+    keys, rows = many(measurement.series.value, "value"), many(measurement.rows.value, "row")
+    return f"{keys} of the key for {rows}, none of which is ever merged"
+
+
+def _to_put_last(measurement: Measurement) -> tuple[str, ...]:
+    """The columns with one value that the key begins with, before one with several; none where its order is not
+    known."""
+    if not any(i.kind == "primary" for i in measurement.indexes or ()):
+        return ()
+    values = {t.key: t.values.value for t in measurement.tags if t.values is not None}
+    key = primary_key(measurement)
+    leading = tuple(itertools.takewhile(lambda column: values.get(column) == 1, key))
+    return leading if len(leading) < len(key) and values.get(key[len(leading)], 0) > 1 else ()
+
+
+def _led_by(case: Case, measurement: Measurement, last: tuple[str, ...]) -> Finding:
+    key = primary_key(measurement)
+    better = (*key[len(last) :], *last)
+    assert measurement.series is not None
+    return Finding(
+        subject=subject_of(measurement),
+        severity=Severity.INFO,
+        message=f"The key ({', '.join(key)}) begins with {listed(last)}, of which all rows have one value: what comes "
+        "first divides the files best, and this divides nothing.",
+        fix="When the table is made anew for another reason, begin the key with what queries filter by most:\n"
+        + rebuilt(case, measurement, key=better),
+        guilty=key[0],
+        evidence=(Evidence("key", ", ".join(key)), Evidence("better", ", ".join(better))),
+        facts=("tag_values", "indexes"),
+        source=measurement.series.source,
+    )
+
+
+def _kept(case: Case, measurement: Measurement) -> list[str]:
+    """The columns of the key that sort rows usefully: for each of their values together there are enough rows."""
+    values = {t.key: t.values.value for t in measurement.tags if t.values is not None}
+    rows = measurement.rows.value if measurement.rows else 0
+    kept, blocks = list[str](), case.limit("min_rows_per_key", measurement).value
+    for column in primary_key(measurement):
+        if values.get(column, 0) > 1 and blocks * values[column] <= rows:
+            kept.append(column)
+            blocks *= values[column]
+    return kept
+
+
+def _needless(case: Case, measurement: Measurement, per_key: float, why: str) -> Finding:
+    key, kept = primary_key(measurement), _kept(case, measurement)
+    values = {t.key: t.values.value for t in measurement.tags if t.values is not None}
+    use = "has columns that are of no use" if kept else "is of no use"
+    may_stay = f" Where most queries filter by {listed(kept)}, a key of {'it' if len(kept) == 1 else 'them'} helps."
+    counts = [f"{t.key}: {number(t.values.value)}" for t in measurement.tags if t.values is not None]
+    assert measurement.series is not None
+    return Finding(
+        subject=subject_of(measurement),
+        # One series costs next to nothing.
+        severity=Severity.WARN if measurement.series.value > 1 else Severity.INFO,
+        message=f"The key ({', '.join(key)}) of an append-only table {use}: {why}.",
+        fix=case.fix(rebuilt=rebuilt(case, measurement, key=kept), kept=may_stay if kept else ""),
+        observed=per_key,
+        limit=case.limit("min_rows_per_key", measurement),
+        unit="rows per value of the key",
+        guilty=max(key, key=lambda column: values.get(column, 0)),
+        evidence=(
+            Evidence("columns of the key, with their distinct values", listed(counts, 20)),
+            Evidence("rows per value of the key", number(per_key)),
+        ),
+        facts=("options", "tag_values", "series_listing", "null_counts"),
+        source=measurement.series.source,
+    )

@@ -1,0 +1,100 @@
+"""STO006."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tsaudit.engines.greptimedb.statements import append_only, rebuilt, table
+from tsaudit.engines.greptimedb.tables import deduplicates, event_columns, overwritten
+from tsaudit.engines.sql.types import is_text
+from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.profile import Field, Measurement
+from tsaudit.rule import Case, rule, subject_of
+from tsaudit.text import listed, many, number
+
+
+@rule(
+    code="STO006",
+    title="Rows of the same time overwrite each other",
+    severity=Severity.CRITICAL,
+    guidelines=("E2", "E9"),
+    requires={"options", "columns"},
+    uses={"field_values", "stored_rows", "null_counts"},
+    fixes={
+        "any": (
+            "Where every row counts, keep them all:\n{append_only}\nWhere a column says which source a row is of, "
+            "make it the key instead:\n{keyed}\nWhat was overwritten has to be written again."
+        )
+    },
+)
+def overwritten_rows(case: Case) -> Iterator[Finding]:
+    """Tables without a primary key that are not append-only: of all rows of one instant only the last is kept.
+
+    It is critical where the rows are of several things: a text field holds log lines, ids or addresses, or it has
+    several values and files hold rows that a query does not show. It is a warning where only one of both is known:
+    of a single source such rows may be corrections. It is information where nothing speaks against a single source.
+
+    ## Why it matters
+
+    Rows are told apart by key and time. Without a key two of the same millisecond are one row, and the first is lost
+    without an error.
+
+    ## Example
+
+    `CREATE TABLE logs (ts TIMESTAMP TIME INDEX, message STRING)`: of ten messages of one millisecond nine are gone.
+
+    ## Fix
+
+    Make the table append-only, or give it the key that its rows are told apart by.
+
+    ## References
+
+    - Deduplication and append-only tables: https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
+    """
+    for measurement in case.measurements:
+        if not measurement.tags and measurement.fields and deduplicates(measurement):
+            yield _finding(case, measurement)
+
+
+def _finding(case: Case, measurement: Measurement) -> Finding:
+    lost = overwritten(measurement)
+    several = [f for f in measurement.fields if _has_several(f)]
+    events = [f.key for f in event_columns(measurement)]
+    seen = f" {many(lost, 'stored row')} can no longer be read." if lost else ""
+    evidence = [Evidence("key", "none"), Evidence("append_mode", "false")]
+    if texts := [*events, *(f.key for f in several)]:
+        evidence.append(Evidence("texts that may tell rows apart", listed(list(dict.fromkeys(texts)), 8)))
+    if lost:
+        evidence.append(Evidence("rows in files that others overwrote, at least", number(lost)))
+    return Finding(
+        subject=subject_of(measurement),
+        severity=_severity(bool(events), bool(several), bool(lost)),
+        message="The table has no key and is not append-only: rows of the same time overwrite each other"
+        + (f".{seen}" if seen else ", which is right for a single source only." if not several else "."),
+        fix=case.fix(
+            append_only=append_only(case, measurement),
+            keyed=_keyed(case, measurement, next((f.key for f in several if f.key not in events), "")),
+        ),
+        observed=lost or None,
+        unit="rows" if lost else "",
+        evidence=tuple(evidence),
+        facts=("options", "columns", "field_values", "stored_rows", "null_counts"),
+        source=measurement.rows.source if measurement.rows else None,
+    )
+
+
+def _severity(has_events: bool, has_several: bool, has_lost: bool) -> Severity:
+    if has_events or (has_several and has_lost):
+        return Severity.CRITICAL
+    return Severity.WARN if has_several or has_lost else Severity.INFO
+
+
+def _keyed(case: Case, measurement: Measurement, column: str) -> str:
+    """The table with the column as its key, or with a new one where there is none."""
+    if column:
+        return rebuilt(case, measurement, key=(column,))
+    return f"ALTER TABLE {table(case, measurement)} ADD COLUMN {case.quoted(['source'])} STRING PRIMARY KEY;"
+
+
+def _has_several(field: Field) -> bool:
+    return any(map(is_text, field.types)) and field.distinct is not None and field.distinct.value > 1

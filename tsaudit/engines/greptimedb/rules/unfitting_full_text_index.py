@@ -1,0 +1,125 @@
+"""STO008."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from statistics import mean
+from typing import Final
+
+from tsaudit.engines.greptimedb.statements import set_index, unset_index
+from tsaudit.engines.greptimedb.tables import DESIGN, indexes_on, is_metric
+from tsaudit.engines.sql.types import is_text
+from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.profile import Field, Measurement
+from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.text import number, percent
+
+_UNSPACED: Final = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
+"""Thai, Lao, Burmese, Khmer, Japanese, Chinese."""
+
+
+@rule(
+    code="STO008",
+    title="Log text without a full-text index, or one on short text",
+    severity=Severity.WARN,
+    guidelines=("E7",),
+    requires={"indexes", "field_values"},
+    uses={"null_counts"},
+    thresholds=(
+        Threshold("min_rows", 10_000, "rows", "house judgement: fewer are read through quickly"),
+        Threshold("min_words", 4, "words on average", "house judgement: text one searches in is a sentence or more"),
+        Threshold("max_low_values", 10_000, "distinct values", DESIGN),
+    ),
+    fixes={"any": "{statement}\n{note}"},
+)
+def unfitting_full_text_index(case: Case) -> Iterator[Finding]:
+    """Text fields with log lines that have no full-text index, and full-text indexes on names, states and the like.
+
+    Log lines are told by their look; they need `min_words` words on average, and a table of `min_rows` rows. The other
+    way round, a full-text index is reported on columns whose values are single words; addresses, documents and texts in
+    scripts that put no blanks between words are none.
+
+    ## Why it matters
+
+    A search for a word in log text reads every row, unless the words are indexed. On a column that holds one word of a
+    list, the same index costs a tenth of the data or more and serves nothing that equality does not.
+
+    ## Example
+
+    `message STRING` of `raw_logs` without an index; `http_method STRING FULLTEXT INDEX`.
+
+    ## Fix
+
+    Index what is searched for words; better still, take logs apart into columns while they are written.
+
+    ## References
+
+    - Full-text index: https://docs.greptime.com/user-guide/manage-data/data-index/#full-text-index
+    - When to use which index: https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
+    """
+    for measurement in case.measurements:
+        if measurement.indexes is None or is_metric(measurement):
+            continue
+        for field in measurement.fields:
+            if any(map(is_text, field.types)) and field.sample and field.distinct is not None:
+                yield from _judge(case, measurement, field)
+
+
+def _judge(case: Case, measurement: Measurement, field: Field) -> Iterator[Finding]:
+    from tsaudit.analysis.shapes import shapes
+
+    words, kinds = _words(field), indexes_on(measurement, field.key)
+    rows = measurement.rows.value if measurement.rows else 0
+    look = shapes.classify(field.sample).kind
+    is_log = look == "log_text" and words >= case.limit("min_words", measurement).value
+    if is_log and "fulltext" not in kinds and rows >= case.limit("min_rows", measurement).value:
+        yield _finding(
+            case,
+            measurement,
+            field,
+            f"{field.key} holds log lines and has no full-text index: a search for a word reads all rows",
+            set_index(case, measurement, field.key, "fulltext"),
+            "It covers what is written from now on, and is not needed where searches are fast enough without. Taken "
+            "apart into columns while written (by a pipeline), logs are searched faster still.",
+        )
+    assert field.distinct is not None
+    if (
+        "fulltext" in kinds
+        and words < 1.5
+        and look not in shapes.TEXT_KINDS
+        and not _UNSPACED.search("".join(field.sample))
+    ):
+        better = "inverted" if field.distinct.value <= case.limit("max_low_values", measurement).value else "skipping"
+        yield _finding(
+            case,
+            measurement,
+            field,
+            f"{field.key} has a full-text index and values of one word ({number(field.distinct.value)} distinct)",
+            unset_index(case, measurement, field.key, "fulltext"),
+            f"Where queries filter by it: {set_index(case, measurement, field.key, better)}",
+        )
+
+
+def _words(field: Field) -> float:
+    """On average, as blanks tell them apart."""
+    return mean(len(value.split()) for value in field.sample)
+
+
+def _finding(case: Case, measurement: Measurement, field: Field, said: str, statement: str, note: str) -> Finding:
+    assert field.distinct is not None
+    return Finding(
+        subject=subject_of(measurement, field.key),
+        severity=Severity.WARN,
+        message=f"{said}.",
+        fix=case.fix(statement=statement, note=note),
+        guilty=field.key,
+        samples=field.sample[:3],
+        evidence=(
+            Evidence("words on average", number(_words(field))),
+            Evidence("distinct values among the rows read", number(field.distinct.value)),
+            Evidence("share of nulls", percent(field.null_ratio.value) if field.null_ratio else "not measured"),
+        ),
+        facts=("indexes", "field_values", "null_counts"),
+        source=field.distinct.source,
+    )

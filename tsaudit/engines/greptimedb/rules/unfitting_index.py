@@ -1,0 +1,162 @@
+"""STO007."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tsaudit.engines.greptimedb.statements import set_index, unset_index
+from tsaudit.engines.greptimedb.tables import DESIGN, has_given_columns, indexes_on, primary_key
+from tsaudit.engines.sql.types import is_text
+from tsaudit.model.finding import Evidence, Finding, Limit, Severity
+from tsaudit.model.profile import Count, Field, Measurement, Tag
+from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.text import count, listed, number
+
+
+@rule(
+    code="STO007",
+    title="An index does not fit the values of its column",
+    severity=Severity.WARN,
+    guidelines=("A9", "E5", "E6"),
+    requires={"indexes", "tag_values", "field_values"},
+    uses={"options"},
+    thresholds=(
+        Threshold("max_low_values", 10_000, "distinct values", DESIGN),
+        Threshold(
+            "max_few_values",
+            100,
+            "distinct values",
+            "house judgement: each block of rows then has nearly all of them, so that none is skipped",
+        ),
+        Threshold(
+            "min_rows_per_value",
+            10,
+            "rows per value",
+            "house judgement: among the rows read; with fewer, values may be many more than were read",
+        ),
+        Threshold(
+            "min_rows",
+            100_000,
+            "rows",
+            "house judgement: in a smaller table each part of a file is read quickly anyway",
+        ),
+    ),
+    moot=dict.fromkeys(
+        ("duckdb", "sqlite", "postgresql"), "one kind of index serves columns with few and with many values"
+    ),
+    fixes={"any": "{statements}\nFiles that are there already keep what they have until they are compacted."},
+)
+def unfitting_index(case: Case) -> Iterator[Finding]:
+    """Inverted indexes on columns with many values, skipping indexes on columns with few, and ids without an index.
+
+    Columns with up to `max_low_values` distinct values count as low in cardinality, as the vendor has it; a skipping
+    index is reported from `max_few_values` down, as it still skips some between the two. Values of fields are those of
+    the rows read: that they are many is certain, that they are few is believed from `min_rows_per_value` on. That a
+    text of ids in a table of `min_rows` has no index at all is information, as only queries tell whether one is needed.
+    Tables that the server makes itself, for traces and metrics, have its own indexes, and are left out.
+
+    ## Why it matters
+
+    An inverted index lists the rows of every value: for ids it grows as large as the column and takes memory while it
+    is built. A skipping index only tells which blocks lack a value: where few values are in every block it skips none.
+
+    ## Example
+
+    `request_id STRING INVERTED INDEX`: millions of values with one row each. `http_method STRING SKIPPING INDEX`: every
+    block has a GET.
+
+    ## Fix
+
+    Inverted for few values that are filtered by, skipping for many that are looked up by equality, none otherwise.
+
+    ## References
+
+    - When to use which index: https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
+    - Indexes and their cost: https://docs.greptime.com/user-guide/manage-data/data-index/
+    """
+    for measurement in case.measurements:
+        if measurement.indexes is None or has_given_columns(measurement):
+            continue
+        columns: list[Tag | Field] = [*measurement.tags, *measurement.fields]
+        for column in columns:
+            if misfit := _misfit(case, measurement, column):
+                yield _finding(case, measurement, column, misfit)
+
+
+@dataclass(frozen=True, slots=True)
+class _Misfit:
+    kind: str
+    """Of the index; empty where there is none."""
+    better: str
+    why: str
+    limit: Limit
+
+
+def _values(column: Tag | Field) -> Count | None:
+    return column.values if isinstance(column, Tag) else column.distinct
+
+
+def _misfit(case: Case, measurement: Measurement, column: Tag | Field) -> _Misfit | None:
+    values = _values(column)
+    if values is None:
+        return None
+    kinds = indexes_on(measurement, column.key)
+    low, few = case.limit("max_low_values", measurement), case.limit("max_few_values", measurement)
+    if "inverted" in kinds and values.value > low.value:
+        return _Misfit("inverted", "skipping", "an inverted index lists the rows of each", low)
+    if "skipping" in kinds and values.value <= few.value and _are_all(case, measurement, column, values):
+        return _Misfit("skipping", "inverted", "each block of rows has nearly all of them, so none is skipped", few)
+    if not kinds and isinstance(column, Field) and _is_large_id(case, measurement, column):
+        return _Misfit("", "skipping", "a search for one reads every block", low)
+    return None
+
+
+def _are_all(case: Case, measurement: Measurement, column: Tag | Field, values: Count) -> bool:
+    """Whether hardly another value is left to be found: those of tags were listed, those of fields read."""
+    read = measurement.row_patterns.rows if measurement.row_patterns else 0
+    return isinstance(column, Tag) or read >= values.value * case.limit("min_rows_per_value", measurement).value
+
+
+def _is_large_id(case: Case, measurement: Measurement, field: Field) -> bool:
+    from tsaudit.analysis.shapes import shapes
+
+    rows = measurement.rows.value if measurement.rows else 0
+    return (
+        rows >= case.limit("min_rows", measurement).value
+        and any(map(is_text, field.types))
+        and field.key not in primary_key(measurement)
+        and shapes.classify(field.sample).kind in shapes.IDENTIFIER_KINDS
+    )
+
+
+def _finding(case: Case, measurement: Measurement, column: Tag | Field, misfit: _Misfit) -> Finding:
+    values = _values(column)
+    assert values is not None
+    set_ = set_index(case, measurement, column.key, misfit.better)
+    unset = unset_index(case, measurement, column.key, misfit.kind) if misfit.kind else ""
+    both = misfit.kind and misfit.better in indexes_on(measurement, column.key)
+    statements = [unset] if both else [part for part in (unset, set_) if part]
+    has = f"{misfit.kind} index" if misfit.kind else "no index"
+    read = "" if isinstance(column, Tag) else " among the rows read"
+    return Finding(
+        subject=subject_of(measurement, column.key),
+        severity=Severity.WARN if misfit.kind else Severity.INFO,
+        message=f"{column.key} has {number(values.value)} distinct values{read} and {_article(has)}: {misfit.why}.",
+        fix=case.fix(statements="\n".join(statements)),
+        observed=values.value,
+        limit=misfit.limit,
+        unit="distinct values",
+        guilty=column.key,
+        samples=column.sample[:3],
+        evidence=(
+            Evidence("distinct values", count(values)),
+            Evidence("indexes", listed(sorted(indexes_on(measurement, column.key)))),
+        ),
+        facts=("indexes", "tag_values", "field_values"),
+        source=values.source,
+    )
+
+
+def _article(words: str) -> str:
+    return words if words.startswith("no ") else f"{'an' if words[0] in 'aeiou' else 'a'} {words}"

@@ -1,0 +1,136 @@
+"""STO011."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tsaudit.engines.greptimedb.statements import rebuilt
+from tsaudit.engines.greptimedb.tables import deduplicates, option, overwritten
+from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.profile import Measurement
+from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.text import listed, number, percent
+
+
+@rule(
+    code="STO011",
+    title="The merge mode does not fit the writes",
+    severity=Severity.WARN,
+    guidelines=("E10",),
+    requires={"options", "null_ratios", "row_patterns"},
+    uses={"stored_rows"},
+    thresholds=(
+        Threshold("min_rows", 100, "rows", "house judgement: fewer show no habit"),
+        Threshold(
+            "min_overwritten_ratio",
+            0.01,
+            "share of the stored rows",
+            "house judgement: less is a sender's retry and not its way to write",
+        ),
+        Threshold(
+            "min_partial_ratio",
+            0.1,
+            "share of the rows read",
+            "house judgement: fields of which some are absent by habit",
+        ),
+    ),
+    fixes={
+        "any": "{advice} No ALTER TABLE changes the merge mode, so copy the table:\n{rebuilt}",
+    },
+)
+def unfitting_merge_mode(case: Case) -> Iterator[Finding]:
+    """Tables that keep the last row while their writers send parts of rows, and the other way round.
+
+    With `last_row` it is a warning where `min_overwritten_ratio` of the rows in files were written again and
+    `min_partial_ratio` of the rows read lack fields that others fill, in groups that have no field in common: then
+    parts of one row replaced each other. With `last_non_null` it is information where no row read lacks a field. What
+    is read there is merged already: only the writers know whether they send parts.
+
+    ## Why it matters
+
+    `last_row` keeps the row that was written last, with all its nulls: what an earlier part brought is lost.
+    `last_non_null` looks at each field of each version, which makes queries slower for nothing where rows are whole.
+
+    ## Example
+
+    One job writes `cpu` of a host and minute, another `memory` of the same: under `last_row` only one of both is there.
+
+    ## Fix
+
+    `last_non_null` for parts of rows, `last_row` for whole rows; or write whole rows.
+
+    ## References
+
+    - Updating and merging: https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
+    """
+    for measurement in case.measurements:
+        rows = measurement.rows
+        if not deduplicates(measurement) or rows is None or rows.value < case.limit("min_rows", measurement).value:
+            continue
+        if option(measurement, "merge_mode") == "last_non_null":
+            nulls = [f.null_ratio for f in measurement.fields]
+            if nulls and all(ratio is not None and ratio.value == 0 for ratio in nulls):
+                yield _whole(case, measurement)
+        else:
+            yield from _partial(case, measurement)
+
+
+def _whole(case: Case, measurement: Measurement) -> Finding:
+    return Finding(
+        subject=subject_of(measurement),
+        severity=Severity.INFO,
+        message="Merge mode last_non_null, and no row read lacks a field.",
+        fix=case.fix(
+            advice="If its writers send whole rows, last_row does the same with less work.",
+            rebuilt=rebuilt(case, measurement, options={"merge_mode": "last_row"}),
+        ),
+        evidence=(
+            Evidence("merge_mode", "last_non_null"),
+            Evidence("fields without nulls", listed([f.key for f in measurement.fields])),
+        ),
+        facts=("options", "null_ratios"),
+        source=measurement.rows.source if measurement.rows else None,
+    )
+
+
+def _partial(case: Case, measurement: Measurement) -> Iterator[Finding]:
+    lost, stored, seen = overwritten(measurement), measurement.stored, measurement.row_patterns
+    limit = case.limit("min_overwritten_ratio", measurement)
+    if not lost or stored is None or seen is None or lost < limit.value * stored.rows:
+        return
+    groups, partial = _parts(measurement)
+    if len(groups) < 2 or partial < case.limit("min_partial_ratio", measurement).value * seen.rows:
+        return
+    yield Finding(
+        subject=subject_of(measurement),
+        severity=Severity.WARN,
+        message=f"Merge mode last_row loses values: rows fill {listed([' and '.join(g) for g in groups], 4)} apart, "
+        f"and {percent(lost / stored.rows)} of the stored rows were replaced by another of the same key and time.",
+        fix=case.fix(
+            advice="Parts of one row are merged by last_non_null. What was replaced has to be written again.",
+            rebuilt=rebuilt(case, measurement, options={"merge_mode": "last_non_null"}),
+        ),
+        observed=lost / stored.rows,
+        limit=limit,
+        unit=limit.unit,
+        evidence=(
+            Evidence("merge_mode", option(measurement, "merge_mode") or "last_row, by default"),
+            Evidence("rows in files that others overwrote, at least", f"{number(lost)} of {number(stored.rows)}"),
+            Evidence("rows that lack a field others fill", f"{number(partial)} of {number(seen.rows)}"),
+        ),
+        facts=("options", "stored_rows", "row_patterns"),
+        source=seen.source,
+    )
+
+
+def _parts(measurement: Measurement) -> tuple[list[tuple[str, ...]], int]:
+    """Groups of fields that rows fill without those of another group, and how many rows do so."""
+    fields = {f.key for f in measurement.fields}
+    patterns = measurement.row_patterns.patterns if measurement.row_patterns else ()
+    filled = [(tuple(c for c in p.columns if c in fields), p.rows) for p in patterns]
+    alone = [
+        (group, rows)
+        for group, rows in filled
+        if group and any(other and not set(group) & set(other) for other, _ in filled)
+    ]
+    return list(dict.fromkeys(group for group, _ in alone)), sum(rows for _, rows in alone)

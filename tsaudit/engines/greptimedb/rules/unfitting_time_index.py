@@ -1,0 +1,116 @@
+"""STO012."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from tsaudit.engines.greptimedb.statements import rebuilt
+from tsaudit.engines.greptimedb.tables import is_metric
+from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.profile import Field, Measurement, TimeLag
+from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.text import listed, number, percent
+
+_OF_ARRIVAL: Final = re.compile(
+    r"(^|_)(ingest(ed|ion)?|insert(ed|ion)?|creat(ed|ion)|receiv(ed|e)|writ(ten|e)|load(ed)?|process(ed|ing)?|arriv(al|ed)|"
+    r"import(ed)?|stor(ed|e)|index(ed)?|updat(ed|e)|modif(ied|y))(_|$)|^greptime_timestamp$",
+    re.IGNORECASE,
+)
+_OF_EVENT: Final = re.compile(
+    r"(^|_)(event|occur(red)?|happen(ed)?|sampl(ed|e|ing)|measur(ed|ement)|observ(ed|ation)|record(ed)?|read(ing)?|start(ed)?|"
+    r"begin|log|access|emitted|sent|origin(al)?)(_|$)",
+    re.IGNORECASE,
+)
+
+
+@rule(
+    code="STO012",
+    title="The time index is not the time of the sample",
+    severity=Severity.WARN,
+    guidelines=("E11",),
+    requires={"columns", "time_lags"},
+    thresholds=(
+        Threshold("min_rows", 100, "rows read", "house judgement: among fewer the order may be chance"),
+        Threshold(
+            "min_before_ratio", 0.95, "share of the rows read", "house judgement: what arrives later happened before"
+        ),
+        Threshold(
+            "max_lag_s",
+            604_800,
+            "seconds",
+            "house judgement: a time more than a week away is of something else: a birthday, a certificate",
+        ),
+    ),
+    fixes={
+        "any": (
+            "Make {field} the time index, if that is when a sample was taken or an event happened; rows without it "
+            "keep the time that they have. A table keeps its time index, so copy it:\n{rebuilt}"
+        )
+    },
+)
+def unfitting_time_index(case: Case) -> Iterator[Finding]:
+    """Tables with a second time that lies shortly before the time index in nearly all rows.
+
+    That is how it looks where rows are indexed by the time of their arrival. It is a warning where names say so, too:
+    the index is named like an arrival (`ingested_at`, `greptime_timestamp`), or the other one like an event
+    (`event_time`, `measured_at`) and the index is not; otherwise it is information.
+
+    ## Why it matters
+
+    Rows are sorted, deduplicated, expired and searched by the time index. By the time of arrival, what came late is in
+    the wrong hour, the same sample sent twice is two rows, and every query by the real time reads all files.
+
+    ## Example
+
+    `readings (sensor, measured_at, ingested_at TIME INDEX, value)`: after an outage an hour of readings is shown as one
+    second's.
+
+    ## Fix
+
+    Index the time at which the sample was taken, and keep the other one as a field.
+
+    ## References
+
+    - Which column is the time index: https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
+    """
+    for measurement in case.measurements:
+        found = [f for f in measurement.fields if f.lag and _precedes(case, measurement, f.lag)]
+        if found and measurement.time_column and not is_metric(measurement):
+            named = [f for f in found if _OF_EVENT.search(f.key) and not _OF_ARRIVAL.search(f.key)]
+            yield _finding(case, measurement, measurement.time_column, (named or found)[0], found)
+
+
+def _precedes(case: Case, measurement: Measurement, lag: TimeLag) -> bool:
+    def limit(name: str) -> float:
+        return case.limit(name, measurement).value
+
+    near = 0 <= lag.median_s <= limit("max_lag_s") and lag.spread_s <= limit("max_lag_s")
+    return near and lag.rows >= limit("min_rows") and lag.before_ratio >= limit("min_before_ratio")
+
+
+def _finding(case: Case, measurement: Measurement, index: str, field: Field, found: list[Field]) -> Finding:
+    assert field.lag is not None
+    told = bool(_OF_ARRIVAL.search(index)) or (bool(_OF_EVENT.search(field.key)) and not _OF_EVENT.search(index))
+    limit = case.limit("min_before_ratio", measurement)
+    return Finding(
+        subject=subject_of(measurement, index),
+        severity=Severity.WARN if told else Severity.INFO,
+        message=f"{field.key} lies before the time index {index} in {percent(field.lag.before_ratio)} of the rows "
+        f"read, by {number(round(field.lag.median_s, 3))} s in the middle: "
+        + ("the index is the time of arrival." if told else "it may be the time of the sample."),
+        fix=case.fix(field=field.key, rebuilt=rebuilt(case, measurement, time=field.key)),
+        observed=field.lag.before_ratio,
+        limit=limit,
+        unit=limit.unit,
+        guilty=index,
+        evidence=(
+            Evidence("time index", index),
+            Evidence("other times that lie before it", listed([f.key for f in found])),
+            Evidence("lag, median", f"{number(round(field.lag.median_s, 3))} s"),
+            Evidence("lag, between the least and the most 10 %", f"{number(round(field.lag.spread_s, 3))} s"),
+        ),
+        facts=("columns", "time_lags"),
+        source=field.distinct.source if field.distinct else None,
+    )

@@ -1,0 +1,111 @@
+"""STO013."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from statistics import mean
+from typing import Final
+
+from tsaudit.engines.greptimedb.statements import without_key_columns
+from tsaudit.engines.greptimedb.tables import is_metric, primary_key
+from tsaudit.engines.sql.types import is_text
+from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.profile import Measurement, Tag
+from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.text import listed, number
+
+_UNSUITABLE: Final = re.compile(r"(float|double|real|timestamp|datetime)", re.IGNORECASE)
+
+
+@rule(
+    code="STO013",
+    title="A column of the key is no short text and no integer",
+    severity=Severity.WARN,
+    guidelines=("C5",),
+    requires={"columns"},
+    uses={"tag_values", "indexes", "options"},
+    thresholds=(
+        Threshold(
+            "max_length",
+            64,
+            "characters on average",
+            "house judgement: beyond names and ids; the key is kept for each series in memory and in each file",
+        ),
+    ),
+    fixes={"any": "{advice} The columns of a key cannot be changed, so copy the table:\n{rebuilt}"},
+)
+def unsuitable_key_type(case: Case) -> Iterator[Finding]:
+    """Columns of the primary key that are floating point numbers or times, or texts of over `max_length` characters.
+
+    ## Why it matters
+
+    The key names a series. A number with a fraction or a time is measured, not named: nearly every row has its own, two
+    that should be equal differ in the last digit, and each opens a series. A long text is stored and compared with
+    each.
+
+    ## Example
+
+    `PRIMARY KEY (sensor, temperature)` with `temperature DOUBLE`; `PRIMARY KEY (url)` with addresses of 200 characters.
+
+    ## Fix
+
+    Short texts and integers in the key, measured values and times as fields; a short id in place of a long text.
+
+    ## References
+
+    - What to store as a tag: https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
+    """
+    for measurement in case.measurements:
+        if is_metric(measurement):
+            continue
+        for tag in measurement.tags:
+            if _UNSUITABLE.match(tag.data_type):
+                yield _typed(case, measurement, tag)
+            elif is_text(tag.data_type) and tag.sample:
+                length = mean(map(len, tag.sample))
+                if length > case.limit("max_length", measurement).value:
+                    yield _long(case, measurement, tag, length)
+
+
+def _typed(case: Case, measurement: Measurement, tag: Tag) -> Finding:
+    return Finding(
+        subject=subject_of(measurement, tag.key),
+        severity=Severity.WARN,
+        message=f"{tag.key} is of type {tag.data_type} and in the primary key, which is for short texts and integers.",
+        fix=case.fix(advice=f"Keep {tag.key} as a field.", rebuilt=without_key_columns(case, measurement, {tag.key})),
+        guilty=tag.key,
+        samples=tag.sample[:3],
+        evidence=(
+            Evidence("type", tag.data_type),
+            Evidence("key", listed(primary_key(measurement))),
+            Evidence("distinct values", number(tag.values.value) if tag.values else "not measured"),
+        ),
+        facts=("columns", "tag_values", "indexes"),
+        source=tag.values.source if tag.values else None,
+    )
+
+
+def _long(case: Case, measurement: Measurement, tag: Tag, length: float) -> Finding:
+    limit = case.limit("max_length", measurement)
+    return Finding(
+        subject=subject_of(measurement, tag.key),
+        severity=Severity.WARN,
+        message=f"The values of {tag.key}, which is in the primary key, have {number(round(length))} characters on "
+        f"average, more than {number(limit.value)}.",
+        fix=case.fix(
+            advice=f"Put a short id in the place of {tag.key}, and keep the text as a field.",
+            rebuilt=without_key_columns(case, measurement, {tag.key}),
+        ),
+        observed=length,
+        limit=limit,
+        unit=limit.unit,
+        guilty=tag.key,
+        samples=tag.sample[:3],
+        evidence=(
+            Evidence("characters on average, of the values sampled", number(round(length))),
+            Evidence("key", listed(primary_key(measurement))),
+        ),
+        facts=("columns", "tag_values", "indexes"),
+        source=tag.values.source if tag.values else None,
+    )

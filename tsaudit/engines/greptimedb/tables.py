@@ -1,0 +1,108 @@
+"""What GreptimeDB's options and indexes mean for a table."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import Final
+
+from tsaudit.engines.sql.types import is_text
+from tsaudit.model.profile import Field, How, Index, Measurement, Profile
+
+ENGINE: Final = "greptimedb"
+DESIGN: Final = "https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/"
+DESIGN_0_17: Final = (
+    "https://docs.greptime.com/0.17/user-guide/deployments-administration/performance-tuning/design-table/"
+)
+"""The edition for the former file format: it names 100 thousand values of the key as the most."""
+
+METRIC_OF_ROW: Final = "__table_id"
+"""In a physical table of the metric engine: the column that says of which logical table a row is."""
+_ROUNDING: Final = timedelta(milliseconds=1)
+"""Times are kept to the nanosecond there and to the microsecond here."""
+_FEW_EVENTS: Final = 20
+"""Different values from which on a text may tell events apart."""
+_SHARE_OF_EVENTS: Final = 0.05
+"""The same, as a share of the rows read."""
+INDEX_KINDS: Final = frozenset({"inverted", "skipping", "fulltext"})
+"""Of those that can be set and unset on a column."""
+
+
+def version(profile: Profile) -> tuple[int, ...]:
+    """Major and minor number; empty where the server's version has none."""
+    found = re.match(r"v?(\d+)\.(\d+)", profile.server_version)
+    return tuple(map(int, found.groups())) if found else ()
+
+
+def option(measurement: Measurement, name: str) -> str:
+    """The value of a table option; empty where it has its default or options were not measured."""
+    return (measurement.options or {}).get(name, "")
+
+
+def is_append_only(measurement: Measurement) -> bool:
+    """Whether it keeps all rows, also those of the same key and time."""
+    return option(measurement, "append_mode") == "true"
+
+
+def is_metric(measurement: Measurement) -> bool:
+    """Whether it is kept by the metric engine, in which all labels are the key by design."""
+    return option(measurement, "engine") == "metric"
+
+
+def has_given_columns(measurement: Measurement) -> bool:
+    """Whether the server made its columns out of a protocol's names: a table of traces or of the metric engine."""
+    return is_metric(measurement) or bool(option(measurement, "table_data_model"))
+
+
+def deduplicates(measurement: Measurement) -> bool:
+    """Whether it is known to keep one row per key and time."""
+    return measurement.options is not None and not is_append_only(measurement) and not is_metric(measurement)
+
+
+def has_former_format(profile: Profile, measurement: Measurement) -> bool:
+    """Whether new files are written in the format of the versions up to 0.17, which keeps something for each key.
+
+    From 1.0 on another one is the default; 1.0 does not tell in which format a table writes unless it was set.
+    """
+    known = version(profile)
+    return option(measurement, "sst_format") == "primary_key" or (known != () and known < (1, 0))
+
+
+def event_columns(measurement: Measurement) -> list[Field]:
+    """Text fields by whose values each row is an event of its own: log lines, documents, addresses of pages, ids.
+
+    Values that come again and again, such as the ids of a few devices, name sources and not events.
+    """
+    from tsaudit.analysis.shapes import shapes
+
+    of_events = shapes.TEXT_KINDS | shapes.IDENTIFIER_KINDS - {"epoch"}
+    read = measurement.row_patterns.rows if measurement.row_patterns else 0
+    enough = max(_FEW_EVENTS, _SHARE_OF_EVENTS * read)
+    texts = (f for f in measurement.fields if any(map(is_text, f.types)))
+    many = (f for f in texts if f.distinct is not None and f.distinct.value >= enough)
+    return [f for f in many if shapes.classify(f.sample).kind in of_events]
+
+
+def overwritten(measurement: Measurement) -> int | None:
+    """Rows in files of the window that a query does not show, as another one has their key and time, or deletes them.
+
+    They are no more than found: what was overwritten in memory, or taken out when files were merged, is gone. None
+    where it is not known: the engine does not tell, or the rows that were counted begin later than those in files.
+    """
+    stored, rows, first = measurement.stored, measurement.rows, measurement.first_time
+    if stored is None or rows is None or first is None or rows.source.how is not How.EXACT:
+        return None
+    if first - stored.first_time > _ROUNDING:
+        return None
+    return max(0, stored.rows - rows.value)
+
+
+def primary_key(measurement: Measurement) -> tuple[str, ...]:
+    """Its columns in its order; by name where the order is not known."""
+    key = next((i for i in measurement.indexes or () if i.kind == "primary"), None)
+    return tuple(c for c in key.columns if c is not None) if key else tuple(t.key for t in measurement.tags)
+
+
+def indexes_on(measurement: Measurement, column: str) -> dict[str, Index]:
+    """Kind to index, of those that can be set and unset on a column."""
+    return {i.kind: i for i in measurement.indexes or () if i.kind in INDEX_KINDS and i.columns == (column,)}

@@ -1,0 +1,266 @@
+"""Text statements to GreptimeDB over the MySQL protocol, their rows as they arrive, each within its time."""
+
+from __future__ import annotations
+
+import math
+import struct
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+import pymysql.converters
+import sqlalchemy as sa
+from pymysql.constants import CR, ER, FIELD_TYPE
+from pymysql.cursors import SSCursor
+from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.pool import NullPool
+
+from tsaudit.engines.connection import ConnectorError, FactError
+from tsaudit.engines.file_limit import TooManyFilesError
+from tsaudit.engines.greptimedb.timed_connection import HEADER_BYTES, TimedConnection, TooBigError
+from tsaudit.model.profile import Reason
+from tsaudit.net.port_probe import what_listens
+from tsaudit.net.sockets import shut_down
+
+BLOCK_ROWS: Final = 5_000
+_FEW_ROWS: Final = 100
+"""Read first, while nothing is known of their width."""
+_BLOCK_BYTES: Final = 4_000_000
+_MOST_BYTES: Final = 16_000_000
+"""For a block of rows. Python's objects take up to eight times that."""
+_GRACE_S: Final = 0.5
+"""How much longer than the server the client waits, where the server keeps the time: its own words say more."""
+_PORT: Final = 4002
+_SCHEMES: Final = ("mysql", "mysql+pymysql", "greptimedb")
+_FORM: Final = (
+    "the URL is not of the form mysql+pymysql://host:4002/public: GreptimeDB is audited by its MySQL protocol, not by "
+    "HTTP or PostgreSQL's"
+)
+_AS_TEXT: Final = frozenset(
+    {
+        FIELD_TYPE.TIMESTAMP,
+        FIELD_TYPE.DATETIME,
+        FIELD_TYPE.TIME,
+        FIELD_TYPE.DATE,
+        FIELD_TYPE.DECIMAL,
+        FIELD_TYPE.NEWDECIMAL,
+    }
+)
+"""What PyMySQL makes of these depends on the value: of one column some would be datetimes and some texts."""
+_CONVERSIONS: Final = {k: v for k, v in pymysql.converters.conversions.items() if k not in _AS_TEXT}
+_LOST: Final = frozenset({CR.CR_SERVER_LOST, CR.CR_SERVER_GONE_ERROR, CR.CR_CONN_HOST_ERROR, 0})
+_DENIED: Final = frozenset({ER.ACCESS_DENIED_ERROR, ER.DBACCESS_DENIED_ERROR})
+_TOO_MANY_FILES: Final = "Too many files to read"
+"""https://docs.greptime.com/faq-and-others/faq/"""
+
+Values = Sequence[Any]
+
+
+class _Cursor(SSCursor):  # type: ignore[misc]  # PyMySQL has no types
+    """Rows as they come; closing it reads the rest of an answer only where there is still a connection to read from."""
+
+    def close(self) -> None:
+        if self._result is not None and self.connection is not None and not self.connection.open:
+            self._result.unbuffered_active = False
+        super().close()
+
+    __del__ = close
+
+
+@dataclass(slots=True)
+class _Server:
+    """What all connections to one server share."""
+
+    engine: sa.Engine
+    may_limit: bool = True
+    """Whether it lets this user set a time limit; until it refuses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Some rows of an answer."""
+
+    names: tuple[str, ...]
+    rows: Sequence[Values]
+
+
+def address(url: str, username: str | None, password: str | None) -> sa.URL:
+    """The URL for SQLAlchemy, with port and database where it has none. ConnectorError."""
+    try:
+        parsed = sa.make_url(url)
+    except (ArgumentError, ValueError) as error:
+        raise ConnectorError(_FORM) from error
+    if parsed.drivername not in _SCHEMES or not parsed.host:
+        raise ConnectorError(_FORM)
+    return parsed.set(
+        drivername="mysql+pymysql",
+        # Without one PyMySQL would send that of the account it runs under.
+        username=username or parsed.username or "tsaudit",
+        password=password or parsed.password,
+        port=parsed.port or _PORT,
+        database=parsed.database or "public",
+    )
+
+
+class Wire:
+    """One connection, made anew after it broke. There are no transactions, and nothing is sent but what is asked."""
+
+    def __init__(self, server: _Server) -> None:
+        self._server = server
+        self._connection: sa.Connection | None = None
+        self._limit_s = 0.0
+        """What the server keeps to on this connection; 0 before it was told."""
+
+    @classmethod
+    def to(cls, url: sa.URL, connect_timeout_s: float) -> Wire:
+        """A way to the server, not yet tried."""
+        arguments = {
+            "connect_timeout": max(1, math.ceil(connect_timeout_s)),
+            "conv": _CONVERSIONS,
+            "cursorclass": _Cursor,
+        }
+        engine = sa.create_engine(url, poolclass=NullPool, isolation_level="AUTOCOMMIT", connect_args=arguments)
+
+        def connect(
+            _dialect: object, _record: object, _positional: object, settings: dict[str, Any]
+        ) -> TimedConnection:
+            return TimedConnection(**settings)
+
+        sa.event.listen(engine, "do_connect", connect)
+        return cls(_Server(engine))
+
+    def again(self) -> Wire:
+        """The same way once more, for another thread."""
+        return Wire(self._server)
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def abort(self) -> None:
+        """Wake whoever waits for the server, from another thread."""
+        if (connection := self._connection) is not None:
+            raw: Any = connection.connection.driver_connection
+            if (found := getattr(raw, "_sock", None)) is not None:
+                shut_down(found.fileno())
+
+    def run(self, statement: str, deadline: float) -> Iterator[Block]:
+        """The answer as it arrives, at least one block; FactError unless it comes whole."""
+        left = deadline - time.monotonic()
+        result: sa.CursorResult[Any] | None = None
+        whole = False
+        try:
+            connection = self._open(deadline)
+            _raw(connection).allow(HEADER_BYTES)
+            # Without parameters a percent sign is one.
+            result = connection.exec_driver_sql(statement, execution_options={"no_parameters": True})
+            names = tuple(result.keys())
+            size, raw = _FEW_ROWS, _raw(connection)
+            while not whole:
+                before = raw.received
+                raw.allow(_MOST_BYTES)
+                rows = result.fetchmany(size)
+                whole = len(rows) < size
+                yield Block(names, rows)
+                size = max(1, min(BLOCK_ROWS, _BLOCK_BYTES * size // max(1, raw.received - before)))
+                self._keep_time(connection, deadline)
+        except DBAPIError as error:
+            raise _refused(error, left, deadline) from error
+        finally:
+            if whole and result is not None:
+                result.close()
+            else:
+                self._hang_up()
+
+    def _open(self, deadline: float) -> sa.Connection:
+        if self._connection is None:
+            self._connection, self._limit_s = self._server.engine.connect(), 0.0
+            _raw(self._connection).allow(HEADER_BYTES)
+        left = max(deadline - time.monotonic(), 0.001)
+        # Told again only when it would be far off: a statement more for each one would be too many.
+        if self._server.may_limit and not 0.8 <= self._limit_s / left <= 1.25:
+            self._limit(self._connection, left)
+        self._keep_time(self._connection, deadline)
+        return self._connection
+
+    def _limit(self, connection: sa.Connection, left_s: float) -> None:
+        try:
+            connection.exec_driver_sql(f"SET max_execution_time = {math.ceil(left_s * 1000)}")
+            self._limit_s = left_s
+        except DBAPIError as error:
+            if error.connection_invalidated:
+                raise
+            # To one who may only read the server refuses every setting.
+            self._server.may_limit = False
+
+    def _keep_time(self, connection: sa.Connection, deadline: float) -> None:
+        """Let nothing be waited for beyond the deadline."""
+        left = deadline - time.monotonic() + (_GRACE_S if self._limit_s else 0.0)
+        _raw(connection).deadline = time.monotonic() + left
+
+    def _hang_up(self) -> None:
+        """Give the connection up: the rest of an answer cannot be skipped, and KILL is not for those who only read."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            if not connection.invalidated:
+                connection.invalidate()
+            connection.close()
+
+
+def _raw(connection: sa.Connection) -> TimedConnection:
+    return cast("TimedConnection", connection.connection.driver_connection)
+
+
+def server_version(wire: Wire, url: sa.URL, timeout_s: float) -> str:
+    """The version of the GreptimeDB at the other end. ConnectorError when there is none, or none that lets us in."""
+    place = f"{url.host}:{url.port}"
+    try:
+        (block,) = wire.run("SELECT pkg_version FROM information_schema.build_info", time.monotonic() + timeout_s)
+        return str(block.rows[0][0])
+    except FactError as error:
+        if error.reason is Reason.DENIED:
+            hint = "set username and password of the target, see sql/greptimedb/grants.md"
+            raise ConnectorError(f"{place} refuses the user or the password ({error.detail}); {hint}") from error
+        _name_another(url)
+        if error.reason in (Reason.UNREACHABLE, Reason.TIMED_OUT):
+            raise ConnectorError(f"{place} does not answer ({error.detail}); is it the right address?") from error
+        raise ConnectorError(f"{place} answers, but not as GreptimeDB ({error.detail})") from error
+    except (IndexError, TypeError, ValueError, AssertionError, RuntimeError, struct.error) as error:
+        _name_another(url)
+        raise ConnectorError(f"{place} answers, but not as GreptimeDB") from error
+
+
+def _name_another(url: sa.URL) -> None:
+    """ConnectorError if what listens there is known for something else."""
+    other = what_listens(str(url.host), int(url.port or _PORT))
+    if other and "MySQL" not in other:
+        hint = "; its MySQL protocol has a port of its own, 4002" if "HTTP" in other or other == "PostgreSQL" else ""
+        raise ConnectorError(f"{url.host}:{url.port}: {other} answers, not GreptimeDB{hint}")
+
+
+def _refused(error: DBAPIError, timeout_s: float, deadline: float) -> FactError:
+    code, text = _words(error)
+    if isinstance(error.orig, TooBigError):
+        return FactError(Reason.OVER_BUDGET, f"{text}: rows or columns too wide, or not a GreptimeDB")
+    if code in _LOST:
+        if time.monotonic() >= deadline:
+            return FactError(Reason.TIMED_OUT, f"given up after {max(timeout_s, 0):.3g} s")
+        return FactError(Reason.UNREACHABLE, text)
+    if code in _DENIED:
+        return FactError(Reason.DENIED, text)
+    if code == ER.QUERY_INTERRUPTED:
+        return FactError(Reason.TIMED_OUT, text)
+    if _TOO_MANY_FILES in text:
+        return TooManyFilesError(Reason.OVER_BUDGET, text)
+    exhausted = code == ER.OUT_OF_RESOURCES or text.startswith(("(RateLimited)", "(RuntimeResourcesExhausted)"))
+    return FactError(Reason.OVER_BUDGET if exhausted else Reason.FAILED, text)
+
+
+def _words(error: DBAPIError) -> tuple[int, str]:
+    """The server's own code and first line, without SQLAlchemy's frame and without the statement."""
+    arguments: tuple[Any, ...] = getattr(error.orig, "args", ())
+    code = arguments[0] if len(arguments) == 2 and isinstance(arguments[0], int) else -1
+    text = str(arguments[-1] if arguments else error.orig).strip()
+    return code, " ".join(text.split())[:300] or type(error.orig).__name__

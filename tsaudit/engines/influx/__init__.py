@@ -1,0 +1,1 @@
+"""What the generations of InfluxDB share."""

@@ -1,0 +1,218 @@
+"""The answers of InfluxQL, in chunks: from JSON documents to the columns of a fact."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import pyarrow as pa
+import urllib3
+
+from tsaudit.engines.connection import FactError, Rows
+from tsaudit.engines.influx import listed_keys
+from tsaudit.engines.influx.series_keys import parse
+from tsaudit.engines.influx.streaming import lines
+from tsaudit.model.profile import Reason
+from tsaudit.net import causes
+
+CHUNK_ROWS: Final = 10_000
+PARAMETERS: Final = {"epoch": "ns", "chunked": "true", "chunk_size": str(CHUNK_ROWS)}
+"""What a request says besides the statement, so that its answer can be read here."""
+_MOST_VALUES: Final = 3_000_000
+"""Of one chunk. Each takes many times its bytes once it is read: 10,000 rows of 300 columns do come."""
+_DENIED: Final = re.compile(
+    r"not authorized|authorization|authenticat|requires? admin|unable to parse auth", re.IGNORECASE
+)
+_TIMED_OUT: Final = re.compile(r"timeout|interrupted|timed out", re.IGNORECASE)
+
+Series = Mapping[str, Any]
+"""One series of an answer: `name`, `columns` and `values`, as the server sends them; see also `listed_keys`."""
+Reader = Callable[[Iterator[Series], Mapping[str, Any]], Iterator[pa.RecordBatch]]
+"""Turns the series of an answer, and the parameters of the statement, into the columns of a fact."""
+
+
+def read_series(
+    response: urllib3.BaseHTTPResponse, rows: Rows, grant: str, most: int | None = None
+) -> Iterator[Series]:
+    """The series of the answer as they arrive. FactError unless the answer is whole and without error.
+
+    `grant` says which right helps where one is missing; `most` and errors of the connection: see `streaming.lines`.
+    """
+    complete = False
+    for line in lines(response, rows, most):
+        for document in _documents_in(line, grant):
+            results = _results(document, grant)
+            complete = not any(_partial(result) for result in results)
+            for result in results:
+                yield from map(_checked, result.get("series", ()))
+    if not complete:
+        raise FactError(Reason.FAILED, "the answer broke off before its last part")
+
+
+def refused(response: urllib3.BaseHTTPResponse, grant: str) -> FactError:
+    """What an HTTP status other than 200 means."""
+    status = response.status
+    try:
+        text = str(json.loads(response.data)["error"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        text = causes.what_it_is(response, "the login")
+        if status not in (401, 403):
+            return FactError(Reason.FAILED, f"what answers {text}" if text else f"HTTP {status}")
+    if status == 401:
+        said = f": {_first(text)}" if text else ""
+        return FactError(Reason.DENIED, f"the server refuses the user name or the password (HTTP 401){said}")
+    if status == 403:
+        return FactError(Reason.DENIED, f"{_first(text)} (HTTP 403); {grant}")
+    return _said(text, grant)
+
+
+def _documents_in(line: bytes, grant: str) -> Iterator[dict[str, Any]]:
+    """The document in one line; none in an empty one."""
+    if not line.strip():
+        return
+    if (keys := listed_keys.read(line)) is not None:
+        yield keys
+        return
+    if line.count(b",") + line.count(b"[") + line.count(b"{") > _MOST_VALUES:
+        raise FactError(Reason.FAILED, f"a part of the answer has more than {_MOST_VALUES:,} values")
+    try:
+        document = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        what = "is a web page, not JSON" if causes.is_page({}, line) else "is not JSON"
+        raise FactError(Reason.FAILED, f"the answer {what}; is a proxy in between?") from error
+    if not isinstance(document, dict):
+        raise FactError(Reason.FAILED, "the answer is not an object; is a proxy in between?")
+    if "error" in document:
+        raise _said(str(document["error"]), grant)
+    yield document
+
+
+def _results(document: Mapping[str, Any], grant: str) -> list[Mapping[str, Any]]:
+    """The results of one document. Errors stand here too, whatever the HTTP status was."""
+    results = document.get("results")
+    # A statement without an answer has an empty result, never none.
+    if not isinstance(results, list) or not results or not all(isinstance(result, dict) for result in results):
+        raise _misshapen()
+    for result in results:
+        if "error" in result:
+            raise _said(str(result["error"]), grant)
+        if not isinstance(result.get("series", []), list):
+            raise _misshapen()
+    return results
+
+
+def _checked(series: Any) -> Series:
+    """The series, its rows as long as its columns are many."""
+    if not isinstance(series, dict) or not isinstance(series.get("columns"), list):
+        raise _misshapen()
+    values, width = series.get("values", []), len(series["columns"])
+    if isinstance(values, pa.StringArray):
+        return series
+    if not isinstance(values, list) or not all(type(row) is list and len(row) == width for row in values):
+        raise _misshapen()
+    return series
+
+
+def _misshapen() -> FactError:
+    return FactError(Reason.FAILED, "the answer is JSON, but not InfluxDB's; is it the right address?")
+
+
+def _partial(result: Mapping[str, Any]) -> bool:
+    """Whether more of this result follows."""
+    return bool(result.get("partial")) or any(
+        isinstance(series, dict) and series.get("partial") for series in result.get("series", ())
+    )
+
+
+def _said(text: str, grant: str) -> FactError:
+    """The server's own error message, with the reason it amounts to."""
+    line = _first(text) or "error without a message"
+    if _DENIED.search(line):
+        return FactError(Reason.DENIED, f"{line}; {grant}")
+    if _TIMED_OUT.search(line):
+        return FactError(Reason.TIMED_OUT, f"the server gave up: {line}")
+    return FactError(Reason.FAILED, line)
+
+
+def _first(text: str) -> str:
+    return text.strip().splitlines()[0][:300] if text.strip() else ""
+
+
+# --- From series to the columns of a fact ------------------------------------------------------------------------
+
+
+def columns_of(**columns: str) -> Reader:
+    """A reader that renames columns; `name` stands for the name of the series, which is the measurement's."""
+
+    def read(answer: Iterator[Series], _: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
+        for series in answer:
+            values = series.get("values", ())
+            arrays = [
+                pa.array([series["name"]] * len(values), pa.string())
+                if source == "name of series"
+                else pa.array(column(series, source))
+                for source in columns.values()
+            ]
+            yield pa.RecordBatch.from_arrays(arrays, names=list(columns))
+
+    return read
+
+
+def column(series: Series, name: str) -> list[Any]:
+    """The values of one column of a series."""
+    place = series["columns"].index(name)
+    return [row[place] for row in series.get("values", ())]
+
+
+def listing(answer: Iterator[Series], parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
+    """A column per tag out of series keys."""
+    tags: Sequence[str] = parameters["tags"]
+    for series in answer:
+        try:
+            found = parse(_keys(series))
+        except ValueError as error:
+            raise FactError(Reason.FAILED, str(error)) from error
+        unknown = set(found.schema.names) - set(tags)
+        if unknown:
+            raise FactError(Reason.FAILED, f"tag {min(unknown)} appeared while the schema was being read")
+        nothing = pa.nulls(found.num_rows, pa.string())
+        arrays = [found.column(tag) if tag in found.schema.names else nothing for tag in tags]
+        yield pa.RecordBatch.from_arrays(arrays, names=list(tags))
+
+
+def _keys(series: Series) -> pa.StringArray:
+    values = series.get("values", ())
+    return values if isinstance(values, pa.StringArray) else pa.array(column(series, "key"), pa.string())
+
+
+def sample(answer: Iterator[Series], parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
+    """Time, fields, tags. By position: a tag and a field of one name are both called after it."""
+    names = ["time", *parameters["fields"], *parameters["tags"]]
+    for series in answer:
+        columns = list(zip(*series.get("values", ()), strict=True)) or [()] * len(names)
+        arrays = [pa.array(columns[0], pa.timestamp("ns", "UTC")), *(_values(c) for c in columns[1:])]
+        yield pa.RecordBatch.from_arrays(arrays, names=names)
+
+
+def _values(values: Sequence[Any]) -> pa.Array:
+    """JSON knows no integers: a float field with whole values arrives as such. Mixed types become text."""
+    kinds = {type(v) for v in values if v is not None}
+    if not kinds:
+        return pa.nulls(len(values))
+    if kinds <= {int, float}:
+        return pa.array(values, pa.int64()) if kinds == {int} else pa.array([_float(v) for v in values], pa.float64())
+    if len(kinds) == 1:
+        return pa.array(values)
+    return pa.array([None if v is None else str(v) for v in values], pa.string())
+
+
+def _float(value: float | None) -> float | None:
+    return None if value is None else float(value)
+
+
+def row_count(answer: Iterator[Series], _: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
+    """One row per series: the values of its fullest field."""
+    counts = [max((v or 0 for v in row[1:]), default=0) for s in answer for row in s.get("values", ())]
+    yield pa.record_batch({"rows": pa.array(counts, pa.int64())})

@@ -1,0 +1,440 @@
+"""InfluxDB 1.x: InfluxQL over HTTP, in chunks, read as they arrive."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final
+from urllib.parse import unquote, urlencode, urlsplit
+
+import pyarrow as pa
+import urllib3
+from urllib3.exceptions import HTTPError
+
+from tsaudit.engines import queries
+from tsaudit.engines.connection import ConnectorError, FactError, Rows
+from tsaudit.engines.influx import influxql, streaming
+from tsaudit.engines.influx.influxql import Reader, Series
+from tsaudit.engines.influxdb1 import policies as retention
+from tsaudit.model.profile import Reason
+from tsaudit.net import causes
+from tsaudit.net.pool import BoundedPool, UnfitAnswerError
+
+_ENGINE: Final = "influxdb1"
+_OWN_DATABASE: Final = "_internal"
+_GRANT: Final = "grant READ on the database, see sql/influxdb1/grants.md"
+_NOTES: Final = "grant READ on _internal, see sql/influxdb1/grants.md"
+_STREAMED: Final = frozenset({"series_listing", "row_sample"})
+"""Facts whose rows are used as they arrive, or come in a number that was asked for."""
+_GO_DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|us|µs|ns|s)")
+_TAKES_POLICY: Final = (1, 6)
+"""The version from which on a request may name the retention policy that its statement means."""
+_LISTED_AS_ONE: Final = (
+    "the index lists the series of all retention policies as one (`inmem`; build `tsi1` with influx_inspect buildtsi)"
+)
+_SECONDS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
+
+
+@contextmanager
+def connect(
+    url: str, *, username: str | None, password: str | None, options: Mapping[str, Any]
+) -> Iterator[InfluxConnection]:
+    """A connection to the server, whose version has been asked for. ConnectorError."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ConnectorError("the URL is not of the form http://host:8086")
+    address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
+    login = (username or _decoded(parts.username), password or _decoded(parts.password))
+    connection = InfluxConnection(address, login, float(options.get("connect_timeout_s", 10.0)))
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+def _decoded(text: str | None) -> str | None:
+    return None if text is None else unquote(text)
+
+
+@dataclass(frozen=True, slots=True)
+class _FileBytes:
+    """What the shards of each database and retention policy take, and the statement that told."""
+
+    statement: str
+    by_policy: Mapping[tuple[str, str], int]
+
+    def of(self, part: retention.Part) -> int:
+        """Those of the policy where others hold data as well, else those of the database."""
+        kept = self.by_policy.items()
+        return sum(n for (database, policy), n in kept if database == part.database and part.takes(policy))
+
+
+@dataclass(frozen=True, slots=True)
+class _Ask:
+    """One question to the connection, and where its answer is billed."""
+
+    fact: str
+    part: retention.Part
+    about: Mapping[str, Any]
+    """The parameters of the statement; `database` as the server calls it."""
+    rows: Rows
+    timeout_s: float
+    """For all of its statements together."""
+    began: float = field(default_factory=time.monotonic)
+
+    @property
+    def left_s(self) -> float:
+        """What is left of it for a further statement."""
+        return max(0.1, self.timeout_s - (time.monotonic() - self.began))
+
+
+class InfluxConnection:
+    """A pool of one HTTP connection."""
+
+    def __init__(
+        self,
+        url: str,
+        login: tuple[str | None, str | None],
+        connect_timeout_s: float,
+        known: retention.KnownParts | None = None,
+    ) -> None:
+        self._known = known or retention.KnownParts()
+        self._url = url
+        self._login = login
+        self._connect_timeout_s = connect_timeout_s
+        self._headers = {"Content-Type": "application/x-www-form-urlencoded"}
+        if login[0] is not None:
+            self._headers |= urllib3.make_headers(basic_auth=f"{login[0]}:{login[1] or ''}")
+        self._pool = BoundedPool()
+        self._file_bytes: _FileBytes | FactError | None = None
+        """Or why they are not known; None until they were asked for."""
+        try:
+            self.server_version = self._ping()
+        except BaseException:
+            self.close()
+            raise
+
+    def query(self, fact: str, timeout_s: float, **parameters: Any) -> Rows:
+        """Run `sql/influxdb1/<fact>.influxql`; see `connector.Connection`."""
+        part = self._known.of(parameters.get("database") or "")
+        about = {"policies": []} | parameters | {"database": part.database, "named_policy": ""}
+        if part.is_divided:
+            about["policies"] = [part.policy_name] if part.policy else []
+        rows = Rows(queries.render(_ENGINE, fact, **about), iter(()))
+        ask = _Ask(fact, part, about, rows, timeout_s)
+        return rows.reading(_ANSWERED.get(fact, InfluxConnection._read)(self, ask))
+
+    def reconnect(self) -> InfluxConnection:
+        """A further connection to the same server."""
+        return InfluxConnection(self._url, self._login, self._connect_timeout_s, self._known)
+
+    def close(self) -> None:
+        """Close the connection; a statement that runs on it is aborted by the server."""
+        self._pool.clear()
+
+    def abort(self) -> None:
+        """Shut the connection down; the server aborts the statement."""
+        self._pool.abort()
+
+    # --- Facts that take more than one statement, or none ---------------------------------------------------------
+
+    def _read(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
+        """The answer to the fact's own statement."""
+        most = None if ask.fact in _STREAMED else streaming.MOST_BYTES
+        return _READERS[ask.fact](self._series(ask.rows.statement, ask.timeout_s, ask.rows, most), ask.about)
+
+    def _policies(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
+        """The names under which the database is audited, once it is known which of its policies hold data."""
+        database = ask.about["database"]
+        listed = [p for s in self._whole(ask.rows.statement, ask.timeout_s, ask.rows) for p in _described(s)]
+        contents = retention.read_contents(listed, lambda policy: self._fields_in(ask, policy))
+        found = list(retention.parts(database, contents, lambda *about: self._lists(ask, *about)))
+        self._known.remember(database, contents, found)
+        yield pa.record_batch(
+            {
+                "database": pa.array([part.name for part in found], pa.string()),
+                "policy": pa.array([part.policy_name for part in found], pa.string()),
+                "policy_of": pa.array([part.policy_of for part in found], pa.string()),
+            }
+        )
+
+    def _fields_in(self, ask: _Ask, policy: str) -> list[retention.FieldRow]:
+        """Fields and their types in one policy. FactError."""
+        by_url = _version(self.server_version) >= _TAKES_POLICY
+        about = {"database": ask.about["database"], "named_policy": "" if by_url else policy}
+        statement = queries.render(_ENGINE, "field_types", **about)
+        ask.rows.statements += 1
+        answer = self._whole(statement, ask.left_s, ask.rows, policy if by_url else "")
+        batches = _READERS["field_types"](answer, about)
+        return [(r["measurement"], r["field"], r["data_type"]) for batch in batches for r in batch.to_pylist()]
+
+    def _lists(self, ask: _Ask, policy: str, measurement: str) -> bool:
+        """Whether the index lists series of the measurement in the policy. FactError."""
+        about = {"database": ask.about["database"], "policy": policy, "measurement": measurement}
+        statement = queries.render_file(queries.root() / _ENGINE / "_listed_series.influxql", **about)
+        ask.rows.statements += 1
+        return any(series.get("values") for series in self._whole(statement, ask.left_s, ask.rows))
+
+    def _retention(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
+        if ask.part.database not in self._known.contents:
+            yield from self._read(ask)
+            return
+        ask.rows.statements = 0
+        yield _as_batch([ask.part.policy] if ask.part.policy else [])
+
+    def _measurements(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
+        if not ask.part.is_divided:
+            yield from self._read(ask)
+            return
+        listed: list[str] = []
+        if ask.part.policy_of:
+            ask.rows.statements = 0
+        else:
+            listed = [name for batch in self._read(ask) for name in batch.column(0).to_pylist()]
+        yield pa.record_batch({"measurement": pa.array(self._known.measurements(ask.part, listed), pa.string())})
+
+    def _tag_keys(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
+        """The server lists those of all policies: the same for each of them, and asked for once."""
+        if not ask.part.is_divided:
+            yield from self._read(ask)
+            return
+        contents = self._known.contents[ask.part.database]
+        if contents.tags is None:
+            rows = [row for batch in self._read(ask) for row in batch.to_pylist()]
+            contents.tags = [(row["measurement"], row["tag"]) for row in rows]
+        else:
+            ask.rows.statements = 0
+        held = contents.holds(ask.part.policy_name)
+        chosen = [row for row in contents.tags if row[0] in held]
+        yield _columns(("measurement", "tag"), chosen)
+
+    def _field_types(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
+        if not ask.part.is_divided:
+            yield from self._read(ask)
+            return
+        ask.rows.statements = 0
+        fields = self._known.contents[ask.part.database].fields.get(ask.part.policy_name, [])
+        yield _columns(("measurement", "field", "data_type"), fields)
+
+    def _series_listing(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
+        """By the index, and by rows where the index lists series of other policies, too, and they are not too many."""
+        measurement = ask.about["measurement"]
+        # A probe wants one tag set, whichever policy it is in.
+        if not self._known.is_ambiguous(ask.part, measurement) or ask.about.get("limit") == 1:
+            yield from self._read(ask)
+            return
+        answer, first, listed = self._read(ask), [], 0
+        for batch in answer:
+            first.append(batch)
+            listed += batch.num_rows
+            if listed > retention.MAX_TOLD_APART:
+                ask.rows.at_most = f"{_LISTED_AS_ONE}; too many to look up by their rows"
+                break
+        else:
+            try:
+                first = self._with_rows(ask)
+            except FactError as error:
+                ask.rows.at_most = f"{_LISTED_AS_ONE}; looked up by their rows: {error.reason}: {error.detail}"
+        yield from first
+        yield from answer
+
+    def _with_rows(self, ask: _Ask) -> list[pa.RecordBatch]:
+        """The tag sets of the measurement that have rows in the policy. FactError."""
+        path = queries.root() / _ENGINE / "_series_with_rows.influxql"
+        statement = queries.render_file(path, **ask.about)
+        ask.rows.statements += 1
+        found = list(influxql.listing(self._whole(statement, ask.left_s, ask.rows), ask.about))
+        ask.rows.statement = statement
+        return found
+
+    def _database_bytes(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
+        """What the shards take, by statistics that are asked for once for all databases."""
+        if self._file_bytes is None:
+            try:
+                self._file_bytes = self._ask_for_bytes(ask)
+            except FactError as error:
+                self._file_bytes = error
+        else:
+            ask.rows.statements = 0
+        if isinstance(self._file_bytes, FactError):
+            raise FactError(self._file_bytes.reason, self._file_bytes.detail)
+        ask.rows.statement = self._file_bytes.statement
+        held = self._file_bytes.of(ask.part)
+        yield pa.record_batch({"data_bytes": pa.array([held], pa.int64()), "index_bytes": pa.nulls(1, pa.int64())})
+
+    def _ask_for_bytes(self, ask: _Ask) -> _FileBytes:
+        """As the server has them, which it tells administrators, else as it notes them itself."""
+        rows = ask.rows
+        try:
+            return _FileBytes(rows.statement, _summed(self._whole(rows.statement, ask.timeout_s, rows)))
+        except FactError as error:
+            if error.reason is not Reason.DENIED:
+                raise
+        statement = queries.render_file(queries.root() / _ENGINE / "_noted_shards.influxql")
+        rows.statements += 1
+        try:
+            found = _summed(self._whole(statement, ask.left_s, rows))
+        except FactError as error:
+            if error.reason is not Reason.DENIED:
+                raise
+            raise FactError(Reason.DENIED, f"bytes are for administrators to see; {_NOTES}") from error
+        if not found:
+            # It would have noted its own database.
+            raise FactError(Reason.UNSUPPORTED, "the server notes no statistics of itself: [monitor] store-enabled")
+        return _FileBytes(statement, found)
+
+    def _ping(self) -> str:
+        try:
+            with self._pool.until(self._connect_timeout_s):
+                timeout, headers = self._connect_timeout_s, self._headers
+                response = self._pool.request("GET", f"{self._url}/ping", headers=headers, timeout=timeout)
+        except (HTTPError, OSError) as error:
+            raise ConnectorError(f"{self._url} does not answer: {causes.words(error)}") from error
+        if what := causes.what_it_is(response, "the user name or the password"):
+            raise ConnectorError(f"{self._url} {what}")
+        version = response.headers.get("X-Influxdb-Version")
+        if version is None:
+            raise ConnectorError(f"{self._url} answers, but not as InfluxDB (HTTP {response.status})")
+        if not re.match(r"v?1\.", version):
+            raise ConnectorError(f"{self._url} is InfluxDB {version[:40]}; this engine is for 1.x")
+        return version.removeprefix("v")[:40]
+
+    def _whole(self, statement: str, timeout_s: float, rows: Rows, policy: str = "") -> Iterator[Series]:
+        """The series of an answer that is kept as a whole, so that its size is bounded. See `_series`."""
+        return self._series(statement, timeout_s, rows, streaming.MOST_BYTES, policy)
+
+    def _series(
+        self, statement: str, timeout_s: float, rows: Rows, most: int | None = None, policy: str = ""
+    ) -> Iterator[Series]:
+        """The series of the answer as they arrive. FactError unless the answer is whole and without error.
+
+        `most`: bytes of the answer; None where it is used as it arrives. `policy`: the one that a statement means that
+        names none; empty for the default one.
+        """
+        response = None
+        try:
+            with self._pool.until(timeout_s):
+                response = self._post({"q": statement} | ({"rp": policy} if policy else {}), timeout_s)
+                if response.status != 200:
+                    raise influxql.refused(response, _GRANT)
+                yield from influxql.read_series(response, rows, _GRANT, most)
+        except TimeoutError as error:
+            raise streaming.timed_out(timeout_s) from error
+        except UnfitAnswerError as error:
+            raise streaming.unfit(error) from error
+        except (HTTPError, OSError) as error:
+            raise self._broken(error) from error
+        finally:
+            if response is not None:
+                # Nothing is kept of a connection with an unread rest: closing it makes the server give up.
+                response.close()
+
+    def _post(self, form: Mapping[str, str], timeout_s: float) -> urllib3.BaseHTTPResponse:
+        # A limit of the socket's own comes after that of the pool.
+        timeout = urllib3.Timeout(connect=min(self._connect_timeout_s, timeout_s), read=timeout_s + 1)
+        return self._pool.request(
+            "POST",
+            f"{self._url}/query",
+            body=urlencode({**form, **influxql.PARAMETERS}),
+            headers=self._headers,
+            timeout=timeout,
+            preload_content=False,
+        )
+
+    def _broken(self, error: Exception) -> FactError:
+        """The connection was lost: because the server is gone, or only this answer?"""
+        try:
+            self._ping()
+        except ConnectorError:
+            return FactError(Reason.UNREACHABLE, f"the server is gone ({causes.words(error)})")
+        return FactError(Reason.FAILED, f"the connection broke off ({causes.words(error)}); the server still answers")
+
+
+# --- From series to the columns of a fact ------------------------------------------------------------------------
+
+
+def _databases(answer: Iterator[Series], _: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
+    for series in answer:
+        names = [name for name in influxql.column(series, "name") if name != _OWN_DATABASE]
+        yield pa.record_batch({"database": pa.array(names, pa.string())})
+
+
+def _described(series: Series) -> list[retention.Policy]:
+    """The policies in one series of the answer."""
+    columns = (influxql.column(series, name) for name in ("name", "duration", "shardGroupDuration", "default"))
+    return [
+        retention.Policy(name, duration_s(duration), duration_s(partition), bool(default))
+        for name, duration, partition, default in zip(*columns, strict=True)
+    ]
+
+
+def _retention(answer: Iterator[Series], _: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
+    for series in answer:
+        yield _as_batch(_described(series))
+
+
+def _as_batch(policies: Sequence[retention.Policy]) -> pa.RecordBatch:
+    return pa.record_batch(
+        {
+            "policy": pa.array([policy.name for policy in policies], pa.string()),
+            "duration_s": pa.array([policy.duration_s for policy in policies], pa.int64()),
+            "partition_s": pa.array([policy.partition_s for policy in policies], pa.int64()),
+            "default": pa.array([policy.is_default for policy in policies], pa.bool_()),
+        }
+    )
+
+
+def _columns(names: Sequence[str], rows: Sequence[tuple[str, ...]]) -> pa.RecordBatch:
+    return pa.record_batch({name: pa.array([row[i] for row in rows], pa.string()) for i, name in enumerate(names)})
+
+
+def _version(text: str) -> tuple[int, int]:
+    """Major and minor; (0, 0) where it cannot be told."""
+    match = re.match(r"(\d+)\.(\d+)", text)
+    return (int(match[1]), int(match[2])) if match else (0, 0)
+
+
+def duration_s(text: str) -> int:
+    """Seconds in a duration as Go writes it, such as `168h0m0s`."""
+    return round(sum(float(number) * _SECONDS[unit] for number, unit in _GO_DURATION.findall(text)))
+
+
+def _summed(answer: Iterator[Series]) -> dict[tuple[str, str], int]:
+    """The bytes of all shards, by database and retention policy."""
+    held: dict[tuple[str, str], int] = {}
+    for series in answer:
+        key = series["tags"]["database"], series["tags"]["retentionPolicy"]
+        held[key] = held.get(key, 0) + sum(int(n) for n in influxql.column(series, "diskBytes") if n)
+    return held
+
+
+def _database_series(answer: Iterator[Series], _: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
+    # A database without series answers nothing, or 0. The column's name differs between versions.
+    total = sum(int(row[0]) for series in answer for row in series.get("values", ()))
+    yield pa.record_batch({"series": pa.array([total], pa.int64()), "counts_fields": [False]})
+
+
+_READERS: Final[Mapping[str, Reader]] = {
+    "databases": _databases,
+    "measurements": influxql.columns_of(measurement="name"),
+    "tag_keys": influxql.columns_of(measurement="name of series", tag="tagKey"),
+    "field_types": influxql.columns_of(measurement="name of series", field="fieldKey", data_type="fieldType"),
+    "retention": _retention,
+    "database_series": _database_series,
+    "series_listing": influxql.listing,
+    "row_sample": influxql.sample,
+    "row_count": influxql.row_count,
+}
+_ANSWERED: Final[Mapping[str, Callable[[InfluxConnection, _Ask], Iterator[pa.RecordBatch]]]] = {
+    "policies": InfluxConnection._policies,
+    "retention": InfluxConnection._retention,
+    "measurements": InfluxConnection._measurements,
+    "tag_keys": InfluxConnection._tag_keys,
+    "field_types": InfluxConnection._field_types,
+    "series_listing": InfluxConnection._series_listing,
+    "database_bytes": InfluxConnection._database_bytes,
+}
+"""Facts that are not always read by their own statement alone."""

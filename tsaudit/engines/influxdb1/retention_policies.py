@@ -1,0 +1,78 @@
+"""What a statement of InfluxQL reaches: it may name a retention policy, unless it deletes; and what does so instead."""
+
+from __future__ import annotations
+
+import shlex
+
+from tsaudit.engines.engine import Qualified, quote_identifier
+from tsaudit.model.profile import POLICY_MARK, Database, Measurement, Profile
+from tsaudit.rule import Case
+from tsaudit.text import listed
+
+
+def table_in(profile: Profile, database: str, name: str) -> Qualified:
+    """How statements name a measurement of the database, which may be gone, or one that is to be made there."""
+    path = next((m.path for m in profile.measurements if m.database == database), ())
+    return Qualified(database, name, path)
+
+
+def server_name(database: Database) -> str:
+    """What the server calls the database."""
+    return database.policy_of or database.name
+
+
+def own_name(database: Database) -> str:
+    """The name that somebody chose: of a database, or of the retention policy that is audited as one."""
+    if not database.policy_of:
+        return database.name
+    return database.name.removeprefix(f"{database.policy_of}{POLICY_MARK}")
+
+
+def not_mapped(case: Case, measurement: Measurement) -> str:
+    """A clause on a bucket of InfluxDB 2.x that InfluxQL does not reach; empty where it does."""
+    if case.profile.engine != "influxdb2" or measurement.path:
+        return ""
+    return (
+        " (the audit could not reach this bucket by InfluxQL; if it has no DBRP mapping, create one, with its id from "
+        "`influx bucket list`: influx v1 dbrp create --bucket-id ID --db NAME --rp autogen --default)"
+    )
+
+
+def drop_measurement(case: Case, database: str, measurement: str) -> str:
+    """How to delete the measurement, with what that deletes beyond the retention policy audited as `database`."""
+    if case.profile.engine == "influxdb2":
+        return delete_rows(database, measurement)
+    named = quote_identifier(case.profile.engine, measurement)
+    return f"DROP MEASUREMENT {named}{also_deleted(case, database, measurement)}"
+
+
+def delete_rows(bucket: str, measurement: str, tag: str = "") -> str:
+    """The command that deletes a measurement from a bucket of InfluxDB 2.x, or its rows of one value of the tag.
+
+    InfluxQL there deletes from the default bucket of the database that it is run in, which may be another one.
+    https://docs.influxdata.com/influxdb/v2/reference/syntax/delete-predicate/
+    """
+    predicate = f"_measurement={quote_identifier('influxdb2', measurement)}"
+    predicate += f' AND {quote_identifier("influxdb2", tag)}="..."' if tag else ""
+    return (
+        f"influx delete --bucket {shlex.quote(bucket)} --start 1970-01-01T00:00:00Z --stop $(date -u +%FT%TZ) "
+        f"--predicate {shlex.quote(predicate)}"
+    )
+
+
+def also_deleted(case: Case, database: str, measurement: str) -> str:
+    """A clause on what DROP and DELETE reach beyond the retention policy audited as `database`: they name none.
+
+    Empty where no other policy holds a measurement of this name.
+    """
+    own = next((d for d in case.profile.databases if d.name == database), None)
+    if own is None:
+        return ""
+    holding = {m.database for m in case.measurements if m.name == measurement} - {database}
+    others = [d.name for d in case.profile.databases if d.name in holding and server_name(d) == server_name(own)]
+    if not others:
+        return ""
+    return (
+        f" (this deletes from all retention policies of {server_name(own)}, including {listed(others, 3)}: let the "
+        "data expire instead, or first copy what has to stay)"
+    )

@@ -1,0 +1,374 @@
+"""InfluxDB 2.x and InfluxDB Cloud (TSM): which of REST, Flux, InfluxQL and /metrics is asked for which fact."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final
+from urllib.parse import parse_qs, unquote, urlencode, urlsplit
+
+import pyarrow as pa
+from influxdb_client.rest import ApiException
+
+from tsaudit.engines import queries
+from tsaudit.engines.connection import ConnectorError, FactError, Rows
+from tsaudit.engines.influx import gauges, influxql
+from tsaudit.engines.influx.streaming import MOST_BYTES
+from tsaudit.engines.influxdb2.annotated_csv import Record
+from tsaudit.engines.influxdb2.client import Address, Client, Turn
+from tsaudit.model.facts import FACTS
+from tsaudit.model.profile import Reason
+
+_ENGINE: Final = "influxdb2"
+_PAGE: Final = 100
+_GAUGES_S: Final = 10.0
+"""How often the server brings its metrics up to date."""
+_NOT_COLUMNS: Final = frozenset({"_start", "_stop", "_field", "_measurement", "_time", "_value"})
+_COLUMN_KINDS: Final = frozenset({None, "timestamp", "tag", "field"})
+_TYPES: Final = {"double": "float", "long": "integer", "unsignedLong": "unsigned"}
+"""Flux's names of types to InfluxQL's, where they differ."""
+
+
+@contextmanager
+def connect(
+    url: str, *, username: str | None, password: str | None, options: Mapping[str, Any]
+) -> Iterator[InfluxConnection]:
+    """A connection to the server, whose version has been asked for. ConnectorError."""
+    parts = urlsplit(url)
+    settings = parse_qs(parts.query)
+    if parts.scheme not in ("http", "https") or not parts.hostname or settings.keys() - {"org"}:
+        raise ConnectorError("the URL is not of the form http://host:8086?org=NAME (`?org=` may be left out)")
+    token = password or (unquote(parts.password) if parts.password else "")
+    if username or not re.fullmatch(r"[!-~]+", token):
+        raise ConnectorError("InfluxDB 2 takes an API token: give it as `password`, and no `username`")
+    server = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
+    org, timeout_s = settings.get("org", [""])[0], float(options.get("connect_timeout_s", 10.0))
+    connection = InfluxConnection(_Known(Address(server, token, org, timeout_s)))
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Bucket:
+    id: str
+    org_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Dbrp:
+    """What InfluxQL calls a bucket."""
+
+    database: str
+    policy: str
+    default: bool
+    """Whether the bucket is the one that is meant when only the database is named."""
+
+
+@dataclass(slots=True)
+class _Known:
+    """What is known of the server, shared by all connections to it."""
+
+    address: Address
+    buckets: dict[str, _Bucket] = field(default_factory=dict)
+    mappings: dict[str, _Dbrp | None] = field(default_factory=dict)
+    """Name of the bucket to what InfluxQL calls it; None where it does not know it."""
+    has_influxql: bool = True
+    """Until it turns out otherwise."""
+    metrics: tuple[float, gauges.Gauges | ApiException] = (-_GAUGES_S, gauges.Gauges({}, {}))
+    """When /metrics was read, and what it shows, or why it shows nothing."""
+
+
+@dataclass(slots=True)
+class _Ask(Turn):
+    """One question to the connection, and what it is about."""
+
+    fact: str
+    about: Mapping[str, Any]
+
+    @property
+    def bucket(self) -> str:
+        return str(self.about["database"])
+
+
+class InfluxConnection:
+    """A pool of HTTP connections, used by one thread."""
+
+    def __init__(self, known: _Known) -> None:
+        self._known = known
+        self._client = Client(known.address)
+        self.server_version = self._client.version
+
+    def query(self, fact: str, timeout_s: float, **parameters: Any) -> Rows:
+        """Run `sql/influxdb2/<fact>.*`, in the way that this server offers; see `connector.Connection`."""
+        rows = Rows("", iter(()))
+        rows.statements = 0
+        about = parameters | {"org": self._known.address.org}
+        ask = _Ask(time.monotonic() + timeout_s, rows, fact, about)
+        return rows.reading(self._answered(ask, timeout_s))
+
+    def reconnect(self) -> InfluxConnection:
+        """A further connection to the same server."""
+        return InfluxConnection(self._known)
+
+    def close(self) -> None:
+        """Close the connections; a statement that runs on one of them is aborted by the server."""
+        self._client.close()
+
+    def abort(self) -> None:
+        """Shut the connections down; the server aborts the statement."""
+        self._client.abort()
+
+    # --- The ways to a fact --------------------------------------------------------------------------------------
+
+    def _answered(self, ask: _Ask, timeout_s: float) -> Iterator[pa.RecordBatch]:
+        own: dict[str, Callable[[_Ask], Iterator[pa.RecordBatch]]] = {
+            "databases": self._databases,
+            "retention": self._retention,
+            "declared_schema": self._declared_schema,
+            "database_bytes": self._database_bytes,
+            "database_series": self._database_series,
+            "measurements": self._measurements,
+        }
+        with self._client.translated(timeout_s):
+            yield from own.get(ask.fact, self._by_influxql_or_flux)(ask)
+
+    def _databases(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
+        request = json.loads(queries.render(_ENGINE, ask.fact, **ask.about))
+        ask.rows.statement = _shown(request)
+        page: list[Any] = [{}] * _PAGE
+        while len(page) == _PAGE:
+            page = self._client.rest(request, ask)["buckets"]
+            names = [bucket["name"] for bucket in page if bucket.get("type") != "system"]
+            self._remember(page)
+            yield pa.record_batch({"database": pa.array(names, pa.string())})
+            if page:
+                request["query"]["after"] = page[-1]["id"]
+
+    def _retention(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
+        bucket = self._look_up(ask)
+        rules = [rule for rule in bucket.get("retentionRules") or () if rule.get("type", "expire") == "expire"]
+        rule = rules[0] if rules else {}
+        yield pa.record_batch(
+            {
+                "policy": [ask.bucket],
+                "duration_s": pa.array([rule.get("everySeconds", 0)], pa.int64()),
+                "partition_s": pa.array([rule.get("shardGroupDurationSeconds")], pa.int64()),
+                "default": [True],
+            }
+        )
+
+    def _declared_schema(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
+        bucket = self._look_up(ask)
+        declared: list[tuple[str | None, ...]] = []
+        if bucket.get("schemaType") == "explicit":
+            about = dict(ask.about) | {"bucket_id": bucket["id"], "org_id": bucket["orgID"]}
+            request = json.loads(queries.render(_ENGINE, ask.fact, **about))
+            ask.rows.statement = _shown(request)
+            declared.append((None, None, None, None))
+            for one in self._client.rest(request, ask)["measurementSchemas"]:
+                declared += [(one["name"], c["name"], c["type"], c.get("dataType")) for c in one["columns"]]
+        if unknown := {kind for _, _, kind, _ in declared} - _COLUMN_KINDS:
+            raise FactError(Reason.FAILED, f"the server declares a column as {unknown.pop()}, which is not known here")
+        names = ("measurement", "column", "type", "data_type")
+        yield pa.record_batch(
+            {name: pa.array([row[i] for row in declared], pa.string()) for i, name in enumerate(names)}
+        )
+
+    def _database_series(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
+        count = None if self._client.is_cloud else self._gauge(ask)
+        if count is None:
+            definition = "tag sets with their fields" if self._client.is_cloud else "tag sets"
+            ask.rows.query = queries.query_name(_ENGINE, ask.fact, "flux")
+            ask.rows.scope = f"{definition} of all time, counted by influxdb.cardinality"
+            count = self._cardinality(queries.render(_ENGINE, ask.fact, "flux", **ask.about), ask)
+        series = pa.array([count], pa.int64())
+        yield pa.record_batch({"series": series, "counts_fields": pa.array([self._client.is_cloud])})
+
+    def _gauge(self, ask: _Ask) -> int | None:
+        """The series of the bucket by the server's metrics; None where they cannot be read, or not yet."""
+        bucket = self._bucket(ask)
+        request = json.loads(queries.render(_ENGINE, ask.fact, "json", **ask.about))
+        found = self._read_gauges(request, ask)
+        count = None if isinstance(found, ApiException) else found.series.get(bucket.id)
+        if count is not None:
+            ask.rows.statement = _shown(request)
+            ask.rows.query = queries.query_name(_ENGINE, ask.fact, "json")
+            ask.rows.scope = "tag sets of all time, as /metrics has them"
+        return count
+
+    def _read_gauges(self, request: Mapping[str, Any], ask: _Ask) -> gauges.Gauges | ApiException:
+        """What /metrics shows, at most 10 s old, or what the server says instead."""
+        if time.monotonic() - self._known.metrics[0] >= _GAUGES_S:
+            try:
+                found: gauges.Gauges | ApiException = gauges.read(self._client.lines(request, ask))
+            except ApiException as error:
+                found = error
+            self._known.metrics = (time.monotonic(), found)
+        return self._known.metrics[1]
+
+    def _database_bytes(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
+        if self._client.is_cloud:
+            raise FactError(Reason.UNSUPPORTED, "InfluxDB Cloud tells no bytes of a bucket")
+        bucket = self._bucket(ask)
+        request = json.loads(queries.render(_ENGINE, ask.fact, **ask.about))
+        ask.rows.statement = _shown(request)
+        found = self._read_gauges(request, ask)
+        if isinstance(found, ApiException):
+            detail = f"only /metrics tells bytes, and it cannot be read (HTTP {found.status})"
+            raise FactError(Reason.UNSUPPORTED, f"{detail}; see sql/influxdb2/grants.md")
+        if not found.series and not found.file_bytes:
+            raise FactError(Reason.UNSUPPORTED, "/metrics tells of no bucket; InfluxDB 2.2 and later do")
+        sizes = {"data_bytes": found.file_bytes.get(bucket.id, 0)}
+        yield pa.record_batch({n: pa.array([sizes.get(n)], pa.int64()) for n in FACTS[ask.fact].columns})
+
+    def _measurements(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
+        ask.rows.statement = queries.render(_ENGINE, "measurements", **ask.about)
+        names = [record.values["_value"] for record in self._records(ask.rows.statement, ask, MOST_BYTES)]
+        yield pa.record_batch({"measurement": pa.array(names, pa.string())})
+
+    def _by_influxql_or_flux(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
+        dbrp = self._dbrp(ask) if self._known.has_influxql else None
+        if dbrp and (dbrp.default or ask.fact != "tag_keys"):
+            ask.rows.statement = queries.render(_ENGINE, ask.fact, **ask.about, dbrp=dbrp)
+            try:
+                yield from _INFLUXQL[ask.fact](self._client.series(ask.rows.statement, ask), ask.about)
+                ask.rows.path = (dbrp.database, dbrp.policy)
+                return
+            except ApiException as error:
+                if error.status not in (404, 405):
+                    raise
+                self._known.has_influxql = False
+        if ask.fact not in _FLUX:
+            raise FactError(Reason.UNSUPPORTED, "rows are read by InfluxQL (/query), which does not know this bucket")
+        ask.rows.query = queries.query_name(_ENGINE, ask.fact, "flux")
+        yield from _FLUX[ask.fact](self, ask)
+
+    # --- Flux, where InfluxQL does not reach the bucket ----------------------------------------------------------
+
+    def _records(self, statement: str, ask: _Ask, most: int | None = None) -> Iterator[Record]:
+        return self._client.records(statement, self._bucket(ask).org_id, ask, most)
+
+    def _tag_keys(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
+        listed = queries.render(_ENGINE, "measurements", **ask.about)
+        for measurement in [record.values["_value"] for record in self._records(listed, ask, MOST_BYTES)]:
+            ask.rows.statement = queries.render(
+                _ENGINE, "tag_keys", "flux", **dict(ask.about) | {"measurement": measurement}
+            )
+            keys = [record.values["_value"] for record in self._records(ask.rows.statement, ask, MOST_BYTES)]
+            tags = [key for key in keys if key not in _NOT_COLUMNS]
+            yield pa.record_batch(
+                {"measurement": pa.array([measurement] * len(tags), pa.string()), "tag": pa.array(tags, pa.string())}
+            )
+
+    def _field_types(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
+        ask.rows.statement = queries.render(_ENGINE, "field_types", "flux", **ask.about)
+        found = dict.fromkeys(
+            (record.values["_measurement"], record.values["_field"], record.types["_value"])
+            for record in self._records(ask.rows.statement, ask, MOST_BYTES)
+        )
+        rows = [(measurement, key, _TYPES.get(kind, kind)) for measurement, key, kind in found]
+        names = ("measurement", "field", "data_type")
+        yield pa.record_batch({name: pa.array([r[i] for r in rows], pa.string()) for i, name in enumerate(names)})
+
+    def _series_listing(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
+        tags = list(ask.about["tags"])
+        ask.rows.statement = queries.render(_ENGINE, "series_listing", "flux", **ask.about)
+        listed = 0
+        batch: list[Mapping[str, str]] = []
+        for record in self._records(ask.rows.statement, ask):
+            batch.append(record.values)
+            if len(batch) == influxql.CHUNK_ROWS:
+                listed += len(batch)
+                yield _tag_sets(batch, tags)
+                batch = []
+        yield _tag_sets(batch, tags)
+        listed += len(batch)
+        if self._client.is_cloud:
+            ask.rows.scope = "as Flux shows them; a series whose field has another type elsewhere is missing"
+            return
+        path = queries.root() / _ENGINE / "_measurement_series.flux"
+        known = self._cardinality(queries.render_file(path, **ask.about), ask, noted=False)
+        if listed != known:
+            detail = f"Flux shows {listed} of {known} series, as it reads one type of a field only"
+            raise FactError(Reason.FAILED, f"{detail}; map the bucket to a database (DBRP) for InfluxQL")
+
+    # --- What is known of buckets --------------------------------------------------------------------------------
+
+    def _remember(self, buckets: list[Any]) -> None:
+        for bucket in buckets:
+            known = self._known.buckets.get(bucket["name"])
+            if known and known.org_id != bucket["orgID"]:
+                detail = f"two organizations have a bucket {bucket['name']}; name one in the URL: ?org=NAME"
+                raise FactError(Reason.FAILED, detail)
+            self._known.buckets[bucket["name"]] = _Bucket(bucket["id"], bucket["orgID"])
+
+    def _look_up(self, ask: _Ask) -> dict[str, Any]:
+        """The bucket as the server describes it. FactError when it lists none of that name."""
+        request = json.loads(queries.render(_ENGINE, "retention", **ask.about))
+        ask.rows.statement = _shown(request)
+        buckets = self._client.rest(request, ask)["buckets"]
+        if not buckets:
+            detail = f"no bucket {ask.bucket} is visible: there is none, or the token may not read it"
+            raise FactError(Reason.FAILED, detail)
+        self._remember(buckets)
+        found: dict[str, Any] = buckets[0]
+        return found
+
+    def _bucket(self, ask: _Ask) -> _Bucket:
+        if ask.bucket not in self._known.buckets:
+            self._look_up(ask)
+        return self._known.buckets[ask.bucket]
+
+    def _dbrp(self, ask: _Ask) -> _Dbrp | None:
+        """What InfluxQL calls the bucket: a default of its own database, else made by somebody, else virtual."""
+        known = self._known.mappings
+        if ask.bucket not in known:
+            bucket = self._bucket(ask)
+            path = queries.root() / _ENGINE / "_dbrp.json"
+            request = json.loads(queries.render_file(path, org_id=bucket.org_id, bucket_id=bucket.id))
+            try:
+                listed = self._client.rest(request, ask).get("content") or []
+            except ApiException:
+                listed = []
+            listed.sort(key=lambda m: (not m["default"], bool(m.get("virtual"))))
+            names = [_Dbrp(m["database"], m["retention_policy"], m["default"]) for m in listed]
+            known[ask.bucket] = names[0] if names else None
+        return known[ask.bucket]
+
+    def _cardinality(self, statement: str, ask: _Ask, noted: bool = True) -> int:
+        if noted:
+            ask.rows.statement = statement
+        counts = [int(record.values["_value"]) for record in self._records(statement, ask, MOST_BYTES)]
+        if len(counts) != 1:
+            raise FactError(Reason.FAILED, "the server does not say how many series there are")
+        return counts[0]
+
+
+def _tag_sets(records: list[Mapping[str, str]], tags: list[str]) -> pa.RecordBatch:
+    arrays = [pa.array([record.get(tag) or None for record in records], pa.string()) for tag in tags]
+    return pa.RecordBatch.from_arrays(arrays, names=tags)
+
+
+def _shown(request: Mapping[str, Any]) -> str:
+    query = urlencode(request["query"])
+    return f"{request['method']} {request['path']}{'?' + query if query else ''}"
+
+
+_INFLUXQL: Final[Mapping[str, influxql.Reader]] = {
+    "tag_keys": influxql.columns_of(measurement="name of series", tag="tagKey"),
+    "field_types": influxql.columns_of(measurement="name of series", field="fieldKey", data_type="fieldType"),
+    "series_listing": influxql.listing,
+    "row_sample": influxql.sample,
+    "row_count": influxql.row_count,
+}
+_FLUX: Final[Mapping[str, Callable[[InfluxConnection, _Ask], Iterator[pa.RecordBatch]]]] = {
+    "tag_keys": InfluxConnection._tag_keys,
+    "field_types": InfluxConnection._field_types,
+    "series_listing": InfluxConnection._series_listing,
+}

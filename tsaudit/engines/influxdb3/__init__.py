@@ -1,0 +1,1 @@
+"""InfluxDB 3 Core and Enterprise."""

@@ -1,0 +1,293 @@
+"""InfluxDB 3's SQL endpoints: Arrow Flight through influxdb3-python, and HTTP with a JSON object per row."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import time
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+import pyarrow as pa
+import urllib3
+from urllib3.exceptions import HTTPError, NewConnectionError
+
+from tsaudit.engines.connection import ConnectorError, FactError, Rows
+from tsaudit.engines.file_limit import TooManyFilesError
+from tsaudit.engines.influx import jsonl, streaming
+from tsaudit.engines.influxdb3 import flight_process, flight_reader
+from tsaudit.engines.influxdb3.flight_reader import EndedError, FlightReader
+from tsaudit.model.profile import Reason
+from tsaudit.net import causes
+from tsaudit.net.pool import BoundedPool, UnfitAnswerError
+
+_TOO_MANY_FILES: Final = re.compile(r"exceed\w* (the |partition or )?file limit", re.IGNORECASE)
+_EXHAUSTED: Final = re.compile(r"resources? ?exhausted|limit exceeded|too many requests", re.IGNORECASE)
+_LAYERS: Final = re.compile(
+    r"^\s*((query error|error while planning query|error during planning|external error|cannot retrieve database): )+",
+    re.IGNORECASE,
+)
+"""What is put before the cause, differently over Flight and over HTTP."""
+_AT_WORK: Final = pa.record_batch([], names=[])
+_LIMIT: Final = f"a message of more than {flight_process.MOST_MESSAGE // 1_000_000} MB is not read"
+_GRACE_S: Final = 1.0
+_HOSTED: Final = {".cloud2.influxdata.com": "Cloud Serverless", ".influxdb.io": "Cloud Dedicated"}
+"""Products that do not tell their version, by the end of their hosts' names.
+
+https://docs.influxdata.com/platform/identify-version/
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The columns of an answer, which JSON does not tell."""
+
+    names: Sequence[str]
+    as_text: bool = False
+
+
+def server_version(address: str, host: str, token: str, timeout_s: float) -> str:
+    """Product and version as far as the server tells them, such as `Core 3.4.1`."""
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    pool = BoundedPool()
+    try:
+        with pool.until(timeout_s):
+            answer = pool.request("GET", f"{address}/ping", headers=headers, timeout=timeout_s)
+    except (HTTPError, OSError) as error:
+        raise ConnectorError(f"{address} does not answer: {causes.words(error)}") from error
+    finally:
+        pool.clear()
+    if answer.status in (401, 403):
+        raise ConnectorError(f"{address} refuses the token" if token else f"{address} asks for a token as `password`")
+    if what := causes.what_it_is(answer, "the token"):
+        raise ConnectorError(f"{address} {what}")
+    version = answer.headers.get("X-Influxdb-Version", "").removeprefix("v")[:40]
+    if re.match(r"[12]\.", version):
+        raise ConnectorError(f"{address} is InfluxDB {version}; this engine is for 3.x")
+    product = answer.headers.get("X-Influxdb-Build", "").strip()[:40]
+    product = product or next((name for end, name in _HOSTED.items() if host.endswith(end)), "")
+    if not product and not version:
+        raise ConnectorError(f"{address} answers, but not as InfluxDB 3 (HTTP {answer.status})")
+    return f"{product} {version}".strip()
+
+
+class Way(Protocol):
+    """How statements reach the server."""
+
+    def run(
+        self, database: str, statement: str, deadline: float, rows: Rows, columns: Columns
+    ) -> Iterator[pa.RecordBatch]:
+        """The answer as it arrives, with the named columns; FactError unless it comes whole."""
+        ...
+
+    def again(self) -> Way:
+        """The same way once more, for another thread."""
+        ...
+
+    def abort(self) -> None:
+        """Break off what runs, from any thread."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Flight:
+    """Arrow Flight: batches come as the server makes them, read by processes of their own; see `flight_process`."""
+
+    def __init__(self, address: str, token: str) -> None:
+        self._address, self._token = address, token
+        self._name = uuid.uuid4().hex
+        self._aborted = self._closed = False
+        self._running: set[FlightReader] = set()
+        self._spare: FlightReader | None = None
+        with contextlib.suppress(OSError):  # the first statement says so
+            self._spare = flight_reader.take()
+
+    def run(
+        self, database: str, statement: str, deadline: float, rows: Rows, columns: Columns
+    ) -> Iterator[pa.RecordBatch]:
+        del rows, columns  # Flight tells no bytes, and sends a schema
+        left = max(deadline - time.monotonic(), 0.001)
+        reader = self._reader()
+        done = b""
+        try:
+            if self._aborted:
+                reader.kill()
+            reader.start(deadline)
+            request = {
+                "connection": self._name,
+                "address": self._address,
+                "token": self._token,
+                "database": database,
+                "statement": statement,
+                "timeout_s": max(deadline - time.monotonic(), 0.001),
+            }
+            error = None
+            # The server's word that time is up comes first, and leaves the process as it was.
+            for kind, body in reader.answer(request, deadline + _GRACE_S):
+                if kind == flight_process.BATCH:
+                    yield pa.ipc.open_stream(pa.py_buffer(body)).read_next_batch()
+                elif kind == flight_process.AT_WORK:
+                    # A server at work sends batches without rows, lest something on the way take the connection for
+                    # dead.
+                    yield _AT_WORK
+                elif kind == flight_process.ERROR:
+                    cause, words = json.loads(body)
+                    error = _flight_error(cause, words, left)
+                else:
+                    done = b"worn" if body else b"whole"
+            if self._aborted:  # what was cancelled may look as if it had come to its end
+                raise FactError(Reason.TIMED_OUT, "broken off")
+            if error is not None:
+                raise error
+        except TimeoutError as late:
+            raise streaming.timed_out(left) from late
+        except EndedError as ended:
+            raise self._ended(ended) from ended
+        finally:
+            self._running.discard(reader)
+            self._keep(reader) if done == b"whole" else reader.end()
+
+    def _reader(self) -> FlightReader:
+        """A process that is free."""
+        reader, self._spare = self._spare, None
+        if reader is not None and not reader.alive():
+            reader.end()
+            reader = None
+        try:
+            reader = reader or flight_reader.take()
+        except OSError as error:
+            raise FactError(Reason.UNREACHABLE, f"no process can be started for Arrow Flight: {error}") from error
+        self._running.add(reader)
+        return reader
+
+    def _keep(self, reader: FlightReader) -> None:
+        if self._spare is None and not self._closed:
+            self._spare = reader
+        else:
+            flight_reader.give_back(reader)
+
+    def _ended(self, error: EndedError) -> FactError:
+        if self._aborted:
+            return FactError(Reason.TIMED_OUT, "broken off")
+        if error.code == flight_process.TOO_MUCH:
+            most = flight_process.MOST_TAKEN // 1_000_000
+            return FactError(
+                Reason.FAILED, f"broken off, since reading it took more than {most} MB of memory; {_LIMIT}"
+            )
+        return FactError(Reason.FAILED, str(error))
+
+    def again(self) -> Flight:
+        return Flight(self._address, self._token)
+
+    def abort(self) -> None:
+        self._aborted = True
+        for reader in tuple(self._running):
+            reader.kill()
+
+    def close(self) -> None:
+        self._closed = True
+        reader, self._spare = self._spare, None
+        if reader is not None:
+            flight_reader.give_back(reader)
+
+
+def _flight_error(kind: str, words: str, timeout_s: float) -> FactError:
+    text = _words(words)
+    if kind == flight_process.TIMED_OUT:
+        return streaming.timed_out(timeout_s)
+    if kind == flight_process.DENIED:
+        return FactError(Reason.DENIED, text)
+    if kind == flight_process.CANCELLED:
+        # gRPC says no more than that of a message that it does not take.
+        return FactError(Reason.FAILED, f"broken off; {_LIMIT}")
+    if kind == flight_process.UNAVAILABLE:
+        return FactError(Reason.UNREACHABLE, text)
+    return _refused(text)
+
+
+class Http:
+    """A JSON object per line, for where HTTP/2 does not come through."""
+
+    def __init__(self, address: str, token: str, connect_timeout_s: float) -> None:
+        self._address, self._token, self._connect_timeout_s = address, token, connect_timeout_s
+        self._pool = BoundedPool()
+
+    def run(
+        self, database: str, statement: str, deadline: float, rows: Rows, columns: Columns
+    ) -> Iterator[pa.RecordBatch]:
+        left = max(deadline - time.monotonic(), 0.001)
+        response = None
+        try:
+            with self._pool.until(left):
+                response = self._pool.request(
+                    "POST",
+                    f"{self._address}/api/v3/query_sql",
+                    json={"db": database, "q": statement, "format": "jsonl"},
+                    headers={"Authorization": f"Bearer {self._token}"} if self._token else {},
+                    # A limit of the socket's own comes after that of the pool.
+                    timeout=urllib3.Timeout(connect=min(self._connect_timeout_s, left), read=left + 1),
+                    preload_content=False,
+                )
+                if response.status != 200:
+                    raise _http_error(response)
+                lines = streaming.lines(response, rows, None if columns.as_text else streaming.MOST_BYTES)
+                yield from jsonl.batches(lines, columns.names, as_text=columns.as_text)
+        except TimeoutError as error:
+            raise streaming.timed_out(left) from error
+        except UnfitAnswerError as error:
+            raise streaming.unfit(error) from error
+        except NewConnectionError as error:
+            raise FactError(Reason.UNREACHABLE, causes.words(error)) from error
+        except (HTTPError, OSError, ValueError, RecursionError) as error:
+            raise FactError(Reason.FAILED, f"the answer broke off ({causes.words(error)})") from error
+        finally:
+            if response is not None:
+                # Nothing is kept of a connection with an unread rest: closing it makes the server give up.
+                response.close()
+
+    def again(self) -> Http:
+        return Http(self._address, self._token, self._connect_timeout_s)
+
+    def abort(self) -> None:
+        self._pool.abort()
+
+    def close(self) -> None:
+        self._pool.clear()
+
+
+def _http_error(response: urllib3.BaseHTTPResponse) -> FactError:
+    status, body = response.status, response.data
+    text = body.decode("utf-8", "replace")
+    if causes.is_page(response.headers, body):
+        text = f"what answers {causes.what_it_is(response, 'the token')}"
+    with contextlib.suppress(ValueError, TypeError, KeyError, RecursionError):
+        text = str(json.loads(text)["error"])
+    detail = _own_words(text) or f"HTTP {status}"
+    if status in (401, 403):
+        return FactError(Reason.DENIED, detail)
+    if status == 429:
+        return FactError(Reason.OVER_BUDGET, detail)
+    return FactError(Reason.UNREACHABLE, detail) if status in (502, 503, 504) else _refused(detail)
+
+
+def _refused(text: str) -> FactError:
+    if _TOO_MANY_FILES.search(text):
+        return TooManyFilesError(Reason.OVER_BUDGET, text)
+    return FactError(Reason.OVER_BUDGET if _EXHAUSTED.search(text) else Reason.FAILED, text)
+
+
+def _words(text: str) -> str:
+    """The server's own words in one line, without what gRPC and Flight put around them."""
+    text = re.sub(r"^Flight returned .*?with message: ", "", text, flags=re.DOTALL)
+    text = re.split(r"\. (?:Detail: |gRPC client debug context: |Client context: )", text)[0]
+    return _own_words(text) or "no reason given"
+
+
+def _own_words(text: str) -> str:
+    """What went wrong, without the layers that it came through and where in the server's code it happened."""
+    text = _LAYERS.sub("", text.split("Stack backtrace:")[0])
+    return " ".join(text.split())[:300]

@@ -1,0 +1,179 @@
+"""InfluxDB 3: SQL over Arrow Flight, and over HTTP where only that comes through."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+from urllib.parse import unquote, urlsplit
+
+import pyarrow as pa
+
+from tsaudit.engines import queries
+from tsaudit.engines.connection import ConnectorError, FactError, Rows
+from tsaudit.engines.file_limit import FileLimit
+from tsaudit.engines.influxdb3 import client as client3
+from tsaudit.model.facts import FACTS
+from tsaudit.model.profile import Reason
+
+_ENGINE: Final = "influxdb3"
+_CATALOGUE: Final = "_internal"
+"""The database whose system tables list the others; only administrators may read it."""
+_OF_CATALOGUE: Final = frozenset({"databases", "retention"})
+_NAMED: Final = frozenset({"databases", "measurements", "columns"})
+"""Facts whose rows begin with a name."""
+_GRANT: Final = "grant the token read on the database, see sql/influxdb3/grants.md"
+_ADMIN: Final = "this takes an admin token, see sql/influxdb3/grants.md"
+
+
+@contextmanager
+def connect(
+    url: str, *, username: str | None, password: str | None, options: Mapping[str, Any]
+) -> Iterator[InfluxConnection]:
+    """A connection to the server, which has answered. ConnectorError."""
+    del username  # a token says who asks
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query:
+        raise ConnectorError("the URL is not of the form https://host:8181")
+    address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+    token = password or (unquote(parts.password) if parts.password else "")
+    databases = tuple(options.get("databases", ()))
+    timeout_s = float(options.get("connect_timeout_s", 10.0))
+    version = client3.server_version(address, parts.hostname, token, timeout_s)
+    connection = InfluxConnection(client3.Flight(address, token), databases, version)
+    if not connection.answers(timeout_s):
+        connection.close()
+        connection = InfluxConnection(client3.Http(address, token, timeout_s), databases, f"{version}, over HTTP")
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+class InfluxConnection:
+    """Statements sent one of two ways, and what is known of the databases so far."""
+
+    def __init__(self, way: client3.Way, databases: Sequence[str], server_version: str) -> None:
+        self.server_version = server_version
+        self._way = way
+        self._databases = tuple(databases)
+        self._without_schema_table: set[str] = set()
+        self._knows_deleted = True
+        self._limit = FileLimit()
+
+    def query(self, fact: str, timeout_s: float, **parameters: Any) -> Rows:
+        """Run `sql/influxdb3/<fact>.sql`; see `connector.Connection`."""
+        rows = Rows("", iter(()))
+        deadline = time.monotonic() + timeout_s
+        if fact == "databases":
+            return rows.reading(self._listed(rows, deadline, parameters))
+        if fact == "measurements":
+            return rows.reading(self._tables(rows, deadline, parameters))
+        if fact == "columns":
+            return rows.reading(self._columns(rows, deadline, parameters))
+        if fact == "database_bytes" and self.server_version.startswith("Cloud"):
+            raise FactError(Reason.UNSUPPORTED, "InfluxDB Cloud keeps no table of files that tsaudit reads")
+        if parameters.get("measurement") is None:
+            return rows.reading(self._send(fact, rows, deadline, parameters))
+
+        def send(within: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
+            return self._send(fact, rows, deadline, within)
+
+        return rows.reading(self._limit.read(rows, parameters, send))
+
+    def reconnect(self) -> InfluxConnection:
+        """A further connection to the same server, by the same way."""
+        return InfluxConnection(self._way.again(), self._databases, self.server_version)
+
+    def close(self) -> None:
+        """Release it."""
+        self._way.close()
+
+    def abort(self) -> None:
+        """Break off what runs."""
+        self._way.abort()
+
+    def answers(self, timeout_s: float) -> bool:
+        """Whether anything comes back by this way at all, be it a refusal."""
+        database = self._databases[0] if self._databases else _CATALOGUE
+        try:
+            for _ in self._way.run(
+                database, "SELECT 1", time.monotonic() + timeout_s, Rows("", iter(())), client3.Columns(("one",))
+            ):
+                pass
+        except FactError as error:
+            return error.reason not in (Reason.UNREACHABLE, Reason.TIMED_OUT)
+        return True
+
+    def _listed(self, rows: Rows, deadline: float, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
+        """All databases; those that the target names where the token may not list them."""
+        try:
+            yield from self._send("databases", rows, deadline, parameters)
+        except FactError as error:
+            if error.reason not in (Reason.DENIED, Reason.FAILED):
+                raise
+            if not self._databases:
+                raise FactError(error.reason, f"{error.detail}; or name the databases in `databases:`") from error
+            rows.scope = "those that tsaudit.yaml names: the token may not list databases"
+            yield pa.record_batch({"database": pa.array(self._databases, pa.string())})
+
+    def _tables(self, rows: Rows, deadline: float, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
+        """By the catalogue of all databases, which says what was deleted; by names where it cannot be read."""
+        if self._knows_deleted:
+            try:
+                found = list(self._send("measurements", rows, deadline, {**parameters, "catalog": "system"}))
+            except FactError as error:
+                if error.reason not in (Reason.DENIED, Reason.FAILED):
+                    raise
+                self._knows_deleted = False
+                rows.statements += 1
+            else:
+                if any(batch.num_rows for batch in found):
+                    yield from found
+                    return
+                # Nothing is known of a database that is not there: the database itself says so.
+                rows.statements += 1
+        yield from self._send("measurements", rows, deadline, {**parameters, "catalog": "information_schema"})
+
+    def _columns(self, rows: Rows, deadline: float, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
+        """By the engine's own table of tags and fields; by their Arrow types where it has none."""
+        database = parameters["database"]
+        if database not in self._without_schema_table:
+            try:
+                # Whole or not at all: what came before a failure must not be there twice.
+                yield from list(self._send("columns", rows, deadline, {**parameters, "catalog": "influxdb_schema"}))
+                return
+            except FactError as error:
+                if error.reason is not Reason.FAILED:
+                    raise
+            self._without_schema_table.add(database)
+            rows.statements += 1
+        rows.scope = "told by the columns' Arrow types: the server has no system.influxdb_schema"
+        yield from self._send("columns", rows, deadline, {**parameters, "catalog": "information_schema"})
+
+    def _send(self, fact: str, rows: Rows, deadline: float, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
+        rows.statement = queries.render(_ENGINE, fact, **parameters)
+        of_all = fact in _OF_CATALOGUE or parameters.get("catalog") == "system"
+        database = _CATALOGUE if of_all else parameters["database"]
+        try:
+            for batch in self._way.run(database, rows.statement, deadline, rows, _expected(fact, parameters)):
+                if fact in _NAMED and batch.num_columns and batch.column(0).null_count:
+                    raise FactError(Reason.FAILED, "the answer has rows without a name; is it InfluxDB's?")
+                yield batch
+        except FactError as error:
+            if error.reason is Reason.DENIED:
+                grant = _ADMIN if of_all else _GRANT
+                raise FactError(Reason.DENIED, f"{error.detail}; {grant}") from error
+            raise
+
+
+def _expected(fact: str, parameters: Mapping[str, Any]) -> client3.Columns:
+    if fact == "series_listing":
+        return client3.Columns(parameters["tags"], as_text=True)
+    if fact == "row_sample":
+        return client3.Columns(parameters["columns"])
+    if fact == "null_counts":
+        counts = [f"count_{i}" for i in range(1, len(parameters["fields"]) + 1)]
+        return client3.Columns(("rows", "first_time", "last_time", *counts))
+    return client3.Columns((*FACTS[fact].columns, *(("role",) if fact == "columns" else ())))

@@ -1,0 +1,224 @@
+"""From MongoDB's answers to the columns of each fact."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import timedelta
+from typing import Any, Final
+
+import pyarrow as pa
+from bson.codec_options import CodecOptions
+from bson.raw_bson import RawBSONDocument
+
+from tsaudit.engines import queries
+from tsaudit.engines.mongodb.asking import ENGINE, Asking, Row
+from tsaudit.engines.mongodb.documents import as_text, batch
+from tsaudit.engines.mongodb.sampling import in_words, sample_size
+from tsaudit.model.facts import FACTS
+
+_OWN: Final = frozenset({"admin", "config", "local"})
+_BATCH: Final = 500
+"""Documents that are turned into rows together, if they do not come to so many bytes before:"""
+_BATCH_BYTES: Final = 4_000_000
+MOST_BYTES: Final = 100_000_000
+"""Bytes after which no more documents of a collection are read: a thousand may be of 16 MB each."""
+_VIEWLESS: Final = 9
+"""From this version on time series have no collection of buckets beside them."""
+_RAW: Final[CodecOptions[RawBSONDocument]] = CodecOptions(document_class=RawBSONDocument)
+
+
+def _table(fact: str, rows: Sequence[Row]) -> pa.RecordBatch:
+    columns = FACTS[fact].columns
+    return pa.record_batch([pa.array([row[c] for row in rows]) for c in columns], names=list(columns))
+
+
+def _databases(asking: Asking) -> Iterator[pa.RecordBatch]:
+    names = [d["name"] for d in asking.command(asking.statement())["databases"]]
+    own = [n for n in names if n not in _OWN and not n.startswith("__mdb_internal")]
+    yield pa.record_batch({"database": pa.array(own, pa.string())})
+
+
+def _listed(asking: Asking) -> Iterator[Row]:
+    """The collections, without what is the server's own, and without views, which hold nothing."""
+    for document in asking.documents(asking.statement()):
+        kind = document.get("type", "collection")
+        asking.server.kinds[asking.database, document["name"]] = kind
+        if not document["name"].startswith("system.") and kind != "view":
+            yield document
+
+
+def _measurements(asking: Asking) -> Iterator[pa.RecordBatch]:
+    yield pa.record_batch({"measurement": pa.array([d["name"] for d in _listed(asking)], pa.string())})
+
+
+def _options(asking: Asking) -> Iterator[pa.RecordBatch]:
+    rows = [
+        {"measurement": document["name"], "option": option, "value": value}
+        for document in _listed(asking)
+        for option, value in _flat({"type": document.get("type", "collection"), **document.get("options", {})})
+    ]
+    yield _table("options", rows)
+
+
+_WHOLE: Final = frozenset({"validator", "pipeline", "collation", "clusteredIndex", "storageEngine"})
+"""Options that are kept as one text."""
+
+
+def _flat(options: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
+    for option, value in options.items():
+        if isinstance(value, Mapping) and option not in _WHOLE:
+            yield from _flat(value, f"{above}{option}.")
+        else:
+            yield f"{above}{option}", value if isinstance(value, str) else json.dumps(value, default=str)
+
+
+def _row_estimate(asking: Asking) -> Iterator[pa.RecordBatch]:
+    def ask(collection: str) -> Iterator[Row]:
+        if asking.server.kinds.get((asking.database, collection)) == "timeseries":
+            return  # there it would go through all buckets
+        yield {"measurement": collection, "rows": asking.command(asking.statement(measurement=collection))["n"]}
+
+    yield _table("row_estimate", list(asking.each(ask)))
+
+
+def _storage(asking: Asking) -> Iterator[pa.RecordBatch]:
+    def ask(collection: str) -> Iterator[Row]:
+        shards = asking.stats(collection)
+        data, index = (sum(int(s[k]) for s in shards) for k in ("storageSize", "totalIndexSize"))
+        yield {"measurement": collection, "data_bytes": data, "index_bytes": index}
+
+    yield _table("storage", list(asking.each(ask)))
+
+
+def _indexes(asking: Asking) -> Iterator[pa.RecordBatch]:
+    def ask(collection: str) -> Iterator[Row]:
+        specs = list(asking.documents(asking.statement(measurement=collection)))
+        shards = asking.stats(collection)
+        for spec in specs:
+            sizes = [s["indexSizes"][spec["name"]] for s in shards if spec["name"] in s.get("indexSizes", {})]
+            yield from _columns_of(collection, spec, int(sum(sizes)) if sizes else None)
+
+    yield _table("indexes", list(asking.each(ask)))
+
+
+def _columns_of(collection: str, spec: Row, size: int | None) -> Iterator[Row]:
+    primary = spec["name"] == "_id_"
+    for position, (column, direction) in enumerate(spec["key"].items(), 1):
+        yield {
+            "measurement": collection,
+            "index": spec["name"],
+            "kind": direction if isinstance(direction, str) else "btree",
+            "position": position,
+            # A wildcard covers whatever there is; a collation has an order, and an equality, of its own.
+            "column": None if "$**" in column or "collation" in spec else column,
+            "is_unique": primary or bool(spec.get("unique")),
+            "is_constraint": primary or bool(spec.get("unique")),
+            "is_partial": "partialFilterExpression" in spec or bool(spec.get("sparse")),
+            "size_bytes": size,
+            "scans": None,
+            "counted_since": None,
+        }
+
+
+def _index_use(asking: Asking) -> Iterator[pa.RecordBatch]:
+    def ask(collection: str) -> Iterator[Row]:
+        uses: dict[str, list[Row]] = {}
+        for answer in asking.documents(asking.statement(measurement=collection)):
+            uses.setdefault(answer["name"], []).append(answer["accesses"])
+        for name, parts in uses.items():
+            # All shards have counted only since the last of them began to.
+            since = max(part["since"] for part in parts)
+            scans = sum(int(part["ops"]) for part in parts)
+            yield {"measurement": collection, "index": name, "scans": scans, "counted_since": since}
+
+    yield _table("index_use", list(asking.each(ask)))
+
+
+_READS: Final = ("queries", "getmore")
+_WRITES: Final = ("insert", "update", "remove")
+
+
+def _activity(asking: Asking) -> Iterator[pa.RecordBatch]:
+    if asking.server.activity is None:
+        totals = asking.command(asking.statement())["totals"]
+        status = asking.command(asking.parsed(queries.render_file(queries.root() / ENGINE / "_uptime.json")))
+        asking.server.activity = totals, status
+    totals, status = asking.server.activity
+    began = status["localTime"] - timedelta(seconds=float(status["uptime"]), milliseconds=-500)
+    since = began.replace(microsecond=0)
+    rows = []
+    for namespace, counts in totals.items():
+        database, _, collection = namespace.partition(".")
+        if database == asking.database and isinstance(counts, Mapping):
+            reads, writes = (sum(int(counts[k]["count"]) for k in kinds if k in counts) for kinds in (_READS, _WRITES))
+            rows.append({"measurement": collection, "reads": reads, "writes": writes, "counted_since": since})
+    yield _table("activity", rows)
+
+
+def _database_storage(asking: Asking) -> Iterator[pa.RecordBatch]:
+    stats = asking.command(asking.statement())
+    # Each shard has a disk of its own; the fullest one is the first to stop.
+    disks = [d for d in (stats, *stats.get("raw", {}).values()) if d.get("fsTotalSize")]
+    disk: Row = max(disks[1:] or disks, key=lambda d: d["fsUsedSize"] / d["fsTotalSize"], default={})
+    figures = [stats.get("storageSize"), stats.get("indexSize"), disk.get("fsUsedSize"), disk.get("fsTotalSize")]
+    whole = [None if figure is None else int(figure) for figure in figures]
+    yield _table("database_storage", [dict(zip(FACTS["database_storage"].columns, whole, strict=True))])
+
+
+def _documents(asking: Asking) -> Iterator[pa.RecordBatch]:
+    total: int | None = asking.about["total"]
+    limit, random = sample_size(total, int(asking.about["limit"]), may_choose=not asking.server.is_ferretdb1)
+    number, waiting, held, read = 0, [], 0, 0
+    with contextlib.closing(asking.documents(asking.statement(limit=limit, random=random), _RAW)) as documents:
+        for document in documents:
+            waiting.append(document.raw)
+            held, read = held + len(document.raw), read + len(document.raw)
+            asking.rows.bytes = read
+            if len(waiting) == _BATCH or held >= _BATCH_BYTES:
+                yield batch(number, waiting)
+                number, waiting, held = number + len(waiting), [], 0
+            if read >= MOST_BYTES:
+                break
+    asking.rows.scope = in_words(number + len(waiting), total, limit, random)
+    yield batch(number, waiting)
+
+
+def _buckets(asking: Asking) -> Iterator[pa.RecordBatch]:
+    name = str(asking.about["measurement"])
+    shards = asking.stats(name)
+    total = sum(int(s.get("timeseries", {}).get("bucketCount", 0)) for s in shards)
+    limit, random = sample_size(total, int(asking.about["limit"]))
+    found = list(asking.documents(asking.statement(viewless=_is_viewless(asking, name), limit=limit, random=random)))
+    asking.rows.scope = in_words(len(found), total, limit, random).replace("documents", "buckets")
+    yield pa.record_batch(
+        {
+            "buckets": pa.array([total] * len(found), pa.int64()),
+            "source": pa.array([as_text(b.get("meta")) for b in found], pa.string()),
+            "rows": pa.array([b.get("rows") for b in found], pa.int64()),
+        }
+    )
+
+
+def _is_viewless(asking: Asking, series: str) -> bool:
+    """Whether there is no collection of buckets. One that was listed is there, whatever the version: it goes only when
+    an upgrade is finished."""
+    newer = int(asking.server.build["version"].partition(".")[0]) >= _VIEWLESS
+    return newer and (asking.database, f"system.buckets.{series}") not in asking.server.kinds
+
+
+READERS: Final[Mapping[str, Callable[[Asking], Iterator[pa.RecordBatch]]]] = {
+    "databases": _databases,
+    "measurements": _measurements,
+    "options": _options,
+    "row_estimate": _row_estimate,
+    "storage": _storage,
+    "indexes": _indexes,
+    "index_use": _index_use,
+    "activity": _activity,
+    "database_storage": _database_storage,
+    "documents": _documents,
+    "buckets": _buckets,
+}
+"""Fact to what reads the answer to it."""

@@ -1,0 +1,180 @@
+"""Sends commands that read, within the time that is left, and says in one line why there was no answer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import pymongo
+from bson import json_util
+from bson.codec_options import CodecOptions
+from pymongo import errors
+from pymongo.read_preferences import ReadPreference
+
+from tsaudit.engines import queries
+from tsaudit.engines.connection import FactError, Rows
+from tsaudit.engines.mongodb.client import Client
+from tsaudit.engines.mongodb.documents import READ
+from tsaudit.model.profile import Reason
+
+ENGINE: Final = "mongodb"
+
+_COUNTERS: Final = frozenset({"activity", "index_use"})
+"""Facts that each server counts for itself. Only the primary counts writes; asked of another, all would look unused."""
+
+_LOGIN: Final = "set username and password of the target, or put them into its url"
+_READ: Final = "grant it read on the database"
+_MONITOR: Final = "grant it clusterMonitor on admin"
+_RIGHTS: Final = {
+    "index_use": f"{_MONITOR} (action indexStats)",
+    "activity": f"{_MONITOR} (actions top and serverStatus)",
+    "buckets": "grant it readAnyDatabase on admin (action find on system.buckets.*)",
+}
+_GONE: Final = frozenset({26, 166})
+"""NamespaceNotFound, CommandNotSupportedOnView: a collection that was dropped meanwhile, or is a view."""
+_UNKNOWN: Final = frozenset({59, 115, 238, 40324, 304, 305})
+"""CommandNotFound, CommandNotSupported, NotImplemented, and a stage that this server does not have; the last two are
+what Amazon DocumentDB says of stages and operators."""
+_SAYS_NO: Final = frozenset({13, 8000})
+"""Unauthorized, and Atlas' own code for what a shared cluster does not let its users do."""
+
+Row = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Server:
+    """A client, which threads may share, and what the server, or cluster, has told so far."""
+
+    client: Client
+    build: Row
+    """What it says of its version."""
+    kinds: dict[tuple[str, str], str] = field(default_factory=dict)
+    """(database, collection) to its type, of all that were listed, the server's own among them."""
+    stats: dict[tuple[str, str], list[Row]] = field(default_factory=dict)
+    """(database, collection) to what each shard says of its storage."""
+    activity: tuple[Row, Row] | None = None
+    """How often each collection of all databases was used, and how long the server has been counting."""
+
+    @property
+    def ferretdb(self) -> str:
+        """Its version, if it is that product, which speaks the protocol; empty for MongoDB."""
+        return str(self.build.get("ferretdbVersion", "")).lstrip("v")
+
+    @property
+    def is_ferretdb1(self) -> bool:
+        """It has no `$sample`, and hangs up on a `$project` behind `$collStats`."""
+        return self.ferretdb.startswith("1.")
+
+    @property
+    def version(self) -> str:
+        """With the product's name, if it is another one than MongoDB."""
+        return f"FerretDB {self.ferretdb}" if self.ferretdb else str(self.build["version"])
+
+
+class Asking:
+    """One fact being asked for. `about`: the parameters that fill in the query."""
+
+    def __init__(self, server: Server, fact: str, rows: Rows, timeout_s: float, about: Mapping[str, Any]) -> None:
+        self.server, self.fact, self.rows, self.about = server, fact, rows, about
+        self._deadline, self._timeout_s = time.monotonic() + timeout_s, timeout_s
+        self._reading = ReadPreference.PRIMARY_PREFERRED if fact in _COUNTERS else ReadPreference.SECONDARY_PREFERRED
+
+    @property
+    def database(self) -> str:
+        return str(self.about["database"])
+
+    @property
+    def collections(self) -> Sequence[str]:
+        """Those that are to be asked one by one."""
+        return tuple(self.about["measurements"])
+
+    def statement(self, fact: str = "", **more: Any) -> Row:
+        """The fact's command, or that of another one, with its parameters filled in."""
+        return self.parsed(queries.render(ENGINE, fact or self.fact, **{**self.about, **more}))
+
+    def parsed(self, text: str) -> Row:
+        """A command as a document. The first one stands for all where there is one for each collection."""
+        self.rows.statement = self.rows.statement or text
+        command: Row = json_util.loads(text)
+        return command
+
+    def command(self, command: Row) -> Row:
+        """The answer to a command that has a single document for it."""
+        with self._within_time():
+            answer: Row = self._of(command, READ).command(command, read_preference=self._reading)
+            return answer
+
+    def documents(self, command: Row, options: CodecOptions[Any] = READ) -> Generator[Any, None, None]:
+        """The documents of an answer that comes in batches. The cursor is closed on the server when left early."""
+        with self._within_time():
+            database = self._of(command, options)
+            cursor = database.cursor_command(command, read_preference=self._reading, codec_options=options)
+        with cursor:
+            while True:
+                with self._within_time():
+                    found = next(cursor, None)
+                if found is None:
+                    return
+                yield found
+
+    def _of(self, command: Row, options: CodecOptions[Any]) -> Any:
+        """The database that the command is for; later batches are decoded by its options too."""
+        self.rows.statements += 1
+        return self.server.client.driver.get_database(command.pop("$db"), codec_options=options)
+
+    @contextmanager
+    def _within_time(self) -> Iterator[None]:
+        """For what is left of the time, also on the server; the driver's errors as a FactError."""
+        left = self._deadline - time.monotonic()
+        try:
+            if left <= 0:
+                raise errors.ExecutionTimeout("no time left")
+            with pymongo.timeout(left):
+                yield
+        except errors.PyMongoError as error:
+            raise self._said(error) from error
+
+    def _said(self, error: errors.PyMongoError) -> FactError:
+        if getattr(error, "timeout", False):
+            return FactError(Reason.TIMED_OUT, f"no answer within {self._timeout_s:g} s")
+        if isinstance(error, errors.ConnectionFailure):
+            return FactError(Reason.UNREACHABLE, f"the connection broke off ({in_short(error)})")
+        if not isinstance(error, errors.OperationFailure):
+            return FactError(Reason.FAILED, in_short(error))
+        if error.code in _SAYS_NO:
+            right = _LOGIN if "requires authentication" in str(error) else _RIGHTS.get(self.fact, _READ)
+            return FactError(Reason.DENIED, f"{in_short(error)}; {right}, see sql/mongodb/grants.md")
+        if error.code in _UNKNOWN:
+            return FactError(Reason.UNSUPPORTED, f"this server does not do it ({in_short(error)})")
+        return (_CollectionGone if error.code in _GONE else FactError)(Reason.FAILED, in_short(error))
+
+    def each(self, ask: Callable[[str], Iterator[Row]]) -> Iterator[Row]:
+        """The rows of each collection; nothing of one that is gone or is a view."""
+        for collection in self.collections:
+            try:
+                yield from ask(collection)
+            except _CollectionGone:
+                continue
+
+    def stats(self, collection: str) -> list[Row]:
+        """What each shard says of the collection's storage; asked for once."""
+        key = self.database, collection
+        if key not in self.server.stats:
+            command = self.statement("storage", measurement=collection, whole=self.server.is_ferretdb1)
+            self.server.stats[key] = [answer["storageStats"] for answer in self.documents(command)]
+        return self.server.stats[key]
+
+
+class _CollectionGone(FactError):  # noqa: N818 -- never leaves this module
+    """The collection was dropped since it was listed, or is a view."""
+
+
+def in_short(error: Exception) -> str:
+    """The driver's message without the server's whole answer and the client's settings behind it."""
+    text = str(error).split(", full error:")[0].split(" (configured timeouts:")[0].split(", Timeout:")[0]
+    words = " ".join(text.split()).rstrip(".")
+    # What a server that is none leaves out, the driver quotes as Python's None.
+    return "an error without a message" if words in ("", "None") else words

@@ -1,0 +1,161 @@
+"""Collections made anew for each period, with what each holds: known for some of a family, worked out for the rest."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from tsaudit.engines.engine import DOCUMENT_ENGINES, DOCUMENT_ID
+from tsaudit.model.finding import Evidence, Finding, Subject
+from tsaudit.model.profile import Measurement, Profile
+
+if TYPE_CHECKING:
+    from tsaudit.analysis.shapes.periods import PeriodFamily
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One collection of a family."""
+
+    name: str
+    start: datetime
+    end: datetime
+    measurement: Measurement
+    documents: int | None
+    """None where their number is not known, as that of a time series that was not looked into."""
+    data_bytes: float
+    index_bytes: float
+
+    @property
+    def bytes(self) -> float:
+        return self.data_bytes + self.index_bytes
+
+    @property
+    def measured(self) -> bool:
+        """Whether its bytes were measured, and not worked out by those of its neighbours."""
+        return self.measurement.storage is not None
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionFamily:
+    """Collections of one database that differ in nothing but the period in their names."""
+
+    database: str
+    template: str
+    unit: str
+    stem: str
+    members: tuple[Member, ...]
+    """Oldest first."""
+
+    @property
+    def documents(self) -> int | None:
+        """None where the number is not known of one of them."""
+        return documents_of(self.members)
+
+    @property
+    def data_bytes(self) -> float:
+        return sum(member.data_bytes for member in self.members)
+
+    @property
+    def index_bytes(self) -> float:
+        return sum(member.index_bytes for member in self.members)
+
+    @property
+    def measured(self) -> tuple[Measurement, ...]:
+        return tuple(member.measurement for member in self.members if member.measured)
+
+    @property
+    def how(self) -> str:
+        """How the bytes were had, in words."""
+        measured = len(self.measured)
+        if measured == len(self.members):
+            return "measured"
+        by = "their number of documents" if all(m.measurement.rows for m in self.members) else "their neighbours"
+        return f"{measured:,} of {len(self.members):,} collections measured, the others by {by}"
+
+
+def documents_of(members: Sequence[Member]) -> int | None:
+    """Documents in all of them; None where the number is not known of one."""
+    counts = [member.documents for member in members]
+    return None if None in counts else sum(n or 0 for n in counts)
+
+
+def collection_families(profile: Profile) -> list[CollectionFamily]:
+    """The families of all databases, whose members are of one kind. Empty where nothing of their bytes is known."""
+    from tsaudit.analysis.shapes.periods import period_families
+
+    found = []
+    for database in profile.databases:
+        inside = {m.name: m for m in profile.measurements if m.database == database.name}
+        for family in period_families(list(inside), now=profile.window.end):
+            measurements = [inside[period.name] for period in family.members]
+            if any(m.storage is not None for m in measurements) and _of_one_kind(measurements):
+                members = _members(family, measurements)
+                found.append(CollectionFamily(database.name, family.template, family.unit, family.stem, members))
+    return found
+
+
+def families_by_member(profile: Profile) -> dict[tuple[str, str], CollectionFamily]:
+    """(database, collection) to its family."""
+    return {(f.database, member.name): f for f in collection_families(profile) for member in f.members}
+
+
+def once_for_family(profile: Profile, judge: Callable[[Measurement], Iterable[Finding]]) -> Iterator[Finding]:
+    """What there is to say of each measurement; of collections of one family once, by the newest one it is true of.
+
+    The family is then its subject, so that it stays the same one when the next period begins.
+    """
+    families = families_by_member(profile) if profile.engine in DOCUMENT_ENGINES else {}
+    told: set[Subject] = set()
+    for measurement in reversed(profile.measurements):
+        family = families.get((measurement.database, measurement.name))
+        for finding in judge(measurement):
+            if family is None:
+                yield finding
+                continue
+            subject = replace(finding.subject, measurement=family.template)
+            if subject not in told:
+                told.add(subject)
+                evidence = (Evidence("seen in", measurement.name), *finding.evidence)
+                yield replace(finding, subject=subject, evidence=evidence)
+
+
+def _of_one_kind(measurements: Sequence[Measurement]) -> bool:
+    """Whether most collections that were read have a field in common, if they have any besides `_id`.
+
+    Over the years a field may have been renamed, so it need not be in all of them.
+    """
+    fields = [{f.key.partition(".")[0] for f in m.fields} - {DOCUMENT_ID} for m in measurements if m.documents]
+    known = [names for names in fields if names]
+    common = Counter(name for names in known for name in names).most_common(1)
+    return not known or 2 * common[0][1] > len(known)
+
+
+def _members(family: PeriodFamily, measurements: Sequence[Measurement]) -> tuple[Member, ...]:
+    counts = [m.rows.value if m.rows else None for m in measurements]
+    data = _estimated(measurements, counts, lambda m: m.storage.data_bytes if m.storage else None)
+    index = _estimated(measurements, counts, lambda m: m.storage.index_bytes if m.storage else None)
+    return tuple(
+        Member(p.name, p.start, p.end, m, n, d, i)
+        for p, m, n, d, i in zip(family.members, measurements, counts, data, index, strict=True)
+    )
+
+
+def _estimated(
+    measurements: Sequence[Measurement], counts: Sequence[int | None], bytes_of: Callable[[Measurement], int | None]
+) -> Iterator[float]:
+    """Bytes of each: as measured, else its documents times what one takes in the neighbours that were measured.
+
+    Where the number of its documents is not known, as much as the neighbours take.
+    """
+    from tsaudit.analysis.shapes.positions import interpolated
+
+    known = {i: float(b) for i, m in enumerate(measurements) if (b := bytes_of(m)) is not None}
+    by_document = {i: b / n for i, b in known.items() if (n := counts[i])}
+    rates = interpolated(by_document, len(counts)) if by_document else [0.0] * len(counts)
+    whole = interpolated(known, len(counts)) if known else rates
+    estimates = (whole[i] if n is None else n * rates[i] for i, n in enumerate(counts))
+    return (known.get(i, estimate) for i, estimate in enumerate(estimates))

@@ -1,0 +1,179 @@
+"""DOC003."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+from tsaudit.engines.mongodb.collection_families import CollectionFamily, Member, collection_families, documents_of
+from tsaudit.engines.mongodb.mongosh import is_one_of, text
+from tsaudit.model.finding import Evidence, Finding, Severity, Subject
+from tsaudit.model.timeline import Point
+from tsaudit.rule import Case, Threshold, rule
+from tsaudit.text import many, number, size
+
+_COUNT_BYTES: Final = 110
+"""What a document of a counts collection takes, with its index entry."""
+
+_SCRIPT: Final = """\
+const apply = false;  // as it is, it only shows what it would do
+const database = db.getSiblingDB({database});
+const counts = database.getCollection({counts});
+const closed = name => {closed};
+for (const name of database.getCollectionNames().filter(closed).sort()) {{
+  const n = database.getCollection(name).countDocuments({{}});
+  const before = counts.findOne({{ _id: name }});
+  if (before !== null && before.n !== n) {{
+    print(name, n, "is left alone: it was counted before, as", before.n);
+    continue;
+  }}
+  print(name, n);
+  if (!apply) continue;
+  counts.updateOne({{ _id: name }}, {{ $set: {{ n: n }} }}, {{ upsert: true, writeConcern: {{ w: "majority" }} }});
+  const kept = counts.findOne({{ _id: name }});
+  const again = database.getCollection(name).countDocuments({{}});
+  if (kept !== null && kept.n === again) database.getCollection(name).drop();
+}}"""
+"""For mongosh. A collection goes only after its count can be read, and nothing was written to it meanwhile.
+
+One that a late writer made anew after it was dropped is left alone: its count would take the place of the whole one.
+What is closed is told by the names that were closed on the day of the audit: a collection made later, or of another
+kind, is never touched.
+"""
+
+
+@rule(
+    code="DOC003",
+    title="Closed periods are kept document by document",
+    severity=Severity.WARN,
+    guidelines=("H3",),
+    requires={"documents", "row_estimate", "storage"},
+    uses={"activity"},
+    thresholds=(
+        Threshold("min_closed", 3, "collections", "house judgement: a few may be waiting for their turn"),
+        Threshold("grace_days", 2, "days", "house judgement: late writes, and a job that runs at night"),
+        Threshold("min_freed_bytes", 1_000_000, "bytes", "house judgement: less is information"),
+    ),
+    fixes={
+        "mongodb": (
+            "If the past is only ever counted, keep the counts and drop the collections; for what closes later, a job "
+            "can do so every night, which works out the last name by itself. Ask first whether anybody needs who it "
+            "was: how many different ones there were in several periods together cannot be told from counts. In "
+            "mongosh:\n{script}"
+        ),
+    },
+)
+def closed_period_kept(case: Case) -> Iterator[Finding]:
+    """Collections of periods that are over and no longer written, of which a count would be all that is needed.
+
+    A period is over when the time in its collection's name ended more than `grace_days` ago. Where the server counted
+    writes since then, or an audit since then found fewer documents than there are now, the collection is not closed.
+
+    ## Why it matters
+
+    What is counted again and again never changes any more. The documents and their indexes take the disk, the backups
+    and the memory of the collections that are still in use.
+
+    ## Example
+
+    A thousand collections with an id of each user who was there, 12 GB of them, are asked for nothing but
+    their `countDocuments()`. Their counts are a thousand documents of 100 bytes.
+
+    ## Fix
+
+    A job after midnight: count each closed period into one collection, by the old name as its `_id`, then drop it.
+
+    ## References
+
+    - Drop a collection, which gives its space back: https://www.mongodb.com/docs/manual/reference/method/db.collection.drop/
+    - Too many collections: https://www.mongodb.com/docs/manual/data-modeling/design-antipatterns/reduce-collections/
+    """
+    for family in collection_families(case.profile):
+        over = [m for m in family.members if m.end + _grace(case) <= case.profile.window.end]
+        closed = [member for member in over if not _still_written(case, family, member)]
+        if len(closed) >= case.limit("min_closed").value:
+            yield _finding(case, family, closed, len(over) - len(closed))
+
+
+def _grace(case: Case) -> timedelta:
+    return timedelta(days=case.limit("grace_days").value)
+
+
+def _still_written(case: Case, family: CollectionFamily, member: Member) -> bool:
+    """Whether writes were counted after the period had ended, or it has more documents than on a day after that.
+
+    Counters of later than the audit tell of another time.
+    """
+    activity = member.measurement.activity
+    if activity is not None and activity.counted_since is not None:
+        now = case.profile.window.end
+        if activity.writes > 0 and member.end <= activity.counted_since < now:
+            return True
+    counted = _counted_after(case, family, member)
+    return member.documents is not None and any(point.value < member.documents for point in counted)
+
+
+def _counted_after(case: Case, family: CollectionFamily, member: Member) -> list[Point]:
+    """How many documents it had on days after its period, oldest first."""
+    points = case.timeline.of("rows", Subject(family.database, member.name))
+    return [point for point in points if point.day > member.end.date()]
+
+
+def _finding(case: Case, family: CollectionFamily, closed: Sequence[Member], written: int) -> Finding:
+    taken, documents = sum(member.bytes for member in closed), documents_of(closed)
+    freed = max(0.0, taken - _COUNT_BYTES * len(closed))
+    limit = case.limit("min_freed_bytes")
+    return Finding(
+        subject=Subject(family.database, family.template),
+        severity=Severity.WARN if freed >= limit.value else Severity.INFO,
+        message=(
+            f"{many(len(closed), 'closed ' + family.unit)} of {family.template} are kept in full; their counts alone "
+            f"would free {size(freed)}."
+        ),
+        fix=case.fix(script=_script(case, family, closed)),
+        observed=freed,
+        limit=limit,
+        unit="bytes",
+        samples=(closed[0].name, closed[-1].name),
+        evidence=(
+            Evidence("bytes freed", number(freed)),
+            Evidence("closed", f"{closed[0].name} to {closed[-1].name}"),
+            *([Evidence("documents in them", number(documents))] if documents is not None else []),
+            Evidence("bytes by", family.how),
+            Evidence("writes", _writes(closed)),
+            *_unchanged(case, family, closed),
+            *([Evidence("over by name, but still written", number(written))] if written else []),
+        ),
+        facts=("documents", "row_estimate", "storage", "activity"),
+    )
+
+
+def _writes(closed: Sequence[Member]) -> str:
+    since = [_counted_since(member) for member in closed]
+    known = [time for time in since if time is not None]
+    if len(known) < len(closed):
+        return "not counted since the end of each; closed by the period in the name alone"
+    return f"none since {max(known):%Y-%m-%d}, when the server began to count"
+
+
+def _counted_since(member: Member) -> datetime | None:
+    """Since when writes are counted; None where that is not known, or began within the period."""
+    activity = member.measurement.activity
+    time = activity.counted_since if activity else None
+    return time if time is not None and time >= member.end else None
+
+
+def _unchanged(case: Case, family: CollectionFamily, closed: Sequence[Member]) -> Iterator[Evidence]:
+    """Since when the days before show no new documents, if they do so for each."""
+    counted = [_counted_after(case, family, member) for member in closed]
+    if all(counted):
+        yield Evidence("no new documents since", f"{max(points[0].day for points in counted):%Y-%m-%d}")
+
+
+def _script(case: Case, family: CollectionFamily, closed: Sequence[Member]) -> str:
+    return _SCRIPT.format(
+        database=text(family.database),
+        counts=text(f"{family.stem or 'period'}_counts"),
+        closed=is_one_of(case.profile, family.database, [member.name for member in closed]),
+    )

@@ -1,0 +1,193 @@
+"""DOC001."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+from tsaudit.engines.mongodb.collection_families import CollectionFamily, collection_families
+from tsaudit.model.finding import Evidence, Finding, Forecast, Severity, Subject
+from tsaudit.model.timeline import Point
+from tsaudit.rule import Case, Threshold, rule
+from tsaudit.text import listed, many, number, size
+
+_COUNT_BYTES: Final = 110
+"""What a document of a counts collection takes, with its index entry: period, number, first and last id."""
+_KEEP_S: Final = round(timedelta(days=400).total_seconds())
+"""What the proposed TTL index keeps: a year, and some days to compare it with the one before."""
+_PER_YEAR: Final = {"hour": 8766, "day": 365, "week": 52, "month": 12, "quarter": 4, "year": 1}
+
+
+@rule(
+    code="DOC001",
+    title="Each period has a collection of its own",
+    severity=Severity.WARN,
+    guidelines=("H1", "A4"),
+    requires={"documents", "row_estimate", "storage"},
+    uses={"indexes"},
+    thresholds=(
+        Threshold("min_collections", 12, "collections", "house judgement: a year of months; fewer are information"),
+        Threshold(
+            "max_files",
+            10_000,
+            "collections and indexes",
+            "MongoDB's own advice for a replica set: "
+            "https://www.mongodb.com/developer/products/mongodb/schema-design-anti-pattern-massive-number-collections/",
+        ),
+        Threshold("critical_days", 30, "days until that", "house judgement: the time a change of the writers needs"),
+    ),
+    fixes={
+        "mongodb": (
+            "Keep all periods in one collection, with a field that says which one a document is of, as a date, and an "
+            "index that begins with it; with a TTL index instead, what is older than it says goes by itself:\n"
+            "db.getCollection({one:q}).createIndex({{ period: 1 }})\n"
+            "db.getCollection({one:q}).createIndex({{ period: 1 }}, {{ expireAfterSeconds: {keep_s} }})  // or this\n"
+            "Measurements with a time belong into a time series collection. If closed periods are only ever counted, "
+            "keep one small document with the count of each, and drop them: closed-period-kept has the script."
+        ),
+    },
+)
+def collection_per_period(case: Case) -> Iterator[Finding]:
+    """Collections that are made anew for each hour, day, week or month, told by their names.
+
+    Names count only when several differ in nothing but the period, and fill most of the time from the first to the
+    last; `order_201210` alone is no period. Databases are told by the same signs. Families of the same thing by day,
+    week and month are told together. The finding is critical when all collections and indexes of the server come to
+    `max_files`, or will within `critical_days` by the daily history of their number.
+
+    ## Why it matters
+
+    Each collection, and each of its indexes, is a file: they cost memory, open files, time at start and at every
+    checkpoint, whether anybody reads them or not. A question about several periods has to ask as many collections.
+
+    ## Example
+
+    `users_2012_10_03`, `users_2012w40` and `users_2012_10` hold who was there on a day, in a week and in a month:
+    after two years there are more than 800 of them, though all that is asked is how many users there were.
+
+    ## Fix
+
+    One collection with the period as a field. Or, where only numbers are asked of the past, one collection of counts.
+
+    ## References
+
+    - Too many collections: https://www.mongodb.com/docs/manual/data-modeling/design-antipatterns/reduce-collections/
+    - TTL indexes: https://www.mongodb.com/docs/manual/core/index-ttl/
+    - Time series collections: https://www.mongodb.com/docs/manual/core/timeseries-collections/
+    """
+    yield from _databases(case)
+    families = collection_families(case.profile)
+    if not families:
+        return
+    files = _files(case, families)
+    forecast = _forecast(case, files)
+    for family in families:
+        beside = [f for f in families if (f.database, f.stem) == (family.database, family.stem) and f is not family]
+        yield _finding(case, family, beside, files, forecast)
+
+
+def _databases(case: Case) -> Iterator[Finding]:
+    """The same of databases that are made anew for each period."""
+    from tsaudit.analysis.shapes.periods import period_families
+
+    databases = {database.name: database for database in case.profile.wholes}
+    for family in period_families(list(databases), now=case.profile.window.end):
+        names = [period.name for period in family.members]
+        inside = [m for m in case.measurements if m.database in names]
+        # Bytes are told where another rule had them measured: the verdict is the same without.
+        kept = [storage for name in names if (storage := databases[name].storage) is not None]
+        taken = sum((storage.data_bytes or 0) + (storage.index_bytes or 0) for storage in kept)
+        many_of_them = len(names) >= case.limit("min_collections").value
+        yield Finding(
+            subject=Subject(family.template),
+            severity=Severity.WARN if many_of_them else Severity.INFO,
+            message=f"{many(len(names), 'database')} named {family.template} hold {many(len(inside), 'collection')}.",
+            fix=case.fix(one=family.stem or "all_periods", keep_s=_KEEP_S),
+            observed=float(len(names)),
+            unit="databases",
+            samples=(names[0], names[-1]),
+            evidence=(
+                Evidence("periods", _periods(family.members[0].start, family.members[-1].start, family.unit)),
+                *([Evidence("bytes of documents and indexes", size(taken))] if len(kept) == len(names) else []),
+            ),
+        )
+
+
+def _files(case: Case, families: Sequence[CollectionFamily]) -> int:
+    """Collections and indexes of the server; of a family, all members have as many indexes as those looked at."""
+    usual: dict[tuple[str, str], int] = {}
+    for family in families:
+        usual |= dict.fromkeys(((family.database, member.name) for member in family.members), _indexes(family))
+    return sum(
+        1 + (usual.get((m.database, m.name), 1) if m.indexes is None else len(m.indexes)) for m in case.measurements
+    )
+
+
+def _forecast(case: Case, files: int) -> Forecast | None:
+    """When the files reach their limit, by the history of the number of collections; None where they do not grow."""
+    from tsaudit.analysis.growth import detection as growth
+
+    count = len(case.measurements)
+    points = (*case.timeline.of("measurements", Subject()), Point(case.profile.day, float(count)))
+    days, values = [p.day for p in points], [p.value * files / count for p in points]
+    if len(points) < 2 or growth.judge(days, values).kind != "growth":
+        return None
+    return growth.forecast(days, values, case.limit("max_files").value)
+
+
+def _finding(
+    case: Case, family: CollectionFamily, beside: Sequence[CollectionFamily], files: int, forecast: Forecast | None
+) -> Finding:
+    count, documents = len(family.members), family.documents
+    held = f"hold {many(documents, 'document')} in" if documents is not None else "take"
+    severity = Severity.WARN if count >= case.limit("min_collections").value else Severity.INFO
+    days = forecast.days if forecast else None
+    soon = days is not None and days <= case.limit("critical_days").value
+    crowded = files >= case.limit("max_files").value or soon
+    limit = case.limit("max_files" if crowded else "min_collections")
+    most = number(case.limit("max_files").value)
+    reached = f"; at this rate the server has {most} files in {many(round(days or 0), 'day')}" if soon else ""
+    return Finding(
+        subject=Subject(family.database, family.template),
+        severity=Severity.CRITICAL if crowded else severity,
+        message=(
+            f"{many(count, 'collection')} named {family.template} {held} {size(family.data_bytes)}, and "
+            f"{size(family.index_bytes)} of indexes{reached}."
+        ),
+        fix=case.fix(one=family.stem or "all_periods", keep_s=_KEEP_S),
+        observed=float(count),
+        limit=limit,
+        unit="collections",
+        samples=tuple(member.name for member in (family.members[0], family.members[-1])),
+        evidence=(
+            Evidence("periods", _periods(family.members[0].start, family.members[-1].start, family.unit)),
+            Evidence("bytes of documents and indexes", f"{size(family.data_bytes + family.index_bytes)}, {family.how}"),
+            Evidence("a collection of counts instead would free", size(_freed(case, family))),
+            Evidence("all collections and indexes that were audited", number(files)),
+            Evidence("new files a year", number(_PER_YEAR[family.unit] * (1 + _indexes(family)))),
+            *_same_thing(beside),
+        ),
+        forecast=forecast,
+        facts=("documents", "row_estimate", "storage", "indexes"),
+    )
+
+
+def _periods(first: datetime, last: datetime, unit: str) -> str:
+    return f"{first:%Y-%m-%d} to {last:%Y-%m-%d}, each {unit}"
+
+
+def _indexes(family: CollectionFamily) -> int:
+    return max((len(m.indexes or ()) for m in family.measured), default=1)
+
+
+def _freed(case: Case, family: CollectionFamily) -> float:
+    """By the periods that are over."""
+    over = [member for member in family.members if member.end <= case.profile.window.end]
+    return max(0.0, sum(member.bytes for member in over) - _COUNT_BYTES * len(over))
+
+
+def _same_thing(beside: Sequence[CollectionFamily]) -> Iterator[Evidence]:
+    if beside:
+        kept = [f"{f.template} ({number(len(f.members))})" for f in beside]
+        yield Evidence("seems to hold the same by other periods", listed(kept))

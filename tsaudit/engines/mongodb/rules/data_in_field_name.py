@@ -1,0 +1,107 @@
+"""DOC010."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from tsaudit.engines.mongodb.collection_families import once_for_family
+from tsaudit.engines.mongodb.keyed_fields import FEWEST, KeyedFields, keyed_fields
+from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.profile import Measurement
+from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.text import listed, many, number
+
+_AT_THE_TOP: Final = "values"
+"""What an array is called that holds what was at the top of a document."""
+
+
+@rule(
+    code="DOC010",
+    title="Names of fields hold data",
+    severity=Severity.WARN,
+    guidelines=("B4",),
+    requires={"documents"},
+    thresholds=(
+        Threshold("min_names", FEWEST, "names", "house judgement: fewer may be a fixed set, such as quarters or sizes"),
+    ),
+    fixes={
+        "mongodb": (
+            "Write {part} as a value: an array of small documents, or a document of its own for each, so that one "
+            "index serves all of them.\n"
+            "{{ {above:q}: [{{ k: {example:q}, v: ... }}] }}\n"
+            "db.getCollection({collection:q}).createIndex({{ {key:q}: 1, {value:q}: 1 }})\n"
+            "What is stored, into a new collection:\n"
+            "db.getCollection({collection:q}).aggregate([{stage}, {{ $out: {copy:q} }}])"
+        ),
+    },
+)
+def data_in_field_name(case: Case) -> Iterator[Finding]:
+    """Documents in which dates, ids or numbers are names of fields: at least `min_names` of one kind side by side.
+
+    ## Why it matters
+
+    A name cannot be compared: to ask for all days of a month, or whoever has more than five points, every document has
+    to be read and taken apart. No index covers names that nobody knows in advance, and a validator cannot name them.
+
+    ## Example
+
+    `scores: { "u1001": 7, "u1002": 3 }` should be `scores: [{ k: "u1001", v: 7 }, { k: "u1002", v: 3 }]`.
+
+    ## Fix
+
+    The attribute pattern: name and value as two fields of a small document in an array, with one index over both.
+
+    ## References
+
+    - The attribute pattern: https://www.mongodb.com/docs/manual/data-modeling/design-patterns/group-data/attribute-pattern/
+    - $objectToArray: https://www.mongodb.com/docs/manual/reference/operator/aggregation/objectToArray/
+    """
+    yield from once_for_family(case.profile, lambda measurement: _judge(case, measurement))
+
+
+def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
+    if measurement.documents is not None:
+        for found in keyed_fields(measurement, round(case.limit("min_names", measurement).value)):
+            yield _finding(case, measurement, found)
+
+
+def _finding(case: Case, measurement: Measurement, found: KeyedFields) -> Finding:
+    assert measurement.documents is not None
+    path = f"{found.above}.{found.template}".lstrip(".")
+    above = found.above or _AT_THE_TOP
+    return Finding(
+        subject=subject_of(measurement, path),
+        severity=Severity.WARN,
+        message=f"{many(len(found.names), 'field')} named {path} have data in their names.",
+        fix=case.fix(
+            part=f"what varies in {path.replace('{', '<').replace('}', '>')}",
+            above=above,
+            example=found.names[0],
+            key=f"{above}.k",
+            value=f"{above}.v",
+            stage=_as_array(case, found.above),
+            collection=measurement.name,
+            copy=f"{measurement.name}_new",
+        ),
+        observed=float(len(found.names)),
+        limit=case.limit("min_names", measurement),
+        unit="names",
+        guilty=path,
+        samples=found.names[:3],
+        evidence=(
+            Evidence("names", f"{number(len(found.names))}: {listed(found.names, 6)}"),
+            Evidence("documents read", number(measurement.documents.read)),
+        ),
+        facts=("documents",),
+        source=measurement.documents.source,
+    )
+
+
+def _as_array(case: Case, above: str) -> str:
+    """The stage that turns names into values; at the top, all that is there but `_id`."""
+    if above:
+        path, value = case.quoted([above]), case.quoted([f"${above}"])
+        return f"{{ $set: {{ {path}: {{ $objectToArray: {value} }} }} }}"
+    pairs = '{ $filter: { input: { $objectToArray: "$$ROOT" }, cond: { $ne: ["$$this.k", "_id"] } } }'
+    return f"{{ $project: {{ {case.quoted([_AT_THE_TOP])}: {pairs} }} }}"

@@ -1,0 +1,135 @@
+"""DOC009."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tsaudit.model.finding import Evidence, Finding, Forecast, Severity, Subject
+from tsaudit.model.profile import Database
+from tsaudit.model.timeline import Point
+from tsaudit.rule import Case, Threshold, rule
+from tsaudit.text import many, percent, size
+
+if TYPE_CHECKING:
+    from tsaudit.analysis.growth.detection import Growth
+
+
+@rule(
+    code="DOC009",
+    title="The disk fills up",
+    severity=Severity.WARN,
+    guidelines=("H5",),
+    requires={"database_storage"},
+    thresholds=(
+        Threshold("warn_days", 90, "days until the disk is full", "house judgement: a quarter, to decide and to buy"),
+        Threshold("critical_days", 14, "days until the disk is full", "house judgement: the time a change needs"),
+        Threshold("max_used_share", 0.9, "of the disk", "house judgement: an index build needs room for itself"),
+    ),
+    fixes={
+        "mongodb": (
+            "Find what grows, then let it expire (TTL index, expireAfterSeconds), roll it up, or add disk. Space of "
+            "deleted documents is not given back; that of dropped collections is:\n"
+            "db.getSiblingDB({database:q}).getCollectionNames().map(name => ({{ name: name, bytes: "
+            "db.getSiblingDB({database:q}).getCollection(name).totalSize() }})).sort((a, b) => b.bytes - a.bytes)"
+            ".slice(0, 10)"
+        ),
+    },
+)
+def disk_fills_up(case: Case) -> Iterator[Finding]:
+    """File systems of databases that will be full within `warn_days`, or are more than `max_used_share` full.
+
+    When that will be follows from the daily history of what is used; it takes a week of it. The databases of one server
+    mostly share a disk: it is told once, for the database that grew most.
+
+    ## Why it matters
+
+    A full disk stops the server, and what would make room, such as compaction, needs some itself. Growth that nobody
+    plans for is found on that day.
+
+    ## Example
+
+    30 GB of 100 GB are used, and each day 2 GB more: in five weeks it is full.
+
+    ## Fix
+
+    Expiry for what may go, counts instead of documents for what is only counted; else a larger disk, in time.
+
+    ## References
+
+    - Storage of a database: https://www.mongodb.com/docs/manual/reference/command/dbStats/
+    - Storage FAQ: https://www.mongodb.com/docs/manual/faq/storage/
+    """
+    disks: dict[tuple[int, int], list[Database]] = {}
+    for database in case.profile.databases:
+        kept = database.storage
+        if kept is not None and kept.disk_bytes and kept.disk_used_bytes is not None:
+            disks.setdefault((kept.disk_used_bytes, kept.disk_bytes), []).append(database)
+    for (used, total), sharing in disks.items():
+        yield from _judge(case, sharing, used, total)
+
+
+def _judge(case: Case, sharing: list[Database], used: int, total: int) -> Iterator[Finding]:
+    from tsaudit.analysis.growth import detection as growth
+
+    database = max(sharing, key=lambda d: (_grown(case, d), d.name))
+    points = (*case.timeline.of("disk_used_bytes", Subject(database.name)), Point(case.profile.day, float(used)))
+    days, values = [p.day for p in points], [p.value for p in points]
+    judged = growth.judge(days, values) if len(points) > 1 else None
+    grows = judged is not None and judged.kind == "growth"
+    forecast = growth.forecast(days, values, float(total)) if grows else None
+    severity = _severity(case, used / total, forecast)
+    if severity:
+        yield _finding(case, database, sharing, used, total, severity, forecast, judged)
+
+
+def _grown(case: Case, database: Database) -> float:
+    """Bytes that the database takes more than when history began."""
+    points = case.timeline.of("data_bytes", Subject(database.name))
+    now = database.storage.data_bytes if database.storage else None
+    return float(now or 0) - (points[0].value if points else 0.0)
+
+
+def _severity(case: Case, share: float, forecast: Forecast | None) -> Severity | None:
+    days = forecast.days if forecast else None
+    if days is not None and days <= case.limit("critical_days").value:
+        return Severity.CRITICAL
+    near = days is not None and days <= case.limit("warn_days").value
+    return Severity.WARN if near or share >= case.limit("max_used_share").value else None
+
+
+def _finding(
+    case: Case,
+    database: Database,
+    sharing: list[Database],
+    used: int,
+    total: int,
+    severity: Severity,
+    forecast: Forecast | None,
+    judged: Growth | None,
+) -> Finding:
+    message = f"{percent(used / total)} of the disk's {size(total)} are used"
+    if forecast and forecast.days is not None:
+        message += f"; at this rate it is full in {many(round(forecast.days), 'day')}"
+    kept = database.storage
+    assert kept is not None
+    return Finding(
+        subject=Subject(database.name),
+        severity=severity,
+        message=f"{message}.",
+        fix=case.fix(database=database.name),
+        observed=used / total,
+        limit=case.limit("max_used_share"),
+        unit="of the disk",
+        evidence=(
+            Evidence("used", f"{size(used)} of {size(total)}"),
+            Evidence(
+                f"documents and indexes of {database.name}",
+                f"{size(kept.data_bytes or 0)} and {size(kept.index_bytes or 0)}",
+            ),
+            Evidence("databases on it", ", ".join(sorted(d.name for d in sharing)[:20])),
+        ),
+        since=judged.onset if judged else None,
+        forecast=forecast,
+        facts=("database_storage",),
+    )

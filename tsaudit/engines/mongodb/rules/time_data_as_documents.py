@@ -1,0 +1,144 @@
+"""DOC007."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from tsaudit.engines.engine import DOCUMENT_ID
+from tsaudit.engines.mongodb.collection_families import once_for_family
+from tsaudit.engines.sql.types import told_apart
+from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.profile import Field, Measurement
+from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.text import listed, number, size
+
+_NAMES: Final = frozenset({"string", "int", "long", "objectId"})
+
+
+@rule(
+    code="DOC007",
+    title="Measurements are kept as plain documents",
+    severity=Severity.WARN,
+    guidelines=("H6",),
+    requires={"documents", "options", "row_estimate"},
+    uses={"storage", "indexes"},
+    thresholds=(
+        Threshold("min_documents", 100_000, "documents", "house judgement: below it the difference is not felt"),
+        Threshold(
+            "max_source_share", 0.2, "values by document read", "house judgement: what names a source comes again"
+        ),
+        Threshold("min_value_share", 0.05, "values by document read", "house judgement: what is measured varies"),
+    ),
+    fixes={
+        "mongodb": (
+            "Make a time series collection and copy them there, with the writers stopped, before anything else is "
+            "written to it: $out replaces what is there. It takes no unique index, and changes of documents only by "
+            "their source. Copying with $out takes MongoDB 7.0.3:\n"
+            "db.createCollection({series:q}, {{ timeseries: {{ timeField: {time:q}, metaField: {meta:q} }} }})\n"
+            "db.getCollection({collection:q}).aggregate([{{ $out: {{ db: {database:q}, coll: {series:q}, timeseries: "
+            "{{ timeField: {time:q}, metaField: {meta:q} }} }} }}])"
+        ),
+    },
+)
+def time_data_as_documents(case: Case) -> Iterator[Finding]:
+    """Large collections of measurements that are no time series: a time, a source that comes again, numbers that vary.
+
+    Documents with an id of their own, as `_id` or under another unique index, are no measurements: a time series
+    collection keeps nothing unique.
+
+    ## Why it matters
+
+    Each measurement takes a document of its own, with the names of its fields, an `_id`, and an entry in each index. A
+    time series collection keeps an hour of a source together, column by column, and needs a fraction of the space.
+
+    ## Example
+
+    A million documents `{ time: ..., sensor: "TLM0101", celsius: 21.5 }`.
+
+    ## Fix
+
+    A time series collection (MongoDB 5.0 and later). Not where documents are changed after they were written, or have
+    to be unique.
+
+    ## References
+
+    - Time series collections: https://www.mongodb.com/docs/manual/core/timeseries-collections/
+    - What they cannot do: https://www.mongodb.com/docs/manual/core/timeseries/timeseries-limitations/
+    """
+    yield from once_for_family(case.profile, lambda measurement: _judge(case, measurement))
+
+
+def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
+    rows, options = measurement.rows, measurement.options
+    if measurement.time_column is None or rows is None or options is None or options.get("type") == "timeseries":
+        return
+    if rows.value < case.limit("min_documents", measurement).value or _has_to_be_unique(measurement):
+        return
+    sources = [f for f in measurement.fields if _names_source(case, measurement, f)]
+    values = [f for f in measurement.fields if _is_measured(case, measurement, f)]
+    if sources and values:
+        yield _finding(case, measurement, sources, values)
+
+
+def _has_to_be_unique(measurement: Measurement) -> bool:
+    """Whether an id of one's own is unique, which a time series cannot keep so: orders by their number, say."""
+    own = next((f for f in measurement.fields if f.key == DOCUMENT_ID), None)
+    if own is not None and own.types != ("objectId",):
+        return True
+    return any(index.unique and index.columns != (DOCUMENT_ID,) for index in measurement.indexes or ())
+
+
+def _share(measurement: Measurement, field: Field) -> float:
+    """Different values by document read."""
+    read = measurement.documents.read if measurement.documents else 0
+    return field.distinct.value / read if field.distinct and read else 0.0
+
+
+def _names_source(case: Case, measurement: Measurement, field: Field) -> bool:
+    everywhere = field.null_ratio is not None and field.null_ratio.value == 0
+    again = 0 < _share(measurement, field) <= case.limit("max_source_share", measurement).value
+    return everywhere and again and len(field.types) == 1 and field.types[0] in _NAMES
+
+
+def _is_measured(case: Case, measurement: Measurement, field: Field) -> bool:
+    numbers = told_apart(case.profile.engine, field.types) == ("number",)
+    varies = _share(measurement, field) >= case.limit("min_value_share", measurement).value
+    return field.key != DOCUMENT_ID and numbers and varies
+
+
+def _finding(case: Case, measurement: Measurement, sources: list[Field], values: list[Field]) -> Finding:
+    assert measurement.rows is not None
+    assert measurement.documents is not None
+    source = max(sources, key=lambda f: f.distinct.value if f.distinct else 0)
+    stored = measurement.storage.data_bytes if measurement.storage else None
+    return Finding(
+        subject=subject_of(measurement),
+        severity=Severity.WARN,
+        message=(
+            f"{number(measurement.rows.value)} documents of {size(measurement.documents.mean_bytes)} each are "
+            f"measurements at a {measurement.time_column}: {listed([f.key for f in values], 4)} by "
+            f"{listed([f.key for f in sources], 4)}."
+        ),
+        fix=case.fix(
+            collection=measurement.name,
+            series=f"{measurement.name}_series",
+            database=measurement.database,
+            time=measurement.time_column,
+            # Of a source that is told by parts of one document, that document.
+            meta=source.key.partition(".")[0],
+        ),
+        observed=float(measurement.rows.value),
+        limit=case.limit("min_documents", measurement),
+        unit="documents",
+        guilty=source.key,
+        samples=source.sample[:3],
+        evidence=(
+            Evidence("time", str(measurement.time_column)),
+            Evidence("sources", listed([f.key for f in sources])),
+            Evidence("measured", listed([f.key for f in values])),
+            *([Evidence("bytes of documents", size(stored))] if stored is not None else []),
+        ),
+        facts=("documents", "options", "row_estimate", "storage", "indexes"),
+        source=measurement.documents.source,
+    )

@@ -1,0 +1,144 @@
+"""DOC005."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tsaudit.engines.mongodb.collection_families import once_for_family
+from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.profile import Documents, Field, Measurement
+from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.text import number, size
+
+_COMPASS = "what MongoDB Compass warns of: https://github.com/mongodb-js/compass"
+
+
+@rule(
+    code="DOC005",
+    title="Arrays grow without a bound",
+    severity=Severity.WARN,
+    guidelines=("H6",),
+    requires={"documents"},
+    thresholds=(
+        Threshold("max_items", 250, "items on average", _COMPASS),
+        Threshold("max_document_bytes", 10_000_000, "bytes", f"{_COMPASS}; the server refuses more than 16 MiB"),
+    ),
+    fixes={
+        "mongodb": (
+            "Write each item of {field} as a document of its own, with the _id of the document it belongs to and an "
+            "index on that; or cut the array on each write with $push and $slice. What is stored, which may be "
+            "repeated, as what is there already stays:\n"
+            "db.getCollection({collection:q}).aggregate([{{ $unwind: {{ path: {unwound:q}, includeArrayIndex: "
+            '"place" }} }}, {{ $project: {{ _id: {{ of: {own:q}, at: "$place" }}, of: {own:q}, item: '
+            '{unwound:q} }} }}, {{ $merge: {{ into: {copy:q}, whenMatched: "keepExisting" }} }}])'
+        ),
+    },
+)
+def unbounded_array(case: Case) -> Iterator[Finding]:
+    """Arrays with `max_items` items or more on average, and documents that come near the largest size there is.
+
+    An array that is so long in one document only is information. A document over `max_document_bytes` is critical,
+    whatever makes it so large. Arrays that are of one length in all documents do not grow: vectors, say.
+
+    ## Why it matters
+
+    A document is read and written as a whole: to append one reading to an array of thousands, all of them are moved. At
+    16 MiB the next write is refused. An index on the array has an entry for each item.
+
+    ## Example
+
+    A document per sensor with an array `readings` to which each minute one is pushed: 500,000 after a year.
+
+    ## Fix
+
+    A document for each item, or for each hour of them; for measurements a time series collection, which does just that.
+
+    ## References
+
+    - Unbounded arrays: https://www.mongodb.com/docs/manual/data-modeling/design-antipatterns/unbounded-arrays/
+    - Limits: https://www.mongodb.com/docs/manual/reference/limits/#bson-documents
+    """
+    yield from once_for_family(case.profile, lambda measurement: _judge(case, measurement))
+
+
+def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
+    documents = measurement.documents
+    if documents is None:
+        return
+    limit = case.limit("max_items", measurement).value
+    long = [f for f in measurement.fields if f.items and f.items.most >= limit and not _is_fixed(measurement, f)]
+    if long:
+        yield _finding(case, measurement, max(long, key=lambda f: f.items.mean if f.items else 0.0))
+    elif documents.max_bytes >= case.limit("max_document_bytes", measurement).value:
+        yield _large(case, measurement, documents)
+
+
+def _is_fixed(measurement: Measurement, field: Field) -> bool:
+    """Whether all arrays have one length. That of a single document tells nothing."""
+    assert field.items is not None
+    assert measurement.documents is not None
+    absent = field.null_ratio.value if field.null_ratio else 0.0
+    return field.items.mean == field.items.most and round((1 - absent) * measurement.documents.read) > 1
+
+
+def _finding(case: Case, measurement: Measurement, field: Field) -> Finding:
+    assert field.items is not None
+    assert measurement.documents is not None
+    limit, largest = case.limit("max_items", measurement), case.limit("max_document_bytes", measurement)
+    severity = Severity.WARN if field.items.mean >= limit.value else Severity.INFO
+    huge = measurement.documents.max_bytes >= largest.value
+    return Finding(
+        subject=subject_of(measurement, field.key),
+        severity=Severity.CRITICAL if huge else severity,
+        message=(
+            f"{field.key} holds {number(round(field.items.mean))} items on average and up to "
+            f"{number(field.items.most)}; the largest document has {size(measurement.documents.max_bytes)}."
+        ),
+        fix=case.fix(
+            field=field.key,
+            collection=measurement.name,
+            unwound=f"${field.key}",
+            own="$_id",
+            copy=f"{measurement.name}_{field.key.rpartition('.')[2]}",
+        ),
+        observed=float(measurement.documents.max_bytes) if huge else field.items.mean,
+        limit=largest if huge else limit,
+        unit="bytes" if huge else "items",
+        guilty=field.key,
+        evidence=(
+            Evidence("items on average", number(round(field.items.mean, 1))),
+            Evidence("items at most", number(field.items.most)),
+            Evidence("bytes of a document", f"{size(measurement.documents.mean_bytes)} on average"),
+            Evidence("documents read", number(measurement.documents.read)),
+        ),
+        facts=("documents",),
+        source=measurement.documents.source,
+    )
+
+
+def _large(case: Case, measurement: Measurement, documents: Documents) -> Finding:
+    """A document that is too large for another reason than an array."""
+    largest = max(measurement.fields, key=lambda f: f.value_bytes or 0.0, default=None)
+    about = f"{largest.key}, {size(largest.value_bytes or 0)} on average" if largest else "-"
+    collection = case.quoted([measurement.name])
+    return Finding(
+        subject=subject_of(measurement),
+        severity=Severity.CRITICAL,
+        message=f"The largest document has {size(documents.max_bytes)}; the server refuses more than 16 MiB.",
+        fix=(
+            "Find the largest documents, and keep what makes them large in documents of its own (GridFS for files):\n"
+            f"db.getCollection({collection}).aggregate([{{ $project: {{ bytes: {{ $bsonSize: "
+            '"$$ROOT" } } }, { $sort: { bytes: -1 } }, { $limit: 5 }])'
+        ),
+        observed=float(documents.max_bytes),
+        limit=case.limit("max_document_bytes", measurement),
+        unit="bytes",
+        guilty=largest.key if largest else None,
+        evidence=(
+            Evidence("bytes of a document", f"{size(documents.mean_bytes)} on average"),
+            Evidence("largest field", about),
+            Evidence("documents read", number(documents.read)),
+        ),
+        facts=("documents",),
+        source=documents.source,
+    )

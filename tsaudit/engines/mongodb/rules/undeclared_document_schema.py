@@ -1,0 +1,148 @@
+"""DOC004."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from tsaudit.engines.engine import DOCUMENT_ID
+from tsaudit.engines.mongodb.collection_families import once_for_family
+from tsaudit.engines.mongodb.keyed_fields import named_fields
+from tsaudit.engines.sql.types import told_apart
+from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.profile import Field, Measurement
+from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.text import listed, many, number, percent
+
+_SHOWN: Final = 12
+"""Fields in the proposed validator: enough to see how it goes on."""
+
+
+@rule(
+    code="DOC004",
+    title="Documents vary, and no validator says how they may",
+    severity=Severity.WARN,
+    guidelines=("H4",),
+    requires={"documents", "options"},
+    thresholds=(
+        Threshold("min_documents", 100, "documents read", "house judgement: fewer say nothing about the habit"),
+        Threshold(
+            "rare_share",
+            0.01,
+            "share of documents",
+            "house judgement: a field that so few lack, or have, is an accident",
+        ),
+    ),
+    fixes={
+        "mongodb": (
+            "Decide what the documents have to look like and let the server hold them to it: first only warned of in "
+            'its log, then, once the log is silent, with validationAction "error". By what is there today:\n'
+            "db.runCommand({{ collMod: {collection:q}, validationLevel: {level:q}, validationAction: {action:q}, "
+            "validator: {validator} }})"
+        ),
+    },
+)
+def undeclared_document_schema(case: Case) -> Iterator[Finding]:
+    """Collections without a validator whose documents differ in the types of a field, or in which fields they have.
+
+    A field of several types is a warning. Where fields are only missing from some documents, it is information:
+    many a field is optional. Kinds of numbers count as one type. Time series collections take no validator.
+
+    ## Why it matters
+
+    A store without a schema only moves it into every program that reads: each has to know that `price` may be a text,
+    and that a tenth of the documents lack `currency`. What nobody wrote down, everybody guesses.
+
+    ## Example
+
+    `price` is a number in 990 documents and the text `"n/a"` in 10. A query for `price: { $gt: 5 }` leaves the ten out,
+    a sort puts them last, an average ignores them; no error is raised.
+
+    ## Fix
+
+    A `$jsonSchema` validator, as a warning first. It is checked when documents are written, not when they are read.
+
+    ## References
+
+    - Schema validation: https://www.mongodb.com/docs/manual/core/schema-validation/
+    - How documents that are there already are handled: https://www.mongodb.com/docs/manual/core/schema-validation/specify-validation-level/
+    """
+    yield from once_for_family(case.profile, lambda measurement: _judge(case, measurement))
+
+
+def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
+    options, documents = measurement.options, measurement.documents
+    if options is None or documents is None or options.get("type") == "timeseries" or _is_validated(options):
+        return
+    if documents.read < case.limit("min_documents", measurement).value:
+        return
+    rare = case.limit("rare_share", measurement).value
+    fields = named_fields(measurement)
+    mixed = [f for f in fields if len(told_apart(case.profile.engine, f.types)) > 1]
+    partial = [f for f in fields if f.null_ratio and rare <= f.null_ratio.value <= 1 - rare]
+    if mixed or partial:
+        yield _finding(case, measurement, mixed, partial)
+
+
+def _is_validated(options: Mapping[str, str]) -> bool:
+    """Whether a validator holds documents to something: not an empty one, nor one that is switched off."""
+    return options.get("validator", "{}") != "{}" and options.get("validationLevel") != "off"
+
+
+def _finding(case: Case, measurement: Measurement, mixed: Sequence[Field], partial: Sequence[Field]) -> Finding:
+    assert measurement.documents is not None
+    varying = {f.key for f in (*mixed, *partial)}
+    parts = [f"{f.key} is {listed(told_apart(case.profile.engine, f.types))}" for f in mixed]
+    parts += [f"{f.key} is there in {percent(_presence(f))}" for f in partial if f not in mixed]
+    return Finding(
+        subject=subject_of(measurement),
+        severity=Severity.WARN if mixed else Severity.INFO,
+        message=(
+            f"No validator, and {number(len(varying))} of {many(len(measurement.fields), 'field')} vary: "
+            f"{listed(parts, 4)}."
+        ),
+        fix=case.fix(collection=measurement.name, level="moderate", action="warn", validator=_validator(measurement)),
+        observed=float(len(varying)),
+        unit="fields",
+        guilty=mixed[0].key if mixed else partial[0].key,
+        evidence=(
+            *(Evidence(f.key, f"{listed(f.types)}, in {percent(_presence(f))} of the documents") for f in mixed[:20]),
+            *(Evidence(f.key, f"in {percent(_presence(f))} of the documents") for f in partial[:20] if f not in mixed),
+            Evidence("documents read", number(measurement.documents.read)),
+        ),
+        facts=("documents", "options"),
+        source=measurement.documents.source,
+    )
+
+
+def _presence(field: Field) -> float:
+    return 1 - (field.null_ratio.value if field.null_ratio else 0.0)
+
+
+def _validator(measurement: Measurement) -> str:
+    """A `$jsonSchema` of the fields at the top, by what was read; one line of JavaScript."""
+    top: dict[str, list[Field]] = defaultdict(list)
+    for field in measurement.fields:
+        if field.key != DOCUMENT_ID:
+            top[field.key.partition(".")[0]].append(field)
+    shown = dict(list(top.items())[:_SHOWN])
+    required = [key for key, fields in shown.items() if any(_is_always(f) for f in fields)]
+    schema: dict[str, Any] = {"required": required} if required else {}  # an empty list is refused
+    schema["properties"] = {
+        key: {"bsonType": [*types, *([] if key in required else ["null"])]}
+        for key, fields in shown.items()
+        if (types := _types(key, fields))
+    }
+    return json.dumps({"$jsonSchema": schema}, ensure_ascii=False)
+
+
+def _is_always(field: Field) -> bool:
+    return field.null_ratio is not None and field.null_ratio.value == 0
+
+
+def _types(key: str, fields: Sequence[Field]) -> list[str]:
+    """Types of a field at the top; one with fields in it is a document. Null is told apart by who asks."""
+    found = {t for f in fields if f.key == key for t in f.types}
+    return sorted(found | ({"object"} if any(f.key != key for f in fields) else set()))

@@ -1,0 +1,118 @@
+"""The one way to open a connection to a target."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import TYPE_CHECKING, Final, TypeVar, cast
+
+from tsaudit import secrets
+from tsaudit.engines.connection import Connection, Connector, ConnectorError
+from tsaudit.engines.engine import ENGINES
+from tsaudit.net import addresses
+from tsaudit.net.watchdog import Deadline, OutOfTimeError, within
+
+if TYPE_CHECKING:
+    from tsaudit.config.settings import Target
+
+T = TypeVar("T")
+
+_CONNECT_S: Final = 10.0
+"""One step of connecting."""
+_OPEN_S: Final = 30.0
+"""All steps together: some engines have several, and some have two ways."""
+_CLOSE_S: Final = 2.0
+_LAST_RESORT_S: Final = 7.0
+"""After the deadline. A statement is broken off earlier, by the connection or by whoever asks."""
+
+
+def open_connection(target: Target, deadline: Deadline | None = None) -> AbstractContextManager[Connection]:
+    """A connection to the target, closed on leaving the context. ConnectorError says why there is none.
+
+    Looking up the name, TLS, signing in and asking for the version have a limit by the wall clock, and end by the
+    `deadline`; None for the budget's.
+    """
+    url, password = target.url.get_secret_value(), target.password.get_secret_value() if target.password else None
+    secrets.remember(*addresses.secrets_in(url))
+    secrets.remember_login(target.username, password)
+    if addresses.is_ambiguous(url):
+        raise ConnectorError(f"the address {addresses.AMBIGUOUS}{addresses.TARGET_HINT}")
+    opening = _connector(target.engine).connect(
+        url,
+        username=target.username,
+        password=password,
+        options={
+            "engine": target.engine,
+            "databases": target.databases,
+            "connect_timeout_s": min(_CONNECT_S, target.budget.statement_timeout_s, target.budget.deadline_s),
+        },
+    )
+    return _opened(opening, deadline or Deadline(target.budget.deadline_s))
+
+
+@contextmanager
+def _opened(opening: AbstractContextManager[Connection], deadline: Deadline) -> Iterator[Connection]:
+    limit = min(_OPEN_S, max(deadline.left(), 0.0))
+    try:
+        # Drivers in C cannot be interrupted, nor can the system while it looks up a name.
+        connection = within(limit, opening.__enter__, too_late=lambda _: opening.__exit__(None, None, None))
+    except OutOfTimeError as error:
+        why = "the server does not answer" if limit == _OPEN_S else "raise budget.deadline_s if the server is only slow"
+        raise ConnectorError(f"no connection within {limit:.3g} s: {why}") from error
+    except ConnectorError:
+        raise
+    except Exception as error:
+        # Drivers take a server's greeting for granted, and break in ways of their own over another one.
+        said = next(iter(str(error).splitlines()), "")[:200]
+        detail = f"{type(error).__name__}: {said}" if said else type(error).__name__
+        raise ConnectorError(f"tsaudit cannot make sense of the server's greeting ({detail})") from error
+    # What a server calls itself goes into profiles and reports: it may repeat what it was sent.
+    connection.server_version = secrets.mask(connection.server_version)
+    try:
+        yield connection
+    finally:
+        with suppress(OutOfTimeError):
+            within(_CLOSE_S, lambda: opening.__exit__(None, None, None), give_up=connection.abort)
+
+
+def with_connection(target: Target, work: Callable[[Connection, Deadline], T]) -> T:
+    """What `work` returns, given a connection and the deadline of the target's budget, which starts now.
+
+    Ends a few seconds after the deadline whatever the server and its driver do: `work` is left behind if need be.
+    Raises ConnectorError, also for that, and what `work` raises.
+    """
+    deadline = Deadline(target.budget.deadline_s)
+    opened: list[Connection] = []
+
+    def whole() -> T:
+        with open_connection(target, deadline) as connection:
+            opened.append(connection)
+            return work(connection, deadline)
+
+    def give_up() -> None:
+        deadline.end_now()
+        for connection in opened:
+            connection.abort()
+
+    limit = target.budget.deadline_s + _LAST_RESORT_S
+    try:
+        return within(limit, whole, give_up=give_up)
+    except OutOfTimeError as error:
+        raise ConnectorError(
+            f"the audit did not end within {limit:g} s: the driver waits for the server, and cannot be interrupted"
+        ) from error
+
+
+def _connector(engine: str) -> Connector:
+    about = ENGINES[engine]
+    try:
+        return cast("Connector", importlib.import_module(about.connector))
+    except ModuleNotFoundError as error:
+        raise missing_driver(engine, about.extra, error.name) from error
+
+
+def missing_driver(engine: str, extra: str | None, module: str | None = None) -> ConnectorError:
+    """What to say when the engine's driver is not installed."""
+    wanted = f"pip install 'tsaudit[{extra}]'" if extra else f"pip install --upgrade tsaudit (missing: {module})"
+    return ConnectorError(f"the {engine} engine needs its driver: {wanted}")

@@ -1,0 +1,132 @@
+"""Reads the query files, `sql/<engine>/<fact>.<language>`. The folder of an engine is its list of facts.
+
+A query file is a Jinja template. An engine may have files in several languages for one fact: the first in the order of
+LANGUAGES is the normal way to it. The header, comment lines at the top (`--`, in Flux and JSON `//`), says `fact:`,
+`columns:`, `cost:`, `grant:`, `versions:` and `link:`. Names and text go through the filters `name` and `text`, which
+quote for the language; a parameter that is missing is an error, never an empty place in a statement. Instants go
+through `instant` (a quoted text in UTC, which ends with the given zone) and `epoch` (a number since 1970). Parts shared
+by queries are files whose names start with `_`.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from tsaudit.engines.engine import quote_flux, quote_identifier, quote_text
+from tsaudit.model.facts import FACTS
+
+if TYPE_CHECKING:
+    from jinja2 import Environment, Template
+
+LANGUAGES: Final = ("sql", "influxql", "flux", "json")
+_MARKS: Final = {"sql": "--", "influxql": "--", "flux": "//", "json": "//"}
+
+
+def root() -> Path:
+    """The folder `sql/`: inside the installed package, else at the top of the checkout."""
+    installed = Path(__file__).parents[1] / "_sql"
+    return installed if installed.is_dir() else Path(__file__).parents[2] / "sql"
+
+
+@functools.cache
+def query_files(engine: str) -> dict[str, Path]:
+    """Fact name to its file, for the facts the engine can be asked; empty for an engine without a folder."""
+    return {fact: next(iter(files.values())) for fact, files in _files(engine).items()}
+
+
+def ways(engine: str, fact: str) -> dict[str, Path]:
+    """Language to file, for the ways in which the engine can be asked for the fact; the normal one first."""
+    return _files(engine)[fact]
+
+
+@functools.cache
+def _files(engine: str) -> dict[str, dict[str, Path]]:
+    found: dict[str, dict[str, Path]] = {}
+    for language in LANGUAGES:
+        for path in sorted((root() / engine).glob(f"*.{language}")):
+            if path.stem in FACTS:
+                found.setdefault(path.stem, {})[language] = path
+    return dict(sorted(found.items()))
+
+
+def query_name(engine: str, fact: str, language: str = "") -> str:
+    """How a figure names its query: the path below `sql/`. Without a language, of the normal way to the fact."""
+    path = ways(engine, fact)[language] if language else query_files(engine)[fact]
+    return f"{engine}/{path.name}"
+
+
+@functools.cache
+def _environment(engine: str, language: str) -> Environment:
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    shared = FunctionLoader(lambda name: _source(root() / engine / name))
+    # Statements are no HTML: the filters `name` and `text` do the quoting.
+    environment = Environment(loader=shared, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)  # noqa: S701
+    environment.filters["name"] = functools.partial(quote_identifier, engine)
+    environment.filters["text"] = _TEXT.get(language) or functools.partial(quote_text, engine)
+    environment.filters["instant"] = _instant
+    environment.filters["epoch"] = _epoch
+    return environment
+
+
+def _json_text(text: object) -> str:
+    # By way of str, so that a missing parameter says which one it is.
+    return json.dumps(str(text))
+
+
+_TEXT: Final = {"flux": quote_flux, "json": _json_text}
+"""How text is quoted in the languages that belong to no engine."""
+
+
+def _instant(time: datetime, zone: str = "") -> str:
+    return time.astimezone(UTC).strftime(f"'%Y-%m-%d %H:%M:%S.%f{zone}'")
+
+
+_PER_SECOND: Final = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
+
+
+def _epoch(time: datetime, unit: str) -> int:
+    # In whole microseconds: nanoseconds since 1970 do not fit a float.
+    since = time - datetime.fromtimestamp(0, UTC)
+    microseconds = (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+    # Rounded up: among whole numbers, `at or after 10.5` and `before 10.5` both mean 11.
+    return -(-microseconds * _PER_SECOND[unit] // 1_000_000)
+
+
+@functools.cache
+def _source(path: Path) -> str:
+    comment = rf"^\s*{_MARKS[path.suffix[1:]]}.*\n?"
+    return re.sub(comment, "", path.read_text(encoding="utf-8"), flags=re.MULTILINE).strip()
+
+
+def render(engine: str, fact: str, language: str = "", **parameters: Any) -> str:
+    """The statement for a fact, comments left out. KeyError for a fact the engine does not offer."""
+    return render_file(ways(engine, fact)[language] if language else query_files(engine)[fact], **parameters)
+
+
+def render_file(path: Path, **parameters: Any) -> str:
+    """The statement in a query file, comments left out."""
+    return _template(path).render(**parameters).strip()
+
+
+@functools.cache
+def _template(path: Path) -> Template:
+    # Compiling takes longer than many a statement, and there is one statement per measurement.
+    return _environment(path.parent.name, path.suffix[1:]).from_string(_source(path))
+
+
+def header(path: Path) -> dict[str, str]:
+    """The `word: text` lines of a query file's header."""
+    found: dict[str, str] = {}
+    mark = _MARKS[path.suffix[1:]]
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if not line.startswith(mark):
+            break
+        if match := re.match(rf"{mark}\s*(\w+):\s*(.+)", line):
+            found[match[1]] = match[2].strip()
+    return found

@@ -1,0 +1,1 @@
+"""Amazon Timestream for LiveAnalytics."""

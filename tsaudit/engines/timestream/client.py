@@ -1,0 +1,266 @@
+"""Calls to Timestream's two services through boto3: credentials, endpoints, throttling, and what errors mean."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from dataclasses import dataclass
+from typing import Any, Final
+
+import boto3
+import botocore.session
+from botocore.config import Config
+from botocore.discovery import EndpointDiscoveryRefreshFailed
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    ConfigParseError,
+    ConnectTimeoutError,
+    CredentialRetrievalError,
+    EndpointConnectionError,
+    HTTPClientError,
+    InvalidConfigError,
+    LoginError,
+    NoCredentialsError,
+    PartialCredentialsError,
+    ProfileNotFound,
+    ProxyConnectionError,
+    SSOError,
+    TokenRetrievalError,
+)
+from botocore.httpsession import get_cert_path
+from botocore.parsers import ResponseParserError as ParserError
+from urllib3.exceptions import HTTPError, ReadTimeoutError
+
+from tsaudit.engines.connection import ConnectorError, FactError
+from tsaudit.engines.timestream.pace import Pace
+from tsaudit.engines.timestream.sending import Sender, attach
+from tsaudit.model.profile import Reason
+from tsaudit.net import causes
+from tsaudit.net.pool import UnfitAnswerError
+from tsaudit.net.watchdog import OutOfTimeError, within
+
+_GRACE_S: Final = 0.5
+_FIRST_WAIT_S: Final = 0.2
+_LONGEST_WAIT_S: Final = 5.0
+_MOST_FAILURES: Final = 3
+"""Of the service, one after the other, for one call."""
+_THROTTLED: Final = frozenset({"ThrottlingException", "Throttling", "TooManyRequestsException"})
+_UNKNOWN_CALLER: Final = frozenset(
+    {
+        "UnrecognizedClientException",
+        "InvalidClientTokenId",
+        "InvalidSignatureException",
+        "ExpiredTokenException",
+        "RequestExpired",
+        "IncompleteSignature",
+        "IncompleteSignatureException",
+        "MissingAuthenticationToken",
+        "MissingAuthenticationTokenException",
+    }
+)
+_NO_CREDENTIALS: Final = (
+    *(NoCredentialsError, PartialCredentialsError, CredentialRetrievalError, SSOError, TokenRetrievalError),
+    *(InvalidConfigError, ConfigParseError, ProfileNotFound, LoginError),
+)
+_UNREACHABLE: Final = (
+    *(HTTPClientError, EndpointConnectionError, ConnectTimeoutError, ProxyConnectionError),
+    EndpointDiscoveryRefreshFailed,
+)
+_GRANT: Final = "see sql/timestream/grants.md"
+_SET_CREDENTIALS: Final = "set AWS_PROFILE or the AWS_ keys, or give a profile's name as `username`"
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Where the services are, and as whom they are asked."""
+
+    region: str
+    profile: str | None
+    """Of the AWS configuration; None leaves it to boto3, which looks into the environment first."""
+    query_endpoint: str | None
+    """None: discovered, as the services ask for."""
+    write_endpoint: str | None
+    connect_timeout_s: float
+
+
+class _Services:
+    """What all connections to an account share: credentials, and a client of botocore's for each service."""
+
+    def __init__(self, account: Account) -> None:
+        self.account = account
+        self.pace = Pace()
+        self._made: dict[str, Any] = {}
+        self._lock = threading.Lock()
+        core = botocore.session.Session(profile=account.profile)
+        self.certificates: str | None = (
+            core.get_config_variable("ca_bundle") or os.environ.get("REQUESTS_CA_BUNDLE") or get_cert_path(True)
+        )
+        self.session = boto3.session.Session(botocore_session=core, region_name=account.region)
+
+    def of(self, service: str) -> Any:
+        """The service's client. It prepares, signs and reads; what is sent goes by a `Sender`."""
+        with self._lock:
+            if service not in self._made:
+                endpoint = self.account.query_endpoint if service == "timestream-query" else None
+                endpoint = endpoint or (self.account.write_endpoint if service == "timestream-write" else None)
+                # Tried again here, where the statement's time is known.
+                config = Config(retries={"total_max_attempts": 1})
+                self._made[service] = self.session.client(service, endpoint_url=endpoint, config=config)
+                attach(self._made[service])
+            return self._made[service]
+
+
+class Client:
+    """Both services, for one thread at a time."""
+
+    def __init__(self, account: Account, services: _Services | None = None) -> None:
+        self._account = account
+        try:
+            self._services = services or _Services(account)
+        except BotoCoreError as error:
+            raise ConnectorError(_without_credentials(error)) from error
+        self._sender = self._new_sender()
+
+    def again(self) -> Client:
+        """The same for another thread."""
+        return Client(self._account, self._services)
+
+    def abort(self) -> None:
+        """Break off the call that runs, from any thread."""
+        self._sender.abort()
+
+    def close(self) -> None:
+        """Release the connections."""
+        self._sender.close()
+
+    def greet(self) -> None:
+        """See whether the service answers at all, be it with a refusal. ConnectorError."""
+        region = self._account.region
+        try:
+            answer = self._sent("timestream-write", "ListDatabases", self._account.connect_timeout_s, {"MaxResults": 1})
+        except ClientError as error:
+            if _code(error) in _UNKNOWN_CALLER:
+                raise ConnectorError(_unknown(error)) from error
+            if _code(error).isdigit():
+                # The service's own errors have names.
+                raise ConnectorError(f"what answers {self._place} is not Timestream: HTTP {_code(error)}") from error
+        except _NO_CREDENTIALS as error:
+            raise ConnectorError(_without_credentials(error)) from error
+        except UnfitAnswerError as error:
+            raise ConnectorError(f"what answers {self._place} is not Timestream: {error}") from error
+        except (BotoCoreError, HTTPError, OSError) as error:
+            said = causes.words(error) if isinstance(error, HTTPError | OSError) else _words(error)
+            raise ConnectorError(f"Timestream in {region} does not answer: {said}{self._hint()}") from error
+        except Exception as error:
+            # botocore raises whatever comes of reading an answer of another kind.
+            raise ConnectorError(f"what answers {self._place} is not Timestream: {_words(error)}") from error
+        else:
+            if "Databases" not in answer:
+                raise ConnectorError(f"what answers {self._place} is not Timestream: it lists no databases")
+
+    @property
+    def _place(self) -> str:
+        return f"at {self._account.write_endpoint}" if self._account.write_endpoint else f"in {self._account.region}"
+
+    def _hint(self) -> str:
+        """Where the service is, if not in the region; empty when it is, or is reached by an address."""
+        known = self._services.session.get_available_regions("timestream-write")
+        if self._account.write_endpoint or self._account.region in known:
+            return ""
+        return f"; it is offered in {', '.join(known)}"
+
+    def call(self, service: str, operation: str, deadline: float, **parameters: Any) -> dict[str, Any]:
+        """The answer to one call, tried again while the service throttles, a few times where it fails. FactError.
+
+        Not beyond the deadline.
+        """
+        wait, failures = _FIRST_WAIT_S, 0
+        while True:
+            if not self._services.pace.wait(operation, deadline):
+                raise FactError(Reason.OVER_BUDGET, "the service throttles: Request rate limit exceeded")
+            left = max(deadline - time.monotonic(), 0.001)
+            try:
+                return self._sent(service, operation, left, parameters)
+            except ClientError as error:
+                failures += _is_failure(error)
+                if _code(error) in _THROTTLED:
+                    self._services.pace.throttled()
+                again = _code(error) in _THROTTLED or (_is_failure(error) and failures < _MOST_FAILURES)
+                if not again or time.monotonic() + wait >= deadline:
+                    raise _refused(error) from error
+            except (BotoCoreError, HTTPError, OSError) as error:
+                raise _failed(error, left) from error
+            except ParserError as error:
+                raise FactError(Reason.FAILED, f"the answer is not Timestream's: {_words(error)}") from error
+            time.sleep(wait)
+            wait = min(2 * wait, _LONGEST_WAIT_S)
+
+    def _sent(self, service: str, operation: str, seconds: float, parameters: dict[str, Any]) -> dict[str, Any]:
+        """The answer to a single try. What finds credentials has connections of its own, and takes its own time."""
+        sender = self._sender
+
+        def send() -> dict[str, Any]:
+            with sender.turn(seconds):
+                answer: dict[str, Any] = self._services.of(service)._make_api_call(operation, parameters)
+                return answer
+
+        try:
+            return within(seconds + _GRACE_S, send)
+        except OutOfTimeError:
+            # What was left behind may still send.
+            sender.abort()
+            self._sender = self._new_sender()
+            raise
+
+    def _new_sender(self) -> Sender:
+        return Sender(self._account.connect_timeout_s, self._services.certificates)
+
+
+def _code(error: ClientError) -> str:
+    return str(error.response.get("Error", {}).get("Code", ""))
+
+
+def _is_failure(error: ClientError) -> bool:
+    """Whether the service failed, which a second try may mend."""
+    return int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)) >= 500
+
+
+def _refused(error: ClientError) -> FactError:
+    code = _code(error)
+    if code in _UNKNOWN_CALLER:
+        return FactError(Reason.DENIED, _unknown(error))
+    if code == "AccessDeniedException":
+        return FactError(Reason.DENIED, f"{_words(error)}; {_GRANT}")
+    if code in _THROTTLED or "MaxQueryTCU" in str(error):
+        return FactError(Reason.OVER_BUDGET, f"the service throttles: {_words(error)}")
+    return FactError(Reason.FAILED, _words(error))
+
+
+def _failed(error: BotoCoreError | HTTPError | OSError, timeout_s: float) -> FactError:
+    if isinstance(error, UnfitAnswerError):
+        return FactError(Reason.FAILED, str(error))
+    if isinstance(error, TimeoutError | ReadTimeoutError):
+        return FactError(
+            Reason.TIMED_OUT, f"no answer within {timeout_s:.3g} s, and no id by which to cancel the query"
+        )
+    if isinstance(error, _NO_CREDENTIALS):
+        return FactError(Reason.DENIED, _without_credentials(error))
+    if isinstance(error, HTTPError | OSError):
+        return FactError(Reason.UNREACHABLE, causes.words(error))
+    return FactError(Reason.UNREACHABLE if isinstance(error, _UNREACHABLE) else Reason.FAILED, _words(error))
+
+
+def _unknown(error: ClientError) -> str:
+    return f"AWS does not accept the credentials: {_words(error)}"
+
+
+def _without_credentials(error: BotoCoreError) -> str:
+    return f"no AWS credentials: {_words(error)}; {_SET_CREDENTIALS}"
+
+
+def _words(error: Exception) -> str:
+    """The service's own words in one line."""
+    text = error.response.get("Error", {}).get("Message") if isinstance(error, ClientError) else str(error)
+    return " ".join(str(text or error).split())[:300]

@@ -1,0 +1,340 @@
+"""Amazon Timestream for LiveAnalytics: tables by the write service, SQL by the query service."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+from urllib.parse import parse_qs, urlsplit
+
+import pyarrow as pa
+
+from tsaudit.engines import queries
+from tsaudit.engines.connection import ConnectorError, FactError, Rows
+from tsaudit.engines.timestream import typed_values
+from tsaudit.engines.timestream.client import Account, Client
+from tsaudit.engines.timestream.tables import DATABASE_KEY, ENFORCEMENT, KEY, REJECTED
+from tsaudit.model.profile import Reason
+
+_ENGINE: Final = "timestream"
+_QUERY: Final = "timestream-query"
+_WRITE: Final = "timestream-write"
+_SETTINGS: Final = frozenset({"endpoint", "query_endpoint", "write_endpoint"})
+_ROLES: Final = {"DIMENSION": "tag", "TIMESTAMP": "time", "MEASURE_VALUE": "field", "MULTI": "field"}
+"""Attribute of a column to its role."""
+_MEASURE_NAME: Final = "MEASURE_NAME"
+"""Neither of them: the measure name has a notion of its own."""
+_FOREVER_DAYS: Final = 73_000
+_ON_ITS_WAY_OUT: Final = "DELETING"
+_CANCEL_S: Final = 1.5
+_MOST_LISTED: Final = 100_000
+"""An account has 50,000 tables at most."""
+_MOST_QUERIES: Final = 200
+"""Each is described by a call of its own, and five calls a second are allowed."""
+_SPARE_S: Final = 2.0
+"""With less time left no further one is described: what is known by then is an answer, a time-out would be none."""
+_COLUMNS: Final = pa.schema(
+    [
+        ("measurement", pa.string()),
+        ("column", pa.string()),
+        ("data_type", pa.string()),
+        ("key_position", pa.int64()),
+        ("role", pa.string()),
+    ]
+)
+_SCHEDULED: Final = pa.schema(
+    [
+        ("query", pa.string()),
+        ("statement", pa.string()),
+        ("enabled", pa.bool_()),
+        ("bytes_scanned", pa.int64()),
+        ("spatial_coverage", pa.float64()),
+        ("temporal_range_s", pa.float64()),
+    ]
+)
+_AT_WORK: Final = pa.record_batch([], names=[])
+
+
+@contextmanager
+def connect(
+    url: str, *, username: str | None, password: str | None, options: Mapping[str, Any]
+) -> Iterator[TimestreamConnection]:
+    """A connection to the services of a region, of which one has answered. ConnectorError."""
+    parts = urlsplit(url)
+    settings = {key: values[-1] for key, values in parse_qs(parts.query).items()}
+    if parts.scheme != "timestream" or not parts.netloc or parts.path.strip("/") or settings.keys() - _SETTINGS:
+        raise ConnectorError(
+            "the URL is not of the form timestream://eu-central-1 (`?endpoint=https://...` may follow)"
+        )
+    for name, value in settings.items():
+        if not re.match(r"https?://[^/]", value):
+            raise ConnectorError(f"`{name}` in the URL is no address: it begins with https://")
+    if password:
+        raise ConnectorError("AWS credentials come from the environment or a profile: give no `password`")
+    both = settings.get("endpoint")
+    account = Account(
+        parts.netloc,
+        username,
+        settings.get("query_endpoint", both),
+        settings.get("write_endpoint", both),
+        float(options.get("connect_timeout_s", 10.0)),
+    )
+    client = Client(account)
+    try:
+        client.greet()
+        yield TimestreamConnection(client, tuple(options.get("databases", ())))
+    finally:
+        client.close()
+
+
+class TimestreamConnection:
+    """Calls to both services, and what the last listing of a database's tables said."""
+
+    server_version = "LiveAnalytics 2018-11-01"
+    """The product and the version of its API: the service itself tells none."""
+
+    def __init__(self, client: Client, databases: tuple[str, ...]) -> None:
+        self._client = client
+        self._databases = databases
+        self._keys: dict[str, str] = {}
+        """Database to the KMS key that encrypts it."""
+        self._tables: tuple[str, list[dict[str, Any]]] = ("", [])
+        """The database whose tables were listed last, and these."""
+
+    def query(self, fact: str, timeout_s: float, **parameters: Any) -> Rows:
+        """Ask for the fact by `sql/timestream/<fact>.*`; see `connector.Connection`."""
+        own: dict[str, Callable[[Rows, float, Mapping[str, Any]], Iterator[pa.RecordBatch]]] = {
+            "databases": self._list_databases,
+            "measurements": self._list_tables,
+            "retention": self._retention,
+            "options": self._options,
+            "columns": self._columns,
+            "measure_names": self._measure_names,
+            "scheduled_queries": self._scheduled_queries,
+        }
+        rows = Rows("", iter(()))
+        deadline = time.monotonic() + timeout_s
+        if fact in own:
+            return rows.reading(own[fact](rows, deadline, parameters))
+        rows.statement = queries.render(_ENGINE, fact, **parameters)
+        names = (*parameters["columns"], "measure_name") if fact == "row_sample" else ()
+        return rows.reading(self._run(rows.statement, rows, deadline, timeout_s, names))
+
+    def reconnect(self) -> TimestreamConnection:
+        """A further connection to the same account."""
+        return TimestreamConnection(self._client.again(), self._databases)
+
+    def close(self) -> None:
+        """Release the connections."""
+        self._client.close()
+
+    def abort(self) -> None:
+        """Break off the call that runs; a query goes on at the service until its own timeout."""
+        self._client.abort()
+
+    # --- Metadata ------------------------------------------------------------------------------------------------
+
+    def _list_databases(self, rows: Rows, deadline: float, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
+        try:
+            listed = self._pages("databases", "Databases", rows, deadline, parameters)
+        except FactError as error:
+            if error.reason is not Reason.DENIED or not self._databases:
+                raise
+            rows.scope = "those that tsaudit.yaml names: the identity may not list databases"
+            listed = [{"DatabaseName": name} for name in self._databases]
+        self._keys = {found["DatabaseName"]: found["KmsKeyId"] for found in listed if "KmsKeyId" in found}
+        yield pa.record_batch({"database": pa.array([found["DatabaseName"] for found in listed], pa.string())})
+
+    def _list_tables(self, rows: Rows, deadline: float, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
+        listed = self._pages("measurements", "Tables", rows, deadline, parameters)
+        tables = [table for table in listed if table.get("TableStatus") != _ON_ITS_WAY_OUT]
+        self._tables = parameters["database"], tables
+        yield pa.record_batch({"measurement": pa.array([table["TableName"] for table in tables], pa.string())})
+
+    def _tables_of(self, fact: str, rows: Rows, deadline: float, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """The tables as they were listed just before, else listed now."""
+        if self._tables[0] == parameters["database"]:
+            rows.statements, rows.statement = 0, queries.render(_ENGINE, fact, **parameters)
+            return self._tables[1]
+        return self._pages(fact, "Tables", rows, deadline, parameters)
+
+    def _retention(self, rows: Rows, deadline: float, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
+        tables = self._tables_of("retention", rows, deadline, parameters)
+        days = [table["RetentionProperties"]["MagneticStoreRetentionPeriodInDays"] for table in tables]
+        durations = [0 if d >= _FOREVER_DAYS else d * 86_400 for d in days]
+        yield pa.record_batch(
+            {
+                "policy": pa.array([table["TableName"] for table in tables], pa.string()),
+                "duration_s": pa.array(durations, pa.int64()),
+                "partition_s": pa.nulls(len(tables), pa.int64()),
+                "default": pa.array([False] * len(tables), pa.bool_()),
+            }
+        )
+
+    def _options(self, rows: Rows, deadline: float, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
+        tables = self._tables_of("options", rows, deadline, parameters)
+        key = self._keys.get(parameters["database"])
+        if key is None and any(_encrypts_rejected(table) for table in tables):
+            # Databases that may not be listed may still be looked at. Without their key there is nothing to compare.
+            rows.statements += 1
+            answer = self._client.call(_WRITE, "DescribeDatabase", deadline, DatabaseName=parameters["database"])
+            key = answer["Database"].get("KmsKeyId")
+        found = [(t["TableName"], option, value) for t in tables for option, value in _set_options(t, key)]
+        columns = list(zip(*found, strict=True)) or [(), (), ()]
+        names = ("measurement", "option", "value")
+        yield pa.record_batch([pa.array(column, pa.string()) for column in columns], names=list(names))
+
+    def _scheduled_queries(
+        self, rows: Rows, deadline: float, parameters: Mapping[str, Any]
+    ) -> Iterator[pa.RecordBatch]:
+        listed = self._pages("scheduled_queries", "ScheduledQueries", rows, deadline, parameters)
+        enabled = [query for query in listed if query["State"] == "ENABLED"]
+        for number, query in enumerate(enabled):
+            if number == _MOST_QUERIES or deadline - time.monotonic() < _SPARE_S:
+                left_out = [{"query": left["Name"], "enabled": True} for left in enabled[number:]]
+                yield pa.RecordBatch.from_pylist(left_out, _SCHEDULED)
+                return
+            rows.statements += 1
+            answer = self._client.call(_QUERY, "DescribeScheduledQuery", deadline, ScheduledQueryArn=query["Arn"])
+            yield pa.RecordBatch.from_pylist([_last_run(answer["ScheduledQuery"])], _SCHEDULED)
+
+    def _pages(
+        self, fact: str, word: str, rows: Rows, deadline: float, parameters: Mapping[str, Any]
+    ) -> list[dict[str, Any]]:
+        """All items that the listing of a query file returns, page by page."""
+        rows.statement, rows.statements = queries.render(_ENGINE, fact, **parameters), 0
+        request = json.loads(rows.statement)
+        found: list[dict[str, Any]] = []
+        token: dict[str, str] = {}
+        while True:
+            rows.statements += 1
+            answer = self._client.call(
+                request["service"], request["operation"], deadline, **request["parameters"], **token
+            )
+            found += answer[word]
+            if len(found) > _MOST_LISTED:
+                raise FactError(Reason.FAILED, f"the listing has more than {_MOST_LISTED:,} entries")
+            if not answer.get("NextToken"):
+                return found
+            token = {"NextToken": answer["NextToken"]}
+
+    def _columns(self, rows: Rows, deadline: float, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
+        for table, row in self._of_each_table("columns", rows, deadline, parameters):
+            column, data_type, attribute = list(row.values())[:3]
+            if attribute != _MEASURE_NAME:
+                described = {"measurement": table, "column": column, "data_type": data_type, "key_position": None}
+                # An attribute that is not documented: then the column's type has to tell.
+                yield pa.RecordBatch.from_pylist([described | {"role": _ROLES.get(attribute)}], _COLUMNS)
+
+    def _measure_names(self, rows: Rows, deadline: float, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
+        names = pa.schema(
+            [(name, pa.string()) for name in ("measurement", "measure_name", "data_type")]
+            + [("dimensions", pa.list_(pa.string()))]
+        )
+        for table, row in self._of_each_table("measure_names", rows, deadline, parameters):
+            name, data_type, dimensions = list(row.values())[:3]
+            # Told as an array of rows; the service's own samples show the same as JSON.
+            told = json.loads(dimensions) if isinstance(dimensions, str) else dimensions or ()
+            described = {"measurement": table, "measure_name": name, "data_type": data_type}
+            keys = sorted(one["dimension_name"] for one in told)
+            yield pa.RecordBatch.from_pylist([described | {"dimensions": keys}], names)
+
+    def _of_each_table(
+        self, fact: str, rows: Rows, deadline: float, parameters: Mapping[str, Any]
+    ) -> Iterator[tuple[str, dict[str, Any]]]:
+        rows.statements = 0
+        for table in parameters["measurements"]:
+            rows.statement = queries.render(_ENGINE, fact, **{**parameters, "measurement": table})
+            rows.statements += 1
+            for page in self._run(rows.statement, rows, deadline, max(deadline - time.monotonic(), 0.001)):
+                for row in page.to_pylist() if page.num_columns else ():
+                    yield table, row
+
+    # --- SQL -----------------------------------------------------------------------------------------------------
+
+    def _run(
+        self, statement: str, rows: Rows, deadline: float, timeout_s: float, names: Sequence[str] = ()
+    ) -> Iterator[pa.RecordBatch]:
+        """The pages as they come; one without rows while the query is at work. Cancelled unless read to its end.
+
+        `names`: of the columns; empty for those in the answer.
+        """
+        scanned, metered = rows.bytes_scanned or 0, rows.bytes_metered or 0
+        asked = {"QueryString": statement}
+        begun = ""
+        try:
+            while True:
+                answer = self._client.call(_QUERY, "Query", deadline, **asked)
+                # The counters of the last page hold; the first may be empty and have none.
+                status = answer.get("QueryStatus", {})
+                if "CumulativeBytesScanned" in status:
+                    rows.bytes_scanned = scanned + status["CumulativeBytesScanned"]
+                if "CumulativeBytesMetered" in status:
+                    rows.bytes_metered = metered + status["CumulativeBytesMetered"]
+                begun = answer["QueryId"] if answer.get("NextToken") else ""
+                yield typed_values.batch(answer, names) if answer["Rows"] or not begun else _AT_WORK
+                if not begun:
+                    return
+                if time.monotonic() >= deadline:
+                    raise FactError(Reason.TIMED_OUT, f"no answer within {timeout_s:g} s")
+                asked["NextToken"] = answer["NextToken"]
+        except FactError as error:
+            if error.reason is not Reason.TIMED_OUT or not begun:
+                raise
+            query, begun = begun, ""
+            refused = self._cancel(query)
+            detail = f"given up after {timeout_s:g} s, and not cancelled: {refused}"
+            raise FactError(error.reason, detail if refused else f"cancelled after {timeout_s:g} s") from error
+        finally:
+            if begun:
+                self._cancel(begun)
+
+    def _cancel(self, query: str) -> str:
+        """Why the query could not be cancelled; empty when it was."""
+        try:
+            self._client.call(_QUERY, "CancelQuery", time.monotonic() + _CANCEL_S, QueryId=query)
+        except FactError as error:
+            return error.detail
+        return ""
+
+
+def _last_run(query: Mapping[str, Any]) -> dict[str, Any]:
+    run = query.get("LastRunSummary", {})
+    insights = run.get("QueryInsightsResponse", {})
+    coverage, span = (insights.get(f"Query{of}", {}).get("Max", {}) for of in ("SpatialCoverage", "TemporalRange"))
+    return {
+        "query": query["Name"],
+        "statement": query["QueryString"],
+        "enabled": True,
+        "bytes_scanned": run.get("ExecutionStats", {}).get("CumulativeBytesScanned"),
+        "spatial_coverage": coverage.get("Value"),
+        # In nanoseconds.
+        "temporal_range_s": span["Value"] / 1e9 if "Value" in span else None,
+    }
+
+
+def _encrypts_rejected(table: Mapping[str, Any]) -> bool:
+    """Whether it was set how records that it rejects are encrypted."""
+    return any(option.startswith(f"{REJECTED}.Enc") for option, _ in _set_options(table, None))
+
+
+def _set_options(table: Mapping[str, Any], key: str | None) -> Iterator[tuple[str, str]]:
+    """What the table was set to, by the names that the API gives it."""
+    for option, value in table.get("RetentionProperties", {}).items():
+        yield option, str(value)
+    writes = table.get("MagneticStoreWriteProperties", {})
+    yield "EnableMagneticStoreWrites", str(bool(writes.get("EnableMagneticStoreWrites"))).lower()
+    rejected = writes.get(REJECTED, {}).get("S3Configuration", {})
+    for option in ("BucketName", "ObjectKeyPrefix", "EncryptionOption", "KmsKeyId"):
+        if rejected.get(option):
+            yield f"{REJECTED}.{option}", str(rejected[option])
+    for part in table.get("Schema", {}).get(KEY, ()):
+        # Of the type MEASURE is what every table has: the measure name.
+        if part["Type"] == "DIMENSION":
+            yield KEY, part["Name"]
+            yield ENFORCEMENT, part.get(ENFORCEMENT, "OPTIONAL")
+    if key:
+        yield DATABASE_KEY, key

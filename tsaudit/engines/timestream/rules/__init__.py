@@ -1,0 +1,1 @@
+"""Rules about Amazon Timestream alone."""

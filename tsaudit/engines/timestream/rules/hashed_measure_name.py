@@ -1,0 +1,120 @@
+"""NAM006."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tsaudit.engines.timestream.tables import KEY, best_key, create_partitioned
+from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.profile import Measurement, MeasureNames, Tag
+from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.text import count, listed, number, percent
+
+_BUCKETS = 8192
+_NUMBER = re.compile(r"-?\d{1,4}")
+
+
+@rule(
+    code="NAM006",
+    title="Measure names are made by hashing",
+    severity=Severity.WARN,
+    guidelines=("G6",),
+    requires={"measure_names"},
+    uses={"options", "tag_values"},
+    thresholds=(
+        Threshold("min_names", 8, "names that are numbers", "house judgement: fewer may be codes of things"),
+        Threshold("min_share", 0.9, "share of the names", "house judgement: a few names may have other uses"),
+        Threshold(
+            "min_spread",
+            0.25,
+            "share of the 8,192 numbers that they lie in",
+            "house judgement: eight hashes lie closer together once in two thousand times, numbers of channels mostly",
+        ),
+    ),
+    fixes={
+        "any": ("Write one measure name for each kind of record, {where}"),
+    },
+)
+def hashed_measure_name(case: Case) -> Iterator[Finding]:
+    """Tables whose measure names are bare numbers below 8,192: a dimension hashed into as many as a table may have.
+
+    Numbers that lie within less than `min_spread` of that range are taken for those of channels or registers.
+
+    ## Why it matters
+
+    It was once AWS's advice, to let the measure name act as a partition key. The advice is out of date: every reader
+    has to compute the hash to find anything, names say nothing, and a table can now have a partition key of its own.
+
+    ## Example
+
+    `measure_name` 6445, 6399, 640, 2093, 7051, computed as `abs(hash(host_name)) % 8192`.
+
+    ## Fix
+
+    A table with a customer-defined partition key on that dimension, and measure names that name kinds of records.
+
+    ## References
+
+    - The deprecated advice: https://docs.aws.amazon.com/timestream/latest/developerguide/data-modeling.html
+    - Customer-defined partition keys: https://docs.aws.amazon.com/timestream/latest/developerguide/customer-defined-partition-keys.html
+    """
+    for measurement in case.measurements:
+        found = measurement.measure_names
+        if found is None or not found.names:
+            continue
+        hashed = [name.name for name in found.names if _is_bucket(name.name)]
+        enough = len(hashed) >= case.limit("min_names", measurement).value
+        share = len(hashed) / len(found.names)
+        if (
+            enough
+            and share >= case.limit("min_share", measurement).value
+            and _spread(hashed) >= case.limit("min_spread", measurement).value
+        ):
+            yield _finding(case, measurement, found, hashed)
+
+
+def _is_bucket(name: str) -> bool:
+    return bool(_NUMBER.fullmatch(name)) and abs(int(name)) < _BUCKETS
+
+
+def _spread(hashed: list[str]) -> float:
+    """Share of all numbers that those from the least to the largest are."""
+    numbers = [abs(int(name)) for name in hashed]
+    return (max(numbers) - min(numbers)) / _BUCKETS
+
+
+def _finding(case: Case, measurement: Measurement, found: MeasureNames, hashed: list[str]) -> Finding:
+    key, best = (measurement.options or {}).get(KEY), best_key(measurement)
+    share = len(hashed) / len(found.names)
+    limit = case.limit("min_share", measurement)
+    evidence = [
+        Evidence("names that are numbers", f"{percent(share)} of those looked at"),
+        Evidence("partition key", key or "none but the measure name"),
+    ]
+    if best and best.values:
+        evidence.append(Evidence("dimension with most values", f"{best.key}: {count(best.values)}"))
+    return Finding(
+        subject=subject_of(measurement),
+        severity=Severity.WARN,
+        message=f"{count(found.count)} measure names such as {listed(hashed, 3)} are numbers below {number(_BUCKETS)}: "
+        "hashes, which a partition key makes needless.",
+        fix=case.fix(where=_where(measurement, key, best)),
+        observed=share,
+        limit=limit,
+        unit=limit.unit,
+        samples=tuple(hashed[:3]),
+        evidence=tuple(evidence),
+        facts=("measure_names", "options", "tag_values"),
+        source=found.count.source,
+    )
+
+
+def _where(measurement: Measurement, key: str | None, best: Tag | None) -> str:
+    if key:
+        return f"to this table: it is partitioned by {key} already."
+    advice = (
+        "to a new table that is partitioned by a dimension. Its key cannot be changed later: take the one that queries "
+        "filter by"
+    )
+    return f"{advice}, for example:\n{create_partitioned(measurement, best.key)}" if best else f"{advice}."

@@ -1,0 +1,91 @@
+"""STO016."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from tsaudit.engines.timestream.tables import DATABASE_KEY, REJECTED, encrypt_rejected
+from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.profile import Measurement
+from tsaudit.rule import Case, rule, subject_of
+from tsaudit.text import listed
+
+_OWN_KEY = f"{REJECTED}.KmsKeyId"
+
+
+@rule(
+    code="STO016",
+    title="Data of one table is encrypted in two ways",
+    severity=Severity.WARN,
+    guidelines=("F4",),
+    requires={"options"},
+    fixes={
+        "any": (
+            "If the data of {table} needs {other}, move the table to a database with that key: a database has one, for "
+            "all its tables. If not, and if the database's key is your own (AWS's for Timestream serves nothing else), "
+            "have rejected records encrypted with it, too:\n{command}"
+        ),
+    },
+)
+def mixed_encryption(case: Case) -> Iterator[Finding]:
+    """Tables whose rejected records are encrypted with another key than the table itself.
+
+    Records that a table's magnetic store rejects are written to S3, encrypted as that table's settings say. The table
+    is encrypted with the key of its database. Where another key was chosen, somebody wanted another protection than the
+    database gives: a warning. That the copy is under a key of S3's or AWS's is information: it is less only where the
+    database has a key of the customer's, and Timestream does not tell whose it is.
+
+    ## Why it matters
+
+    Keys are set for a database, and so are the rights to use them: whoever may read one table with a key may read what
+    else is under it. A table that needs a key of its own needs a database of its own. And a copy under a weaker key
+    undoes the better one.
+
+    ## Example
+
+    `payments` in a database with the key of the team that collects metrics; its rejected records are under the key of
+    the payments team.
+
+    ## Fix
+
+    One database for each key and each circle of readers.
+
+    ## References
+
+    - Tables, databases and keys: https://docs.aws.amazon.com/timestream/latest/developerguide/data-modeling.html
+    - Rejected data: https://docs.aws.amazon.com/timestream/latest/developerguide/API_S3Configuration.html
+    """
+    for measurement in case.measurements:
+        options = measurement.options or {}
+        key, other = options.get(DATABASE_KEY), _other_key(options)
+        if key and other and not _same(key, other):
+            yield _finding(case, measurement, key, other)
+
+
+def _other_key(options: Mapping[str, str]) -> str:
+    """What rejected records are encrypted with; empty where they are not kept."""
+    option = options.get(f"{REJECTED}.EncryptionOption")
+    if option == "SSE_KMS":
+        return options.get(_OWN_KEY, "AWS's key for S3")
+    return "S3's own key" if option else ""
+
+
+def _same(key: str, other: str) -> bool:
+    """A key may be named by its id or by its ARN, which ends with it."""
+    return key.rpartition("/")[2] == other.rpartition("/")[2]
+
+
+def _finding(case: Case, measurement: Measurement, key: str, other: str) -> Finding:
+    beside = [m.name for m in case.measurements if m.database == measurement.database and m.name != measurement.name]
+    return Finding(
+        subject=subject_of(measurement),
+        severity=Severity.WARN if (measurement.options or {}).get(_OWN_KEY) else Severity.INFO,
+        message=f"The table is encrypted with {key}, records that it rejects with {other}.",
+        fix=case.fix(table=measurement.name, other=other, command=encrypt_rejected(measurement, key)),
+        evidence=(
+            Evidence("key of the database", key),
+            Evidence("encryption of rejected records", other),
+            Evidence("other tables under the database's key", listed(beside, 10) or "none"),
+        ),
+        facts=("options",),
+    )

@@ -1,0 +1,127 @@
+"""CAR007."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tsaudit.model.finding import Evidence, Finding, Forecast, Severity
+from tsaudit.model.profile import Measurement, MeasureNames
+from tsaudit.model.timeline import Point
+from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.text import listed, many, number, percent
+
+
+@rule(
+    code="CAR007",
+    title="A table nears the limit of measure names",
+    severity=Severity.WARN,
+    guidelines=("G1",),
+    requires={"measure_names"},
+    uses={"measure_name_counts"},
+    thresholds=(
+        Threshold(
+            "max_names",
+            8192,
+            "measure names",
+            "https://docs.aws.amazon.com/timestream/latest/developerguide/ts-limits.html",
+        ),
+        Threshold("warn_ratio", 0.5, "share of the limit", "house judgement: what names there are, nobody can delete"),
+        Threshold("warn_days", 60, "days", "house judgement: time to move writers and readers to a new table"),
+        Threshold(
+            "critical_ratio", 0.9, "share of the limit", "house judgement: records with a new name are soon rejected"
+        ),
+    ),
+    fixes={
+        "any": (
+            "Write as measure names the few kinds of records there are, and what varies as dimensions or as measures "
+            "of one multi-measure record. Names go only with their records: write to a new table, and let "
+            "{measurement} run out."
+        ),
+    },
+)
+def too_many_measure_names(case: Case) -> Iterator[Finding]:
+    """Tables with more than `warn_ratio` of the measure names that the service allows in one, or soon to have all.
+
+    Soon is within `warn_days`, at the rate at which the names grew so far.
+
+    How the rows are spread over the names is shown: a few names with nearly all rows say that the many are an accident.
+
+    ## Why it matters
+
+    At the limit every record with a new measure name is rejected, and nothing gives a name back but the end of its
+    last record's retention.
+
+    ## Example
+
+    The id of a device as measure name: after 8,192 devices the next one cannot be written.
+
+    ## Fix
+
+    A measure name is a kind of record (`metrics`, `events`) or, for records of a single value, what is measured.
+
+    ## References
+
+    - Quotas: https://docs.aws.amazon.com/timestream/latest/developerguide/ts-limits.html
+    - Measure names: https://docs.aws.amazon.com/timestream/latest/developerguide/data-modeling.html
+    """
+    for measurement in case.measurements:
+        found = measurement.measure_names
+        if found is None:
+            continue
+        limit, forecast = case.limit("max_names", measurement), _forecast(case, measurement, found)
+        days = forecast.days if forecast else None
+        soon = days is not None and days <= case.limit("warn_days", measurement).value
+        if soon or found.count.value > limit.value * case.limit("warn_ratio", measurement).value:
+            yield _finding(case, measurement, found, forecast)
+
+
+def _forecast(case: Case, measurement: Measurement, found: MeasureNames) -> Forecast | None:
+    """When the limit is reached; None while the names do not grow, or without a history that shows it."""
+    from tsaudit.analysis.growth import detection as growth
+
+    points = (
+        *case.usual("measure_names", subject_of(measurement)),
+        Point(case.profile.day, float(found.count.value)),
+    )
+    limit = case.limit("max_names", measurement).value
+    return growth.forecast([p.day for p in points], [p.value for p in points], limit) if len(points) > 1 else None
+
+
+def _finding(case: Case, measurement: Measurement, found: MeasureNames, forecast: Forecast | None) -> Finding:
+    limit, count = case.limit("max_names", measurement), found.count.value
+    share = count / limit.value
+    critical = share > case.limit("critical_ratio", measurement).value
+    when = ""
+    if forecast is not None and forecast.days:
+        when = f"; at this rate the last is taken in {many(round(forecast.days), 'day')}"
+    return Finding(
+        subject=subject_of(measurement),
+        severity=Severity.CRITICAL if critical else Severity.WARN,
+        message=f"{many(count, 'measure name')}, {percent(share)} of the {number(limit.value)} that a table may have"
+        f"{when}.",
+        fix=case.fix(measurement=measurement.name),
+        observed=count,
+        limit=limit,
+        unit="measure names",
+        samples=tuple(name.name for name in found.names[:3]),
+        evidence=(
+            Evidence("such as", listed([name.name for name in found.names], 6)),
+            *_distribution(measurement, found),
+        ),
+        facts=("measure_names", "measure_name_counts"),
+        source=found.count.source,
+        forecast=forecast,
+    )
+
+
+def _distribution(measurement: Measurement, found: MeasureNames) -> Iterator[Evidence]:
+    """How the rows within the window are spread over the names; nothing where they were not counted."""
+    rows = measurement.rows.value if measurement.rows else 0
+    counts = [name.rows for name in found.names if name.rows]
+    if not rows or not counts:
+        return
+    largest = found.names[0]
+    yield Evidence("name with most rows", f"{largest.name}: {percent(counts[0] / rows)} of {many(rows, 'row')}")
+    yield Evidence("ten names with most rows", f"{percent(sum(counts[:10]) / rows)} of the rows")
+    if idle := sum(name.rows == 0 for name in found.names):
+        yield Evidence("names without a row in the window", number(idle))

@@ -1,0 +1,128 @@
+"""LAY011."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tsaudit.engines.timestream.tables import KEY
+from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.profile import Measurement, StoredQuery
+from tsaudit.rule import Case, rule, subject_of
+from tsaudit.text import listed, many, percent, size
+
+_MEASURE_NAME = "measure_name"
+
+
+@rule(
+    code="LAY011",
+    title="Scheduled queries read more than they ask for",
+    severity=Severity.WARN,
+    guidelines=("G7",),
+    requires={"scheduled_queries", "options"},
+    uses={"measure_names"},
+    fixes={
+        "any": (
+            "Add the predicates that prune to the queries on {table}: time first, with bounds and not within a "
+            "function, then {keys}.{otherwise}"
+        ),
+    },
+)
+def unpruned_query(case: Case) -> Iterator[Finding]:
+    """Tables that scheduled queries read without a condition on the time, or on what the table is partitioned by.
+
+    A warning where a query has no condition on the time, and where none of the queries on a table names its partition
+    key: then the key serves nobody. Information where some query names neither the key nor a measure name, in a table
+    that has several. Conditions are told by their words: a column by itself beside a comparison, after WHERE or ON.
+
+    ## Why it matters
+
+    A query reads, and is charged for, every partition that its conditions do not rule out. A scheduled one does so
+    each time, unseen.
+
+    ## Example
+
+    `SELECT region, avg(cpu_user) FROM "shop"."devops" WHERE region = 'eu-west-1' GROUP BY region`, every five minutes:
+    it reads all that was ever written.
+
+    ## Fix
+
+    `WHERE time BETWEEN @scheduled_runtime - 1h AND @scheduled_runtime AND measure_name = 'metrics' AND ...`
+
+    ## References
+
+    - Best practices for queries: https://docs.aws.amazon.com/timestream/latest/developerguide/queries-bp.html
+    - Partitioning by measure name: https://docs.aws.amazon.com/timestream/latest/developerguide/data-modeling.html
+    """
+    queries = [_read(query) for query in case.profile.stored_queries or ()]
+    for measurement in case.measurements:
+        place = measurement.database, measurement.name
+        reading = [query for query in queries if place in query.tables]
+        if reading and (finding := _judge(case, measurement, reading)):
+            yield finding
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What a query says by its words."""
+
+    query: StoredQuery
+    tables: frozenset[tuple[str, str]]
+    columns: frozenset[str]
+    """Those it filters by."""
+
+
+def _read(query: StoredQuery) -> _Read:
+    from tsaudit.engines.sql import predicates as sql_predicates
+
+    return _Read(query, sql_predicates.tables(query.statement), sql_predicates.filtered_columns(query.statement))
+
+
+def _judge(case: Case, measurement: Measurement, reading: Sequence[_Read]) -> Finding | None:
+    key = (measurement.options or {}).get(KEY, "")
+    names = measurement.measure_names
+    several = names is not None and names.count.value > 1
+    keys = [column for column in (key, _MEASURE_NAME if several else "") if column]
+    timeless = [one for one in reading if "time" not in one.columns]
+    wide = [one for one in reading if keys and not one.columns & set(keys)]
+    unused = bool(key) and all(key not in one.columns for one in reading)
+    if timeless:
+        message = f"{_named(timeless)} on it without a condition on the time: all that was ever written is read."
+    elif unused:
+        message = f"It is partitioned by {key}, which none of {many(len(reading), 'scheduled query')} asks for."
+    elif wide:
+        message = f"{_named(wide)} on it without a condition on {' or '.join(keys)}."
+    else:
+        return None
+    worst = max(timeless or wide or reading, key=lambda one: one.query.bytes_scanned or 0)
+    return Finding(
+        subject=subject_of(measurement),
+        severity=Severity.WARN if timeless or unused else Severity.INFO,
+        message=message,
+        fix=case.fix(
+            table=measurement.name,
+            keys=" and ".join(keys) or "the dimensions that are asked for",
+            otherwise=f" If none asks for single values of {key}, another key would serve better." if key else "",
+        ),
+        observed=worst.query.bytes_scanned,
+        unit="" if worst.query.bytes_scanned is None else "bytes read by its last run",
+        guilty=worst.query.name,
+        evidence=tuple(_evidence(one) for one in reading[:10]),
+        facts=("scheduled_queries", "options", "measure_names"),
+    )
+
+
+def _named(reading: Sequence[_Read]) -> str:
+    run = "runs" if len(reading) == 1 else "run"
+    return f"{listed([one.query.name for one in reading], 4)} {run}"
+
+
+def _evidence(one: _Read) -> Evidence:
+    said = [f"filters by {listed(sorted(one.columns), 6)}" if one.columns else "filters by nothing"]
+    if one.query.bytes_scanned is not None:
+        said.append(f"{size(one.query.bytes_scanned)} read by the last run")
+    if one.query.spatial_coverage is not None:
+        said.append(f"up to {percent(one.query.spatial_coverage)} of the partitions")
+    if one.query.temporal_range_s is not None:
+        said.append(f"{many(round(one.query.temporal_range_s / 3600, 1), 'hour')} of data")
+    return Evidence(one.query.name, "; ".join(said))

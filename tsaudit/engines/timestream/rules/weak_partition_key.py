@@ -1,0 +1,170 @@
+"""STO015."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tsaudit.engines.timestream.tables import ENFORCEMENT, KEY, best_key, create_partitioned, enforce_key, values
+from tsaudit.model.finding import Evidence, Finding, Limit, Severity
+from tsaudit.model.profile import Measurement, Tag
+from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.text import count, many, number, percent
+
+
+@rule(
+    code="STO015",
+    title="The partition key is missing, weak or not enforced",
+    severity=Severity.WARN,
+    guidelines=("G7",),
+    requires={"options", "tag_values"},
+    uses={"measure_names", "measure_name_counts"},
+    thresholds=(
+        Threshold(
+            "min_values",
+            100,
+            "values",
+            "house judgement: AWS asks for a key of high cardinality and gives no number",
+        ),
+        Threshold("min_rows", 1_000_000, "rows", "house judgement: below it a query reads little with any key"),
+        Threshold("max_name_share", 0.9, "share of the rows", "house judgement: then the measure name divides nothing"),
+    ),
+    fixes={
+        "any": "{what}:\n{command}",
+    },
+)
+def weak_partition_key(case: Case) -> Iterator[Finding]:
+    """Tables whose partition key does not help: there is none, it has few values, or records may come without it.
+
+    A key with fewer than `min_values` values is a warning, and so is one that some or all records lack. That records
+    could lack it, and all have it, is information; so is a table of `min_rows` rows and more without a key, in which
+    one measure name has nearly all rows and a dimension has many values. Dimensions in which a value has fewer than ten
+    rows are ids of events, and are not proposed.
+
+    ## Why it matters
+
+    The service finds rows by partition, and a query is charged for what it reads. Without a key the measure name is
+    one: a single name divides nothing. Under a key with few values the rows of one source are spread over many
+    partitions, some with next to nothing in them. Records without the key are found by no query that names it.
+
+    ## Example
+
+    A table partitioned by `region`, of which there are three, while every dashboard asks for one `instance_name`.
+
+    ## Fix
+
+    Partition by a dimension with many values that queries name, enforced. It is chosen when the table is made.
+
+    ## References
+
+    - Customer-defined partition keys: https://docs.aws.amazon.com/timestream/latest/developerguide/customer-defined-partition-keys.html
+    - Dimensions of low cardinality: https://docs.aws.amazon.com/timestream/latest/developerguide/customer-defined-partition-keys-low-cardinality-dimensions.html
+    """
+    for measurement in case.measurements:
+        if measurement.options is not None and (found := _weakness(case, measurement, measurement.options.get(KEY))):
+            yield _finding(case, measurement, found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Weakness:
+    """What is wrong with the key of a table."""
+
+    severity: Severity
+    message: str
+    what: str
+    """To be done."""
+    command: str
+    observed: float
+    limit: Limit
+
+
+_MOVE = (
+    "Where queries ask for single values of a dimension, move to a table that is partitioned by it. A table gets its "
+    "key when it is made: take the dimension that most queries filter by, for example"
+)
+
+
+def _weakness(case: Case, measurement: Measurement, key: str | None) -> _Weakness | None:
+    best, limit = best_key(measurement), case.limit("min_values", measurement)
+    if key is None:
+        return None if best is None else _missing(case, measurement, best, limit)
+    tag = measurement.tag(key)
+    if tag is None:
+        return _never_written(measurement, key, limit)
+    if tag.values is None:
+        return None
+    if tag.values.value < limit.value and best is not None and values(best) > tag.values.value:
+        return _Weakness(
+            Severity.WARN,
+            f"The partition key {key} has {many(tag.values.value, 'value')} only, {best.key} {number(values(best))}.",
+            _MOVE,
+            create_partitioned(measurement, best.key),
+            tag.values.value,
+            limit,
+        )
+    if (measurement.options or {}).get(ENFORCEMENT) == "REQUIRED":
+        return None
+    absent = tag.absent.value if tag.absent else 0.0
+    text = f"{percent(absent)} of the series lack it" if absent else "all records have it so far"
+    return _Weakness(
+        Severity.WARN if absent else Severity.INFO,
+        f"The partition key {key} is not enforced: {text}.",
+        f"Have every writer send {key}, then have records without it rejected",
+        enforce_key(measurement, key),
+        absent,
+        limit,
+    )
+
+
+def _never_written(measurement: Measurement, key: str, limit: Limit) -> _Weakness | None:
+    """A key that is no dimension of any record; None where there are no records, or columns are not known."""
+    if not measurement.columns or not measurement.rows or not measurement.rows.value:
+        return None
+    return _Weakness(
+        Severity.WARN,
+        f"The partition key {key} is a dimension of no record.",
+        f"Have every writer send {key}, then have records without it rejected",
+        enforce_key(measurement, key),
+        0.0,
+        limit,
+    )
+
+
+def _missing(case: Case, measurement: Measurement, best: Tag, limit: Limit) -> _Weakness | None:
+    rows, names = measurement.rows, measurement.measure_names
+    if rows is None or rows.value < case.limit("min_rows", measurement).value or values(best) < limit.value:
+        return None
+    largest = (names.names[0].rows or 0) / rows.value if names and names.names else 0.0
+    if largest <= case.limit("max_name_share", measurement).value:
+        return None
+    return _Weakness(
+        Severity.INFO,
+        f"It has no partition key but the measure name, and {percent(largest)} of its {many(rows.value, 'row')} are "
+        f"under one: a query for one of {number(values(best))} values of {best.key} cannot be sent to its partition.",
+        _MOVE,
+        create_partitioned(measurement, best.key),
+        values(best),
+        limit,
+    )
+
+
+def _finding(case: Case, measurement: Measurement, found: _Weakness) -> Finding:
+    options = measurement.options or {}
+    key = options.get(KEY)
+    tags = sorted(measurement.tags, key=lambda t: (-values(t), t.key))[:5]
+    return Finding(
+        subject=subject_of(measurement),
+        severity=found.severity,
+        message=found.message,
+        fix=case.fix(what=found.what, command=found.command),
+        observed=found.observed,
+        limit=found.limit,
+        unit=found.limit.unit,
+        guilty=key,
+        evidence=(
+            Evidence("partition key", f"{key}, {options.get(ENFORCEMENT, '').lower()}" if key else "the measure name"),
+            *(Evidence(f"values of {t.key}", count(t.values)) for t in tags if t.values),
+        ),
+        facts=("options", "tag_values", "measure_name_counts"),
+        source=next((t.values.source for t in tags if t.values), None),
+    )

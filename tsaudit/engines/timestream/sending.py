@@ -1,0 +1,105 @@
+"""Sends what botocore has prepared and signed through a bounded pool, in place of its own connections.
+
+Those read answers of any length, with timeouts that count from one packet to the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Final
+from urllib.parse import unquote, urlsplit
+
+import urllib3
+from botocore.awsrequest import AWSResponse
+from botocore.utils import get_environ_proxies
+
+from tsaudit.net.pool import BoundedPool, BoundedProxy, whole
+
+_MOST_BYTES: Final = 8 << 20
+"""Of an answer: the services' own pages have at most one megabyte."""
+
+_turn: ContextVar[tuple[Sender, float] | None] = ContextVar("_turn", default=None)
+"""Whose turn it is in this thread, and for how many seconds."""
+
+
+class Sender:
+    """Connections to both services, for one thread at a time, except for `abort`."""
+
+    def __init__(self, connect_timeout_s: float, certificates: str | None) -> None:
+        self._connect_timeout_s = connect_timeout_s
+        self._trust = {"ca_certs": certificates} if certificates else {}
+        self._pools: dict[str, BoundedPool] = {}
+        """Proxy, or nothing for none, to the connections through it."""
+
+    @contextmanager
+    def turn(self, seconds: float) -> Iterator[None]:
+        """Let the calls inside, in this thread, be sent by this sender, and end after that time."""
+        token = _turn.set((self, seconds))
+        try:
+            yield
+        finally:
+            _turn.reset(token)
+
+    def abort(self) -> None:
+        """Shut all sockets down, from any thread."""
+        for pool in list(self._pools.values()):
+            pool.abort()
+
+    def close(self) -> None:
+        """Release them."""
+        for pool in self._pools.values():
+            pool.clear()
+
+    def send(self, request: Any, seconds: float) -> AWSResponse:
+        """The answer to one request. urllib3's errors, OSError, OutOfTimeError; UnfitAnswerError for one too long."""
+        pool = self._pool(request.url)
+        timeout = urllib3.Timeout(connect=min(self._connect_timeout_s, seconds), read=seconds + 1)
+        with pool.until(seconds):
+            response = pool.urlopen(
+                request.method,
+                request.url,
+                body=request.body,
+                headers=dict(request.headers),
+                timeout=timeout,
+                preload_content=False,
+            )
+            # Those of errors have been read.
+            body = whole(response, _MOST_BYTES) if 200 <= response.status < 300 else response.data
+        return AWSResponse(request.url, response.status, response.headers, _Body(body))
+
+    def _pool(self, url: str) -> BoundedPool:
+        proxies: Mapping[str, str] = get_environ_proxies(url)
+        proxy = proxies.get(urlsplit(url).scheme) or proxies.get("all") or ""
+        if proxy not in self._pools:
+            self._pools[proxy] = _through(proxy, self._trust) if proxy else BoundedPool(**self._trust)
+        return self._pools[proxy]
+
+
+class _Body:
+    """What botocore reads a body from."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    def stream(self) -> Iterator[bytes]:
+        yield self._data
+
+
+def attach(client: Any) -> None:
+    """Let the client's requests be sent by whose turn it is."""
+    client.meta.events.register("before-send", _send)
+
+
+def _send(request: Any, **_: Any) -> AWSResponse | None:
+    turn = _turn.get()
+    return turn[0].send(request, turn[1]) if turn else None
+
+
+def _through(proxy: str, trust: Mapping[str, str]) -> BoundedPool:
+    address = proxy if "://" in proxy else f"http://{proxy}"
+    parts = urlsplit(address)
+    login = f"{unquote(parts.username)}:{unquote(parts.password or '')}" if parts.username else None
+    headers = urllib3.make_headers(proxy_basic_auth=login) if login else None
+    return BoundedProxy(address, proxy_headers=headers, **trust)

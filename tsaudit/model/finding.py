@@ -1,0 +1,240 @@
+"""What an audit says: limits, findings, the outcome of each rule, and the verdict."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Final
+
+from tsaudit.model.profile import Gap, Source
+
+
+class Severity(enum.StrEnum):
+    """How bad a finding is."""
+
+    INFO = "info"
+    """Worth knowing; changes no verdict and opens no incident."""
+    WARN = "warn"
+    CRITICAL = "critical"
+
+    @property
+    def rank(self) -> int:
+        return list(Severity).index(self)
+
+
+class Outcome(enum.StrEnum):
+    """What became of a rule; the words of SARIF 2.1's `kind`, and `error`."""
+
+    PASS = "pass"  # noqa: S105 -- an outcome, not a password
+    FAIL = "fail"
+    OPEN = "open"
+    """Nothing found, but something it needed was not measured."""
+    NOT_APPLICABLE = "notApplicable"
+    ERROR = "error"
+    """The rule itself broke."""
+
+
+class Verdict(enum.StrEnum):
+    """What a target, a table or a group of rules comes to, best first.
+
+    `unknown` is worse than `ok` and milder than a finding: it never hides one and is never green.
+    """
+
+    OK = "ok"
+    UNKNOWN = "unknown"
+    WARN = "warn"
+    CRITICAL = "critical"
+
+    @property
+    def rank(self) -> int:
+        return list(Verdict).index(self)
+
+    @classmethod
+    def worst(cls, verdicts: Iterable[Verdict]) -> Verdict:
+        """The worst of the given; `ok` of none."""
+        return max(verdicts, key=lambda v: v.rank, default=cls.OK)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Subject:
+    """What a finding is about: the target (all empty), a database, a measurement, or one of its columns."""
+
+    database: str = ""
+    measurement: str = ""
+    column: str = ""
+
+    def __str__(self) -> str:
+        """For people: `db/measurement.column`, without what is not set."""
+        name = "/".join(part for part in (self.database, self.measurement) if part)
+        return f"{name}.{self.column}" if self.column else name or "(whole target)"
+
+    @property
+    def key(self) -> str:
+        """For storage: one text per subject, no two alike, whatever characters the names hold."""
+        parts = (self.database, self.measurement, self.column)
+        return "/".join(p.replace("%", "%25").replace("/", "%2F") for p in parts)
+
+    @classmethod
+    def from_key(cls, key: str) -> Subject:
+        """The subject that `key` was made from."""
+        return cls(*(p.replace("%2F", "/").replace("%25", "%") for p in key.split("/")))
+
+
+def fingerprint(target: str, code: str, subject: Subject) -> str:
+    """One id per (target, rule, subject): the same in report anchor, Slack, Dagster, JSON and history.
+
+    The measured value is no part of it, so it stays the same from day to day. 16 hex digits.
+    """
+    import hashlib  # loads OpenSSL, which whoever only lists rules can do without
+
+    text = "\x1f".join((target, code, subject.key))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A threshold as it applied to one subject."""
+
+    name: str
+    """`<rule name>.<threshold name>`."""
+    value: float
+    unit: str
+    source: str
+    """Why this number: a vendor's page, or a plain statement that it is a house judgement."""
+    origin: str
+    """Who set it: `default`, `engine influxdb1`, `plan influxdb-cloud-free`, `target`, `measurement http_*`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """When a growing figure reaches its limit. Days count from the audited day; None: not within the horizon."""
+
+    limit: float
+    days: float | None
+    days_low: float | None
+    """10 % of the outcomes are sooner."""
+    days_high: float | None
+    """10 % are later."""
+    growth_per_day: float
+    """Relative: 0.05 is 5 % a day."""
+    onset: date | None
+    shape: str
+    """`linear`, `exponential` or `undecided`."""
+    provisional: bool
+    """Too little history to rely on it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One labelled figure or fact behind a finding, as text for people."""
+
+    label: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is wrong, where, by how much, and what to change."""
+
+    subject: Subject
+    severity: Severity
+    message: str
+    """One sentence with the figures in it."""
+    fix: str
+    """What to change, for this engine, with the names filled in."""
+    observed: float | None = None
+    limit: Limit | None = None
+    unit: str = ""
+    """Of `observed`."""
+    baseline: float | None = None
+    """The figure of the snapshot before, where the rule compares."""
+    guilty: str | None = None
+    """The tag or column to blame."""
+    share: float | None = None
+    """The guilty one's share of the damage, 0 to 1."""
+    samples: tuple[str, ...] = ()
+    """Values as read; whoever shows them redacts them."""
+    evidence: tuple[Evidence, ...] = ()
+    since: date | None = None
+    """The day it began, where history shows it."""
+    forecast: Forecast | None = None
+    facts: tuple[str, ...] = ()
+    """The facts it rests on, by which the statements behind it are found."""
+    source: Source | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RuleResult:
+    """What one rule came to on one target. Carries the rule's texts, so that no reader needs the rule."""
+
+    code: str
+    name: str
+    title: str
+    family: str
+    guidelines: tuple[str, ...]
+    outcome: Outcome
+    findings: tuple[Finding, ...] = ()
+    gaps: tuple[Gap, ...] = ()
+    """What the rule needed and was not measured, whatever the outcome."""
+    reason: str = ""
+    """Why it is open, not applicable or broken; empty otherwise."""
+    limits: tuple[Limit, ...] = ()
+    """The target-wide limits it used."""
+    why: str = ""
+    """The rule's section "Why it matters"."""
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """None for a rule that does not apply; `unknown` for a broken one, whatever it found.
+
+        Findings of severity `info` leave it `ok`.
+        """
+        if self.outcome is Outcome.NOT_APPLICABLE:
+            return None
+        if self.outcome is Outcome.ERROR:
+            return Verdict.UNKNOWN
+        worst = Verdict.worst(Verdict(f.severity) for f in self.findings if f.severity is not Severity.INFO)
+        if worst is not Verdict.OK:
+            return worst
+        return Verdict.UNKNOWN if self.gaps else Verdict.OK
+
+
+@dataclass(frozen=True, slots=True)
+class AuditResult:
+    """What all rules came to on one target on one day."""
+
+    target: str
+    engine: str
+    server_version: str
+    day: date
+    audited_at: datetime
+    tsaudit_version: str
+    results: tuple[RuleResult, ...]
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst of the rules that apply; `unknown` when none could be judged at all."""
+        verdicts = [v for r in self.results if (v := r.verdict) is not None]
+        return Verdict.worst(verdicts) if verdicts else Verdict.UNKNOWN
+
+    @property
+    def not_audited(self) -> RuleResult | None:
+        """The result that says what could not be audited, the whole target or databases; None where all was."""
+        return next((r for r in self.results if r.code == UNREACHABLE_CODE), None)
+
+    def findings(self) -> Iterator[tuple[RuleResult, Finding]]:
+        """All findings, worst first, then by rule and subject."""
+        pairs = [(r, f) for r in self.results for f in r.findings]
+        yield from sorted(pairs, key=lambda p: (-p[1].severity.rank, p[0].code, p[1].subject))
+
+
+UNREACHABLE_CODE: Final = "TGT001"
+"""The code under which it is reported that a target, or a database of it, could not be audited; no rule has it."""
+
+SILENCED_CODE: Final = "TGT002"
+"""The code under which it is reported that rules which used to judge have stopped; no rule has it."""
+
+RULELESS_CODES: Final = {UNREACHABLE_CODE: "target-not-audited", SILENCED_CODE: "rules-no-longer-judged"}
+"""Codes with their names of what an audit reports without a rule, by which a route may pick it."""

@@ -1,0 +1,215 @@
+"""The figures of a profile as tidy rows, and their values over the days: what rules know of the past."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Set
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from typing import Final
+
+from tsaudit.engines.engine import INFLUXQL_ENGINES, SQL_ENGINES
+from tsaudit.model.finding import Subject
+from tsaudit.model.profile import Count, DatabaseStorage, How, Profile, Ratio, Storage, how_summed
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One number of one snapshot."""
+
+    name: str
+    """`series`, `series_with_fields`, `rows`, `tag_values`, `null_ratio`, `measurements`, `tags`, `fields`; in bytes
+    `data_bytes`, `index_bytes`, `disk_used_bytes` and, of a whole target, `stored_bytes`."""
+    subject: Subject
+    value: float
+    how: How
+    standard_error: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """The value of a figure on a day."""
+
+    day: date
+    value: float
+
+
+SAME_DAY: Final = timedelta(days=1)
+"""So soon after the end of a day the present still shows it: schedules audit a day after midnight."""
+
+_OF_ROWS: Final = frozenset({"rows", "null_ratio"})
+_OF_TAGS: Final = frozenset({"series", "tag_values", "measure_names", "series_keys"})
+
+_BACK: Final = 1.25
+"""How many times the level before an episode may be there after it for the figure to have come back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """The days of an incident that is over."""
+
+    code: str
+    """Of the rule that found it."""
+    subject: Subject
+    first: date
+    """The day it began, which is before it opened where the finding knew since when."""
+    resolved: date
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """The days before the audited one. Days on which a figure was not measured are simply not there."""
+
+    previous: Profile | None = None
+    """The newest snapshot before the audited day."""
+    points: Mapping[tuple[str, Subject], tuple[Point, ...]] = field(default_factory=dict)
+    """(figure name, subject) to its values, oldest first."""
+    episodes: tuple[Episode, ...] = ()
+
+    def of(self, name: str, subject: Subject) -> tuple[Point, ...]:
+        """The values of one figure, oldest first; empty when it was never measured."""
+        return self.points.get((name, subject), ())
+
+    def usual(self, name: str, subject: Subject, code: str) -> tuple[Point, ...]:
+        """The values of one figure without those of known incidents of a rule, there or inside, that came and went.
+
+        What ran away once and was put right would otherwise be a height that the next growth has to pass unnoticed.
+        Where the figure stayed up, what it came to is its level now, and no day is left out.
+        """
+        points = self.of(name, subject)
+        for episode in self.episodes:
+            if episode.code == code and _holds(subject, episode.subject):
+                points = _without(points, episode)
+        return points
+
+
+def _holds(outer: Subject, inner: Subject) -> bool:
+    """Whether the inner subject is the outer one or part of it."""
+    pairs = ((outer.database, inner.database), (outer.measurement, inner.measurement), (outer.column, inner.column))
+    return all(not whole or whole == part for whole, part in pairs)
+
+
+def _without(points: tuple[Point, ...], episode: Episode) -> tuple[Point, ...]:
+    before = tuple(p for p in points if p.day < episode.first)
+    after = tuple(p for p in points if p.day >= episode.resolved)
+    came_back = before and after and after[0].value <= _BACK * before[-1].value
+    return before + after if came_back else points
+
+
+def figures_of_its_day(profile: Profile) -> Iterator[Figure]:
+    """`figures`, without those of the present where the profile is of a past day.
+
+    Indexes, catalogues and the sizes of files know no other time: put among the days of the past, what they show now
+    would look like a course that nothing has taken.
+    """
+    if profile.collected_at - profile.window.end <= SAME_DAY:
+        return figures(profile)
+    timeless = {(m.database, m.name) for m in profile.measurements if m.time_column is None}
+    return (figure for figure in figures(profile) if _is_bounded(profile.engine, figure, timeless))
+
+
+def _is_bounded(engine: str, figure: Figure, timeless: Set[tuple[str, str]]) -> bool:
+    """Whether it was had from rows within the window alone. `timeless`: measurements that know no window."""
+    if engine not in SQL_ENGINES:
+        return engine in INFLUXQL_ENGINES and figure.name in _OF_ROWS
+    subject = figure.subject
+    return figure.name in _OF_ROWS | _OF_TAGS and (subject.database, subject.measurement) not in timeless
+
+
+def figures(profile: Profile) -> Iterator[Figure]:
+    """Every figure of the profile whose growth is worth following."""
+
+    def row(name: str, subject: Subject, figure: Count | Ratio) -> Figure:
+        return Figure(name, subject, float(figure.value), figure.source.how, figure.standard_error)
+
+    if profile.series is not None:
+        yield Figure("series", Subject(), float(profile.series), *_how_summed(profile))
+    if (held := stored_bytes(profile)) is not None:
+        yield Figure("stored_bytes", Subject(), float(held), How.EXACT)
+    if profile.all_listed():
+        yield Figure("measurements", Subject(), float(len(profile.measurements)), How.EXACT)
+    for database in profile.databases:
+        subject = Subject(database.name)
+        if database.series is not None:
+            yield row("series", subject, database.series)
+        if database.own_series is not None:
+            yield row("own_series", subject, database.own_series)
+        if database.storage is not None:
+            yield from _stored(subject, database.storage)
+        if database.series_with_fields is not None:
+            yield row("series_with_fields", subject, database.series_with_fields)
+        if profile.all_listed(database.name):
+            names = [m for m in profile.measurements if m.database == database.name]
+            yield Figure("measurements", subject, float(len(names)), How.EXACT)
+    for measurement in profile.measurements:
+        subject = Subject(measurement.database, measurement.name)
+        if measurement.series is not None:
+            yield row("series", subject, measurement.series)
+        if measurement.rows is not None:
+            yield row("rows", subject, measurement.rows)
+        if measurement.storage is not None:
+            kept = {"data_bytes": measurement.storage.data_bytes, "index_bytes": measurement.storage.index_bytes}
+            yield from (Figure(name, subject, float(n), How.EXACT) for name, n in kept.items() if n is not None)
+        if measurement.measure_names is not None:
+            yield row("measure_names", subject, measurement.measure_names.count)
+            if measurement.measure_names.series_keys is not None:
+                yield row("series_keys", subject, measurement.measure_names.series_keys)
+        yield Figure("tags", subject, float(len(measurement.tags)), How.EXACT)
+        yield Figure("fields", subject, float(len(measurement.fields)), How.EXACT)
+        for tag in measurement.tags:
+            column = Subject(measurement.database, measurement.name, tag.key)
+            if tag.values is not None:
+                yield row("tag_values", column, tag.values)
+        for item in measurement.fields:
+            column = Subject(measurement.database, measurement.name, item.key)
+            if item.null_ratio is not None:
+                yield row("null_ratio", column, item.null_ratio)
+
+
+def stored_bytes(profile: Profile) -> int | None:
+    """What data and indexes of the whole target take; None where a part of it is not known: that is not the whole.
+
+    By the engine's account of all, else of each database, else of each of its measurements.
+    """
+    held = stored_parts(profile).values()
+    known = [n for n in held if n is not None]
+    return sum(known) if known and len(known) == len(held) else None
+
+
+def stored_parts(profile: Profile) -> dict[Subject, int | None]:
+    """The same apart: of the target, each database or each measurement, whichever the engine tells."""
+    if profile.storage is not None:
+        return {Subject(): _held(profile.storage)}
+    found: dict[Subject, int | None] = {}
+    for database in profile.databases:
+        if database.storage is not None:
+            found[Subject(database.name)] = _held(database.storage)
+            continue
+        if not profile.all_listed(database.name):
+            found[Subject(database.name)] = None
+        inside = (m for m in profile.measurements if m.database == database.name)
+        found |= {Subject(m.database, m.name): _held(m.storage) for m in inside}
+    return found
+
+
+def _held(storage: Storage | DatabaseStorage | None) -> int | None:
+    """Data and indexes; None where the engine did not tell."""
+    if storage is None or storage.data_bytes is None:
+        return None
+    return storage.data_bytes + (storage.index_bytes or 0)
+
+
+def _stored(subject: Subject, storage: DatabaseStorage) -> Iterator[Figure]:
+    """What the database takes, and what is used of the disk it is on."""
+    kept = {
+        "data_bytes": storage.data_bytes,
+        "index_bytes": storage.index_bytes,
+        "disk_used_bytes": storage.disk_used_bytes,
+    }
+    yield from (Figure(name, subject, float(n), How.EXACT) for name, n in kept.items() if n is not None)
+
+
+def _how_summed(profile: Profile) -> tuple[How, float | None]:
+    """How the series of the whole target were measured, and their standard error."""
+    own = {d.name for d in profile.databases if d.series is not None}
+    counts = [d.series for d in profile.wholes] + [m.series for m in profile.measurements if m.database not in own]
+    return how_summed([count for count in counts if count is not None])

@@ -1,1 +1,0 @@
-"""How MongoDB's answers are read."""

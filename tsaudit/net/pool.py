@@ -1,0 +1,198 @@
+"""A pool of HTTP connections whose requests end on time, whatever the peer sends, and never take much memory."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import socket
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+import urllib3
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+from urllib3.exceptions import ConnectTimeoutError, HTTPError
+
+from tsaudit.net.sockets import shut_down
+from tsaudit.net.watchdog import OutOfTimeError, bounded, within
+
+BEGINNING_BYTES: Final = 1 << 16
+"""What is read of a body that is not the answer: of an error, or of a greeting. The rest is left unread."""
+_READ_BYTES: Final = 1 << 16
+_BEGINNING_S: Final = 2.0
+_CONNECT_S: Final = 10.0
+
+
+class UnfitAnswerError(HTTPError):
+    """An answer that is not used: a redirect, an encoded body, or too much of it. One line."""
+
+
+class BoundedPool(urllib3.PoolManager):
+    """For one thread at a time, except for `abort`. Requests go inside `until`, and so does reading their answers.
+
+    Redirects are never followed: credentials stay with the host they are for. No encoding is asked for or accepted: a
+    small body could become a big one. Bodies of errors, and of requests with `preload_content`, are read up to
+    `BEGINNING_BYTES`; all others are left to the caller to read piece by piece.
+    """
+
+    def __init__(self, *place: Any, **settings: Any) -> None:
+        super().__init__(*place, **settings | {"num_pools": 2, "retries": False})
+        self._sockets = _Sockets()
+        self.pool_classes_by_scheme = _classes(self._sockets)
+
+    @contextmanager
+    def until(self, seconds: float) -> Iterator[None]:
+        """Break off what happens inside after `seconds`. OutOfTimeError."""
+        limit = bounded(seconds, self.abort)
+        with self._sockets.limited_by(limit), limit:
+            yield
+
+    def abort(self) -> None:
+        """Shut all sockets down, from any thread; whoever waits for one is woken by an error."""
+        self._sockets.abort()
+
+    def clear(self) -> None:
+        """Close the connections."""
+        super().clear()
+        self._sockets.forget_closed()
+
+    def urlopen(  # type: ignore[override]  # urllib3 has overloads of its own
+        self, method: str, url: str, redirect: bool = False, **settings: Any
+    ) -> urllib3.BaseHTTPResponse:
+        """The answer; UnfitAnswerError for one that cannot be used."""
+        del redirect
+        only_beginning = settings.pop("preload_content", True)
+        settings["headers"] = {**(settings.get("headers") or self.headers), "Accept-Encoding": "identity"}
+        unread = {"preload_content": False, "decode_content": False, "retries": False}
+        response = super().urlopen(method, url, redirect=False, **settings | unread)
+        if place := response.get_redirect_location():
+            response.close()
+            raise UnfitAnswerError(f"it redirects to {_shown(str(place))}, which is not followed: put that in `url`")
+        encoding = response.headers.get("Content-Encoding", "identity").strip().lower() or "identity"
+        if only_beginning or not 200 <= response.status < 300:
+            return self.beginning(response, keep=encoding == "identity")
+        if encoding != "identity":
+            response.close()
+            raise UnfitAnswerError(f"the answer is encoded ({encoding[:30]}), which was not asked for")
+        return response
+
+    def beginning(self, response: urllib3.BaseHTTPResponse, *, keep: bool = True) -> urllib3.HTTPResponse:
+        """The same answer, with what came of its body in short time, `BEGINNING_BYTES` at most."""
+        parts: list[bytes] = []
+        # What came is enough; the status says the rest.
+        with contextlib.suppress(HTTPError, OSError), bounded(_BEGINNING_S, self.abort):
+            size = 0
+            while size < BEGINNING_BYTES and (data := response.read1(_READ_BYTES)):
+                parts.append(data)
+                size += len(data)
+            if size < BEGINNING_BYTES:
+                response.release_conn()
+        response.close()
+        body = b"".join(parts)[:BEGINNING_BYTES] if keep else b""
+        headers = {k: v for k, v in response.headers.items() if k.lower() not in _OF_THE_BODY}
+        return urllib3.HTTPResponse(
+            io.BytesIO(body), headers, response.status, reason=response.reason, preload_content=True
+        )
+
+
+class BoundedProxy(BoundedPool, urllib3.ProxyManager):
+    """The same through a proxy, whose address comes first."""
+
+
+_OF_THE_BODY: Final = frozenset({"content-length", "transfer-encoding", "content-encoding"})
+
+
+def whole(response: urllib3.BaseHTTPResponse, most: int) -> bytes:
+    """The whole body; UnfitAnswerError when it has more than `most` bytes."""
+    parts: list[bytes] = []
+    size = 0
+    while data := response.read1(_READ_BYTES):
+        size += len(data)
+        if size > most:
+            response.close()
+            raise UnfitAnswerError(f"the answer has more than {most / 2**20:,.0f} MiB")
+        parts.append(data)
+    return b"".join(parts)
+
+
+def _shown(place: str) -> str:
+    """An address without its query, where a token could stand, and without credentials."""
+    address = place.partition("?")[0]
+    scheme, mark, rest = address.partition("://")
+    if mark:
+        host, slash, path = rest.partition("/")
+        address = f"{scheme}{mark}{host.rpartition('@')[2]}{slash}{path}"
+    return "".join(c if c.isprintable() else "?" for c in address)[:200]
+
+
+class _Sockets:
+    """A second handle of each open socket, by which it can be shut down whatever its connection is doing.
+
+    TLS takes the first one over before its handshake, and a connection forgets it while a last body is being read.
+    """
+
+    def __init__(self) -> None:
+        self._open: list[tuple[weakref.ref[HTTPConnection], socket.socket]] = []
+        self._limits: list[bounded] = []
+        self._lock = threading.Lock()
+
+    def connected(self, connection: HTTPConnection, connect: Callable[[], socket.socket]) -> socket.socket:
+        """A new socket, of which a handle is kept."""
+        limit = connection.timeout if isinstance(connection.timeout, int | float) else _CONNECT_S
+        try:
+            # Looking up a name cannot be interrupted, and each address of it would get the whole time.
+            made = within(limit, connect, too_late=lambda late: late.close())
+        except OutOfTimeError as error:
+            raise ConnectTimeoutError(connection, f"no connection within {limit:.3g} s") from error
+        with self._lock:
+            self._open.append((weakref.ref(connection), socket.socket(fileno=os.dup(made.fileno()))))
+        if any(limit.fired for limit in self._limits):
+            self.abort()
+        return made
+
+    @contextmanager
+    def limited_by(self, limit: bounded) -> Iterator[None]:
+        self._limits.append(limit)
+        try:
+            yield
+        finally:
+            self._limits.remove(limit)
+            if not self._limits:
+                self.forget_closed()
+
+    def abort(self) -> None:
+        with self._lock:
+            for _, handle in self._open:
+                shut_down(handle.fileno())
+
+    def forget_closed(self) -> None:
+        """Close the handles of connections that are closed: the peer would not see their end."""
+        with self._lock:
+            still = [(of, handle) for of, handle in self._open if getattr(of(), "sock", None) is not None]
+            kept = {id(handle) for _, handle in still}
+            for _, handle in self._open:
+                if id(handle) not in kept:
+                    handle.close()
+            self._open = still
+
+
+def _classes(sockets: _Sockets) -> dict[str, type[HTTPConnectionPool]]:
+    class Plain(HTTPConnection):
+        def _new_conn(self) -> socket.socket:
+            return sockets.connected(self, super()._new_conn)
+
+    class Secure(HTTPSConnection):
+        def _new_conn(self) -> socket.socket:
+            return sockets.connected(self, super()._new_conn)
+
+    class PlainPool(HTTPConnectionPool):
+        ConnectionCls = Plain
+
+    class SecurePool(HTTPSConnectionPool):
+        ConnectionCls = Secure
+
+    return {"http": PlainPool, "https": SecurePool}

@@ -1,1 +1,0 @@
-"""How PostgreSQL is reached, be it audited or the history's."""

@@ -1,0 +1,120 @@
+"""CAR006."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tsaudit.advice.series_estimate import contribution_evidence, left_in_words, on_sample
+from tsaudit.advice.statements import copy_without_tags
+from tsaudit.analysis.cardinality.contributions import guilty_tag, left_ratio, share_of
+from tsaudit.engines.greptimedb.statements import left_out_by_sender
+from tsaudit.model.finding import Finding, Severity
+from tsaudit.model.profile import Contribution, Measurement
+from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.text import listed, number, percent
+
+
+@rule(
+    code="CAR006",
+    title="One tag makes nearly all series",
+    severity=Severity.WARN,
+    guidelines=("A8",),
+    requires={"series_listing"},
+    thresholds=(
+        Threshold("max_left_ratio", 0.1, "share of the series left without it", "house judgement: a tenfold reduction"),
+        Threshold("min_series", 1_000, "series", "house judgement: below it no engine notices"),
+        Threshold(
+            "warn_series",
+            100_000,
+            "series",
+            "InfluxDB's sizing guide ends its lowest load class here: "
+            "https://docs.influxdata.com/influxdb/v1/guides/hardware_sizing/",
+        ),
+    ),
+    fixes={
+        "influxql": (
+            "If queries do not filter by {tag}, write it as a field. Convert what is stored day by day (points that "
+            "then "
+            "share tags and time overwrite each other): {copy}. If they do, bound its values: see what buckets leave."
+        ),
+        "timestream": (
+            "If queries do not filter by {tag}, write it as a measure of {measurement}, in one multi-measure record "
+            "with the others. If they do, bound its values: see what buckets leave."
+        ),
+        "greptimedb": (
+            "If queries do not filter by {tag}, make it a field:\n{copy}\nIf they do, bound its values: see what "
+            "buckets leave."
+        ),
+        "sql": (
+            "If queries do not filter by {tag}, take it out of the key and the indexes of {measurement}, and tell "
+            "tsaudit that it is a field: columns: {{{measurement}: {{fields: [{tag}]}}}}. If they do, bound its "
+            "values: see what buckets leave."
+        ),
+    },
+)
+def dominant_tag(case: Case) -> Iterator[Finding]:
+    """Measurements in which at most `max_left_ratio` of the series would be left without one tag.
+
+    The tags that determine it are taken away with it, as nothing is gained otherwise. Of interest from `min_series`
+    on, a warning from `warn_series` on.
+
+    ## Why it matters
+
+    When a measurement has too many series, one tag is nearly always to blame, and it is not always the one with most
+    values: a tag that follows from another adds none. What would be left without each tag says where to start and what
+    it brings.
+
+    ## Example
+
+    100,000 series with tags `user_id`, `host` and `region`: without `user_id` 50 are left, without `host` 100,000.
+
+    ## Fix
+
+    Turn the tag into a field if queries do not filter by it; bound its values if they do. The finding shows what is
+    left when the values are hashed into 10, 100 or 1,000 buckets (CRC-32 of the value, modulo the number of buckets).
+
+    ## References
+
+    - Resolve high cardinality: https://docs.influxdata.com/influxdb/v2/write-data/best-practices/resolve-high-cardinality/
+    - Common causes, InfluxData's guide: https://awesome.influxdata.com/docs/part-2/designing-your-schema/
+    """
+    for measurement in case.measurements:
+        sets = measurement.tag_sets
+        guilty = guilty_tag(sets) if sets else None
+        if guilty is None or sets is None or sets.series < case.limit("min_series", measurement).value:
+            continue
+        limit = case.limit("max_left_ratio", measurement)
+        if left_ratio(guilty, sets) <= limit.value:
+            yield _finding(case, measurement, guilty)
+
+
+def _finding(case: Case, measurement: Measurement, guilty: Contribution) -> Finding:
+    sets = measurement.tag_sets
+    assert sets is not None
+    warned = sets.series >= case.limit("warn_series", measurement).value
+    together = f" (with {listed(guilty.together_with)}, which determine it)" if guilty.together_with else ""
+    about = "about " if sets.sampled is not None else ""
+    tag = measurement.tag(guilty.tag)
+    return Finding(
+        subject=subject_of(measurement, guilty.tag),
+        severity=Severity.WARN if warned else Severity.INFO,
+        message=(
+            f"Without tag {guilty.tag}{together} {left_in_words(guilty)} of {about}{number(sets.series)} series would "
+            f"be left ({percent(left_ratio(guilty, sets))}{on_sample(sets)})."
+        ),
+        fix=left_out_by_sender(measurement, {guilty.tag, *guilty.together_with})
+        or case.fix(
+            tag=guilty.tag,
+            measurement=measurement.name,
+            copy=copy_without_tags(case, measurement, {guilty.tag, *guilty.together_with}),
+        ),
+        observed=left_ratio(guilty, sets),
+        limit=case.limit("max_left_ratio", measurement),
+        unit="share of the series left",
+        guilty=guilty.tag,
+        share=share_of(guilty, sets),
+        samples=tag.sample[:3] if tag else (),
+        evidence=contribution_evidence(sets),
+        facts=("series_listing",),
+        source=sets.source,
+    )

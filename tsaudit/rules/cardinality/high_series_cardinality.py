@@ -1,0 +1,242 @@
+"""CAR001."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tsaudit.advice.series_estimate import (
+    COUNT_FIELDS,
+    MAX_SERIES,
+    counts_fields,
+    series_error,
+    series_limit,
+    series_of,
+)
+from tsaudit.advice.statements import copy_without_tags
+from tsaudit.analysis.cardinality.contributions import guilty_tag, share_of
+from tsaudit.engines.greptimedb.statements import left_out_by_sender
+from tsaudit.engines.influxdb1.retention_policies import drop_measurement
+from tsaudit.model.finding import Evidence, Finding, Limit, Severity, Subject
+from tsaudit.model.profile import Measurement
+from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
+from tsaudit.text import number, percent
+
+_ELSEWHERE = "engine timestream"
+"""Origin of the limit that Timestream's users meet elsewhere."""
+
+
+@rule(
+    code="CAR001",
+    title="Too many series for the limit",
+    severity=Severity.CRITICAL,
+    guidelines=("A1", "E1"),
+    requires={"series_listing"},
+    uses={"database_series", "options"},
+    thresholds=(
+        MAX_SERIES,
+        COUNT_FIELDS,
+        Threshold("warn_ratio", 0.8, "share of the limit", "house judgement: leaves time to act before writes fail"),
+    ),
+    fixes={
+        "greptimedb": (
+            "Take {tag} out of the key of {measurement}: as a field it can have a skipping index, which finds single "
+            "values as well.\n{copy}"
+        ),
+        "influxql": (
+            "Take tag {tag} out of {measurement}: write it as a field. What is stored can be converted day by day "
+            "(points that then share tags and time overwrite each other): {copy}. When all is copied and checked: "
+            "{drop}. Or shorten the retention: idle series go with their shards."
+        ),
+        "timestream": (
+            "Write {tag} as a measure of {measurement}, in one multi-measure record with the others, or in coarser "
+            "values: a series is then what its other dimensions name. Stored records keep their dimensions until "
+            "they expire."
+        ),
+        "sql": (
+            "Keep {tag} as a plain column of {measurement}, outside its key and its indexes, or store it in coarser "
+            "values. Rebuild without it:\nCREATE TABLE {new:q} AS SELECT {keep_columns} FROM {measurement:q};"
+        ),
+    },
+)
+def high_series_cardinality(case: Case) -> Iterator[Finding]:
+    """Databases and measurements whose series come near `max_series` or exceed it.
+
+    A series is one set of tag values of one measurement; with `count_fields: 1`, as in the plans of InfluxDB Cloud, one
+    such set and one field. Each measurement is compared, then each database, then the
+    whole target; a wider finding is left out where a narrower one already says as much.
+
+    ## Why it matters
+
+    A time-series engine keeps an index entry for every series, whether it is written to or not. Beyond the limit new
+    series are refused (InfluxDB 1.x answers writes with an error, accounts of InfluxDB Cloud are throttled); well
+    before it memory grows, start-up slows down and queries that touch all series time out. Over a limit that the
+    engine, a plan or the configuration sets the finding is critical; over our own default it is a warning. GreptimeDB's
+    vendor names 100 thousand values of the key as the most for files in the format of the versions before 1.0, which is
+    such a limit for each table; for the present format it names none, and the same number is a warning.
+
+    ## Example
+
+    A measurement `requests` with tags `host` (50 values) and `user_id` (100,000 values) holds up to 5,000,000 series.
+    Without `user_id` it holds 50.
+
+    ## Fix
+
+    Find the tag that multiplies the series (rule CAR006 shows what each one contributes) and store it as a field, in
+    coarser values, or not at all. Where the series are many because the sources are many, raise the limit knowingly:
+    `limits: {high-series-cardinality.max_series: 2000000}`.
+
+    Timestream for LiveAnalytics has no such limit. The number is the one up to which AWS advises its users to move to
+    InfluxDB 2, and series are counted as they would be there, with the measure name as a tag; a finding is information,
+    unless you set a limit of your own. The report shows for each table where it could move.
+
+    ## References
+
+    - Moving from LiveAnalytics: https://docs.aws.amazon.com/timestream/latest/developerguide/AmazonTimestreamForLiveAnalytics-availability-change.html
+    - InfluxDB 1.x, `max-series-per-database`: https://docs.influxdata.com/influxdb/v1/administration/config/
+    - InfluxDB Cloud, limits of an account: https://docs.influxdata.com/influxdb/cloud/account-management/limits/
+    - Resolve high cardinality: https://docs.influxdata.com/influxdb/v2/write-data/best-practices/resolve-high-cardinality/
+    """
+    found: list[Finding] = []
+    for scope in _scopes(case):
+        finding = _judge(case, scope)
+        if finding and (scope.subject.measurement or not _already_said(case, finding, found)):
+            found.append(finding)
+    yield from found
+
+
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """What is compared with the limit: a measurement, a database or the target."""
+
+    subject: Subject
+    series: int | None
+    inside: Sequence[Measurement]
+    error: float = 0.0
+    """Standard error of `series`; 0 where they were counted."""
+
+    @property
+    def margin(self) -> float:
+        """By which the true number may well differ: two standard errors."""
+        return 2 * self.error
+
+
+def _scopes(case: Case) -> Iterator[_Scope]:
+    """The narrow ones first."""
+    yield from (_Scope(subject_of(m), _counted(case, m), [m], series_error(case, m)) for m in case.measurements)
+    totals, errors = [], []
+    wholes = case.profile.wholes
+    # A policy before the database that it is one of.
+    for database in sorted(case.profile.databases, key=lambda d: not d.policy_of):
+        inside = case.profile.inside(database)
+        own = database.series_with_fields if counts_fields(case) else database.series
+        several = not own and case.profile.policies_beside(database)
+        # A series may be in several policies, so that their sum is not what the database has.
+        total = own.value if own else None if several else _sum([_counted(case, m) for m in inside])
+        error = math.hypot(*(series_error(case, m) for m in inside)) if own is None else own.standard_error or 0.0
+        if database in wholes:
+            totals.append(total)
+            errors.append(error)
+        yield _Scope(Subject(database.name), total, inside, error)
+    yield _Scope(Subject(), _sum(totals), case.measurements, math.hypot(*errors))
+
+
+def _counted(case: Case, measurement: Measurement) -> int | None:
+    """The measurement's series as the limit counts them: InfluxDB would have the measure name as one tag more."""
+    names = measurement.measure_names
+    if names is not None and names.series_keys is not None and _is_of_other_engine(series_limit(case, measurement)):
+        return names.series_keys.value
+    return series_of(case, measurement)
+
+
+def _is_of_other_engine(limit: Limit) -> bool:
+    """Whether it is the limit of the engine to which users of this one may have to move."""
+    return limit.origin == _ELSEWHERE
+
+
+def _sum(counts: Sequence[int | None]) -> int | None:
+    """None when one of them is not known."""
+    known = [c for c in counts if c is not None]
+    return sum(known) if len(known) == len(counts) else None
+
+
+def _already_said(case: Case, wider: Finding, found: Sequence[Finding]) -> bool:
+    return any(
+        f.severity.rank >= wider.severity.rank and case.profile.is_within(f.subject.database, wider.subject.database)
+        for f in found
+    )
+
+
+def _judge(case: Case, scope: _Scope) -> Finding | None:
+    limit = series_limit(case, scope.inside[0] if scope.subject.measurement else None)
+    series = scope.series
+    # An estimate is as good as over a limit that the true number may well exceed: it was not seen to be under it.
+    if not series or series + scope.margin < limit.value * case.limit("warn_ratio").value:
+        return None
+    sizes = sorted(((_counted(case, m) or 0, i) for i, m in enumerate(scope.inside)), reverse=True)
+    largest = scope.inside[sizes[0][1]] if sizes else None
+    guilty = guilty_tag(largest.tag_sets) if largest and largest.tag_sets else None
+    share, blame = None, ""
+    if largest and guilty and largest.tag_sets:
+        share = share_of(guilty, largest.tag_sets) * sizes[0][0] / series
+        blame = f"; tag {guilty.tag} of {largest.name} makes {percent(share)} of them"
+    exceeded = series - scope.margin > limit.value
+    return Finding(
+        subject=scope.subject,
+        severity=_severity(limit, exceeded),
+        message=f"{_message(case, scope, series, limit)}{blame}.",
+        fix=_fix(case, largest, guilty.tag if guilty else None),
+        observed=series,
+        limit=limit,
+        unit="series",
+        guilty=guilty.tag if guilty else None,
+        share=share,
+        evidence=tuple(
+            Evidence(f"series in {scope.inside[i].name}", f"{number(size)} ({percent(size / series)})")
+            for size, i in sizes[:5]
+        )
+        + tuple(_measure_names(largest)),
+        facts=("series_listing", "database_series"),
+        source=largest.series.source if largest and largest.series else None,
+    )
+
+
+def _severity(limit: Limit, exceeded: bool) -> Severity:
+    if _is_of_other_engine(limit):
+        return Severity.INFO
+    # Set by the engine, a plan or the configuration, and not by us.
+    is_set = not limit.source.startswith("house judgement")
+    return Severity.CRITICAL if exceeded and is_set else Severity.WARN
+
+
+def _measure_names(measurement: Measurement | None) -> Iterator[Evidence]:
+    """Where the measure names become values of a tag, each of them multiplies the series that it has."""
+    if measurement is not None and measurement.measure_names is not None:
+        names = number(measurement.measure_names.count.value)
+        yield Evidence(f"measure names of {measurement.name}, in InfluxDB values of one more tag", names)
+
+
+def _message(case: Case, scope: _Scope, series: int, limit: Limit) -> str:
+    share = f"{percent(series / limit.value)} of" if limit.value else "above"
+    unit = "series (tag sets x fields)" if counts_fields(case) else "series"
+    whose = " up to which AWS advises InfluxDB 2, should it move there" if _is_of_other_engine(limit) else ""
+    if not scope.error:
+        return f"{number(series)} {unit}, {share} the limit of {number(limit.value)}{whose}"
+    open_ = abs(series - limit.value) <= scope.margin
+    side = ", so near it that it may be exceeded or not" if open_ else ""
+    estimated = f"About {number(series)} {unit} (estimated, ± {number(round(scope.margin))})"
+    return f"{estimated}, {share} the limit of {number(limit.value)}{whose}{side}"
+
+
+def _fix(case: Case, measurement: Measurement | None, tag: str | None) -> str:
+    if measurement is None or tag is None:
+        return "Find the measurement that grew and the tag that multiplies its series; rule CAR006 shows contributions."
+    return left_out_by_sender(measurement, {tag}) or case.fix(
+        tag=tag,
+        measurement=table_of(measurement),
+        drop=drop_measurement(case, measurement.database, measurement.name),
+        new=table_of(measurement, f"{measurement.name}_new"),
+        copy=copy_without_tags(case, measurement, {tag}),
+        keep_columns=case.quoted(c for c in measurement.columns if c != tag),
+    )

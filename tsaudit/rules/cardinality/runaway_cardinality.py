@@ -1,0 +1,274 @@
+"""CAR004."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING
+
+from tsaudit.advice.growth_cause import cause_of
+from tsaudit.advice.series_estimate import series_limit, series_of
+from tsaudit.advice.statements import tag_values
+from tsaudit.engines.engine import UNINDEXED
+from tsaudit.engines.influxdb1.retention_policies import also_deleted, delete_rows
+from tsaudit.model.finding import Evidence, Finding, Forecast, Limit, Severity, Subject
+from tsaudit.model.profile import Measurement
+from tsaudit.model.timeline import Point
+from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
+from tsaudit.text import many, number, percent
+
+if TYPE_CHECKING:
+    from tsaudit.analysis.growth.detection import Growth
+
+
+@rule(
+    code="CAR004",
+    title="Series run away",
+    severity=Severity.CRITICAL,
+    guidelines=("A4",),
+    requires={"series_listing", "tag_values"},
+    uses={"database_series"},
+    thresholds=(
+        Threshold("min_series", 1_000, "series", "house judgement: below it no engine notices"),
+        Threshold("critical_days", 14, "days to the limit", "house judgement: the time a change needs to be deployed"),
+        Threshold("critical_factor", 10, "times the series before", "house judgement: an order of magnitude"),
+        Threshold(
+            "critical_min_series", 10_000, "series", "house judgement: a fleet that is being set up stays below it"
+        ),
+        Threshold("warn_factor", 2, "times the series before", "house judgement: more than a fleet grows by itself"),
+        Threshold(
+            "dating_share", 0.5, "of the new series", "house judgement: what most of them share dates the growth"
+        ),
+        Threshold("step_days", 14, "days", "house judgement: after that a new level is the level"),
+    ),
+    fixes={
+        "influxql": (
+            "Stop writing {tag} of {measurement} as a tag, today: write it as a field. What is stored goes with its "
+            "shards, or, series by series, with DROP SERIES FROM {measurement:n} WHERE {tag:q} = '...'{also_deleted}. "
+            "See some of its values:\nSHOW TAG VALUES ON {on:q} FROM {measurement:q} WITH KEY = {tag:q} LIMIT 20"
+        ),
+        "influxdb2": (
+            "Stop writing {tag} of {measurement} as a tag, today: write it as a field. What is stored goes with its "
+            "shards, or, value by value, with {delete}. See some of its values:\n{values}"
+        ),
+        "timestream": (
+            "Write {tag} of {measurement} as a measure from today on, or in coarser values. Find what writes new "
+            "ones:\nSELECT {tag:q}, count(*) FROM {measurement:q} WHERE time >= ago(1d) GROUP BY {tag:q} ORDER BY 2 "
+            "LIMIT 20"
+        ),
+        "sql": (
+            "Find what writes new values of {tag}:\nSELECT {tag:q}, count(*) FROM {measurement:q} GROUP BY 1 ORDER "
+            "BY 2 LIMIT 20;\n"
+            "Then keep it out of the key, or write coarser values."
+        ),
+        "influxdb3": (
+            "Nothing has to be done for the storage. Where queries group by {tag}, or a last value or distinct value "
+            "cache holds it, they need memory for each value; find what writes new ones:\n"
+            "SELECT {tag:q}, count(*) FROM {measurement:q} WHERE time >= now() - INTERVAL '1 day' GROUP BY {tag:q} "
+            "ORDER BY 2 LIMIT 20"
+        ),
+    },
+)
+def runaway_cardinality(case: Case) -> Iterator[Finding]:
+    """Series that grow: since when, how fast, which tag is to blame, and when the limit is reached.
+
+    Growth is told from steps and noise by the daily history of the counts. It is critical when the limit is likely to
+    be reached within `critical_days`, or when there are more than `critical_factor` times as many series as before; a
+    warning when the limit is within sight or the number doubled; otherwise information. With fewer than seven days of
+    history only a tenfold number is reported, as provisional. The limit is that of high-series-cardinality. The days
+    of an earlier incident of this rule that was put right are left out of the history.
+
+    The growth is blamed on the tag whose new values most of the new series carry, by comparing the listing with those
+    of the days before; a tag that at least `dating_share` of them carry says since when. Where no listing was
+    remembered, it is blamed on the tag whose number of values grew most.
+
+    ## Why it matters
+
+    A tag without bound adds series every day, and nothing looks wrong until memory runs out or writes are refused.
+    Found early, the fix is one line in a writer; found late, it is a migration of everything that was stored.
+
+    ## Example
+
+    5 customers with 5 devices and 1 field are 25 series. 100,000 customers with 10 devices and 5 fields are 5,000,000.
+
+    ## Fix
+
+    Stop the writer from sending the guilty tag, or bound its values; then decide whether to drop what it wrote.
+
+    ## References
+
+    - Runaway cardinality, InfluxData's guide: https://awesome.influxdata.com/docs/part-2/designing-your-schema/
+    - Resolve high cardinality: https://docs.influxdata.com/influxdb/v2/write-data/best-practices/resolve-high-cardinality/
+    """
+    found: list[Finding] = []
+    for measurement in case.measurements:
+        count = measurement.series
+        finding = _judge(case, subject_of(measurement), count.value if count else None, measurement)
+        found += [finding] if finding else []
+    # New measurements have no history of their own; what holds them has.
+    for database in sorted(case.profile.databases, key=lambda d: not d.policy_of):
+        count = database.series
+        found += _unless_said(case, _judge(case, Subject(database.name), count.value if count else None), found)
+    found += _unless_said(case, _judge(case, Subject(), case.profile.series), found)
+    yield from found
+
+
+def _unless_said(case: Case, wider: Finding | None, found: Sequence[Finding]) -> list[Finding]:
+    if wider is None or any(
+        f.severity.rank >= wider.severity.rank and case.profile.is_within(f.subject.database, wider.subject.database)
+        for f in found
+    ):
+        return []
+    return [wider]
+
+
+@dataclass(frozen=True, slots=True)
+class _Course:
+    """How a count came to where it is."""
+
+    growth: Growth
+    forecast: Forecast | None
+    before: Point
+    now: Point
+
+    @property
+    def factor(self) -> float:
+        return self.now.value / max(self.before.value, 1.0)
+
+    @property
+    def since(self) -> date:
+        return self.growth.onset or self.before.day
+
+
+def _judge(case: Case, subject: Subject, series: int | None, measurement: Measurement | None = None) -> Finding | None:
+    """The finding on one count; None when it does not run away, or is not known."""
+    from tsaudit.analysis.growth import detection as growth
+
+    if series is None or series < case.limit("min_series", measurement).value:
+        return None
+    limit = None if case.profile.engine in UNINDEXED else series_limit(case, measurement)
+    points = (*case.usual("series", subject), Point(case.profile.day, series))
+    if len(points) < 2:
+        return None
+    days, values = [p.day for p in points], [p.value for p in points]
+    judged = growth.judge(days, values)
+    # History counts tag sets; a limit that counts fields too is that much nearer.
+    reached = limit.value / _fields_per_series(case, subject) if limit else None
+    forecast = growth.forecast(days, values, reached) if reached else None
+    course = _Course(judged, forecast, _before(points, judged), points[-1])
+    severity = _severity(case, course, measurement)
+    if severity and limit is None:
+        severity = Severity.INFO
+    return _finding(case, subject, limit, course, severity, measurement) if severity else None
+
+
+def _fields_per_series(case: Case, subject: Subject) -> float:
+    """How many series, as the limit counts them, one tag set of the subject makes."""
+    inside = [m for m in case.measurements if subject_of(m) == subject or subject in (Subject(m.database), Subject())]
+    sizes = [(size, m.series.value) for m in inside if m.series is not None and (size := series_of(case, m))]
+    return sum(size for size, _ in sizes) / sum(sets for _, sets in sizes) if sizes else 1.0
+
+
+def _before(points: Sequence[Point], judged: Growth) -> Point:
+    """The newest point before the onset; the oldest one where there is no onset."""
+    earlier = [p for p in points if judged.onset is not None and p.day < judged.onset]
+    return earlier[-1] if earlier else points[0]
+
+
+def _severity(case: Case, course: _Course, measurement: Measurement | None) -> Severity | None:
+    def limit(name: str) -> float:
+        return case.limit(name, measurement).value
+
+    tenfold = course.factor >= limit("critical_factor")
+    if course.growth.kind == "unknown":
+        return Severity.WARN if tenfold else None
+    if course.growth.kind == "step":
+        age = (course.now.day - course.since).days
+        return Severity.WARN if course.factor >= limit("warn_factor") and age <= limit("step_days") else None
+    if course.growth.kind != "growth":
+        return None
+    days = course.forecast.days if course.forecast else None
+    near = days is not None and days <= limit("critical_days")
+    if near or (tenfold and course.now.value >= limit("critical_min_series")):
+        return Severity.CRITICAL
+    return Severity.WARN if days is not None or course.factor >= limit("warn_factor") else Severity.INFO
+
+
+def _finding(
+    case: Case,
+    subject: Subject,
+    limit: Limit | None,
+    course: _Course,
+    severity: Severity,
+    measurement: Measurement | None,
+) -> Finding:
+    cause = cause_of(case, measurement, course.before.day, course.since) if measurement else None
+    most = cause is not None and cause.share >= case.limit("dating_share", measurement).value
+    since = cause.began if cause and cause.began and most else course.since
+    return Finding(
+        subject=subject,
+        severity=severity,
+        message=_message(course, limit, since, cause.words if cause else ""),
+        fix=case.fix(
+            tag=cause.tag,
+            measurement=table_of(measurement),
+            on=next(iter(measurement.path), measurement.database),
+            also_deleted=also_deleted(case, measurement.database, measurement.name),
+            delete=delete_rows(measurement.database, measurement.name, cause.tag),
+            values=tag_values(measurement, cause.tag),
+        )
+        if cause and measurement
+        else "Compare the tag values of its measurements with the snapshot before; the newest ones are the cause.",
+        observed=course.now.value,
+        limit=limit,
+        unit="series",
+        baseline=course.before.value,
+        guilty=cause.tag if cause else None,
+        share=cause.share if cause else None,
+        samples=cause.samples if cause else (),
+        evidence=(
+            Evidence("series before", f"{number(course.before.value)} on {course.before.day}"),
+            Evidence("days of history", number(course.growth.points)),
+            *_pace(course),
+            *(cause.evidence if cause else ()),
+        ),
+        since=since,
+        forecast=course.forecast,
+        facts=("series_listing", "tag_values", "database_series"),
+        source=measurement.series.source if measurement and measurement.series else None,
+    )
+
+
+def _pace(course: _Course) -> Iterator[Evidence]:
+    """What is known of how it goes on, or of the size of the step."""
+    growth, doubling = course.growth, course.growth.doubling_days
+    if growth.step_ratio is not None:
+        yield Evidence("course", f"a step to {number(growth.step_ratio)} times the level before")
+    elif doubling is not None and growth.shape == "linear":
+        yield Evidence("course", f"linear, {number(round(growth.growth_per_day * course.now.value))} series a day")
+    elif doubling is not None and growth.shape == "exponential":
+        yield Evidence("course", f"exponential, doubling in {number(round(doubling, 1))} days")
+    elif doubling is not None:
+        yield Evidence("course", "linear or exponential, undecided")
+
+
+def _message(course: _Course, limit: Limit | None, since: date, blame: str) -> str:
+    verb = "jumped" if course.growth.kind == "step" else "grew"
+    parts = [f"Series {verb} from {number(course.before.value)} to {number(course.now.value)} since {since}"]
+    if course.growth.growth_per_day:
+        parts[0] += f", {percent(course.growth.growth_per_day)} a day"
+    parts += [blame] if blame else []
+    parts += [_when(course.forecast, limit)] if limit and course.forecast and course.forecast.days is not None else []
+    if course.growth.provisional:
+        parts.append("provisional, as history is short")
+    return "; ".join(parts) + "."
+
+
+def _when(forecast: Forecast, limit: Limit) -> str:
+    if not forecast.days:
+        return f"the limit of {number(limit.value)} is reached"
+    soonest, likely = round(forecast.days_low or 0), round(forecast.days)
+    latest = number(round(forecast.days_high)) if forecast.days_high is not None else "many"
+    interval = "" if number(soonest) == latest else f" ({number(soonest)} to {latest})"
+    return f"at this rate the limit of {number(limit.value)} is reached in {many(likely, 'day')}{interval}"

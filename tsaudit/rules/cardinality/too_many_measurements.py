@@ -1,0 +1,243 @@
+"""CAR005."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tsaudit.engines.influxdb1.retention_policies import drop_measurement, table_in
+from tsaudit.engines.timestream.tables import delete_table
+from tsaudit.model.finding import Evidence, Finding, Limit, Severity, Subject
+from tsaudit.model.profile import Selection
+from tsaudit.rule import Case, Threshold, rule
+from tsaudit.text import listed, many, number, percent
+
+if TYPE_CHECKING:
+    from tsaudit.analysis.shapes.shapes import NameFamily
+
+_NO_FAMILY = "Look for things that should be rows of one measurement, and drop what is no longer written."
+_INFLUXDB3 = "https://docs.influxdata.com/influxdb3"
+
+
+@rule(
+    code="CAR005",
+    title="Too many measurements",
+    severity=Severity.WARN,
+    guidelines=("A7",),
+    requires={"measurements"},
+    thresholds=(
+        Threshold("max_measurements", 1_000, "measurements", "house judgement: more than anybody can know by name"),
+        Threshold(
+            "engine_measurements",
+            0,
+            "measurements",
+            "house judgement: 0 stands for an engine that documents no limit",
+            {
+                "influxdb3 Cloud Serverless": (500, f"{_INFLUXDB3}/cloud-serverless/admin/billing/limits/"),
+                "influxdb3 Cloud Dedicated": (500, f"{_INFLUXDB3}/cloud-dedicated/admin/databases/#table-limit"),
+            },
+        ),
+        Threshold(
+            "server_measurements",
+            0,
+            "measurements",
+            "house judgement: 0 stands for an engine that documents no limit",
+            {
+                "timestream": (50_000, "https://docs.aws.amazon.com/timestream/latest/developerguide/ts-limits.html"),
+                "influxdb3 Core": (2_000, f"{_INFLUXDB3}/core/admin/databases/#table-limit"),
+                "influxdb3 Enterprise": (10_000, f"{_INFLUXDB3}/enterprise/admin/databases/#table-limit"),
+            },
+        ),
+        Threshold(
+            "server_databases",
+            0,
+            "databases",
+            "house judgement: 0 stands for an engine that documents no limit",
+            {
+                "timestream": (500, "https://docs.aws.amazon.com/timestream/latest/developerguide/ts-limits.html"),
+                "influxdb3 Core": (5, f"{_INFLUXDB3}/core/admin/databases/#database-limit"),
+                "influxdb3 Enterprise": (100, f"{_INFLUXDB3}/enterprise/admin/databases/#database-limit"),
+            },
+        ),
+        Threshold("critical_ratio", 0.9, "share of the engine's limit", "house judgement: the next release may fail"),
+        Threshold("max_family", 50, "names", "house judgement: a list of things one runs, not of things one measures"),
+    ),
+    fixes={
+        "influxql": (
+            "Write the families as one measurement each with what varies as tags: {proposals}. Then drop the old ones: "
+            "{drop}"
+        ),
+        "influxdb3": (
+            "Write the families as one table each with what varies as tags: {proposals}. Then delete the old ones, "
+            "{first:q} and so on: influxdb3 delete table."
+        ),
+        "timestream": (
+            "Write the families to one table each with what varies as dimensions: {proposals}. Delete the old tables "
+            "when their records are no longer needed, beginning with:\n{deleted}"
+        ),
+        "greptimedb": (
+            "Keep each family in one table with what varies as columns: {proposals}. Make {target:q} by CREATE TABLE, "
+            "fill it by INSERT INTO {target:q} SELECT {values}* FROM {first:q}; and so on, then drop the old ones."
+        ),
+        "sql": (
+            "Keep each family in one table with what varies as columns: {proposals}. Start with one of them, "
+            "CREATE TABLE {target:q} AS SELECT {values}* FROM {first:q}; add the others by INSERT INTO ... SELECT, "
+            "then "
+            "drop them."
+        ),
+    },
+)
+def too_many_measurements(case: Case) -> Iterator[Finding]:
+    """Databases with more than `max_measurements` measurements or tables, and families of more than `max_family` names.
+
+    Critical near the number of tables that the product allows: in one database, `engine_measurements`, or in all
+    together, `server_measurements`, as InfluxDB 3 Core and Enterprise count them. Where only some databases or
+    measurements are audited, there are at least as many as are seen. That there are all the databases that the product
+    allows, `server_databases`, is information.
+
+    A family are names that differ only in data, such as `cpu_server_1`, `cpu_server_2` or `events_2024_01`.
+
+    ## Why it matters
+
+    Measurements are meant for kinds of things, of which there are few. When each host, customer or month has its own,
+    one question needs many queries, the catalogue grows without end, and every schema change has to be made many times.
+    It mostly happens to people who come from a key-value store.
+
+    ## Example
+
+    `Cpu.server-5.us-west.usage_user` and 800 more such names, where `cpu` with the tags host and region would do.
+
+    ## Fix
+
+    Put what varies into tags or columns, and the period into nothing at all: the rows have their time.
+
+    ## References
+
+    - Too many measurements, InfluxData's guide: https://awesome.influxdata.com/docs/part-2/designing-your-schema/
+    - Schema recommendations: https://docs.influxdata.com/influxdb/v1/concepts/schema_and_data_layout/
+    """
+    from tsaudit.analysis.shapes import shapes
+
+    names = {d.name: [m.name for m in case.measurements if m.database == d.name] for d in case.profile.databases}
+    families = {
+        database: sorted(shapes.name_families(inside), key=lambda f: -len(f.members))
+        for database, inside in names.items()
+    }
+    yield from _server(case, {database: len(inside) for database, inside in names.items()}, families)
+    for database, inside in names.items():
+        if limit := _exceeded(case, len(inside)):
+            yield _whole(case, database, len(inside), families[database], limit)
+        for family in families[database]:
+            if len(family.members) > case.limit("max_family").value:
+                yield _family(case, database, family, len(inside))
+
+
+def _server(case: Case, counts: dict[str, int], families: dict[str, list[NameFamily]]) -> Iterator[Finding]:
+    """What the product counts over all databases. One finding at most: of two on one subject only one would be kept."""
+    tables, databases = case.limit("server_measurements"), case.limit("server_databases")
+    names = sum(counts.values())
+    if tables.value and names >= tables.value * case.limit("critical_ratio").value:
+        each = ((database, family) for database, found in families.items() for family in found)
+        largest = max(each, key=lambda one: len(one[1].members), default=None)
+        yield Finding(
+            subject=Subject(),
+            severity=Severity.CRITICAL,
+            message=f"{_at_least(case)}{number(names)} measurements in {many(len(counts), 'database')}, "
+            f"{percent(names / tables.value)} of the {number(tables.value)} that the product allows in all.",
+            fix=_fix(case, *largest) if largest else _NO_FAMILY,
+            observed=names,
+            limit=tables,
+            unit="measurements",
+            evidence=tuple(
+                Evidence(f"in {database}", many(count, "measurement"))
+                for database, count in sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:10]
+            ),
+            facts=("measurements",),
+        )
+    elif databases.value and len(counts) >= databases.value:
+        yield Finding(
+            subject=Subject(),
+            severity=Severity.INFO,
+            message=f"{_at_least(case)}{many(len(counts), 'database')}, all that the product allows: "
+            "the next one will be refused.",
+            fix="Keep together what needs no retention and no rights of its own; delete databases that nobody uses.",
+            observed=len(counts),
+            limit=databases,
+            unit="databases",
+            evidence=(Evidence("databases", listed(list(counts))),),
+            facts=("databases", "measurements"),
+        )
+
+
+def _at_least(case: Case) -> str:
+    """What to say before a number that would be higher if everything on the server were audited."""
+    chosen = case.profile.selection
+    return "" if chosen == Selection() else "At least "
+
+
+def _exceeded(case: Case, names: int) -> Limit | None:
+    """The engine's limit when the names come near it, else the recommended one when there are more."""
+    engine, recommended = case.limit("engine_measurements"), case.limit("max_measurements")
+    if engine.value and names >= engine.value * case.limit("critical_ratio").value:
+        return engine
+    return recommended if names > recommended.value else None
+
+
+def _whole(case: Case, database: str, names: int, families: list[NameFamily], limit: Limit) -> Finding:
+    near = limit.name.endswith("engine_measurements")
+    reached = f"{percent(names / limit.value)} of the {number(limit.value)} that the product allows"
+    in_families = sum(len(f.members) for f in families)
+    return Finding(
+        subject=Subject(database),
+        severity=Severity.CRITICAL if near else Severity.WARN,
+        message=f"{number(names)} measurements, {reached if near else f'more than {number(limit.value)}'}"
+        + (f"; {number(in_families)} of them have names that differ only in data." if in_families else "."),
+        fix=_fix(case, database, families[0]) if families else _NO_FAMILY,
+        observed=names,
+        limit=limit,
+        unit="measurements",
+        share=in_families / names,
+        samples=families[0].members[:3] if families else (),
+        evidence=(
+            Evidence("in families of names", f"{number(in_families)} of {number(names)}"),
+            *(Evidence(f.template, f"{number(len(f.members))} names") for f in families[:10]),
+        ),
+        facts=("measurements",),
+    )
+
+
+def _family(case: Case, database: str, family: NameFamily, names: int) -> Finding:
+    size, limit = len(family.members), case.limit("max_family")
+    return Finding(
+        subject=Subject(database, family.template),
+        severity=Severity.WARN,
+        message=f"{number(size)} measurements have names that differ only in data: {family.template}.",
+        fix=_fix(case, database, family),
+        observed=size,
+        limit=limit,
+        unit="names",
+        share=size / names,
+        samples=family.members[:3],
+        evidence=(
+            Evidence("names", listed(family.members, 6)),
+            Evidence("share of all measurements", percent(size / names)),
+            *(Evidence(f"column or tag {part.name}", f"e.g. {part.example}") for part in family.tags),
+        ),
+        facts=("measurements",),
+    )
+
+
+def _fix(case: Case, database: str, family: NameFamily) -> str:
+    from tsaudit.engines.engine import quote_text
+
+    tags = [part.name for part in family.tags]
+    return case.fix(
+        proposals=f"{family.measurement} with {listed(tags)}" if tags else f"{family.measurement}, with nothing added",
+        target=table_in(case.profile, database, family.measurement),
+        values="".join(
+            f"{quote_text(case.profile.engine, p.example)} AS {case.quoted([p.name])}, " for p in family.tags
+        ),
+        first=table_in(case.profile, database, family.members[0]),
+        drop=drop_measurement(case, database, family.members[0]),
+        deleted=delete_table(database, family.members[0]),
+    )

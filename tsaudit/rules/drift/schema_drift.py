@@ -1,0 +1,180 @@
+"""DRF001."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tsaudit.advice.statements import schema_in_bucket
+from tsaudit.engines.engine import INFLUXQL_ENGINES, Qualified
+from tsaudit.engines.influxdb1.retention_policies import table_in
+from tsaudit.model.finding import Evidence, Finding, Severity, Subject
+from tsaudit.model.profile import Measurement, Profile, Role
+from tsaudit.rule import Case, rule
+from tsaudit.schema.diff import Column, Difference, Kind, differences
+
+
+@rule(
+    code="DRF001",
+    title="The schema changed since the last audit",
+    severity=Severity.WARN,
+    guidelines=("F3", "H4"),
+    requires={"databases", "measurements", "tag_keys", "field_types"},
+    fixes={
+        "influxql": (
+            "If {what} was not meant, stop the writer that {did}. What is no longer written stays until its shards "
+            "expire; see where it still is: {see}"
+        ),
+        "influxdb3": (
+            "If {what} was not meant, stop the writer that {did}: a write may bring any new table or column. What is "
+            "no longer written stays in the catalogue until the table is deleted; see what is there: "
+            "SHOW COLUMNS FROM {measurement:q}"
+        ),
+        "mongodb": (
+            "If {what} was not meant, stop the writer that {did}, and let a validator refuse it: "
+            "db.runCommand({{ collMod: {measurement:q}, validator: {{ $jsonSchema: ... }}, validationAction: "
+            '"error" }})'
+        ),
+        "timestream": (
+            "If {what} was not meant, stop the writer that {did}: a record may bring any new dimension or measure. "
+            "What is no longer written is there until its records expire; see what is there:\n{see}"
+        ),
+        "greptimedb": (
+            "If {what} was not meant, stop the writer that {did}: tables and columns are made by what is written "
+            "unless the writer is told otherwise. See what is there: SHOW CREATE TABLE {measurement:q};"
+        ),
+        "postgresql": (
+            "If {what} was not meant, find the migration or writer that {did}, and compare with the declared schema "
+            "(psql):\n{see}"
+        ),
+        "sql": (
+            "If {what} was not meant, find the migration or writer that {did}, and compare with the declared schema: "
+            "DESCRIBE {measurement:q}; (SQLite: PRAGMA table_info({measurement:q});)"
+        ),
+    },
+)
+def schema_drift(case: Case) -> Iterator[Finding]:
+    """What is new, gone or of another type or role, compared with the snapshot before.
+
+    New measurements and fields are information. A new tag is a warning, as it can multiply the series; so is all that
+    is gone or has another type. What is made for each period (`users_2026_03`) comes and goes unsaid. Nothing counts
+    as gone or new that one of the two audits could not see: a refused or timed out query, a measurement over the
+    budget, or a pattern that left it out.
+
+    ## Why it matters
+
+    In a store that takes whatever is written, a slip of a writer changes the schema: a field becomes text and queries
+    skip it, a renamed tag splits every series in two, a label added to all metrics multiplies them. Seen on the day it
+    happens, it is one deployment; seen months later, it is a migration.
+
+    ## Example
+
+    `temperature` was a float until yesterday and is float and string today: a sensor began to write `"n/a"`.
+
+    ## Fix
+
+    Find the deployment of that day. Where the change was meant, there is nothing to do: the next audit compares with
+    today. Where the engine can enforce a schema, let it.
+
+    ## References
+
+    - Explicit schemas: https://docs.influxdata.com/influxdb/cloud/admin/buckets/bucket-schema/
+    - Type conflicts: https://docs.influxdata.com/influxdb/v1/troubleshooting/errors/#error-unable-to-parse-point
+    """
+    previous = case.timeline.previous
+    if previous is None:
+        return
+    for difference in differences(previous, case.profile):
+        yield _finding(case, difference, previous)
+
+
+_FIND_OUT = (
+    "Find out whether it was dropped. If it was not, give the audit the right to read it again; named under "
+    "`databases` of the target, a database that may not be read is reported as not measured."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """What is said of a difference. `what` and `did` fill in the fix."""
+
+    severity: Severity
+    message: str
+    what: str
+    did: str
+    before: str = "-"
+    after: str = "-"
+    fix: str = ""
+    """Empty for the rule's own."""
+
+
+def _words(difference: Difference) -> _Words:
+    was, now = difference.before, difference.after
+    if not difference.subject.measurement:
+        return _of_database(difference.subject.database, difference.kind)
+    if isinstance(was, Measurement):
+        return _Words(Severity.WARN, f"{was.name} is gone.", "its end", "no longer writes it", "there", "gone")
+    if isinstance(now, Measurement):
+        return _Words(Severity.INFO, f"{now.name} is new.", "it", "writes it", after="new")
+    return _of_column(difference.subject.column, difference.kind, was, now)
+
+
+def _of_database(name: str, kind: Kind) -> _Words:
+    if kind is Kind.NEW:
+        return _Words(Severity.INFO, f"Database {name} is new.", "it", "made it", after="new")
+    # Servers list what the user may read, so the list alone does not tell a lost right from a deletion.
+    message = f"Database {name} is not visible any more: it was dropped, or the audit lost the right to read it."
+    return _Words(Severity.WARN, message, "its end", "dropped it", "there", "not listed", _FIND_OUT)
+
+
+def _of_column(name: str, kind: Kind, was: Column | None, now: Column | None) -> _Words:
+    if was is not None and now is not None:
+        if kind is Kind.ROLE:
+            message = f"{name} was a {was.role} and is now a {now.role}."
+            return _Words(Severity.WARN, message, "the change", "made it", str(was.role), str(now.role))
+        before, after = " and ".join(was.types), " and ".join(now.types)
+        message = f"{now.role.capitalize()} {name} was {before} and is now {after}."
+        return _Words(Severity.WARN, message, "the new type", "writes it", before, after)
+    if was is not None:
+        return _Words(
+            Severity.WARN, f"{was.role.capitalize()} {name} is gone.", "its end", "wrote it", str(was.role), "gone"
+        )
+    assert now is not None
+    if now.role is Role.TAG and now.role_known:
+        message = f"Tag {name} is new; every value of it can open new series."
+        return _Words(Severity.WARN, message, "the new tag", "adds it", "-", "tag")
+    types = f" ({' and '.join(now.types)})" if now.types else ""
+    message = f"{now.role.capitalize()} {name} is new{types}."
+    return _Words(Severity.INFO, message, "the new field", "adds it", "-", str(now.role))
+
+
+def _finding(case: Case, difference: Difference, previous: Profile) -> Finding:
+    words, subject = _words(difference), difference.subject
+    # What is gone is in the snapshot before only.
+    shown = case.profile if any(m.database == subject.database for m in case.measurements) else previous
+    named = table_in(shown, subject.database, subject.measurement) if subject.measurement else subject.database
+    return Finding(
+        subject=subject,
+        severity=words.severity,
+        message=words.message,
+        fix=words.fix or case.fix(what=words.what, did=words.did, measurement=named, see=_look(case, subject, named)),
+        guilty=subject.column or None,
+        evidence=(Evidence(f"on {previous.day}", words.before), Evidence(f"on {case.profile.day}", words.after)),
+        since=case.profile.day,
+        facts=("measurements", "tag_keys", "field_types"),
+    )
+
+
+def _look(case: Case, subject: Subject, named: str | Qualified) -> str:
+    """What shows the columns of the table, on an InfluxDB, Timestream and in psql; the tables where it is gone."""
+    is_there = any((m.database, m.name) == (subject.database, subject.measurement) for m in case.measurements)
+    place, database = (case.quoted([n]) for n in (Qualified(subject.database, subject.measurement), subject.database))
+    if case.profile.engine == "influxdb2":
+        return schema_in_bucket(subject.database, subject.measurement)
+    if case.profile.engine in INFLUXQL_ENGINES:
+        if not subject.measurement:
+            return f"SHOW MEASUREMENTS ON {database}"
+        return f"SHOW SERIES FROM {case.quoted([named])}; SHOW FIELD KEYS FROM {case.quoted([named])}"
+    if case.profile.engine == "postgresql":
+        return f"\\d {place}" if is_there else f"\\dt {database}.*"
+    return f"DESCRIBE {place}" if is_there else f"SHOW TABLES FROM {database}"

@@ -1,0 +1,173 @@
+"""FLD001."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tsaudit.advice.statements import some_rows
+from tsaudit.engines.engine import SINGLE_VALUE
+from tsaudit.engines.greptimedb.statements import set_index
+from tsaudit.engines.greptimedb.tables import indexes_on, is_append_only
+from tsaudit.engines.sql.types import is_integer, is_text
+from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.profile import Field, Measurement
+from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
+from tsaudit.text import count, many, number, percent
+
+_SOURCE_NAME = re.compile(
+    r"(^|_)(id|uuid|serial|name|host|hostname|server|instance|node|device|sensor|machine|meter|station|site|location|room|"
+    r"building|region|zone|country|city|tenant|customer|model|vendor|firmware|version|type|kind|unit|owner|team)$|Id$",
+    re.IGNORECASE,
+)
+_STATE_NAME = re.compile(
+    r"(^|_)(status|state|level|severity|result|error|message|mode|reason|phase|code|health)$", re.I
+)
+_SOURCE_KINDS = frozenset({"uuid", "ulid", "id", "mac", "ip", "hostname", "container_id", "pod", "hash"})
+
+
+@rule(
+    code="FLD001",
+    title="A field holds metadata",
+    severity=Severity.WARN,
+    guidelines=("C1",),
+    requires={"field_types", "field_values"},
+    uses={"row_count", "null_counts", "options", "indexes"},
+    thresholds=(
+        Threshold(
+            "max_values", 100, "distinct values", "house judgement: beyond it a tag would cost more than it gives"
+        ),
+        Threshold("min_rows", 100, "rows", "house judgement: fewer rows repeat nothing"),
+        Threshold("min_rows_per_value", 10, "rows per value", "house judgement: as often as that is no chance"),
+        Threshold("min_constant_ratio", 0.95, "share of the series", "house judgement: exceptions are mistakes"),
+    ),
+    fixes={
+        "influxql": (
+            "Write {field} as a tag: {measurement},{field}=... Stored points can only be written anew: query "
+            "{rows} and write them back with the tag. {effect}"
+        ),
+        "timestream": (
+            "Write {field} as a dimension of {measurement}. {effect} Stored records stay as they are, unless you read "
+            "and write them anew:\nSELECT {columns} FROM {measurement:q} WHERE time >= ago(1d) AND {field:q} IS NOT "
+            "NULL"
+        ),
+        "greptimedb": (
+            "{indexing}Where queries all filter by it, and rows are to be sorted or deduplicated by it, make it part "
+            "of the key by copying the table. {effect}"
+        ),
+        "sql": (
+            "Make {field} part of what identifies a row: CREATE INDEX {index:q} ON {measurement:q} ({field:q}, "
+            "{time:q}); "
+            "and tell tsaudit: columns: {{{measurement}: {{tags: [{field}]}}}}. {effect}"
+        ),
+    },
+)
+def metadata_in_field(case: Case) -> Iterator[Finding]:
+    """Fields that say where a row comes from: texts or ids with few values that repeat, or one value per series.
+
+    Whether a field names a source is told by its values and its name; a text that repeats but looks like a state
+    (`status`, `level`) is information only. In GreptimeDB, where any column can have an index of its own, that is all
+    it is in a table that keeps all rows, and nothing is said once the field has one.
+
+    ## Why it matters
+
+    Queries filter and group by metadata. Fields are in no index, so each such query reads all rows of the
+    measurement; in InfluxDB it cannot group by a field at all, and several sources without a tag in common end up in
+    one series, where points of the same instant overwrite each other.
+
+    ## Example
+
+    `airSensors` with `sensor_id` as a field: the temperature of one sensor is found only by reading those of all eight.
+
+    ## Fix
+
+    Write it as a tag. Where it has one value per series, that adds no series.
+
+    ## References
+
+    - Tags for metadata, the air sensors: https://awesome.influxdata.com/docs/part-2/designing-your-schema/
+    - Tags against fields: https://docs.influxdata.com/influxdb/v1/concepts/schema_and_data_layout/
+    """
+    for measurement in case.measurements:
+        rows = measurement.rows
+        if rows is None or rows.value < case.limit("min_rows", measurement).value:
+            continue
+        for field in measurement.fields:
+            if _repeats(case, measurement, field, rows.value):
+                finding = _finding(case, measurement, field)
+                if finding.severity is not Severity.INFO or not indexes_on(measurement, field.key):
+                    yield finding
+
+
+def _repeats(case: Case, measurement: Measurement, field: Field, rows: int) -> bool:
+    """Whether the field has few values that come again and again, and may be metadata by its type and name."""
+    if field.distinct is None or field.null_ratio is None or field.key.startswith(SINGLE_VALUE):
+        return False
+    texts = any(is_text(t) for t in field.types) and not _are_numbers(field)
+    ids = any(is_integer(t) for t in field.types) and bool(re.search(r"(^|_)id$|Id$", field.key))
+    values, filled = field.distinct.value, rows * (1 - field.null_ratio.value)
+    return (
+        (texts or ids)
+        and 2 <= values <= case.limit("max_values", measurement).value
+        and filled >= values * case.limit("min_rows_per_value", measurement).value
+    )
+
+
+def _are_numbers(field: Field) -> bool:
+    from tsaudit.analysis.shapes import shapes
+
+    return shapes.number_kind(field.sample) is not None and not _SOURCE_NAME.search(field.key)
+
+
+def _names_source(field: Field) -> bool:
+    from tsaudit.analysis.shapes import shapes
+
+    return bool(_SOURCE_NAME.search(field.key)) or shapes.classify(field.sample).kind in _SOURCE_KINDS
+
+
+def _finding(case: Case, measurement: Measurement, field: Field) -> Finding:
+    assert field.distinct is not None
+    constant = field.constant_ratio
+    limit = case.limit("min_constant_ratio", measurement)
+    is_constant = constant is not None and constant.value >= limit.value and len(measurement.tags) > 0
+    is_state = bool(_STATE_NAME.search(field.key))
+    warned = (is_constant or _names_source(field)) and not is_state
+    values = many(field.distinct.value, "distinct value")
+    habit = "always the same one within a series" if is_constant else "which come again and again"
+    series = measurement.series.value if measurement.series else 0
+    effect = (
+        "This adds no series."
+        if is_constant
+        else f"As a tag it makes up to {number(max(series, 1) * field.distinct.value)} series."
+    )
+    evidence = [Evidence("distinct values among the rows read", count(field.distinct))]
+    if constant is not None:
+        evidence.append(Evidence("series in which it never changes", percent(constant.value)))
+    return Finding(
+        subject=subject_of(measurement, field.key),
+        # A table that keeps all rows anyway can index any column, and its vendor starts from no key at all.
+        severity=Severity.WARN if warned and not is_append_only(measurement) else Severity.INFO,
+        message=f"Field {field.key} has {values}, {habit}: it "
+        + ("says where a row comes from." if warned else "may be metadata."),
+        fix=case.fix(
+            field=field.key,
+            measurement=table_of(measurement),
+            rows=some_rows(case, measurement),
+            index=f"{measurement.name}_{field.key}",
+            time=measurement.time_column or "time",
+            indexing=f"{field.key} has an inverted index, which serves queries that filter by it. "
+            if "inverted" in indexes_on(measurement, field.key)
+            else f"Where queries filter by {field.key}, an inverted index does:\n"
+            f"{set_index(case, measurement, field.key, 'inverted')}\n",
+            effect=effect,
+            columns=case.quoted(measurement.columns),
+        ),
+        observed=field.distinct.value,
+        limit=case.limit("max_values", measurement),
+        unit="distinct values",
+        guilty=field.key,
+        samples=field.sample[:3],
+        evidence=tuple(evidence),
+        facts=("field_values", "row_count", "null_counts", "indexes"),
+        source=field.distinct.source,
+    )

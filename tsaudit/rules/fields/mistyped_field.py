@@ -1,0 +1,161 @@
+"""FLD002."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tsaudit.engines.sql.roles import names_code
+from tsaudit.engines.sql.types import is_text, sql_type
+from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.profile import Field, Measurement
+from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
+from tsaudit.text import count, number
+
+_WORDS = {"integer": "whole numbers", "float": "numbers", "boolean": "true and false", "time": "times"}
+_FITS = {
+    "integer": {"integer", "time"},  # a number of ten digits may be seconds since 1970
+    "float": {"float", "integer", "time"},
+    "boolean": {"boolean", "integer"},
+    "time": {"time"},
+}
+"""What single values of a kind look like."""
+_DIGITS_OF_SECONDS = 10
+_AS_WRITTEN = {"integer": "42i", "float": "42.5", "boolean": "true", "time": "1709294400000000000i (nanoseconds)"}
+
+
+@rule(
+    code="FLD002",
+    title="A field has a type that does not fit its values",
+    severity=Severity.WARN,
+    guidelines=("C3",),
+    requires={"field_types", "field_values"},
+    uses={"row_count", "null_counts"},
+    thresholds=(
+        Threshold("min_rows", 20, "rows", "house judgement: fewer may all be numbers by chance"),
+        Threshold("min_whole_ratio", 1.0, "share of the values", "house judgement: one fraction proves a float"),
+    ),
+    fixes={
+        "influxql": (
+            "Write {field} as {kind}: {field}={written}. The type of a field is fixed per shard: write under a new "
+            "name "
+            "({new}), or from the begin of a new shard on; otherwise points are refused with a type conflict."
+        ),
+        "influxdb3": (
+            "Write {field} as {kind}: {field}={written}. A column keeps its type, so write under a new name ({new}); a "
+            "write that brings another type is refused."
+        ),
+        "timestream": (
+            "Write {field} as {kind} under a new name ({new}) in the multi-measure record: a measure keeps its type, "
+            "and a record that brings another one is rejected. Until then queries have to cast: {field}={written}."
+        ),
+        "greptimedb": (
+            "ALTER TABLE {measurement:q} MODIFY COLUMN {field:q} {type}; What cannot be read as that "
+            "becomes null, which cannot be undone."
+        ),
+        "duckdb": "ALTER TABLE {measurement:q} ALTER COLUMN {field:q} TYPE {type};",
+        "sqlite": (
+            "ALTER TABLE {measurement:q} ADD COLUMN {new:q} {type};\nUPDATE {measurement:q} SET {new:q} = "
+            "CAST({field:q} AS {type});\nALTER TABLE {measurement:q} DROP COLUMN {field:q};"
+        ),
+        "postgresql": (
+            "ALTER TABLE {measurement:q} ALTER COLUMN {field:q} TYPE {type} USING {cast};\n"
+            "It writes the table anew and locks it meanwhile: of a big one, fill a new column in portions instead. "
+            "While a value cannot be read as that, it is refused and changes nothing."
+        ),
+        "sql": "ALTER TABLE {measurement:q} ALTER COLUMN {field:q} TYPE {type} USING {field:q}::{type};",
+    },
+)
+def mistyped_field(case: Case) -> Iterator[Finding]:
+    """Text fields that hold numbers, booleans or times, and float fields that only ever hold whole numbers.
+
+    Judged by the values read within the window. The second is information: what is whole today may have a fraction
+    tomorrow. Text with leading zeros, and fields named like codes, stay text.
+
+    ## Why it matters
+
+    Text cannot be averaged or compared as numbers (`"9" > "10"`), takes more room and compresses worse. Queries have to
+    cast every value, and one that cannot be cast breaks them.
+
+    ## Example
+
+    `temperature="21.5"` as a string: `mean(temperature)` is an error in InfluxDB, and silently 0 elsewhere.
+
+    ## Fix
+
+    Write whole numbers as integers, decimals as floats, true and false as booleans, instants as times.
+
+    ## References
+
+    - The best data type: https://docs.influxdata.com/influxdb3/cloud-serverless/write-data/best-practices/schema-design/#use-the-best-data-type-for-your-data
+    - Field types of InfluxDB: https://docs.influxdata.com/influxdb/v1/write_protocols/line_protocol_reference/#data-types
+    """
+    for measurement in case.measurements:
+        rows = measurement.rows
+        if rows is None or rows.value < case.limit("min_rows", measurement).value:
+            continue
+        for field in measurement.fields:
+            if kind := _text_kind(field):
+                yield _finding(case, measurement, field, kind, Severity.WARN)
+            elif _is_whole(case, measurement, field):
+                yield _finding(case, measurement, field, "integer", Severity.INFO)
+
+
+def _text_kind(field: Field) -> str | None:
+    """The type the texts should have; None when they are texts for good."""
+    from tsaudit.analysis.shapes import shapes
+
+    if not all(is_text(t) for t in field.types) or names_code(field.key):
+        return None
+    return shapes.number_kind(field.sample)
+
+
+def _is_whole(case: Case, measurement: Measurement, field: Field) -> bool:
+    limit = case.limit("min_whole_ratio", measurement).value
+    # A single value says nothing: most of them are zero.
+    several = field.distinct is not None and field.distinct.value > 1
+    return several and field.whole_ratio is not None and field.whole_ratio.value >= limit
+
+
+def _all(field: Field, kind: str) -> str:
+    """Whether all values read are of the kind, or nearly all."""
+    from tsaudit.analysis.shapes import shapes
+
+    texts = () if field.whole_ratio is not None else (v for v in field.sample if v.strip())
+    return "all" if all(shapes.number_kind((v,)) in _FITS[kind] for v in texts) else "nearly all"
+
+
+def _cast(case: Case, field: Field, kind: str) -> str:
+    """The text as a value of the type, on PostgreSQL; seconds and their fractions since 1970 by their digits."""
+    column = case.quoted([field.key])
+    digits = {len(v.strip()) for v in field.sample if v.strip().isdigit()}
+    if kind == "time" and digits and all(v.strip().isdigit() for v in field.sample):
+        per_second = 10 ** max(0, min(digits) - _DIGITS_OF_SECONDS)
+        return f"to_timestamp({column}::DOUBLE PRECISION{f' / {per_second}' if per_second > 1 else ''})"
+    return f"{column}::{sql_type(case.profile.engine, kind)}"
+
+
+def _finding(case: Case, measurement: Measurement, field: Field, kind: str, severity: Severity) -> Finding:
+    stored = " and ".join(field.types)
+    return Finding(
+        subject=subject_of(measurement, field.key),
+        severity=severity,
+        message=f"Field {field.key} is stored as {stored}, and {_all(field, kind)} its values are {_WORDS[kind]}.",
+        fix=case.fix(
+            field=field.key,
+            measurement=table_of(measurement),
+            kind=_WORDS[kind],
+            written=_AS_WRITTEN[kind],
+            type=sql_type(case.profile.engine, kind),
+            cast=_cast(case, field, kind),
+            new=f"{field.key}_{kind}",
+        ),
+        guilty=field.key,
+        samples=field.sample[:3],
+        evidence=(
+            Evidence("stored as", stored),
+            Evidence("values are", _WORDS[kind]),
+            Evidence("distinct values read", count(field.distinct) if field.distinct else number(len(field.sample))),
+        ),
+        facts=("field_types", "field_values"),
+        source=field.distinct.source if field.distinct else None,
+    )

@@ -1,0 +1,1 @@
+"""Rules about how data is split into tables, rows and columns."""

@@ -1,0 +1,233 @@
+"""LAY008."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from tsaudit.engines.engine import ENGINES, quote_text
+from tsaudit.model.finding import Evidence, Finding, Limit, Severity, Subject
+from tsaudit.model.profile import Database
+from tsaudit.rule import Case, Threshold, rule
+from tsaudit.text import listed, many, number, size
+
+_PART: Final = re.compile(r"([-_.])")
+_FEWEST: Final = 3
+_NO_LIMIT: Final = "house judgement: 0 stands for an engine that documents no limit"
+_INFLUXDB3: Final = "https://docs.influxdata.com/influxdb3"
+_TIMESTREAM: Final = "https://docs.aws.amazon.com/timestream/latest/developerguide/ts-limits.html"
+
+
+@rule(
+    code="LAY008",
+    title="Each customer has a database of its own",
+    severity=Severity.INFO,
+    guidelines=("F2",),
+    requires={"measurements"},
+    thresholds=(
+        Threshold(
+            "min_databases",
+            5,
+            "databases",
+            "house judgement: fewer may be environments, or chance",
+            {"influxdb3 Core": (3, f"house judgement: it has room for five, {_INFLUXDB3}/core/admin/databases/")},
+        ),
+        Threshold(
+            "max_databases",
+            0,
+            "databases",
+            _NO_LIMIT,
+            {
+                "influxdb2": (20, "https://docs.influxdata.com/influxdb/v2/admin/buckets/create-bucket/"),
+                "influxdb2 Cloud": (0, "house judgement: it goes by the plan, which the service does not tell"),
+                "influxdb3 Core": (5, f"{_INFLUXDB3}/core/admin/databases/#database-limit"),
+                "influxdb3 Enterprise": (100, f"{_INFLUXDB3}/enterprise/admin/databases/#database-limit"),
+                "timestream": (500, _TIMESTREAM),
+            },
+        ),
+        Threshold(
+            "max_measurements",
+            0,
+            "measurements",
+            _NO_LIMIT,
+            {
+                "mongodb": (
+                    10_000,
+                    "https://www.mongodb.com/developer/products/mongodb/schema-design-anti-pattern-massive-number-collections/",
+                ),
+                "timestream": (50_000, _TIMESTREAM),
+                "influxdb3 Core": (2_000, f"{_INFLUXDB3}/core/admin/databases/#table-limit"),
+                "influxdb3 Enterprise": (10_000, f"{_INFLUXDB3}/enterprise/admin/databases/#table-limit"),
+            },
+        ),
+        Threshold("warn_ratio", 0.8, "share of a limit", "house judgement: customers to come need some room"),
+    ),
+    fixes={
+        "influxdb1": (
+            "Know which of three designs you run. A database for each: rights (GRANT READ ON) and retention are its "
+            "own, and it is dropped at once; a question about all of them names {count} databases, each continuous "
+            "query is written {count} times, and each has shards of its own. One database with a tag that names the "
+            "customer: one retention, one continuous query, one question about all; rights cannot tell customers "
+            "apart. A server for each of the few large ones, one database for the others.\n"
+            "What each takes: SHOW SERIES CARDINALITY ON {first:q}"
+        ),
+        "influxdb2": (
+            "Know which of three designs you run. A bucket for each: tokens and retention are its own, and it is "
+            "deleted at once; a question about all of them joins {count} buckets, each task is written {count} times, "
+            "and OSS is made for about 20 buckets that are written to or queried, over all organizations. One bucket "
+            "with a tag that names the customer: one retention, one task, one question about all; a token reads the "
+            "data of all. An organization for each: users, tasks and dashboards of its own; nothing can be asked about "
+            "several, and each has a bucket at least.\n"
+            "Which they are: buckets() |> filter(fn: (r) => r.name =~ /{pattern}/)"
+        ),
+        "influxdb3": (
+            "Know which of three designs you run. A database for each: retention and, but on Core, tokens are its own, "
+            "and it is deleted at once; a query reads one database, and their number is limited: 5 on Core, 100 on "
+            "Enterprise. One database with a tag that names the customer, the first tag of each table where queries "
+            "name it: one retention, one question about all; a token reads the data of all. A server or cluster for "
+            "each of the few large ones, one database for the others.\n"
+            "Which they are (Core and Enterprise; database _internal, admin token): SELECT database_name FROM "
+            "system.databases WHERE NOT deleted AND database_name ~ {pattern_text}"
+        ),
+        "timestream": (
+            "Know which of three designs you run. A database for each: its own encryption key, and policies that name "
+            "it; a question about all of them names {count} databases, and an account has 500 databases and 50,000 "
+            "tables unless its quotas are raised. One table for all with a dimension that names the customer, as its "
+            "partition key: a query for one reads its partitions only; retention and rights are the same for all. An "
+            "account for each: rights, quotas and the bill are its own.\n"
+            "Which they are: SHOW DATABASES LIKE {like}"
+        ),
+        "mongodb": (
+            "Know which of three designs you run. A database for each: rights, backups and removal of one are easy; "
+            "each collection and index is a file, times {count}, and a change of the schema is made {count} times. One "
+            "database with a field that names the customer, first in each index: no such costs; rights have to be kept "
+            "by the application. A cluster for each of the few large ones, one database for the others.\n"
+            "What each takes: db.adminCommand({{ listDatabases: 1, filter: {{ name: /{pattern}/ }} }})"
+        ),
+    },
+)
+def database_per_customer(case: Case) -> Iterator[Finding]:
+    """Databases, or buckets, of which many are alike: in their names but for one part, and in what they hold.
+
+    Those whose names differ in a day, week or month are another matter. A database for each customer is a choice, and
+    often a good one, so it is information. It is a warning when the databases of the target come near the number that
+    the product has room for, `max_databases`, or what the alike ones hold near `max_measurements`: from `warn_ratio` of
+    it on. The third design, an organization, account or server for each customer, is not seen: each is a target of its
+    own.
+
+    ## Why it matters
+
+    The design decides what is easy later: to give one customer's data away, to keep it longer, to ask over all
+    customers, to change an index. It also decides how many customers there is room for: five on InfluxDB 3 Core. In
+    MongoDB 500 customers with 20 collections of 3 indexes each are 40,000 files.
+
+    ## Example
+
+    `tenant_0001` to `tenant_0500`, each with `orders`, `users` and `events`.
+
+    ## Fix
+
+    Nothing, if that is what was meant and there is room for the customers to come.
+
+    ## References
+
+    - One bucket, one for each user or an organisation for each customer, InfluxData's guide: https://awesome.influxdata.com/docs/part-2/designing-your-schema/
+    - Number of buckets, InfluxDB 2: https://docs.influxdata.com/influxdb/v2/admin/buckets/create-bucket/
+    - Databases and access in Timestream: https://docs.aws.amazon.com/timestream/latest/developerguide/data-modeling.html
+    - Multi-tenant architecture, MongoDB: https://www.mongodb.com/docs/atlas/build-multi-tenant-arch/
+    """
+    from tsaudit.analysis.shapes.periods import period_families
+
+    inside: dict[str, set[str]] = defaultdict(set)
+    # Retention policies of one database are no databases of customers.
+    wholes = case.profile.wholes
+    for database in wholes:
+        inside[database.name] = {measurement.name for measurement in case.profile.inside(database)}
+    names = [database.name for database in wholes]
+    of_periods = {p.name for family in period_families(names, now=case.profile.window.end) for p in family.members}
+    families: dict[str, list[Database]] = defaultdict(list)
+    for database in wholes:
+        for template in () if database.name in of_periods else _templates(database.name):
+            families[template].append(database)
+    told: set[str] = set()
+    for template, members in sorted(families.items(), key=lambda one: (-len(one[1]), one[0])):
+        alike = [m for m in members if m.name not in told and _alike(inside[m.name], inside[members[0].name])]
+        if len(alike) >= case.limit("min_databases").value:
+            told |= {m.name for m in alike}
+            yield _finding(case, template, alike, inside)
+
+
+def _templates(name: str) -> Iterator[str]:
+    """The name with one of its parts left open: `tenant_0001` as `tenant_{id}`, `acme-shop` as `{id}-shop`."""
+    from tsaudit.analysis.shapes.shape_rules import is_random
+
+    parts = _PART.split(name)
+    for at in range(0, len(parts), 2):
+        if len(parts) > 1 and parts[at]:
+            yield "".join([*parts[:at], "{id}", *parts[at + 1 :]])
+    if numbered := re.fullmatch(r"(\D*[A-Za-z])\d{2,}", name):
+        yield f"{numbered[1]}{{id}}"
+    if re.fullmatch(r"[0-9a-f]{8,}", name) or is_random(name):
+        yield "{id}"
+
+
+def _alike(one: set[str], other: set[str]) -> bool:
+    """Whether two databases have at least half of what they hold in common."""
+    return 2 * len(one & other) >= max(len(one), len(other)) > 0
+
+
+def _finding(case: Case, template: str, members: Sequence[Database], inside: Mapping[str, set[str]]) -> Finding:
+    engine = ENGINES[case.profile.engine]
+    measurements = sum(len(inside[m.name]) for m in members)
+    # Bytes are told where another rule had them measured: the verdict is the same without.
+    sizes = {m.name: (m.storage.data_bytes or 0) + (m.storage.index_bytes or 0) for m in members if m.storage}
+    largest = max(sizes, key=lambda name: sizes[name], default="")
+    shared = set.intersection(*(inside[m.name] for m in members))
+    observed, limit = _nearest_limit(case, measurements)
+    near = limit is not None and observed >= limit.value * case.limit("warn_ratio").value
+    message = f"{many(len(members), engine.database)} named {template} hold the same {engine.measurement}s"
+    message += f", {number(measurements)} in all"
+    if near and limit:
+        what = engine.database if limit.unit == "databases" else engine.measurement
+        message += f"; there is room for {many(limit.value, what)}, and {number(observed)} are there"
+    return Finding(
+        subject=Subject(members[0].name),
+        severity=Severity.WARN if near else Severity.INFO,
+        message=f"{message}.",
+        fix=case.fix(**_in_fix(case, template, members)),
+        observed=float(observed) if limit else float(len(members)),
+        limit=limit,
+        unit=limit.unit if limit else "databases",
+        samples=tuple(m.name for m in members[:_FEWEST]),
+        evidence=(
+            Evidence(f"{engine.database}s", listed([m.name for m in members], 6)),
+            Evidence("in each of them", listed(sorted(shared), 6)),
+            *([Evidence("bytes of all", size(sum(sizes.values())))] if sizes else []),
+            *([Evidence("largest", f"{largest}: {size(sizes[largest])}")] if largest else []),
+        ),
+        facts=("measurements",),
+    )
+
+
+def _nearest_limit(case: Case, measurements: int) -> tuple[int, Limit | None]:
+    """What comes nearest to its limit, and that limit; None where there is none at all."""
+    counted = (
+        (len(case.profile.wholes), case.limit("max_databases")),
+        (measurements, case.limit("max_measurements")),
+    )
+    limited = [(observed, limit) for observed, limit in counted if limit.value]
+    return max(limited, key=lambda one: one[0] / one[1].value, default=(0, None))
+
+
+def _in_fix(case: Case, template: str, members: Sequence[Database]) -> dict[str, str]:
+    pattern = f"^{'.*'.join(map(re.escape, template.split('{id}')))}$"
+    return {
+        "count": number(len(members)),
+        "first": members[0].name,
+        # Between slashes in Flux and JavaScript, in quotes in SQL.
+        "pattern": pattern.replace("/", "\\/"),
+        "pattern_text": quote_text(case.profile.engine, pattern),
+        "like": quote_text(case.profile.engine, template.replace("{id}", "%")),
+    }

@@ -1,0 +1,146 @@
+"""LAY006."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.profile import FieldRhythm, Measurement, Rhythms
+from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.text import listed, many, number, percent
+
+
+@rule(
+    code="LAY006",
+    title="Regular metrics and irregular events are mixed",
+    severity=Severity.WARN,
+    guidelines=("D8",),
+    requires={"rhythms", "field_types"},
+    thresholds=(
+        Threshold(
+            "min_share",
+            0.1,
+            "share of series",
+            "house judgement: a few devices of many that lost their clock make no second kind of data",
+        ),
+    ),
+    fixes={
+        "timestream": (
+            "Write {events} under a measure name of their own, such as events, and leave {metrics} under theirs: a "
+            "query that names one then reads no other."
+        ),
+        "any": "Write {events} into another measurement, such as {name}, and leave {metrics} in {here}.",
+    },
+)
+def mixed_rhythms(case: Case) -> Iterator[Finding]:
+    """Measurements in which some values come at even intervals and others whenever something happens.
+
+    Either some fields do and others do not, or some sources do and others do not: at least `min_share` of the series of
+    which enough rows were read. Intervals are even when they deviate from their median by a tenth of it at most (the
+    median of the deviations), uneven from four tenths on; of what lies between nothing is said. A value that is
+    there now and then, but in the rows of regular ones, is no event.
+
+    ## Why it matters
+
+    Metrics are summarised by the hour and the day, compress well because their timestamps can be told from one another,
+    and are missed when they stay out. Events are counted, kept as they are, and say nothing by staying out. In one
+    measurement neither can have the task and the alert that fit it.
+
+    ## Example
+
+    A machine reports `temperature` every ten seconds, and `alarm` when there is one, both in `machines`.
+
+    ## Fix
+
+    Write what is collected into one measurement and what happens into another, with the same tags, so that both can be
+    asked for by machine.
+
+    ## References
+
+    - Metrics vs. events, InfluxData's guide: https://awesome.influxdata.com/docs/part-2/designing-your-schema/
+    - Different types of data in one table: https://docs.aws.amazon.com/timestream/latest/developerguide/data-modeling.html
+    """
+    for measurement in case.measurements:
+        found = (_judged(case, measurement, part.rhythms) for part in measurement.parts if part.rhythms is not None)
+        # One is enough: all that is found about a table is one finding.
+        yield from itertools.islice(filter(None, found), 1)
+
+
+def _judged(case: Case, measurement: Measurement, found: Rhythms) -> Finding | None:
+    share = case.limit("min_share", measurement).value
+    judged = [field for field in found.fields if field.regular + field.irregular]
+    metrics = [field.field for field in judged if _irregular(field) < share]
+    events = [field.field for field in judged if _irregular(field) > 1 - share]
+    if metrics and events:
+        return _by_field(case, measurement, found, metrics, events)
+    mixed = [field for field in judged if share <= _irregular(field) <= 1 - share]
+    return _by_source(case, measurement, found, mixed) if mixed else None
+
+
+def _irregular(field: FieldRhythm) -> float:
+    """Share of the series judged."""
+    return field.irregular / (field.regular + field.irregular)
+
+
+def _by_field(
+    case: Case, measurement: Measurement, found: Rhythms, metrics: Sequence[str], events: Sequence[str]
+) -> Finding:
+    return Finding(
+        subject=subject_of(measurement),
+        severity=Severity.WARN,
+        message=f"{listed(metrics, 4)} come{'s' * (len(metrics) == 1)} at even intervals, {listed(events, 4)} "
+        f"whenever something happens: metrics and events share a measurement.",
+        fix=_fix(case, measurement, listed(events, 4), listed(metrics, 4)),
+        observed=float(len(events)),
+        unit="fields",
+        guilty=events[0],
+        evidence=_evidence(found.fields),
+        facts=("rhythms",),
+        source=found.source,
+    )
+
+
+def _by_source(case: Case, measurement: Measurement, found: Rhythms, mixed: Sequence[FieldRhythm]) -> Finding:
+    most = max(mixed, key=lambda field: min(field.regular, field.irregular))
+    judged = many(most.regular + most.irregular, "series")
+    limit = case.limit("min_share", measurement)
+    tag = found.parted_by
+    events = metrics = ""
+    parted: tuple[Evidence, ...] = ()
+    if tag is not None:
+        events, metrics = (listed([value or "(none)" for value in side], 3) for side in (tag.irregular, tag.regular))
+        parted = (Evidence("told apart by", tag.tag), Evidence("regular", metrics), Evidence("irregular", events))
+    of = f" with {tag.tag} such as " if tag else ""
+    return Finding(
+        subject=subject_of(measurement),
+        severity=Severity.WARN,
+        message=f"{most.field} comes at even intervals in {percent(1 - _irregular(most))} of {judged}, whenever "
+        f"something happens in {percent(_irregular(most))}: metrics and events share a measurement"
+        + (f", told apart by {tag.tag} only." if tag else "."),
+        fix=_fix(case, measurement, f"the irregular series{of}{events}", f"the regular ones{of}{metrics}"),
+        observed=_irregular(most),
+        limit=limit,
+        unit=limit.unit,
+        guilty=tag.tag if tag else most.field,
+        evidence=(*parted, *_evidence(mixed)),
+        facts=("rhythms",),
+        source=found.source,
+    )
+
+
+def _fix(case: Case, measurement: Measurement, events: str, metrics: str) -> str:
+    return case.fix(events=events, metrics=metrics, name=f"{measurement.name}_events", here=measurement.name)
+
+
+def _evidence(fields: Sequence[FieldRhythm]) -> tuple[Evidence, ...]:
+    judged = [field for field in fields if field.regular + field.irregular]
+    return tuple(
+        Evidence(
+            f"field {field.field}",
+            f"regular in {many(field.regular, 'series')}"
+            + (f" (every {number(field.interval_s)} s)" if field.interval_s else "")
+            + f", irregular in {number(field.irregular)}",
+        )
+        for field in judged[:8]
+    )

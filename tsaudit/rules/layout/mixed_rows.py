@@ -1,0 +1,200 @@
+"""LAY004."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from tsaudit.engines.engine import DOCUMENT_ENGINES, METERED, ONLY_QUERIES, quote_text
+from tsaudit.engines.greptimedb.tables import has_given_columns
+from tsaudit.engines.mongodb.collection_families import once_for_family
+from tsaudit.engines.mongodb.keyed_fields import named_fields
+from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.profile import Measurement, MeasureName, RowPatterns
+from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
+from tsaudit.text import listed, many, number, percent, under
+
+if TYPE_CHECKING:
+    from tsaudit.analysis.rows.cohesion import Described, Group, Groups, Renaming
+
+
+@rule(
+    code="LAY004",
+    title="Rows of different kinds share a table",
+    severity=Severity.WARN,
+    guidelines=("D4", "G2"),
+    requires={"row_patterns", "field_types"},
+    uses={"options"},
+    thresholds=(
+        Threshold("min_rows", 8, "rows read", "house judgement: with fewer, which columns are filled may be chance"),
+        Threshold("min_share", 0.05, "share of rows", "house judgement: rarer rows are exceptions, not a kind"),
+        Threshold("min_coverage", 0.95, "share of rows", "house judgement: nearly every row is of one of the kinds"),
+        Threshold(
+            "max_complementary_ratio",
+            0.8,
+            "share of pairs",
+            "house judgement: above it one source spreads its fields, which split-rows reports",
+        ),
+    ),
+    fixes={
+        "mongodb": (
+            "Write what means the same under one name{renaming}; where the kinds have little in common, give each a "
+            "collection of its own:\n{split}"
+        ),
+        "influxdb3": (
+            "Write what means the same under one name{renaming}; where the kinds have little in common, give each a "
+            "table of its own. Stored rows: read each kind and write it there.\n{split}"
+        ),
+        "timestream": (
+            "Write each kind under a measure name of its own{renaming}: queries that name it then read no other. "
+            "Stored records keep the name they have.\n{split}"
+        ),
+        "greptimedb": (
+            "Write what means the same under one name{renaming}; where the kinds have little in common, give each a "
+            "table of its own, made by CREATE TABLE and filled by INSERT INTO ... SELECT."
+        ),
+        "sql": (
+            "Write what means the same under one name{renaming}; where the kinds have little in common, give each a "
+            "table of its own:\n{split}"
+        ),
+        "any": (
+            "Write what means the same under one name{renaming}; where the kinds have little in common, give each a "
+            "table of its own."
+        ),
+    },
+)
+def mixed_rows(case: Case) -> Iterator[Finding]:
+    """Tables whose rows are of several kinds, each filling columns that no other kind fills.
+
+    On Timestream each measure name is looked at by itself: rows under different names may well differ. Columns that
+    every row fills are left aside; the others fall into groups of which each row fills one. The finding
+    names the groups, and pairs of columns that seem to hold the same thing under two names. GreptimeDB's tables for
+    traces, whose columns are the attributes of spans of any kind, are left out.
+
+    ## Why it matters
+
+    Every row stores nulls for the columns of the other kinds, queries have to know which kind they want, and whoever
+    adds up `price` misses what another source calls `cost`.
+
+    ## Example
+
+    Two exchanges write to one table, one `source`, `code` and `price`, the other `src`, `currency`, `cost` and
+    `volume`. Half of all cells are null.
+
+    ## Fix
+
+    Either have both write the same columns (`src` as `source`, `currency` as `code`, `cost` as `price`), or give
+    each kind of row a table of its own.
+
+    ## References
+
+    - Measure names for kinds of data, Timestream: https://docs.aws.amazon.com/timestream/latest/developerguide/data-modeling.html
+    - Homogeneous measurements: https://docs.influxdata.com/influxdb3/cloud-serverless/write-data/best-practices/schema-design/#measurement-schemas-should-be-homogenous
+    """
+    yield from once_for_family(case.profile, lambda measurement: _judge(case, measurement))
+
+
+def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
+    from tsaudit.analysis.rows import cohesion
+
+    if has_given_columns(measurement):
+        return
+    for part in measurement.parts:
+        found = part.row_patterns
+        if found is None or found.rows < case.limit("min_rows", measurement).value:
+            continue
+        if _is_split(case, measurement, found):
+            continue
+        keyed = _keyed(case, measurement)
+        divided = cohesion.groups(((frozenset(p.columns) - keyed, p.rows) for p in found.patterns), found.rows)
+        share = case.limit("min_share", measurement).value
+        kinds = [group for group in divided.groups if group.rows >= share * divided.rows]
+        if len(kinds) > 1 and divided.coverage >= case.limit("min_coverage", measurement).value:
+            yield _finding(case, measurement, part, divided, kinds)
+            return
+
+
+def _keyed(case: Case, measurement: Measurement) -> set[str]:
+    """Fields of documents whose names are data, and so nearly never the same."""
+    if case.profile.engine not in DOCUMENT_ENGINES:
+        return set()
+    return {field.key for field in measurement.fields} - {field.key for field in named_fields(measurement)}
+
+
+def _is_split(case: Case, measurement: Measurement, found: RowPatterns) -> bool:
+    limit = case.limit("max_complementary_ratio", measurement).value
+    return found.complementary_ratio > limit
+
+
+def _finding(
+    case: Case, measurement: Measurement, part: Measurement | MeasureName, divided: Groups, kinds: Sequence[Group]
+) -> Finding:
+    from tsaudit.analysis.rows import cohesion
+
+    first, second = (_described(measurement, group.columns) for group in kinds[:2])
+    pairs = cohesion.renamings(first, second)
+    assert part.row_patterns is not None
+    return Finding(
+        subject=subject_of(measurement),
+        severity=Severity.WARN,
+        message=f"Its rows{under(part)} are of {number(len(kinds))} kinds: "
+        + "; ".join(f"{percent(g.rows / divided.rows)} fill {listed(g.columns, 6)}" for g in kinds)
+        + ".",
+        fix=case.fix(renaming=_renaming(pairs), split=_split(case, measurement, part, divided, kinds)),
+        observed=float(len(kinds)),
+        unit="kinds of rows",
+        evidence=(
+            *(Evidence(f"columns of kind {n}", listed(group.columns, 20)) for n, group in enumerate(kinds, start=1)),
+            Evidence("columns of all kinds", listed(divided.common, 20)),
+            *(Evidence("may be the same", f"{pair.other} and {pair.kept}") for pair in pairs),
+            Evidence("rows read", many(divided.rows, "row")),
+        ),
+        facts=("row_patterns",),
+        source=part.row_patterns.source,
+    )
+
+
+def _described(measurement: Measurement, columns: Sequence[str]) -> list[Described]:
+    from tsaudit.analysis.rows.cohesion import Described
+
+    tags = {tag.key: tag.sample for tag in measurement.tags}
+    fields = {field.key: field.sample for field in measurement.fields}
+    return [Described(c, "tag" if c in tags else "field", tags[c] if c in tags else fields.get(c, ())) for c in columns]
+
+
+def _renaming(pairs: Sequence[Renaming]) -> str:
+    if not pairs:
+        return ""
+    return " (" + ", ".join(f"{pair.other} as {pair.kept}" for pair in pairs) + "?)"
+
+
+def _split(
+    case: Case, measurement: Measurement, part: Measurement | MeasureName, divided: Groups, kinds: Sequence[Group]
+) -> str:
+    """A statement per kind that copies its rows into a table of its own, or reads them where none can copy."""
+    time = [measurement.time_column] if measurement.time_column else []
+    table = case.quoted([table_of(measurement)])
+    recent = ""
+    if case.profile.engine in METERED:
+        named = f"measure_name = {quote_text(case.profile.engine, part.name)} AND "
+        recent = f"time >= ago(1d) AND {named if isinstance(part, MeasureName) else ''}"
+    statements = []
+    if case.profile.engine in DOCUMENT_ENGINES:
+        return "\n".join(_copied(case, measurement, group) for group in kinds)
+    for group in kinds:
+        columns = case.quoted([*time, *divided.common, *group.columns])
+        name = case.quoted([table_of(measurement, f"{measurement.name}_{group.columns[0]}")])
+        filled = " OR ".join(f"{case.quoted([column])} IS NOT NULL" for column in group.columns)
+        filled = f"{recent}({filled})" if recent else f"{filled};"
+        rows = f"SELECT {columns} FROM {table} WHERE {filled}"  # noqa: S608 -- shown, never run
+        statements.append(
+            f"for {name}: {rows}" if case.profile.engine in ONLY_QUERIES else f"CREATE TABLE {name} AS {rows}"
+        )
+    return "\n".join(statements)
+
+
+def _copied(case: Case, measurement: Measurement, group: Group) -> str:
+    """The command that copies the documents of one kind into a collection of their own."""
+    table, name = case.quoted([measurement.name]), case.quoted([f"{measurement.name}_{group.columns[0]}"])
+    filled = ", ".join(f"{{ {case.quoted([column])}: {{ $ne: null }} }}" for column in group.columns)
+    return f"db.getCollection({table}).aggregate([{{ $match: {{ $or: [{filled}] }} }}, {{ $merge: {name} }}])"

@@ -1,0 +1,159 @@
+"""LAY007."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from tsaudit.model.finding import Evidence, Finding, Severity, Subject
+from tsaudit.model.profile import Measurement, PointSample
+from tsaudit.rule import Case, Threshold, rule
+from tsaudit.text import listed, many, number, percent
+
+if TYPE_CHECKING:
+    from tsaudit.analysis.rows.coincidence import Group, Signature
+
+
+@rule(
+    code="LAY007",
+    title="Fields of one reading are in separate measurements",
+    severity=Severity.WARN,
+    guidelines=("D6", "D7"),
+    requires={"point_sample", "field_types"},
+    thresholds=(
+        Threshold(
+            "max_fields",
+            2,
+            "fields",
+            "house judgement: a value and its unit or quality; more make a subject of its own, as cpu and mem are",
+        ),
+        Threshold(
+            "min_share",
+            0.9,
+            "share of points",
+            "house judgement: a source that has not all of the quantities, or fails now and then, costs as much",
+        ),
+        Threshold(
+            "min_instants", 5, "instants", "house judgement: with fewer, one import of old data would look alike"
+        ),
+    ),
+    fixes={
+        "timestream": (
+            "Write what is asked for together as measures of one multi-measure record, in one table with the "
+            "dimensions they have already: {fields}. Whoever writes them has all values of an instant at hand, and "
+            "makes one record of them.{sources}"
+        ),
+        "any": (
+            "Write what is asked for together as fields of one measurement, with the tags they have already: {fields}. "
+            "Whoever writes them has all values of an instant at hand, and makes one point of them.{sources}"
+        ),
+    },
+)
+def separated_fields(case: Case) -> Iterator[Finding]:
+    """Measurements of one or two fields whose points have the same tags and the same times.
+
+    They share at least `min_share` of their points, at `min_instants` instants or more, by a sample of points (the same
+    few of each). Measurements with more than `max_fields` fields, and names that differ only in data, are left out.
+
+    ## Why it matters
+
+    To compare them, or to compute with both, a query has to join two measurements on time, which is dear, where one
+    would have the values beside each other. Tag set and time are written, sent and looked up once for each value.
+
+    ## Example
+
+    A health app keeps `blood_oxygen`, `heart_rate` and `body_temperature` of a patient in three measurements, with a
+    field `value` each, and always taken at the same moment.
+
+    ## Fix
+
+    One measurement such as `vitals` with the fields blood_oxygen, heart_rate and body_temperature. What is never asked
+    for together may stay apart: then accept the finding.
+
+    ## References
+
+    - The purpose of measurements, InfluxData's guide: https://awesome.influxdata.com/docs/part-2/designing-your-schema/
+    - Wide table or several: https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
+    - Multi-measure records: https://docs.aws.amazon.com/timestream/latest/developerguide/data-modeling.html
+    """
+    from tsaudit.analysis.rows import coincidence
+
+    for database in case.profile.databases:
+        few = _of_few_fields(case, database.name)
+        found = coincidence.groups(
+            {name: _signature(m.point_sample) for name, m in few.items() if m.point_sample is not None},
+            min_share=case.limit("min_share").value,
+            min_instants=case.limit("min_instants").value,
+        )
+        unread = [name for name, m in few.items() if m.point_sample is None and _failed(case, m)]
+        for group in found:
+            # A group is known by its first member: where that may not have been read, it is not said to be another.
+            if not any(name < group.members[0] for name in unread):
+                yield _finding(case, group, [few[name] for name in group.members])
+
+
+def _failed(case: Case, measurement: Measurement) -> bool:
+    """Whether its rows could not be read, and are not just missing."""
+    return any(gap.covers(measurement.database, measurement.name) for gap in case.profile.gaps)
+
+
+def _of_few_fields(case: Case, database: str) -> dict[str, Measurement]:
+    from tsaudit.analysis.shapes import shapes
+
+    inside = {m.name: m for m in case.measurements if m.database == database}
+    in_families = {name for family in shapes.name_families(list(inside)) for name in family.members}
+    return {
+        name: m
+        for name, m in inside.items()
+        if name not in in_families and len(m.fields) <= case.limit("max_fields", m).value
+    }
+
+
+def _signature(sample: PointSample) -> Signature:
+    from tsaudit.analysis.rows.coincidence import Signature
+
+    points = {point.hash: point.time_s for point in sample.points}
+    return Signature(points, sample.complete, int(sample.start.timestamp()), int(sample.end.timestamp()))
+
+
+def _finding(case: Case, group: Group, members: Sequence[Measurement]) -> Finding:
+    first = members[0]
+    limit = case.limit("min_share")
+    tags = [tag.key for tag in first.tags]
+    tag = "dimension" if case.profile.engine == "timestream" else "tag"
+    alike = len({tuple(field.key for field in m.fields) for m in members}) == 1
+    assert first.point_sample is not None
+    return Finding(
+        subject=Subject(first.database, first.name),
+        severity=Severity.WARN,
+        message=f"{listed(group.members, 4)} hold points of the same sources at the same times: "
+        f"one reading is written in {number(len(members))} pieces.",
+        fix=case.fix(
+            fields=listed(_fields(members), 20),
+            sources=f" If the names are of sources and not of quantities, make them values of a {tag}."
+            if alike
+            else "",
+        ),
+        observed=group.share,
+        limit=limit,
+        unit=limit.unit,
+        evidence=(
+            Evidence("tags of all", listed(tags)),
+            *(Evidence(f"fields of {m.name}", listed([field.key for field in m.fields])) for m in members[:8]),
+            Evidence("points in common", f"{percent(group.share)} of {many(group.points, 'sampled point')}"),
+            Evidence("instants in common", f"{number(group.instants)} or more"),
+        ),
+        facts=("point_sample",),
+        source=first.point_sample.source,
+    )
+
+
+def _fields(members: Sequence[Measurement]) -> list[str]:
+    """What the fields would be called in one measurement: as now, unless two would share a name."""
+    used = Counter(field.key for m in members for field in m.fields)
+    return [
+        field.key if used[field.key] == 1 else m.name if len(m.fields) == 1 else f"{m.name}_{field.key}"
+        for m in members
+        for field in m.fields
+    ]

@@ -1,0 +1,222 @@
+"""LAY003."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from datetime import timedelta
+
+from tsaudit.engines.engine import DOCUMENT_ENGINES, DOCUMENT_ID, METERED, ONLY_QUERIES
+from tsaudit.engines.greptimedb.tables import has_given_columns
+from tsaudit.engines.mongodb.collection_families import once_for_family
+from tsaudit.engines.mongodb.keyed_fields import named_fields
+from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.profile import Measurement, MeasureName, Ratio
+from tsaudit.model.timeline import Point
+from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
+from tsaudit.text import listed, many, percent, under
+
+
+@rule(
+    code="LAY003",
+    title="A table is mostly empty cells",
+    severity=Severity.WARN,
+    guidelines=("D3", "G4"),
+    requires={"null_ratios", "field_types"},
+    uses={"row_count", "options"},
+    thresholds=(
+        Threshold("max_null_ratio", 0.5, "share of cells without a value", "house judgement: more nulls than values"),
+        Threshold(
+            "max_column_null_ratio",
+            0.95,
+            "share of rows without a value",
+            "house judgement: rarely set columns are common",
+        ),
+        Threshold(
+            "max_rise",
+            0.25,
+            "share of rows newly without a value",
+            "house judgement: no chance, and seen before half is lost",
+        ),
+        Threshold("min_rows", 100, "rows", "house judgement: fewer say nothing about the habit"),
+        Threshold("min_fields", 3, "fields", "house judgement: with fewer there is little to split"),
+    ),
+    fixes={
+        "influxdb3": (
+            "Write rows that fill different columns to tables of their own, such as {part:q}. Read what has to be "
+            "kept, SELECT {key}, {sparse} FROM {table:q} WHERE {condition}, and write it there: {first} cannot be "
+            "dropped from a table. If the fields belong to one source, write them with one timestamp."
+        ),
+        "mongodb": (
+            "Give documents that fill different fields collections of their own, copy them, and remove the copied "
+            "ones: db.getCollection({table:q}).aggregate([{{ $match: {{ {first}: {{ $ne: null }} }} }}, "
+            "{{ $merge: {part:q} }}]). If the fields belong to one source, write them in one document."
+        ),
+        "timestream": (
+            "Write the fields that one source reports together under a measure name of their own; what comes one at a "
+            "time as records of a single value, or under one name for all such values, value_double say, with what it "
+            "measures as the measure name. Rows that fill {first}:\nSELECT {key}, {sparse} FROM {table:q} WHERE "
+            "time >= ago(1d) AND ({condition})"
+        ),
+        "any": (
+            "Give rows that fill different columns tables of their own, e.g. "
+            "CREATE TABLE {part:q} AS SELECT {key}, {sparse} FROM {table:q} WHERE {condition}; then "
+            "ALTER TABLE {table:q} DROP COLUMN {first}; for each of them. If the fields belong to one source, write "
+            "them with one timestamp."
+        ),
+    },
+)
+def sparse_table(case: Case) -> Iterator[Finding]:
+    """Tables in which more than `max_null_ratio` of the field cells are null, and columns that are hardly ever set.
+
+    The first is a warning, and so is a column whose share of nulls rose by more than `max_rise` since history began:
+    its source may have stopped. A single column above `max_column_null_ratio` in an otherwise filled table is
+    information. Of GreptimeDB's tables for traces, whose columns are the attributes of spans, the first is not said.
+
+    ## Why it matters
+
+    Nulls have to be stored, skipped and explained. A table full of them is mostly two tables in one (sources with
+    different columns), or one reading spread over several rows because its fields were written with different
+    timestamps. Both make queries longer and aggregates wrong in ways that are hard to see.
+
+    ## Example
+
+    Prices from two exchanges in one table, one filling `price`, the other `cost` and `volume`: in every row at least
+    one of the three is null.
+
+    ## Fix
+
+    One table per kind of source, with the same column names for the same things; and one timestamp for the fields
+    that one source reports together.
+
+    ## References
+
+    - Measures that do not come together, Timestream: https://docs.aws.amazon.com/timestream/latest/developerguide/data-modeling.html
+    - Sparse schemas: https://docs.influxdata.com/influxdb3/cloud-serverless/write-data/best-practices/schema-design/#avoid-sparse-schemas
+    """
+    yield from once_for_family(case.profile, lambda measurement: _judge(case, measurement))
+
+
+def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
+    # Where names are data, each is in few documents: data-in-field-name says so.
+    fields = named_fields(measurement) if case.profile.engine in DOCUMENT_ENGINES else measurement.fields
+    nulls = {f.key: f.null_ratio for f in fields if f.null_ratio is not None and f.key != DOCUMENT_ID}
+    rows = measurement.rows
+    if nulls and rows is not None and rows.value >= case.limit("min_rows", measurement).value:
+        yield from _judge_nulls(case, measurement, nulls)
+
+
+def _judge_nulls(case: Case, measurement: Measurement, nulls: dict[str, Ratio]) -> Iterator[Finding]:
+    table_limit = case.limit("max_null_ratio", measurement)
+    column_limit = case.limit("max_column_null_ratio", measurement)
+    part, cells = _emptiest(measurement, nulls)
+    mean = _mean(cells)
+    worst = sorted(nulls, key=lambda key: (-nulls[key].value, key))
+    empty = [key for key in worst if nulls[key].value > column_limit.value]
+    is_table_of_several = mean > table_limit.value and len(cells) >= case.limit("min_fields", measurement).value
+    if is_table_of_several and not has_given_columns(measurement):
+        message = f"{percent(mean)} of the cells in its {many(len(cells), 'field')}{under(part)} are null."
+        worst = sorted(cells, key=lambda key: (-cells[key].value, key))
+        yield _finding(case, measurement, cells, worst, Severity.WARN, message, mean)
+    elif risen := _risen(case, measurement, nulls):
+        before, now = risen[0], nulls[risen[1]].value
+        message = f"Nulls in {risen[1]} rose from {percent(before.value)} on {before.day} to {percent(now)}."
+        finding = _finding(case, measurement, nulls, [risen[1]], Severity.WARN, message, now)
+        limit = case.limit("max_rise", measurement)
+        fix = _find_source(case, measurement, risen[1])
+        yield dataclasses.replace(
+            finding,
+            observed=now - before.value,
+            unit=limit.unit,
+            share=None,
+            since=before.day + timedelta(days=1),
+            limit=limit,
+            fix=fix,
+        )
+    elif empty:
+        share = nulls[empty[0]].value
+        message = f"{listed(empty)} hardly ever hold a value; {empty[0]} is null in {percent(share)} of the rows."
+        yield _finding(case, measurement, nulls, empty, Severity.INFO, message, share)
+
+
+def _emptiest(measurement: Measurement, nulls: dict[str, Ratio]) -> tuple[Measurement | MeasureName, dict[str, Ratio]]:
+    """The part of the table with the largest share of nulls, and that of each of its fields."""
+    if measurement.measure_names is None:
+        return measurement, nulls
+    parts: list[tuple[MeasureName, dict[str, Ratio]]] = []
+    for name in measurement.measure_names.names:
+        cells = {
+            key: dataclasses.replace(ratio, value=1 - name.filled[key] / name.rows)
+            for key, ratio in nulls.items()
+            if name.rows and key in name.filled
+        }
+        if len(cells) > 1:
+            parts.append((name, cells))
+    return max(parts, key=lambda one: _mean(one[1]), default=(measurement, {}))
+
+
+def _mean(nulls: dict[str, Ratio]) -> float:
+    return sum(r.value for r in nulls.values()) / len(nulls) if nulls else 0.0
+
+
+def _risen(case: Case, measurement: Measurement, nulls: dict[str, Ratio]) -> tuple[Point, str] | None:
+    """The column whose share of nulls rose most, with the newest day of its lowest share; None below the limit."""
+    rises: dict[str, tuple[float, Point]] = {}
+    for key, ratio in nulls.items():
+        points = case.timeline.of("null_ratio", subject_of(measurement, key))
+        if points:
+            lowest = min(reversed(points), key=lambda point: point.value)
+            rises[key] = ratio.value - lowest.value, lowest
+    worst = max(rises, key=lambda key: rises[key][0], default=None)
+    if worst is None or rises[worst][0] <= case.limit("max_rise", measurement).value:
+        return None
+    return rises[worst][1], worst
+
+
+def _find_source(case: Case, measurement: Measurement, column: str) -> str:
+    if case.profile.engine in DOCUMENT_ENGINES:
+        table, name = case.quoted([measurement.name]), case.quoted([column])
+        newest = f"db.getCollection({table}).find({{ {name}: null }}).sort({{ _id: -1 }}).limit(5)"
+        return f"Find the source that stopped sending it, by the newest documents without it:\n{newest}"
+    tags = case.quoted(t.key for t in measurement.tags)
+    by, group = (f"{tags}, ", f" GROUP BY {tags} ORDER BY filled") if tags else ("", "")
+    column, table = case.quoted([column]), case.quoted([table_of(measurement)])
+    where, end = (" WHERE time >= ago(1d)", "") if case.profile.engine in METERED else ("", ";")
+    statement = f"SELECT {by}count(*) AS total, count({column}) AS filled FROM {table}{where}{group}{end}"  # noqa: S608 -- shown, never run
+    then = "nothing has to be done" if case.profile.engine in ONLY_QUERIES else "drop the column"
+    return f"Find the source that stopped sending it:\n{statement}\nIf that was meant, {then}."
+
+
+def _finding(
+    case: Case,
+    measurement: Measurement,
+    nulls: dict[str, Ratio],
+    columns: list[str],
+    severity: Severity,
+    message: str,
+    observed: float,
+) -> Finding:
+    sparse = columns[:3]
+    keys = [c for c in measurement.columns if c not in nulls]
+    limit = case.limit("max_null_ratio" if severity is Severity.WARN else "max_column_null_ratio", measurement)
+    return Finding(
+        subject=subject_of(measurement),
+        severity=severity,
+        message=message,
+        fix=case.fix(
+            table=table_of(measurement),
+            part=table_of(measurement, f"{measurement.name}_{sparse[0]}"),
+            key=case.quoted(keys) or "its key",
+            sparse=case.quoted(sparse),
+            condition=" OR ".join(f"{case.quoted([c])} IS NOT NULL" for c in sparse),
+            first=case.quoted(sparse[:1]),
+        ),
+        observed=observed,
+        limit=limit,
+        unit=limit.unit,
+        guilty=columns[0],
+        share=nulls[columns[0]].value / sum(r.value for r in nulls.values()),
+        evidence=tuple(Evidence(f"nulls in {key}", percent(nulls[key].value)) for key in columns[:20]),
+        facts=("null_ratios", "row_count"),
+        source=nulls[columns[0]].source,
+    )

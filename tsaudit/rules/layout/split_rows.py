@@ -1,0 +1,90 @@
+"""LAY005."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.profile import Measurement, MeasureName, RowPatterns
+from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.text import listed, many, number, percent, under
+
+
+@rule(
+    code="LAY005",
+    title="One reading is spread over several rows",
+    severity=Severity.WARN,
+    guidelines=("D5",),
+    requires={"row_patterns", "field_types"},
+    thresholds=(
+        Threshold("min_pairs", 20, "pairs of rows", "house judgement: with fewer, their order may be chance"),
+        Threshold(
+            "max_complementary_ratio",
+            0.8,
+            "share of pairs",
+            "house judgement: fields reported at rates of their own stay below it, as the faster one repeats itself",
+        ),
+    ),
+    fixes={
+        "any": (
+            "Have the writer collect {fields} of one source and write them with one timestamp, for example that of the "
+            "start of the cycle. Rows of the same key and time are then one row."
+        ),
+    },
+)
+def split_rows(case: Case) -> Iterator[Finding]:
+    """Tables in which rows of one source take turns: each fills only fields that the row before left null.
+
+    Reported when more than `max_complementary_ratio` of the rows that follow one another in a series share no field.
+
+    ## Why it matters
+
+    A source that reports `temperature` and, a moment later, `humidity` makes two rows of what is one reading: twice
+    the rows, half of their cells null, and no query can compare the two without joining the table to itself.
+
+    ## Example
+
+    `fieldA` is written for a tag set, then `fieldB` for the same tag set with another timestamp: two rows, each with
+    a null.
+
+    ## Fix
+
+    Give the fields of one reading one timestamp; rounding to the cycle of the measurement does.
+
+    ## References
+
+    - Fields with different timestamps: https://docs.influxdata.com/influxdb3/cloud-serverless/write-data/best-practices/schema-design/#writing-individual-fields-with-different-timestamps
+    """
+    for measurement in case.measurements:
+        for part in measurement.parts:
+            found = part.row_patterns
+            if found is None or found.pairs < case.limit("min_pairs", measurement).value:
+                continue
+            if found.complementary_ratio > case.limit("max_complementary_ratio", measurement).value:
+                yield _finding(case, measurement, part, found)
+                break
+
+
+def _finding(case: Case, measurement: Measurement, part: Measurement | MeasureName, found: RowPatterns) -> Finding:
+    fields = {field.key for field in measurement.fields}
+    parts = [tuple(c for c in pattern.columns if c in fields) for pattern in found.patterns]
+    parts = [part for part in dict.fromkeys(parts) if part]
+    limit = case.limit("max_complementary_ratio", measurement)
+    ratio = found.complementary_ratio
+    return Finding(
+        subject=subject_of(measurement),
+        severity=Severity.WARN,
+        message=f"{listed([' and '.join(part) for part in parts], 4)} take turns{under(part)}: "
+        f"{percent(ratio)} of the rows that follow one another in a series share no field.",
+        fix=case.fix(fields=listed(sorted({c for part in parts for c in part}))),
+        observed=ratio,
+        limit=limit,
+        unit=limit.unit,
+        evidence=(
+            *(Evidence("filled together", listed(part, 20)) for part in parts[:8]),
+            Evidence("pairs of rows", number(found.pairs)),
+            Evidence("rows read", many(found.rows, "row")),
+        ),
+        facts=("row_patterns",),
+        source=found.source,
+    )

@@ -1,0 +1,117 @@
+"""NAM005."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tsaudit.model.finding import Evidence, Finding, Severity, Subject
+from tsaudit.model.profile import Measurement
+from tsaudit.rule import Case, Threshold, rule
+from tsaudit.text import listed, many, number
+
+if TYPE_CHECKING:
+    from tsaudit.analysis.shapes.shapes import NameFamily
+
+
+@rule(
+    code="NAM005",
+    title="Names of tags or fields hold data",
+    severity=Severity.WARN,
+    guidelines=("B4",),
+    requires={"field_types"},
+    uses={"tag_keys"},
+    moot={"mongodb": "a rule of its own looks at the fields of documents, whose names may be data by design"},
+    thresholds=(
+        Threshold("min_names", 2, "names", "house judgement: one name shows no habit"),
+        Threshold(
+            "warn_numbered",
+            10,
+            "names that differ in a number",
+            "house judgement: up to nine may be parts of one thing, as the phases of a motor; more are a list",
+        ),
+    ),
+    fixes={
+        "influxql": (
+            "Write one {role} {name} and what varies as {what}: {measurement},{example} {field}=... Stored points keep "
+            "their names: read them and write them anew."
+        ),
+        "influxdb3": (
+            "Write one {role} {name} and what varies as {what}: {measurement},{example} {field}=... Stored rows keep "
+            "their columns: read them and write them anew."
+        ),
+        "timestream": (
+            "Write one {role} {name} and what varies as {what}, in a record for each. Stored records keep their names "
+            "until they expire."
+        ),
+        "any": (
+            "Write a row for each in place of a column: one column {name}, and {what} for what varies. Stored rows: "
+            "for each of the old columns INSERT INTO a new table SELECT the time, the other tags, what its name says, "
+            "and its value; leave out nulls."
+        ),
+    },
+)
+def data_in_key_name(case: Case) -> Iterator[Finding]:
+    """Tags, and fields, of one measurement whose names differ only in data: hosts, regions, ids, dates, numbers.
+
+    Names that differ in a number only are information up to `warn_numbered` of them.
+
+    ## Why it matters
+
+    To sum over all servers a query has to name every column, and to change with every new one. Each new name is a
+    change of the schema, a column in every row of a table, and one more against the limit of columns.
+
+    ## Example
+
+    `cpu usage_server-01=12,usage_server-02=30` should be `cpu,host=server-01 usage=12` and `cpu,host=server-02
+    usage=30`.
+
+    ## Fix
+
+    Put what varies into a tag, and keep one field for what is measured.
+
+    ## References
+
+    - Keep tags and fields simple: https://docs.influxdata.com/influxdb3/cloud-serverless/write-data/best-practices/schema-design/#keep-measurement-names-tags-and-fields-simple
+    - Data in names: https://docs.influxdata.com/influxdb/v1/concepts/schema_and_data_layout/
+    """
+    from tsaudit.analysis.shapes import shapes
+
+    for measurement in case.measurements:
+        for role, names in (
+            ("tag", [t.key for t in measurement.tags]),
+            ("field", [f.key for f in measurement.fields]),
+        ):
+            for family in shapes.name_families(names):
+                if len(family.members) >= case.limit("min_names", measurement).value:
+                    yield _finding(case, measurement, role, family)
+
+
+def _finding(case: Case, measurement: Measurement, role: str, family: NameFamily) -> Finding:
+    limit = case.limit("warn_numbered", measurement)
+    numbered = family.template.count("{") == family.template.count("{n}")
+    tags = {part.name: part.example for part in family.tags}
+    what = f"tag{'s' if len(tags) > 1 else ''} {listed(list(tags))}" if tags else "the time of the row, which has it"
+    count = len(family.members)
+    return Finding(
+        subject=Subject(measurement.database, measurement.name, family.template),
+        severity=Severity.INFO if numbered and count < limit.value else Severity.WARN,
+        message=f"{many(count, role)} named {family.template} should be one {role} {family.measurement} with {what}.",
+        fix=case.fix(
+            role=role,
+            measurement=measurement.name,
+            name=family.measurement,
+            what=what,
+            example=",".join(f"{k}={v}" for k, v in tags.items()) or "...",
+            field=family.measurement if role == "field" else "value",
+        ),
+        observed=count,
+        limit=limit if numbered else case.limit("min_names", measurement),
+        unit="names",
+        samples=family.members[:3],
+        evidence=(
+            Evidence("names", f"{number(count)}: {listed(family.members, 6)}"),
+            *(Evidence(f"tag {name}", f"e.g. {value}") for name, value in tags.items()),
+        ),
+        facts=("field_types", "tag_keys"),
+    )

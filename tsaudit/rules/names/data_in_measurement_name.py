@@ -1,0 +1,198 @@
+"""NAM002."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tsaudit.engines.engine import DOCUMENT_ENGINES
+from tsaudit.engines.influxdb1.retention_policies import drop_measurement
+from tsaudit.engines.timestream.tables import delete_table
+from tsaudit.model.finding import Evidence, Finding, Severity, Subject
+from tsaudit.model.profile import Measurement
+from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
+from tsaudit.text import listed, many, number
+
+if TYPE_CHECKING:
+    from tsaudit.analysis.shapes.shapes import NameFamily
+
+_FEWEST = 3
+"""Measure names that differ only in data before it is said that they do: two may be two things."""
+
+
+@rule(
+    code="NAM002",
+    title="Names of measurements hold data",
+    severity=Severity.WARN,
+    guidelines=("B2", "H1"),
+    requires={"measurements", "field_types"},
+    uses={"measure_names"},
+    thresholds=(Threshold("min_names", 1, "names", "house judgement: raise it to leave small families alone"),),
+    fixes={
+        "influxql": (
+            "Write {after} instead of {before}.{template} Delete the measurements that are no longer "
+            "written once they are not needed, beginning with: {drop}"
+        ),
+        "influxdb3": (
+            "Write {after} instead of {before}.{template} Delete the tables that are no longer written, {first} and "
+            "the others, once they are not needed: influxdb3 delete table."
+        ),
+        "mongodb": (
+            "Write {after} to the collection instead of a document to {before}, with an index on the fields that "
+            "queries ask by. Drop the collections that are no longer written once they are copied: "
+            "db.getCollection({first:q}).aggregate([{{ $set: {set} }}, {{ $merge: {into:q} }}])"
+        ),
+        "greptimedb": (
+            "Write {after} instead of {before}: what varies as columns of one table, in its primary key if queries "
+            "filter by it. Copy what has to be kept (INSERT INTO {into:q} SELECT ... FROM "
+            "{first:q}), then DROP TABLE {first:q} and the others, which cannot be undone."
+        ),
+        "timestream": ("Write {after} instead of {before}: what varies as dimensions of one table.{template} {then}"),
+    },
+)
+def data_in_measurement_name(case: Case) -> Iterator[Finding]:
+    """Measurements whose names differ only in data: hosts, regions, ids, dates, numbers.
+
+    Proposes the measurement, tags and field to write instead. A single name is reported only when its parts leave no
+    doubt. On Timestream the measure names of a table are looked at, too, three of a kind or more. Periods of time in
+    names are told here too, except of collections of documents, for which collection-per-period says more.
+
+    ## Why it matters
+
+    What is in the name is in no index: to ask for one region, or to group by host, queries need regular expressions.
+    Every host makes a new measurement, so there is no end to their number.
+
+    ## Example
+
+    `Cpu.server-5.us-west.usage_user value=20.0` should be
+    `cpu,host=server-5,region=us-west usage_user=20.0`.
+
+    ## Fix
+
+    Put the data into tags and what is measured into the field's name. Telegraf's Graphite parser does it with a
+    template such as `measurement.host.region.field`.
+
+    ## References
+
+    - Data in names: https://docs.influxdata.com/influxdb/v1/concepts/schema_and_data_layout/#dont-encode-data-in-measurement-names
+    - Too many measurements, InfluxData's guide: https://awesome.influxdata.com/docs/part-2/designing-your-schema/
+    - Graphite templates: https://docs.influxdata.com/telegraf/v1/data_formats/input/graphite/
+    """
+    from tsaudit.analysis.shapes import shapes
+
+    for database in case.profile.databases:
+        inside = {m.name: m for m in case.measurements if m.database == database.name}
+        families = shapes.name_families(list(inside))
+        if case.profile.engine in DOCUMENT_ENGINES:
+            families = _of_collections(case, list(inside), families)
+        for family in families:
+            if len(family.members) >= case.limit("min_names").value:
+                yield _finding(case, database.name, family, inside[family.members[0]])
+    for measurement in case.measurements:
+        names = [n.name for n in measurement.measure_names.names] if measurement.measure_names else []
+        # All that is found about a table is one finding: that on its largest family.
+        largest = max(shapes.name_families(names), key=lambda family: len(family.members), default=None)
+        if largest and len(largest.members) >= max(case.limit("min_names").value, _FEWEST):
+            yield _of_measure_names(case, measurement, largest)
+
+
+def _of_collections(case: Case, names: list[str], families: list[NameFamily]) -> list[NameFamily]:
+    """The families that differ in more than a date, with the numbers among theirs that could be read as dates.
+
+    Collections of periods collection-per-period reports; a date in a name or two may be a number as well.
+    """
+    from tsaudit.analysis.shapes.periods import period_families
+
+    by_period = {p.name for family in period_families(names, now=case.profile.window.end) for p in family.members}
+    dated: dict[str, list[str]] = defaultdict(list)
+    for family in families:
+        if not family.tags:
+            dated[family.template.replace("{date}", "{n}")] += [n for n in family.members if n not in by_period]
+    return [replace(f, members=tuple(sorted({*f.members, *dated[f.template]}))) for f in families if f.tags]
+
+
+def _finding(case: Case, database: str, family: NameFamily, first: Measurement) -> Finding:
+    tags = {part.name: part.example for part in family.tags}
+    documents = case.profile.engine in DOCUMENT_ENGINES
+    word, kind = ("field", "collection") if documents else ("tag", "measurement")
+    proposal = [f"{kind} {family.measurement}"]
+    proposal += [f"{word}{'s' if len(tags) > 1 else ''} {listed(list(tags))}"] if tags else []
+    proposal += [f"field {family.field}"] if family.field else []
+    return Finding(
+        subject=Subject(database, family.template),
+        severity=Severity.WARN,
+        message=f"{many(len(family.members), kind)} named {family.template} should be {listed(proposal)}.",
+        fix=case.fix(
+            before=first.name,
+            after=_document(family, tags) if documents else _line(family, tags, first),
+            into=table_of(first, family.measurement),
+            set=json.dumps(tags, ensure_ascii=False),
+            template=_graphite(family),
+            first=table_of(first),
+            drop=drop_measurement(case, database, first.name),
+            then="Delete the tables that are no longer written once they are not needed, beginning with:\n"
+            + delete_table(database, first.name),
+        ),
+        observed=len(family.members),
+        limit=case.limit("min_names"),
+        unit="names",
+        samples=family.members[:3],
+        evidence=(
+            Evidence("names", f"{number(len(family.members))}: {listed(family.members, 6)}"),
+            *(Evidence(f"{word} {name}", f"e.g. {value}") for name, value in tags.items()),
+        ),
+        facts=("measurements",),
+    )
+
+
+def _of_measure_names(case: Case, measurement: Measurement, family: NameFamily) -> Finding:
+    what = listed([part.name for part in family.tags]) or "the period"
+    kind = family.field or family.measurement
+    return Finding(
+        subject=subject_of(measurement),
+        severity=Severity.WARN,
+        message=f"{many(len(family.members), 'measure name')} such as {family.members[0]} differ only in data: {what}.",
+        fix=case.fix(
+            after=f"the measure name {kind}",
+            before=family.members[0],
+            template="",
+            then="Stored records keep the name they have.",
+        ),
+        observed=len(family.members),
+        limit=case.limit("min_names"),
+        unit="names",
+        samples=family.members[:3],
+        evidence=(
+            Evidence("measure names", f"{number(len(family.members))}: {listed(family.members, 6)}"),
+            *(Evidence(f"dimension {part.name}", f"e.g. {part.example}") for part in family.tags),
+        ),
+        facts=("measure_names",),
+        source=measurement.measure_names.count.source if measurement.measure_names else None,
+    )
+
+
+def _line(family: NameFamily, tags: dict[str, str], first: Measurement) -> str:
+    """The first member's points as they should be written."""
+    field = family.field or (first.fields[0].key if first.fields else "value")
+    return "".join([family.measurement, *(f",{k}={v}" for k, v in tags.items()), f" {field}=..."])
+
+
+def _document(family: NameFamily, tags: dict[str, str]) -> str:
+    """A document as it should be written."""
+    parts = [f"{json.dumps(name)}: {json.dumps(value)}" for name, value in tags.items()]
+    return "{ " + ", ".join([*parts, f"{json.dumps(family.field or 'value')}: ..."]) + " }"
+
+
+def _graphite(family: NameFamily) -> str:
+    """How Telegraf's Graphite parser is told; empty for names without dots."""
+    parts = family.template.split(".")
+    if len(parts) < 3:
+        return ""
+    words = [re.sub(r"[{}]", "", p) if p.startswith("{") else "measurement" for p in parts]
+    if family.field and not parts[-1].startswith("{"):
+        words[-1] = "field"
+    return f' Telegraf, inputs with data_format = "graphite": templates = ["{".".join(words)}"].'

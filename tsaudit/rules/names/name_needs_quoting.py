@@ -1,0 +1,171 @@
+"""NAM003."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable, Iterator
+from importlib import resources
+
+from tsaudit.advice.statements import rename
+from tsaudit.engines.engine import INFLUXQL_ENGINES, SINGLE_VALUE
+from tsaudit.engines.greptimedb.tables import has_given_columns
+from tsaudit.engines.influxdb1.retention_policies import not_mapped
+from tsaudit.model.finding import Evidence, Finding, Severity, Subject
+from tsaudit.model.profile import Measurement
+from tsaudit.rule import Case, rule, subject_of, table_of
+from tsaudit.text import listed, number
+
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+@rule(
+    code="NAM003",
+    title="Names that queries have to quote",
+    severity=Severity.WARN,
+    guidelines=("B5",),
+    requires={"measurements", "tag_keys", "field_types"},
+    uses={"options"},
+    fixes={
+        "influxql": (
+            "Write under plain names ({plain}). Until then quote them in every query: SELECT {quoted} FROM "
+            "{measurement:q}{not_mapped}. Stored data: {renames}"
+        ),
+        "influxdb3": (
+            "Write under plain names ({plain}). Until then quote them in every query: SELECT {quoted} FROM "
+            "{measurement:q}. Stored rows keep their names: read them and write them back."
+        ),
+        "timestream": (
+            "Write under plain names ({plain}). Stored records keep their names until they expire; until then quote "
+            "them in every query:\nSELECT {quoted} FROM {place} WHERE time >= ago(1d)"
+        ),
+        "greptimedb": (
+            "Write under plain names ({plain}). A table is renamed by ALTER TABLE ... RENAME, a column only by copying "
+            "the table. Until then quote them in every query: SELECT {quoted} FROM {measurement:q};"
+        ),
+        "sql": "Rename them:\n{renames}\nUntil then quote them in every query: SELECT {quoted} FROM {measurement:q};",
+    },
+)
+def name_needs_quoting(case: Case) -> Iterator[Finding]:
+    """Names that the engine's query language takes for something else unless they stand in quotes.
+
+    These are its reserved words, and names with anything but ASCII letters, digits and underscores. Words that the
+    engine accepts as names, such as `time` and `value`, are not meant. All such names of a measurement are one
+    finding. Tables whose columns GreptimeDB makes out of the names of a protocol, for traces and metrics, are left out.
+
+    ## Why it matters
+
+    A query that forgets the quotes fails, or worse, means something else: `select order from t` is an error, `"order"`
+    a column, and `'order'` a text that compares to nothing. Tools and templates that build queries often forget them.
+
+    ## Example
+
+    A tag `tag@1-23` and a field `example-field`: `example-field` unquoted is `example` minus `field`.
+
+    ## Fix
+
+    Rename to letters, digits and underscores, and put another word beside a reserved one: `order_id`, `group_name`.
+
+    ## References
+
+    - Keywords and special characters: https://docs.influxdata.com/influxdb3/cloud-serverless/write-data/best-practices/schema-design/#avoid-keywords-and-special-characters
+    - InfluxDB 3's SQL keywords: https://docs.influxdata.com/influxdb3/core/reference/sql/#keywords
+    - InfluxQL keywords: https://docs.influxdata.com/influxdb/v1/query_language/spec/#keywords
+    - SQLite keywords: https://www.sqlite.org/lang_keywords.html
+    - PostgreSQL keywords: https://www.postgresql.org/docs/current/sql-keywords-appendix.html
+    - DuckDB keywords: https://duckdb.org/docs/stable/sql/keywords_and_identifiers
+    - GreptimeDB's identifiers and keywords: https://github.com/GreptimeTeam/greptimedb/blob/main/src/sql/src/dialect.rs
+    """
+    reserved = keywords(case.profile.engine)
+    for database in case.profile.databases:
+        # In SQL the name of the file's only schema is not the user's choice, and no query has to name it.
+        # A retention policy is called after its duration (`1y`), which few queries name, and has no other name.
+        if database.policy_of or case.profile.engine not in INFLUXQL_ENGINES:
+            continue
+        if reason := _reason(database.name, reserved):
+            yield _finding(case, Subject(database.name), {database.name: reason}, None)
+    for measurement in case.measurements:
+        if has_given_columns(measurement):
+            continue
+        names = [n for n in (measurement.name, *measurement.columns) if not n.startswith(SINGLE_VALUE)]
+        bad = {name: reason for name in names if (reason := _reason(name, reserved))}
+        if bad:
+            yield _finding(case, subject_of(measurement), bad, measurement)
+
+
+@functools.cache
+def keywords(engine: str) -> frozenset[str]:
+    """Words of the engine's query languages that cannot be names without quotes, in lower case."""
+    files = [resources.files("tsaudit.analysis").joinpath("keywords", f"{name}.txt") for name in _languages(engine)]
+    lines = [line for file in files for line in file.read_text(encoding="utf-8").splitlines()]
+    return frozenset(line for line in lines if line and not line.startswith("#"))
+
+
+def _languages(engine: str) -> tuple[str, ...]:
+    """The files with the keywords of the languages that the engine's users query in."""
+    if engine in INFLUXQL_ENGINES:
+        return ("influxql",)
+    return ("influxdb3", "influxql") if engine == "influxdb3" else (engine,)
+
+
+def _reason(name: str, reserved: frozenset[str]) -> str:
+    """Why the name needs quotes; empty when it does not."""
+    if name.lower() in reserved:
+        return "reserved word"
+    if _PLAIN.fullmatch(name):
+        return ""
+    special = sorted(set(re.sub(r"[A-Za-z0-9_]", "", name)))
+    return f"contains {' '.join(map(_shown, special))}" if special else "starts with a digit"
+
+
+def _shown(character: str) -> str:
+    """The character as it can be read in a sentence."""
+    if character.isspace():
+        return "blank" if character == " " else f"U+{ord(character):04X}"
+    return character if character.isprintable() else f"U+{ord(character):04X}"
+
+
+def _plain(name: str, reserved: frozenset[str]) -> str:
+    """A proposal: the name in plain characters."""
+    words = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_") or "renamed"
+    words = f"n{words}" if words[0].isdigit() else words
+    return f"{words}_value" if words.lower() in reserved else words
+
+
+def _finding(case: Case, subject: Subject, bad: dict[str, str], measurement: Measurement | None) -> Finding:
+    reserved = keywords(case.profile.engine)
+    columns = [name for name in bad if measurement and name in measurement.columns]
+    first = columns[0] if columns else next(iter(bad))
+    example = measurement or next((m for m in case.measurements if m.database == subject.database), None)
+    return Finding(
+        subject=subject,
+        severity=Severity.WARN,
+        message=f"{listed([f'{name} ({reason})' for name, reason in bad.items()], 5)} "
+        f"{'needs' if len(bad) == 1 else 'need'} quotes in every query.",
+        fix=case.fix(
+            measurement=table_of(example) if example and (measurement or example.path) else subject.database,
+            quoted=case.quoted(columns[:3]) if columns else "*",
+            place=case.quoted([table_of(example)]) if example else "",
+            plain=listed([_plain(name, reserved) for name in bad]),
+            renames=_renames(case, measurement, bad),
+            not_mapped=not_mapped(case, example) if example else "",
+        ),
+        observed=len(bad),
+        unit="names",
+        guilty=first,
+        evidence=(
+            Evidence("names that need quotes", number(len(bad))),
+            *(Evidence(name, reason) for name, reason in list(bad.items())[:20]),
+        ),
+        facts=("measurements", "tag_keys", "field_types"),
+    )
+
+
+def _renames(case: Case, measurement: Measurement | None, bad: Iterable[str]) -> str:
+    if measurement is None:
+        return "make a database with a plain name and copy measurement by measurement"
+    reserved = keywords(case.profile.engine)
+    # The table last: the statements before still go by its old name.
+    names = sorted(bad, key=lambda name: name not in measurement.columns)
+    statements = [rename(case, measurement, name, _plain(name, reserved)) for name in names[:5]]
+    return ("\n" if case.profile.engine not in INFLUXQL_ENGINES else "; ").join(statements)

@@ -1,0 +1,65 @@
+"""NAM004."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tsaudit.engines.influxdb1.retention_policies import not_mapped
+from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.rule import Case, rule, subject_of, table_of
+
+
+@rule(
+    code="NAM004",
+    title="A name is both a tag and a field",
+    severity=Severity.WARN,
+    guidelines=("B6",),
+    requires={"tag_keys", "field_types"},
+    fixes={
+        "influxql": (
+            "Rename one of the two in the writer. Until the old points have expired, ask for {name:q}::tag or "
+            "{name:q}::field by name{not_mapped}:\n"
+            "SELECT {name:q}::field FROM {measurement:q} WHERE {name:q}::tag = '...'"
+        ),
+    },
+)
+def name_used_twice(case: Case) -> Iterator[Finding]:
+    """Names that a measurement uses for a tag and for a field.
+
+    ## Why it matters
+
+    The server takes such points and gives no warning. `SELECT *` then returns the columns `x` and `x_1`, a condition on
+    `x` means the field, and counting the series without the tag finds nothing. InfluxDB 3 refuses the write, so the
+    data cannot move there as it is.
+
+    ## Example
+
+    `requests,status=ok status=200`: `WHERE status = 'ok'` compares with the field and finds nothing.
+
+    ## Fix
+
+    Keep the name for the one that queries filter by, and give the other one that says what it holds: `status` and
+    `status_code`.
+
+    ## References
+
+    - Duplicate names: https://docs.influxdata.com/influxdb3/cloud-serverless/write-data/best-practices/schema-design/#do-not-use-duplicate-names-for-tags-and-fields
+    - No warning is given: https://github.com/influxdata/influxdb/issues/7745
+    """
+    for measurement in case.measurements:
+        tags = {tag.key for tag in measurement.tags}
+        for field in measurement.fields:
+            if field.key in tags:
+                yield Finding(
+                    subject=subject_of(measurement, field.key),
+                    severity=Severity.WARN,
+                    message=f"{field.key} is a tag and a field of {measurement.name}.",
+                    fix=case.fix(
+                        name=field.key,
+                        measurement=table_of(measurement),
+                        not_mapped=not_mapped(case, measurement),
+                    ),
+                    guilty=field.key,
+                    evidence=(Evidence("type of the field", " and ".join(field.types)),),
+                    facts=("tag_keys", "field_types"),
+                )

@@ -1,0 +1,1 @@
+"""Rules about how long data is kept."""

@@ -1,0 +1,147 @@
+"""RET002."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tsaudit.model.finding import Evidence, Finding, Forecast, Limit, Severity, Subject
+from tsaudit.model.timeline import Point, stored_bytes, stored_parts
+from tsaudit.rule import Case, Threshold, rule
+from tsaudit.text import many, number, percent, size
+
+
+@rule(
+    code="RET002",
+    title="Data and indexes outgrow their room",
+    severity=Severity.WARN,
+    guidelines=("H5",),
+    requires={"stored_bytes"},
+    moot={
+        "mongodb": "disk-fills-up watches the disk itself",
+        "influxdb2 Cloud": "the service tells no bytes",
+        "influxdb3 Cloud Serverless": "the service tells no bytes",
+        "influxdb3 Cloud Dedicated": "its tables of partitions are slow by its own account, and are not asked",
+    },
+    thresholds=(
+        Threshold(
+            "max_bytes", 0, "bytes", "house judgement: 0 stands for no limit; set it to the room that there is for them"
+        ),
+        Threshold("min_bytes", 10_000_000_000, "bytes", "house judgement: less is no plan's subject without a limit"),
+        Threshold("warn_days", 90, "days to the limit", "house judgement: a quarter, to decide and to buy"),
+        Threshold("critical_days", 14, "days to the limit", "house judgement: the time a change needs to be deployed"),
+    ),
+    fixes={
+        "any": ("{where}: give its rows a lifetime, keep coarser values of old ones, or make room in time."),
+    },
+)
+def growing_storage(case: Case) -> Iterator[Finding]:
+    """When data and indexes of all databases reach `max_bytes`, by the daily history of their size.
+
+    The server does not tell how much room there is: set `max_bytes` to the size of the disk less what else is on it. It
+    is a warning within `warn_days` of that, and critical within `critical_days` and beyond. Without that limit, growth
+    is information, from `min_bytes` on. Growth is told from steps and noise, which takes a week. Which engine tells
+    bytes of what, and what they leave out, is in `docs/engines.md`.
+
+    ## Why it matters
+
+    A full disk stops the server for all tables at once, and what would make room (vacuum, compaction, a copy) needs
+    some itself.
+
+    ## Example
+
+    80 GB today, 2 % more each day, and a disk of 100 GB: eleven days.
+
+    ## Fix
+
+    A lifetime for what grows; else a larger disk, in time.
+
+    ## References
+
+    - Disk full, PostgreSQL: https://www.postgresql.org/docs/current/disk-full.html
+    - Region statistics, GreptimeDB: https://docs.greptime.com/reference/sql/information-schema/region-statistics/
+    """
+    from tsaudit.analysis.growth import detection as growth
+
+    held = stored_bytes(case.profile)
+    if held is None:
+        return
+    limit = case.limit("max_bytes")
+    points = (*case.usual("stored_bytes", Subject()), Point(case.profile.day, float(held)))
+    days, values = [p.day for p in points], [p.value for p in points]
+    judged = growth.judge(days, values)
+    forecast = growth.forecast(days, values, limit.value) if limit.value else None
+    severity = _severity(case, held, judged.kind == "growth", limit, forecast)
+    if severity is None:
+        return
+    earlier = [p for p in points if judged.onset is not None and p.day < judged.onset]
+    before = earlier[-1] if earlier else points[0]
+    doubling = judged.doubling_days if not limit.value else None
+    yield _finding(case, severity, limit, forecast, before, points[-1], doubling)
+
+
+def _severity(case: Case, held: int, grows: bool, limit: Limit, forecast: Forecast | None) -> Severity | None:
+    if not limit.value:
+        return Severity.INFO if grows and held >= case.limit("min_bytes").value else None
+    days = 0.0 if held >= limit.value else forecast.days if forecast else None
+    if days is None or days > case.limit("warn_days").value:
+        return None
+    return Severity.CRITICAL if days <= case.limit("critical_days").value else Severity.WARN
+
+
+def _finding(
+    case: Case,
+    severity: Severity,
+    limit: Limit,
+    forecast: Forecast | None,
+    before: Point,
+    now: Point,
+    doubling: float | None,
+) -> Finding:
+    message = f"Data and indexes take {size(now.value)}"
+    if before.day < now.day:
+        message += f", {size(before.value)} on {before.day}"
+    if limit.value and now.value >= limit.value:
+        message += f"; the limit of {size(limit.value)} is reached"
+    elif forecast and forecast.days is not None:
+        message += f"; at this rate the limit of {size(limit.value)} is reached in {many(round(forecast.days), 'day')}"
+    elif doubling is not None:
+        message += f"; at this rate they double in {many(round(doubling), 'day')}"
+    grown = _grown(case, before)
+    where = f"Most of what was added since is in {grown[0][1]}" if grown else "Find the table that grows"
+    return Finding(
+        subject=Subject(),
+        severity=severity,
+        message=f"{message}.",
+        fix=case.fix(where=where),
+        observed=now.value,
+        limit=limit if limit.value else None,
+        unit="bytes",
+        baseline=before.value,
+        evidence=(
+            Evidence("tables", number(len(case.measurements))),
+            *(Evidence(f"added in {part}", _added(added, now.value - before.value)) for added, part in grown[:3]),
+        ),
+        since=before.day if before.day < now.day else None,
+        forecast=forecast,
+        facts=("stored_bytes",),
+    )
+
+
+def _added(added: float, of_all: float) -> str:
+    return size(added) + (f", {percent(min(1.0, added / of_all))} of it" if of_all > 0 else "")
+
+
+def _grown(case: Case, before: Point) -> Sequence[tuple[float, Subject]]:
+    """By how many bytes each database or measurement grew since that day, most first; those that did not are left out.
+
+    None are told of a target whose bytes are known as a whole only.
+    """
+    found = []
+    for part, now in stored_parts(case.profile).items():
+        past = sum(
+            next((p.value for p in case.timeline.of(name, part) if p.day == before.day), 0.0)
+            for name in ("data_bytes", "index_bytes")
+        )
+        if part != Subject() and now is not None and now > past:
+            found.append((now - past, part))
+    return sorted(found, key=lambda pair: (-pair[0], pair[1]))

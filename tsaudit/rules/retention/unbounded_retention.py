@@ -1,0 +1,287 @@
+"""RET001."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tsaudit.engines.engine import quote_text
+from tsaudit.engines.influxdb1.retention_policies import server_name
+from tsaudit.engines.sql.types import is_integer, is_text
+from tsaudit.engines.timestream.tables import keep_for
+from tsaudit.model.finding import Evidence, Finding, Severity, Subject
+from tsaudit.model.profile import FOREVER, Database, Measurement, Retention
+from tsaudit.model.timeline import Point
+from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
+from tsaudit.text import listed, many, number, percent, size
+
+_A_YEAR = 365
+_COMPRESSED = "timescaledb.compress"
+"""The option that says whether a hypertable can be compressed."""
+_COMPRESS_AFTER = "compress_after"
+"""The age at which a policy does so."""
+
+
+@rule(
+    code="RET001",
+    title="Data is kept forever",
+    severity=Severity.WARN,
+    guidelines=("F1",),
+    requires={"retention"},
+    uses={"database_series", "row_count", "storage", "table_retention", "options", "measure_name_counts"},
+    thresholds=(
+        Threshold("min_series", 1_000, "series", "house judgement: below it no engine notices"),
+        Threshold("min_bytes", 1_000_000_000, "bytes", "house judgement: a smaller table is no burden for years"),
+        Threshold(
+            "min_rows",
+            1_000_000,
+            "rows within the window",
+            "house judgement: of tables that are paid for by what they hold; fewer cost little for years",
+        ),
+        Threshold(
+            "max_rate_ratio", 1_000, "times the rows of another measurement", "house judgement: another kind of data"
+        ),
+    ),
+    fixes={
+        "influxql": (
+            "Give the database a lifetime (older data goes with its shards, at once): "
+            "ALTER RETENTION POLICY {policy:q} ON {database:q} DURATION 52w SHARD DURATION 7d. What has to live longer "
+            'goes to a policy of its own: CREATE RETENTION POLICY "long" ON {database:q} DURATION INF REPLICATION 1'
+        ),
+        "influxdb3": (
+            "Give the database a lifetime: influxdb3 update database --database {database} --retention-period 365d. "
+            "What has to live longer goes to a database of its own."
+        ),
+        "timestream": (
+            "Give each table a lifetime; data that has to live longer goes to a table of its own. What is older is "
+            "then deleted and does not come back. A year:\n{commands}"
+        ),
+        "influxdb2": (
+            "Give bucket {database} a lifetime (older data goes with its shards, at once), with its id from `influx "
+            "bucket list`: influx bucket update --id ID --retention 52w --shard-group-duration 7d. What has to live "
+            "longer goes to a bucket of its own: influx bucket create --name long --retention 0"
+        ),
+        "postgresql": (
+            "Agree on how long the rows of {table} are needed; what is dropped cannot be brought back.\n{statement}"
+        ),
+        "greptimedb": (
+            "Agree on how long the rows of {table} are needed; what is older is then deleted and cannot be brought "
+            "back.\nALTER TABLE {table:q} SET 'ttl' = '365d';"
+        ),
+    },
+)
+def unbounded_retention(case: Case) -> Iterator[Finding]:
+    """Databases, or tables, that keep all data forever.
+
+    Of a database, the default policy counts, on Timestream those of its tables. It is information by itself, and a
+    warning when the database's series grow; on Timestream, when `min_rows` rows and more came to them within the
+    window, as what is stored is paid for by the month. Measurements that differ much in how fast they are written, or
+    that nobody writes any more, are named: they may need lifetimes of their own. Of TimescaleDB's hypertables and
+    GreptimeDB's tables, each one without a lifetime is information, and a warning when it holds more than `min_bytes`
+    and its bytes grow. So are tables of PostgreSQL that grow and from which next to nothing was deleted; without growth
+    nothing is said of them, as PostgreSQL has no lifetime to set.
+
+    ## Why it matters
+
+    Without a lifetime disk and index only ever grow, and series that nobody writes any more stay in the index. One
+    lifetime for everything is the other half of the mistake: the database's policy is as long as its most precious data
+    needs, and the busiest data is kept as long.
+
+    ## Example
+
+    Raw readings every second and daily sums in one database with the policy `autogen`, duration infinite.
+
+    ## Fix
+
+    Set a duration. Keep what lives longer, such as sums made by a continuous query, in a policy of its own.
+
+    ## References
+
+    - Retention policies: https://docs.influxdata.com/influxdb/v1/query_language/manage-database/#retention-policy-management
+    - Data retention, TimescaleDB: https://docs.timescale.com/use-timescale/latest/data-retention/
+    - Compression policies, TimescaleDB: https://docs.timescale.com/use-timescale/latest/compression/
+    - TTL, GreptimeDB: https://docs.greptime.com/reference/sql/create/#table-options
+    - Downsampling and retention: https://docs.influxdata.com/influxdb/v1/guides/downsample_and_retain/
+    """
+    for database in case.profile.databases:
+        inside = [m for m in case.measurements if m.database == database.name]
+        policies = _judged(database, inside)
+        forever = [policy for policy in policies if policy.duration_s == FOREVER]
+        if inside and forever:
+            yield _finding(case, database, forever, inside)
+    for measurement in case.measurements:
+        kept = measurement.retention
+        if kept is not None and kept.duration_s == FOREVER:
+            yield from _of_table(case, measurement, kept)
+
+
+def _judged(database: Database, inside: Sequence[Measurement]) -> list[Retention]:
+    """Its own policy, or the default one; where there is none, as on Timestream, those of the tables looked at."""
+    if database.policy_of:
+        return list(database.retention or ())
+    default = [policy for policy in database.retention or () if policy.default]
+    names = {m.name for m in inside}
+    return default[:1] or [policy for policy in database.retention or () if policy.policy in names]
+
+
+def _finding(case: Case, database: Database, forever: Sequence[Retention], inside: Sequence[Measurement]) -> Finding:
+    subject, series = Subject(database.name), database.own_series or database.series
+    growth = _growth(case, database)
+    policy, names = forever[0], listed([one.policy for one in forever], 5)
+    of_database = policy.default or bool(database.policy_of)
+    if of_database:
+        message = f"{'Bucket' if case.profile.engine == 'influxdb2' else 'Policy'} {names} keeps everything forever"
+    else:
+        message = (
+            f"{'Tables' if len(forever) > 1 else 'Table'} {names} keep{'s' * (len(forever) == 1)} everything forever"
+        )
+    if growth:
+        message += f", while series grew from {number(growth[0].value)} on {growth[0].day} to {number(growth[1].value)}"
+    kept = [m for m in inside if m.name in {one.policy for one in forever}] if not of_database else []
+    rows = sum(m.rows.value for m in kept if m.rows)
+    if paid := rows >= case.limit("min_rows").value:
+        message += f", and {many(rows, 'row')} came to {'it' if len(forever) == 1 else 'them'} within the window"
+    return Finding(
+        subject=subject,
+        severity=Severity.WARN if growth or paid else Severity.INFO,
+        message=f"{message}.",
+        fix=case.fix(
+            policy=policy.policy,
+            database=server_name(database),
+            commands="\n".join(keep_for(m, _A_YEAR) for m in kept[:5]),
+        ),
+        observed=series.value if series else None,
+        unit="series" if series else "",
+        baseline=growth[0].value if growth else None,
+        evidence=(
+            Evidence("measurements", number(len(inside))),
+            *(_rates(case, inside) if of_database else _rare_names(case, kept)),
+            *_idle(inside),
+        ),
+        since=growth[0].day if growth else None,
+        facts=("retention", "database_series", "row_count", "measure_name_counts"),
+        source=series.source if series else None,
+    )
+
+
+def _of_table(case: Case, measurement: Measurement, kept: Retention) -> Iterator[Finding]:
+    held = measurement.storage.data_bytes if measurement.storage else None
+    big = held is not None and held >= case.limit("min_bytes", measurement).value
+    growth = _grown(case, "data_bytes", subject_of(measurement), float(held)) if held is not None and big else None
+    if growth is None and not kept.policy:
+        return
+    message = "Rows are kept forever"
+    if growth:
+        message += f", while data grew from {size(growth[0].value)} on {growth[0].day} to {size(growth[1].value)}"
+    yield Finding(
+        subject=subject_of(measurement),
+        severity=Severity.WARN if growth else Severity.INFO,
+        message=f"{message}.",
+        fix=case.fix(table=table_of(measurement), statement=_statement(case, measurement, kept)),
+        observed=held,
+        unit="bytes" if held is not None else "",
+        baseline=growth[0].value if growth else None,
+        evidence=(
+            Evidence("lifetime", f"{kept.policy} is not set" if kept.policy else "none can be set"),
+            *([Evidence("data", size(held))] if held is not None else []),
+            *([Evidence("compression", compressed)] if (compressed := _compression(measurement)) else []),
+        ),
+        since=growth[0].day if growth else None,
+        facts=("table_retention", "storage"),
+    )
+
+
+def _statement(case: Case, measurement: Measurement, kept: Retention) -> str:
+    """What limits the table's lifetime on PostgreSQL."""
+    if kept.policy:
+        return _policies(case, measurement)
+    table = case.quoted([table_of(measurement)])
+    if measurement.partitioning is not None:
+        return f"Each partition that is too old:\nALTER TABLE {table} DETACH PARTITION ...; DROP TABLE ...;"
+    return (
+        "Divide the table by time (PARTITION BY RANGE), so that old rows go with their partition, at once; until then, "
+        f"in pieces:\nDELETE FROM {table} WHERE {_is_old(case, measurement)};"
+    )
+
+
+def _compression(measurement: Measurement) -> str:
+    """What TimescaleDB does with old chunks, in words; empty for a table that is no hypertable."""
+    options = measurement.options or {}
+    if after := options.get(_COMPRESS_AFTER):
+        return f"of chunks older than {after}"
+    return {"true": "set up, but by no policy", "false": "none"}.get(options.get(_COMPRESSED, ""), "")
+
+
+def _policies(case: Case, measurement: Measurement) -> str:
+    """What TimescaleDB does by itself once it is told: drop old chunks, and compress them where nothing does so yet."""
+    table, options = case.quoted([table_of(measurement)]), measurement.options or {}
+    text, needed, year, month = quote_text(case.profile.engine, table), "", "INTERVAL '1 year'", "INTERVAL '1 month'"
+    if is_integer(measurement.time_type or ""):
+        needed = (
+            "Tell TimescaleDB what is now (set_integer_now_func), and ages as the column counts, here in seconds:\n"
+        )
+        year, month = "BIGINT '31536000'", "BIGINT '2592000'"
+    told = [f"{needed}SELECT add_retention_policy({text}, drop_after => {year});"]
+    if _COMPRESSED in options and _COMPRESS_AFTER not in options:
+        told.append("What is kept takes less room compressed:")
+        if options[_COMPRESSED] == "false":
+            segments = "/*, timescaledb.compress_segmentby = 'the tag that queries name' */"
+            told.append(f"ALTER TABLE {table} SET (timescaledb.compress {segments});")
+        told.append(f"SELECT add_compression_policy({text}, compress_after => {month});")
+    return "\n".join(told)
+
+
+def _is_old(case: Case, measurement: Measurement) -> str:
+    """The condition that a row is older than a year, by the type of the time."""
+    time, kind = case.quoted([measurement.time_column or "time"]), measurement.time_type or ""
+    year_ago = "now() - INTERVAL '1 year'"
+    if is_integer(kind):
+        return f"{time} < extract(EPOCH FROM {year_ago}) /* * 1000 where it counts milliseconds */"
+    return f"CAST({time} AS TIMESTAMPTZ) < {year_ago}" if is_text(kind) else f"{time} < {year_ago}"
+
+
+def _growth(case: Case, database: Database) -> tuple[Point, Point] | None:
+    series = database.own_series or database.series
+    if series is None or series.value < case.limit("min_series").value:
+        return None
+    figure = "own_series" if database.own_series else "series"
+    return _grown(case, figure, Subject(database.name), series.value)
+
+
+def _grown(case: Case, figure: str, subject: Subject, value: float) -> tuple[Point, Point] | None:
+    """Where the growth of the figure began, and where it is; None when it does not grow."""
+    from tsaudit.analysis.growth import detection as growth
+
+    now = Point(case.profile.day, value)
+    points = (*case.usual(figure, subject), now)
+    judged = growth.judge([p.day for p in points], [p.value for p in points])
+    if judged.kind != "growth":
+        return None
+    earlier = [p for p in points if judged.onset is None or p.day < judged.onset]
+    return (earlier[-1] if judged.onset and earlier else points[0]), now
+
+
+def _rates(case: Case, inside: Sequence[Measurement]) -> Iterator[Evidence]:
+    rows = {m.name: m.rows.value for m in inside if m.rows is not None and m.rows.value}
+    if not rows:
+        return
+    busiest = max(rows, key=lambda name: rows[name])
+    slow = [name for name in rows if rows[name] * case.limit("max_rate_ratio").value <= rows[busiest]]
+    if slow:
+        share = percent(rows[busiest] / sum(rows.values()))
+        yield Evidence("busiest measurement", f"{busiest}: {number(rows[busiest])} rows in the window, {share} of all")
+        yield Evidence("measurements with other rates under the same policy", listed(slow))
+
+
+def _rare_names(case: Case, kept: Sequence[Measurement]) -> Iterator[Evidence]:
+    """Measure names that come much less often than others of their table, and may need another lifetime."""
+    for m in kept:
+        rows = {name.name: name.rows for name in (m.measure_names.names if m.measure_names else ()) if name.rows}
+        most = max(rows.values(), default=0)
+        if rare := [name for name, n in rows.items() if n * case.limit("max_rate_ratio", m).value <= most]:
+            yield Evidence(f"rare measure names of {m.name}, kept as long as the others", listed(rare))
+
+
+def _idle(inside: Sequence[Measurement]) -> Iterator[Evidence]:
+    idle = [m.name for m in inside if m.rows is not None and not m.rows.value]
+    if idle:
+        yield Evidence("measurements without a row in the window, kept all the same", listed(idle))

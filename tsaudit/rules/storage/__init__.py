@@ -1,0 +1,1 @@
+"""Rules about how an engine stores a table."""

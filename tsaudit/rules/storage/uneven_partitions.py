@@ -1,0 +1,236 @@
+"""STO003."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from statistics import median
+from typing import Final
+
+from tsaudit.engines.greptimedb.statements import merged_partitions, rebuilt, split_partition
+from tsaudit.engines.greptimedb.tables import is_metric
+from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.profile import DEFAULT_PARTITION, Measurement, Partition, Partitioning
+from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.text import listed, many, number, percent, size
+
+_ANOTHER_TABLE: Final = (
+    "rows of the metric engine are not copied: make another physical table with another rule, and have the senders "
+    "name it (physical_table=... in the address of Prometheus's remote write)."
+)
+
+
+@rule(
+    code="STO003",
+    title="Partitions that do not divide the work",
+    severity=Severity.WARN,
+    guidelines=("E12",),
+    requires={"partitions"},
+    uses={"options"},
+    thresholds=(
+        Threshold("max_skew", 4, "times the median of the others", "house judgement: one part does most of the work"),
+        Threshold("min_bytes", 100_000_000, "bytes", "house judgement: smaller partitions are even enough"),
+        Threshold("min_rows", 1_000_000, "rows", "house judgement: smaller partitions are even enough"),
+        Threshold("max_default_ratio", 0.5, "of all rows", "house judgement: the other partitions say little by then"),
+        Threshold("max_empty", 50, "empty partitions", "house judgement: more than are made ahead"),
+        Threshold(
+            "max_partitions",
+            1_000,
+            "partitions",
+            "PostgreSQL plans well with up to a few thousand: "
+            "https://www.postgresql.org/docs/current/ddl-partitioning.html#DDL-PARTITIONING-DECLARATIVE-BEST-PRACTICES",
+        ),
+    ),
+    fixes={
+        "postgresql": "{steps}",
+        "greptimedb": "{steps} {change}",
+    },
+)
+def uneven_partitions(case: Case) -> Iterator[Finding]:
+    """Partitions of very different size, a default partition that collects rows, empty ones that pile up, too many.
+
+    Uneven is a partition with more than `max_skew` times the median of the others, in bytes, or in rows where bytes are
+    not known, if it is not small. Partitions by time are left out, as the newest one is filling and seasons differ; so
+    are lists of values, which are as uneven as the values. A default partition is reported when a table divided by time
+    has any row in it, else when it holds more than `max_default_ratio` of the rows. Rows and bytes are those of the
+    engine's own statistics. On GreptimeDB, which divides storage by time itself, partitions by time are reported, and
+    partitions by a column outside the primary key of a table that deduplicates.
+
+    ## Why it matters
+
+    Partitions divide work and make old data easy to drop. One that holds most of the rows is searched, vacuumed and
+    written as if there were no partitions; a row in the default partition is found by no rule and dropped with no
+    period; each further partition costs every query some planning.
+
+    ## Example
+
+    `cpu` by hash of `datacenter` in eight partitions: three data centres fill three of them, one with 80 % of the rows.
+
+    ## Fix
+
+    Divide by a column with many values of about the same weight, and by time where old rows are dropped.
+
+    ## References
+
+    - Partitioning, PostgreSQL: https://www.postgresql.org/docs/current/ddl-partitioning.html
+    - Hypertables and chunks: https://docs.timescale.com/use-timescale/latest/hypertables/
+    - Table sharding, GreptimeDB: https://docs.greptime.com/user-guide/deployments-administration/manage-data/table-sharding/
+    - Repartition, GreptimeDB: https://docs.greptime.com/user-guide/deployments-administration/manage-data/repartition/
+    """
+    for measurement in case.measurements:
+        if measurement.partitioning is None:
+            continue
+        troubles = list(_troubles(case, measurement, measurement.partitioning))
+        if troubles:
+            yield _finding(case, measurement, measurement.partitioning, troubles)
+
+
+@dataclass(frozen=True, slots=True)
+class _Trouble:
+    words: str
+    step: str
+    observed: float
+    unit: str
+    in_place: str = ""
+    """A statement that mends it, or begins to; empty where there is none."""
+
+
+def _troubles(case: Case, measurement: Measurement, cut: Partitioning) -> Iterator[_Trouble]:
+    """What is wrong, worst first."""
+    by_time = _by_time(measurement, cut)
+    if by_time and case.profile.engine == "greptimedb":
+        step = "Divide by a column that queries filter by, or not at all: storage is divided by time already."
+        merge = merged_partitions(case, measurement)
+        yield _Trouble(f"partitions are by time ({listed(cut.key)})", step, cut.count, "partitions", merge)
+    yield from _default(case, measurement, cut, by_time)
+    if case.profile.engine == "greptimedb" and not by_time:
+        yield from _undivided_key(measurement, cut)
+    if not by_time:
+        yield from _skew(case, measurement, cut)
+    empty, limit = _empty(cut), case.limit("max_empty", measurement)
+    if empty > limit.value:
+        step = "Drop the empty partitions of past periods, and make fewer ahead."
+        yield _Trouble(f"{many(empty, 'partition')} are empty", step, empty, "empty partitions")
+    most = case.limit("max_partitions", measurement)
+    if cut.count > most.value:
+        step = "Let each partition span more: a longer period, or fewer remainders of the hash."
+        words = f"{many(cut.count, 'partition')}, where {number(most.value)} should do"
+        yield _Trouble(words, step, cut.count, "partitions")
+
+
+def _undivided_key(measurement: Measurement, cut: Partitioning) -> Iterator[_Trouble]:
+    """Rows are deduplicated within their partition only, which the server does not tell."""
+    options, outside = measurement.options, [key for key in cut.key if measurement.tag(key) is None]
+    if options is None or options.get("append_mode") == "true" or not outside:
+        return
+    step = "Divide by columns of the primary key, or make the table append-only if no row is ever written again."
+    words = (
+        f"partitions are by {listed(outside)}, outside the primary key: two rows with one key and time may both stay"
+    )
+    yield _Trouble(words, step, cut.count, "partitions")
+
+
+def _by_time(measurement: Measurement, cut: Partitioning) -> bool:
+    """Whether the time decides, alone or with others; a column, or an expression that names it."""
+    time = measurement.time_column
+    return time is not None and any(time in (part, part.strip('"')) or f'"{time}"' in part for part in cut.key)
+
+
+def _is_default(partition: Partition) -> bool:
+    return partition.bounds == DEFAULT_PARTITION
+
+
+def _default(case: Case, measurement: Measurement, cut: Partitioning, by_time: bool) -> Iterator[_Trouble]:
+    default = next((p for p in cut.partitions if _is_default(p)), None)
+    if default is None or not default.rows:
+        return
+    known = sum(p.rows for p in cut.partitions if p.rows is not None)
+    share, limit = default.rows / known, case.limit("max_default_ratio", measurement)
+    if by_time or share > limit.value:
+        step = (
+            f"Make partitions for the rows in {default.name} and move them there, and find out why they were missing."
+        )
+        words = f"the default partition {default.name} holds {_rows(default.rows)}, {percent(share)} of all"
+        yield _Trouble(words, step, default.rows, "rows")
+
+
+def _skew(case: Case, measurement: Measurement, cut: Partitioning) -> Iterator[_Trouble]:
+    parts = [p for p in cut.partitions if not _is_default(p) and not p.bounds.startswith("FOR VALUES IN")]
+    weighed = [(p.bytes, p) for p in parts if p.bytes is not None], [(p.rows, p) for p in parts if p.rows is not None]
+    for sizes, floor, words in zip(weighed, ("min_bytes", "min_rows"), (size, _rows), strict=True):
+        if len(sizes) < 2:
+            continue
+        (most, largest), *others = sorted(sizes, key=lambda pair: -pair[0])
+        usual = median(weight for weight, _ in others)
+        ratio = most / max(usual, 1)
+        if most >= case.limit(floor, measurement).value and ratio > case.limit("max_skew", measurement).value:
+            step = f"Divide by a column with many values of about the same weight instead of {listed(cut.key)}."
+            yield _Trouble(
+                f"partition {largest.name} has {words(most)}, {number(float(f'{ratio:.3g}'))} times the median of the "
+                f"others",
+                step,
+                ratio,
+                "times the median of the others",
+                split_partition(case, measurement, largest) if case.profile.engine == "greptimedb" else "",
+            )
+        return
+
+
+def _rows(count: float) -> str:
+    return many(count, "row")
+
+
+def _empty(cut: Partitioning) -> int:
+    """How many are empty; those not listed are no larger than the smallest one that is."""
+    # A table without a row may still have the one page of an index.
+    parts = [p for p in cut.partitions if not _is_default(p)]
+    empty = [p.rows == 0 or (not p.rows and p.bytes is not None and p.bytes <= 8_192) for p in parts]
+    unlisted = cut.count - len(cut.partitions)
+    return sum(empty) + (unlisted if empty and empty[-1] else 0)
+
+
+def _finding(case: Case, measurement: Measurement, cut: Partitioning, troubles: list[_Trouble]) -> Finding:
+    worst = troubles[0]
+    words = "; ".join(t.words for t in troubles)
+    largest = cut.partitions[0] if cut.partitions else None
+    return Finding(
+        subject=subject_of(measurement),
+        severity=Severity.WARN,
+        message=f"{words[0].upper()}{words[1:]}.",
+        fix=case.fix(
+            steps=" ".join(dict.fromkeys(t.step for t in troubles)),
+            change=_change(case, measurement, troubles) if case.profile.engine == "greptimedb" else "",
+        ),
+        observed=float(f"{worst.observed:.3g}"),
+        unit=worst.unit,
+        evidence=(
+            Evidence("partitions", f"{number(cut.count)}, by {listed(cut.key)}"),
+            *([Evidence("largest", _described(largest))] if largest else []),
+        ),
+        facts=("partitions", "options"),
+    )
+
+
+def _change(case: Case, measurement: Measurement, troubles: list[_Trouble]) -> str:
+    """How GreptimeDB divides a table that holds rows in another way."""
+    elsewhere = (
+        _ANOTHER_TABLE
+        if is_metric(measurement)
+        else (
+            "the rule of a table that holds rows is changed by a copy, with another PARTITION ON COLUMNS (...) (...) "
+            f"behind the columns or with none:\n{rebuilt(case, measurement, divided=False)}"
+        )
+    )
+    in_place = "\n".join(t.in_place for t in troubles if t.in_place)
+    if not in_place:
+        return elsewhere[0].upper() + elsewhere[1:]
+    return (
+        "A cluster with shared object storage and its garbage collection on does it in place, step by step; count the "
+        f"rows before and after:\n{in_place}\nElsewhere {elsewhere}"
+    )
+
+
+def _described(partition: Partition) -> str:
+    rows = [_rows(partition.rows)] if partition.rows is not None else []
+    kept = [size(partition.bytes)] if partition.bytes is not None else []
+    return ", ".join([f"{partition.name} {partition.bounds}".strip(), *rows, *kept])

@@ -1,0 +1,173 @@
+"""TAG002."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tsaudit.advice.statements import copy_without_tags
+from tsaudit.analysis.cardinality.contributions import share_of_tag
+from tsaudit.engines.greptimedb.statements import left_out_by_sender, set_index
+from tsaudit.engines.greptimedb.tables import has_former_format
+from tsaudit.model.finding import Evidence, Finding, Limit, Severity
+from tsaudit.model.profile import How, Measurement, Tag
+from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
+from tsaudit.text import count, many, number, over_time, percent, values_of
+
+_UNLESS = "Only where rows have to be deduplicated or sorted by it does it belong in the key."
+_UNLESS_FORMER = (
+    "In the key of files in the former format it must not be: something is kept in memory for each of its values."
+)
+"""GreptimeDB's guide, before 1.0: never set columns of high cardinality as tags if they change frequently."""
+
+
+@rule(
+    code="TAG002",
+    title="A tag holds ids without bound",
+    severity=Severity.WARN,
+    guidelines=("A6", "E4", "G5"),
+    requires={"tag_values"},
+    uses={"row_count", "null_counts"},
+    thresholds=(
+        Threshold("max_ids", 1_000, "values shaped like ids", "house judgement: more than the things most people run"),
+        Threshold(
+            "endless_values",
+            1_000,
+            "values",
+            "house judgement: a date as a tag is new each day too, and stays below it for years",
+        ),
+        Threshold("endless_days", 7, "days with a listing", "house judgement: a week shows every weekday"),
+        Threshold("max_values_per_row", 0.1, "values per row", "house judgement: a source that lasts writes ten rows"),
+        Threshold("min_values", 500, "values", "house judgement: below it the ratio to rows is chance, and harmless"),
+        Threshold(
+            "engine_values",
+            0,
+            "values of one tag",
+            "house judgement: 0 stands for an engine that has no limit",
+            {
+                "influxdb1": (
+                    100_000,
+                    "https://docs.influxdata.com/influxdb/v1/administration/config/#max-values-per-tag--100000",
+                )
+            },
+        ),
+    ),
+    fixes={
+        "greptimedb": (
+            "Make {tag} a field; single ids are then found by a skipping index. {unless}\n{copy}\nThen: {skipping}"
+        ),
+        "influxql": (
+            "Write {tag} as a field; keep as tags what has few values. Convert what is stored day by day (points that "
+            "then share tags and time overwrite each other): {copy}"
+        ),
+        "timestream": (
+            "Write {tag} as a measure of {measurement}, in one multi-measure record with the others: it stays in the "
+            "same row, and can be filtered by. Stored records keep it as a dimension until they expire; where it is "
+            "needed to tell records of one instant apart, keep it."
+        ),
+        "sql": (
+            "Keep {tag} as a plain column outside the key and the composite indexes of {measurement}, and tell "
+            "tsaudit: "
+            "columns: {{{measurement}: {{fields: [{tag}]}}}}. To look single ids up, one index of its own does: "
+            "CREATE INDEX {index:q} ON {measurement:q} ({tag:q});"
+        ),
+    },
+)
+def identifier_tag(case: Case) -> Iterator[Finding]:
+    """Tags that hold ids of events, orders, requests, traces or users: values that are used once or a few times.
+
+    A tag is reported when the listings of at least `endless_days` days show that its values never end and there are
+    more than `endless_values`; when its values are shaped like ids and there are more than `max_ids`, unless the
+    listings show that they end (without a week of listings that is a guess, and called so); when there are more than
+    `max_values_per_row` values per row; or when the engine's own limit on the values of a tag is near. Ids that are
+    scoped, few and used again and again, such as the ids of sensors, stay silent.
+
+    ## Why it matters
+
+    Every id opens a series of its own, which is written once and kept forever in the index. The number of series then
+    grows with traffic instead of with the things that are watched.
+
+    ## Example
+
+    `order_id=8c1f…` as a tag of `checkout`: 100,000 orders make 100,000 series of one point each.
+
+    ## Fix
+
+    Store the id as a field, or in a log store beside. Keep tags that group many points: shop, region, kind.
+
+    ## References
+
+    - Ids as tags, InfluxData's guide: https://awesome.influxdata.com/docs/part-2/designing-your-schema/
+    - Schema recommendations: https://docs.influxdata.com/influxdb/v1/concepts/schema_and_data_layout/
+    """
+    for measurement in case.measurements:
+        for tag in measurement.tags:
+            if tag.values is not None and (reason := _reason(case, measurement, tag)):
+                yield _finding(case, measurement, tag, *reason)
+
+
+def _reason(case: Case, measurement: Measurement, tag: Tag) -> tuple[str, float, Limit] | None:
+    """Why the tag is reported, with what was observed and the limit; None when it is not."""
+    from tsaudit.analysis.shapes import shapes
+
+    assert tag.values is not None
+    values, said = tag.values.value, values_of(tag.values)
+    kind, known = shapes.classify(tag.sample).kind, tag.over_time
+    ends = "unknown" if known is None or known.days < case.limit("endless_days", measurement).value else known.kind
+    looks = f" shaped like ids ({kind.replace('_', ' ')})" if kind in shapes.IDENTIFIER_KINDS else ""
+    limit = case.limit("endless_values", measurement)
+    if known and ends == "unbounded" and values > limit.value and kind not in shapes.TEXT_KINDS:
+        new = number(known.new_per_day or 0)
+        return f"{said}{looks} and {new} new ones a day without end", values, limit
+    limit = case.limit("max_ids", measurement)
+    if values > limit.value and looks and ends != "bounded":
+        guess = ", a guess by their look until a week of listings is known" if ends == "unknown" else ""
+        return f"{said}{looks}{guess}", values, limit
+    limit, rows = case.limit("max_values_per_row", measurement), measurement.rows
+    if rows is not None and rows.value and values >= case.limit("min_values", measurement).value:
+        ratio = values / rows.value
+        if ratio > limit.value:
+            return f"{many(values, 'value')} in {many(rows.value, 'row')}: hardly any is used again", ratio, limit
+    limit = case.limit("engine_values", measurement)
+    if limit.value and values >= 0.8 * limit.value:
+        return f"{many(values, 'value')}, {percent(values / limit.value)} of what one tag may have", values, limit
+    return None
+
+
+def _finding(case: Case, measurement: Measurement, tag: Tag, reason: str, observed: float, limit: Limit) -> Finding:
+    assert tag.values is not None
+    series = measurement.series.value if measurement.series else 0
+    evidence = [Evidence("distinct values", count(tag.values))]
+    if series:
+        evidence.append(
+            Evidence("values per series", f"{number(tag.values.value / series)} of {number(series)} series")
+        )
+    # Values of a part of the rows by all of them would be too few.
+    whole = tag.values.source.how is not How.SAMPLED
+    if whole and measurement.rows is not None and measurement.rows.value:
+        per_row = tag.values.value / measurement.rows.value
+        evidence.append(Evidence("values per row", f"{number(per_row)} of {count(measurement.rows)} rows"))
+    if tag.over_time is not None and tag.over_time.kind != "unknown":
+        evidence.append(Evidence("values over time", over_time(tag.over_time)))
+    return Finding(
+        subject=subject_of(measurement, tag.key),
+        severity=Severity.WARN,
+        message=f"Tag {tag.key} has {reason}.",
+        fix=left_out_by_sender(measurement, {tag.key})
+        or case.fix(
+            tag=tag.key,
+            measurement=table_of(measurement),
+            copy=copy_without_tags(case, measurement, {tag.key}),
+            index=f"{measurement.name}_{tag.key}",
+            skipping=set_index(case, measurement, tag.key, "skipping"),
+            unless=_UNLESS_FORMER if has_former_format(case.profile, measurement) else _UNLESS,
+        ),
+        observed=observed,
+        limit=limit,
+        unit=limit.unit,
+        guilty=tag.key,
+        share=share_of_tag(tag.key, measurement.tag_sets),
+        samples=tag.sample[:3],
+        evidence=tuple(evidence),
+        facts=("tag_values", "row_count", "null_counts"),
+        source=tag.values.source,
+    )

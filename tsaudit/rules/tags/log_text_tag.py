@@ -1,0 +1,140 @@
+"""TAG001."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from tsaudit.advice.statements import copy_without_tags
+from tsaudit.analysis.cardinality.contributions import share_of_tag
+from tsaudit.engines.greptimedb.statements import left_out_by_sender
+from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.profile import Measurement, Tag
+from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
+from tsaudit.text import count, many, number, over_time, percent, values_of
+
+_EMBEDDED = re.compile(
+    r"(?i)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\b\d\d:\d\d:\d\d\b|0x[0-9a-f]{6,}"
+)
+_WORDS = {
+    "log_text": "log messages",
+    "sql": "SQL statements",
+    "json": "JSON documents",
+    "url": "URLs",
+    "iso_time": "times",
+}
+_MIXED = "texts with times or UUIDs in them"
+
+
+@rule(
+    code="TAG001",
+    title="A tag holds log messages or other free text",
+    severity=Severity.WARN,
+    guidelines=("A5",),
+    requires={"tag_values"},
+    thresholds=(
+        Threshold("min_values", 20, "values", "house judgement: fewer texts are a list somebody wrote down"),
+        Threshold("min_url_values", 1_000, "values", "house judgement: the addresses one watches are fewer"),
+        Threshold("min_embedded_ratio", 0.5, "share of the values read", "house judgement: more than an exception"),
+    ),
+    fixes={
+        "greptimedb": (
+            "Keep {tag} as a field, with a full-text index where words are searched in it, and in the key what can be "
+            'counted: ALTER TABLE {measurement:q} ADD COLUMN "level" STRING PRIMARY KEY;\n{copy}'
+        ),
+        "influxql": (
+            "Write {tag} as a string field and keep what can be counted (level, code, component) as tags: "
+            '{measurement},level=error {tag}="...". Convert what is stored day by day: {copy}'
+        ),
+        "timestream": (
+            "Write {tag} as a measure of type VARCHAR, in one multi-measure record with the others, and keep what "
+            "can be counted (level, code, component) as dimensions of {measurement}."
+        ),
+        "sql": (
+            "Keep {tag} as a plain text column outside the key and its indexes, and add a column for what can be "
+            "counted: ALTER TABLE {measurement:q} ADD COLUMN level VARCHAR; then tell tsaudit: "
+            "columns: {{{measurement}: {{fields: [{tag}]}}}}."
+        ),
+    },
+)
+def log_text_tag(case: Case) -> Iterator[Finding]:
+    """Tags whose values are log messages, statements, documents, times, or texts with times or UUIDs in them.
+
+    Judged by a sample of the distinct values, from `min_values` on; URLs from `min_url_values` on. It is information
+    only where the listings of a week or more show that the texts end: then they are a list, though a long-winded one.
+
+    ## Why it matters
+
+    Free text has no bound: nearly every line is a value of its own, and each opens a new series that stays in the index
+    after the line is forgotten. This is the first of the classic causes of runaway cardinality.
+
+    ## Example
+
+    `message="User 81723 not found at 2024-03-01T12:00:03Z"` stored as a tag of `app_log`.
+
+    ## Fix
+
+    Store the text as a field. Store as tags what can be listed: level, component, error code.
+
+    ## References
+
+    - Common causes, InfluxData's guide: https://awesome.influxdata.com/docs/part-2/designing-your-schema/
+    - Resolve high cardinality: https://docs.influxdata.com/influxdb/v2/write-data/best-practices/resolve-high-cardinality/
+    """
+    for measurement in case.measurements:
+        for tag in measurement.tags:
+            if tag.values is None or tag.values.value < case.limit("min_values", measurement).value:
+                continue
+            kind, share = _kind(tag.sample, case.limit("min_embedded_ratio", measurement).value)
+            if kind and not (
+                kind == _WORDS["url"] and tag.values.value < case.limit("min_url_values", measurement).value
+            ):
+                yield _finding(case, measurement, tag, kind, share)
+
+
+def _kind(sample: Sequence[str], min_embedded: float) -> tuple[str, float]:
+    """What the values are, in words, and the share of them that is; no words when they are no free text."""
+    from tsaudit.analysis.shapes import shapes
+
+    shape = shapes.classify(sample)
+    if shape.kind in shapes.TEXT_KINDS or shape.kind == "iso_time":
+        return _WORDS[shape.kind], shape.share
+    embedded = [v for v in sample if (found := _EMBEDDED.search(v)) and len(found[0]) < len(v.strip("{}"))]
+    if shape.kind not in shapes.IDENTIFIER_KINDS and sample and len(embedded) >= min_embedded * len(sample):
+        return _MIXED, len(embedded) / len(sample)
+    return "", 0.0
+
+
+def _finding(case: Case, measurement: Measurement, tag: Tag, kind: str, share: float) -> Finding:
+    assert tag.values is not None
+    series, known = measurement.series.value if measurement.series else 0, tag.over_time
+    ends = "unknown" if known is None else known.kind
+    endless = (
+        f" {number(known.new_per_day or 0)} new ones come a day, without end." if known and ends == "unbounded" else ""
+    )
+    return Finding(
+        subject=subject_of(measurement, tag.key),
+        severity=Severity.INFO if ends == "bounded" else Severity.WARN,
+        message=f"Tag {tag.key} holds {kind}: {values_of(tag.values, 'distinct value')}"
+        + (f" in {many(series, 'series')}." if series else ".")
+        + endless,
+        fix=left_out_by_sender(measurement, {tag.key})
+        or case.fix(
+            tag=tag.key,
+            measurement=table_of(measurement),
+            copy=copy_without_tags(case, measurement, {tag.key}),
+        ),
+        observed=tag.values.value,
+        limit=case.limit("min_values", measurement),
+        unit="values",
+        guilty=tag.key,
+        share=share_of_tag(tag.key, measurement.tag_sets),
+        samples=tag.sample[:3],
+        evidence=(
+            Evidence("distinct values", count(tag.values)),
+            Evidence("values read that are such texts", f"{percent(share)} of {number(len(tag.sample))}"),
+            *([Evidence("values over time", over_time(known))] if known and ends != "unknown" else ()),
+        ),
+        facts=("tag_values",),
+        source=tag.values.source,
+    )

@@ -1,0 +1,192 @@
+"""TAG006."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tsaudit.advice.statements import copy_without_tags
+from tsaudit.analysis.cardinality.contributions import share_of_tag
+from tsaudit.engines.greptimedb.statements import left_out_by_sender, without_key_columns
+from tsaudit.engines.sql.types import sql_type
+from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.profile import Measurement, Tag, TagChanges
+from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
+from tsaudit.text import count, many, number, percent
+
+_NAMES_A_THING = re.compile(
+    r"(^|_)(id|uid|uuid|code|status|serial|zip|postcode|port|pid|no|nr|num|number|index|idx|version|release|build|key|"
+    r"partition|shard|slot|core|cpu|channel|line|row|le|quantile|bucket)$|Id$",
+    re.IGNORECASE,
+)
+_NAMES_A_PART = re.compile(
+    r"(^|_)(version|release|build|firmware|le|ge|quantile|percentile|bucket|bin)$|Version$", re.IGNORECASE
+)
+"""What is numbered with a fraction and yet not measured: versions, and the bounds of histograms."""
+
+
+@rule(
+    code="TAG006",
+    title="A tag holds a measured value",
+    severity=Severity.WARN,
+    guidelines=("C2",),
+    requires={"tag_values", "tag_changes"},
+    uses={"series_listing"},
+    thresholds=(
+        Threshold(
+            "min_values", 30, "values", "house judgement: bounds of histograms and quantiles are numbers and fewer"
+        ),
+        Threshold(
+            "min_values_per_source",
+            3,
+            "values per source",
+            "house judgement: a position or a size is a number, too, and one per source; few are corrected",
+        ),
+        Threshold(
+            "max_clash_ratio",
+            0.05,
+            "share of the instants",
+            "house judgement: a quantity has one value at a time; what has several names things side by side",
+        ),
+        Threshold(
+            "max_roughness",
+            0.5,
+            "mean step by that of any two values",
+            "house judgement: whole numbers that do not follow a curve may be ids; near 1 they are in no order",
+        ),
+    ),
+    fixes={
+        "influxql": (
+            "Write {tag} as a field: {measurement} {tag}=... Convert what is stored day by day (points that then share "
+            "tags and time overwrite each other): {copy}. What is copied is text: write numbers under a new name."
+        ),
+        "greptimedb": "Keep {tag} as a field of type {type}, outside the key:\n{rebuilt}",
+        "timestream": (
+            "Write {tag} as a measure of type {type}, in one multi-measure record with the others, not as a dimension."
+        ),
+        "sql": (
+            "Keep {tag} as a column of numbers outside the key of {measurement}, and tell tsaudit: "
+            "columns: {{{measurement}: {{fields: [{tag}]}}}}. Rebuild without it in the key:\n"
+            "CREATE TABLE {new:q} AS SELECT {keep_columns}, CAST({tag:q} AS {type}) AS {tag:q} FROM {measurement:q};"
+        ),
+    },
+)
+def measured_value_in_tag(case: Case) -> Iterator[Finding]:
+    """Tags that hold numbers which vary with time: a temperature, a load, a price.
+
+    A tag is reported when it has `min_values` or more and nearly all are numbers, of which a source (the rows that
+    agree in the other tags) has one at a time. Names of versions and of bounds of histograms are left out. Numbers with
+    a fraction need `min_values_per_source` of them per source; whole numbers could be ids, so they need a name that is
+    none of a thing's, and to follow a curve over time: steps of less than `max_roughness` of those between any two.
+    In GreptimeDB those that are stored as numbers with a fraction are left to unsuitable-key-type.
+
+    ## Why it matters
+
+    Every new reading opens a series of its own. Tags are text: nothing can be averaged or compared by size, and to find
+    all of a source's readings every series has to be visited.
+
+    ## Example
+
+    `room,sensor=s1,temperature=21.7 ok=1i`: a sensor that reports tenths of a degree makes hundreds of series.
+
+    ## Fix
+
+    Write it as a field. What is stored has to be written anew.
+
+    ## References
+
+    - Tags against fields: https://docs.influxdata.com/influxdb/v2/write-data/best-practices/schema-design/
+    - What to store as a tag, GreptimeDB: https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
+    """
+    for measurement in case.measurements:
+        for tag in measurement.tags:
+            if reading := _reading(case, measurement, tag):
+                yield _finding(case, measurement, tag, reading)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """Why a tag is taken for a measured value."""
+
+    kind: str
+    """`integer` or `float`."""
+    per_source: float | None
+    """Values per source by the listing; None where it is not known."""
+    changes: TagChanges | None
+    """The rows that show it; None where the rows read show no change."""
+
+
+def _reading(case: Case, measurement: Measurement, tag: Tag) -> _Reading | None:
+    from tsaudit.analysis.shapes import shapes
+
+    if tag.values is None or tag.values.value < case.limit("min_values", measurement).value:
+        return None
+    if case.profile.engine == "greptimedb" and tag.data_type in ("float", "double"):
+        return None
+    kind = shapes.number_kind(tag.sample)
+    if kind not in ("integer", "float") or (_NAMES_A_THING if kind == "integer" else _NAMES_A_PART).search(tag.key):
+        return None
+    seen = [c for c in tag.changes or () if c.instants]
+    clash = case.limit("max_clash_ratio", measurement).value
+    if any(c.clashes > clash * c.instants for c in seen):
+        return None
+    changing = max((c for c in seen if 2 * c.changing >= c.sources > 0), key=lambda c: c.pairs, default=None)
+    if kind == "integer":
+        limit = case.limit("max_roughness", measurement).value
+        smooth = changing is not None and changing.roughness is not None and changing.roughness <= limit
+        return _Reading(kind, _per_source(measurement, tag), changing) if smooth else None
+    per_source = _per_source(measurement, tag)
+    enough = case.limit("min_values_per_source", measurement).value
+    return _Reading(kind, per_source, changing) if changing or (per_source or 0) >= enough else None
+
+
+def _per_source(measurement: Measurement, tag: Tag) -> float | None:
+    """Series by those that are left without the tag; None where they were not listed."""
+    sets = measurement.tag_sets
+    left = next((c.series_left for c in sets.contributions if c.tag == tag.key), 0) if sets else 0
+    return sets.series / left if sets and left else None
+
+
+def _finding(case: Case, measurement: Measurement, tag: Tag, reading: _Reading) -> Finding:
+    assert tag.values is not None
+    evidence = [Evidence("distinct values", count(tag.values))]
+    if reading.per_source is not None:
+        evidence.append(Evidence("values per source", number(reading.per_source)))
+    if seen := reading.changes:
+        by = f"named by {', '.join(seen.by)}" if seen.by else "of one source"
+        evidence += [
+            Evidence("sources in which it changes", f"{number(seen.changing)} of {number(seen.sources)}, {by}"),
+            Evidence(
+                "instants with another value than before",
+                f"{number(seen.changes)} of {number(seen.pairs)} ({percent(seen.changes / seen.pairs)})",
+            ),
+        ]
+        if seen.roughness is not None:
+            evidence.append(Evidence("mean step by that of any two values", number(round(seen.roughness, 3))))
+    kept = sql_type(case.profile.engine, reading.kind)
+    words = "whole numbers" if reading.kind == "integer" else "numbers"
+    return Finding(
+        subject=subject_of(measurement, tag.key),
+        severity=Severity.WARN,
+        message=f"Tag {tag.key} holds {words} that vary with time: {many(tag.values.value, 'value')}.",
+        fix=left_out_by_sender(measurement, {tag.key})
+        or case.fix(
+            tag=tag.key,
+            measurement=table_of(measurement),
+            copy=copy_without_tags(case, measurement, {tag.key}),
+            new=table_of(measurement, f"{measurement.name}_new"),
+            keep_columns=case.quoted(c for c in measurement.columns if c != tag.key),
+            rebuilt=without_key_columns(case, measurement, {tag.key}, types={tag.key: kept}),
+            type=kept,
+        ),
+        observed=tag.values.value,
+        limit=case.limit("min_values", measurement),
+        unit="values",
+        guilty=tag.key,
+        share=share_of_tag(tag.key, measurement.tag_sets),
+        samples=tag.sample[:3],
+        evidence=tuple(evidence),
+        facts=("tag_values", "tag_changes", "series_listing"),
+        source=tag.values.source,
+    )

@@ -1,0 +1,1 @@
+"""The schema itself: two compared, one declared and checked."""

@@ -1,0 +1,161 @@
+"""The declared schema against the live one (guideline F3): what columns files say of a profile, and it of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final, cast
+
+import tsaudit
+from tsaudit.config.columns_file import Column, Schema, Semantic
+from tsaudit.model.facts import STRUCTURE
+from tsaudit.model.finding import AuditResult, Evidence, Finding, Outcome, RuleResult, Severity, Subject
+from tsaudit.model.profile import Measurement, Profile
+from tsaudit.schema.diff import shows
+
+_INFLUXDB: Final = frozenset({"influxdb1", "influxdb2", "influxdb3"})
+_DATA_TYPES: Final = {"uinteger": "unsigned"}
+"""InfluxDB 3's words, where they differ from those of a columns file."""
+_MAX_NAME: Final = 128
+"""Characters: https://docs.influxdata.com/influxdb/cloud/admin/buckets/bucket-schema/#write-valid-schemas"""
+
+
+def exportable(profile: Profile) -> tuple[Schema, list[str]]:
+    """The columns of each measurement, and a line on each that no columns file can declare, and is left out."""
+    schema: dict[tuple[str, str], tuple[Column, ...]] = {}
+    refused = []
+    for measurement in profile.measurements:
+        problem = next(_problems(measurement, profile.engine), None)
+        if problem:
+            refused.append(f"{measurement.database}/{measurement.name}: {problem}")
+        else:
+            schema[measurement.database, measurement.name] = tuple(_columns(measurement))
+    return schema, refused
+
+
+def enforced(profile: Profile) -> tuple[Schema, Profile]:
+    """What the server itself declares, and the profile without the databases for which it declares nothing."""
+    by_measurement: dict[tuple[str, str], list[Column]] = {}
+    for database in profile.databases:
+        for one in database.declared or ():
+            column = Column(one.column, cast("Semantic", one.type), one.data_type)
+            by_measurement.setdefault((database.name, one.measurement), []).append(column)
+    explicit = {database.name for database in profile.databases if database.declared is not None}
+    of_explicit = tuple(m for m in profile.measurements if m.database in explicit)
+    return {key: tuple(columns) for key, columns in by_measurement.items()}, replace(profile, measurements=of_explicit)
+
+
+def compare(declared: Schema, profile: Profile) -> AuditResult:
+    """Every difference as a finding: a warning for what is not declared, information for what is not there.
+
+    Measurements that could not be looked at, or were not to be, are no differences.
+    """
+    gaps = tuple(gap for gap in profile.gaps if gap.fact in STRUCTURE)
+    live = {(m.database, m.name): m for m in profile.measurements}
+    findings: list[Finding] = []
+    for key in sorted(declared.keys() | live.keys()):
+        subject = Subject(*key)
+        if key in live and key not in declared:
+            findings.append(_finding(subject, Severity.WARN, "is not declared", "-", "there"))
+        elif not shows(profile, *key):
+            continue
+        elif key in live:
+            findings += _differences(subject, declared[key], live[key])
+        else:
+            findings.append(_finding(subject, Severity.INFO, "is declared and not there", "declared", "not there"))
+    outcome = Outcome.FAIL if findings else Outcome.OPEN if gaps else Outcome.PASS
+    result = RuleResult(
+        code="SCH001",
+        name="undeclared-schema",
+        title="The schema differs from the declared one",
+        family="drift",
+        guidelines=("F3",),
+        outcome=outcome,
+        findings=tuple(findings),
+        gaps=gaps,
+        reason="; ".join(dict.fromkeys(f"{gap.fact}: {gap.detail}" for gap in gaps)),
+    )
+    return AuditResult(
+        target=profile.target,
+        engine=profile.engine,
+        server_version=profile.server_version,
+        day=profile.day,
+        audited_at=profile.collected_at,
+        tsaudit_version=tsaudit.__version__,
+        results=(result,),
+    )
+
+
+def _columns(measurement: Measurement) -> Iterator[Column]:
+    if measurement.time_column:
+        yield Column(measurement.time_column, "timestamp")
+    yield from (Column(tag.key, "tag") for tag in measurement.tags)
+    yield from (Column(field.key, "field", _type(field.types)) for field in measurement.fields)
+
+
+def _type(types: tuple[str, ...]) -> str:
+    return " and ".join(_DATA_TYPES.get(one, one) for one in types)
+
+
+def _problems(measurement: Measurement, engine: str) -> Iterator[str]:
+    """Why the measurement cannot be declared, each in one line."""
+    for field in measurement.fields:
+        if len(field.types) > 1:
+            yield f"field {field.key} has {len(field.types)} types, {_type(field.types)}; a columns file takes one"
+    keys = [tag.key for tag in measurement.tags]
+    if both := next((field.key for field in measurement.fields if field.key in keys), None):
+        yield f"{both} is both a tag and a field; a columns file takes each name once"
+    if engine not in _INFLUXDB:
+        return
+    if not measurement.fields:
+        yield "it has no field; an explicit bucket wants one"
+    for name in (measurement.name, *keys, *(field.key for field in measurement.fields)):
+        if len(name) > _MAX_NAME:
+            yield f"the name {name[:40]}... is longer than the {_MAX_NAME} characters an explicit bucket takes"
+        elif re.match(r"[_0-9]", name) or re.search(r"['\"]", name):
+            yield f"the name {name} begins with a digit or underscore, or has a quote: no explicit bucket takes it"
+
+
+def _differences(subject: Subject, declared: tuple[Column, ...], live: Measurement) -> Iterator[Finding]:
+    expected = {column.name: column for column in declared}
+    # A name may be both a tag and a field.
+    found: dict[str, list[Column]] = {}
+    for column in _columns(live):
+        found.setdefault(column.name, []).append(column)
+    for name in sorted(expected.keys() | found.keys()):
+        where = Subject(subject.database, subject.measurement, name)
+        if name not in found:
+            text = f"{expected[name].type.capitalize()} {name} is declared and not there"
+            yield _finding(where, Severity.INFO, text, _words(expected[name]), "not there")
+        for column in found.get(name, ()):
+            if name not in expected:
+                text = f"{column.type.capitalize()} {name} is not declared"
+                yield _finding(where, Severity.WARN, text, "-", _words(column))
+            elif _differs(expected[name], column):
+                text = f"{name} is declared as {_words(expected[name])} and is {_words(column)}"
+                yield _finding(where, Severity.WARN, text, _words(expected[name]), _words(column))
+
+
+def _differs(declared: Column, live: Column) -> bool:
+    # Without a data type a field is a string: https://docs.influxdata.com/influxdb/cloud/admin/buckets/bucket-schema/
+    return declared.type != live.type or (live.type == "field" and (declared.data_type or "string") != live.data_type)
+
+
+def _words(column: Column) -> str:
+    articles: dict[Semantic, str] = {"timestamp": "the time", "tag": "a tag", "field": "a field"}
+    of = f" of type {column.data_type or 'string'}" if column.type == "field" else ""
+    return articles[column.type] + of
+
+
+def _finding(subject: Subject, severity: Severity, text: str, declared: str, live: str) -> Finding:
+    message = text if subject.column else f"{subject.measurement} {text}"
+    return Finding(
+        subject=subject,
+        severity=severity,
+        message=f"{message}.",
+        fix="Where it is meant, export the schema anew; else stop the writer that does it.",
+        guilty=subject.column or None,
+        evidence=(Evidence("declared", declared), Evidence("live", live)),
+        facts=("measurements", "tag_keys", "field_types"),
+    )

@@ -1,0 +1,159 @@
+"""What is different between two snapshots of a schema. What one of the two could not see is no difference."""
+
+from __future__ import annotations
+
+import enum
+from collections import defaultdict
+from collections.abc import Iterator, Set
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from tsaudit.model.facts import STRUCTURE
+from tsaudit.model.finding import Subject
+from tsaudit.model.profile import How, Measurement, Profile, Role
+
+_ROLES: Final = STRUCTURE | {"row_sample"}
+"""In SQL engines the role of a column may come from the values read."""
+
+
+_EXPECTED: Final = 10
+"""Documents with the field that a sample should hold, so that none in it is no chance: by Poisson 1 in 20,000."""
+
+
+class Kind(enum.StrEnum):
+    NEW = "new"
+    GONE = "gone"
+    ROLE = "role"
+    """Another role; the types may differ as well."""
+    TYPE = "type"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column as one snapshot shows it."""
+
+    role: Role
+    types: tuple[str, ...]
+    """The engine's own names; more than one is a type conflict. The time column's are not kept."""
+    role_known: bool = True
+    """False where the role was to be told by rows, and they could not be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A database, a measurement or a column that is new, gone or changed."""
+
+    kind: Kind
+    subject: Subject
+    before: Column | Measurement | None = None
+    after: Column | Measurement | None = None
+    """None on both sides for a database; else on the side where it is not there."""
+
+
+def differences(before: Profile, after: Profile) -> Iterator[Difference]:
+    """All of them, databases first, then by measurement. What a database that came or went holds is not said again.
+
+    Measurements that are made for each period come and go by themselves.
+    """
+    otherwise = _divided_since(before, after)
+    yield from (d for d in _databases(before, after) if d.subject.database not in otherwise)
+    old = {(m.database, m.name): m for m in before.measurements if m.database not in otherwise}
+    new = {(m.database, m.name): m for m in after.measurements if m.database not in otherwise}
+    by_period = _made_for_periods(old.keys(), new.keys(), after.window.end)
+    for key in sorted(old.keys() | new.keys()):
+        subject = Subject(*key)
+        if key in old and key in new:
+            yield from _columns(before, after, old[key], new[key])
+        elif key in by_period:
+            continue
+        elif key in old and shows(after, *key) and _has_database(after, key[0]):
+            yield Difference(Kind.GONE, subject, before=old[key])
+        elif key in new and shows(before, *key) and _has_database(before, key[0]):
+            yield Difference(Kind.NEW, subject, after=new[key])
+
+
+def _divided_since(before: Profile, after: Profile) -> set[str]:
+    """Databases whose retention policies an earlier version took for one, and that are now audited each by itself."""
+    taken_for_one = {d.name for d in before.databases if len(d.retention or ()) > 1}
+    parts = {d.name: d.policy_of for d in after.databases if d.policy_of in taken_for_one}
+    return {*parts, *parts.values()}
+
+
+def _made_for_periods(old: Set[tuple[str, str]], new: Set[tuple[str, str]], now: datetime) -> set[tuple[str, str]]:
+    """Members of the families that both snapshots have."""
+    from tsaudit.analysis.shapes.periods import period_families
+
+    inside: dict[str, list[str]] = defaultdict(list)
+    for database, name in old | new:
+        inside[database].append(name)
+    found: set[tuple[str, str]] = set()
+    for database, names in inside.items():
+        for family in period_families(names, now=now):
+            members = {(database, period.name) for period in family.members}
+            found |= members if members & old and members & new else set()
+    return found
+
+
+def shows(profile: Profile, database: str, measurement: str | None = None) -> bool:
+    """Whether the snapshot would show the database or measurement, with all of its columns, if it was there."""
+    return profile.selection.takes(database, measurement) and not _unseen(profile, STRUCTURE, database, measurement)
+
+
+def _databases(before: Profile, after: Profile) -> Iterator[Difference]:
+    old, new = {d.name for d in before.databases}, {d.name for d in after.databases}
+    yield from (Difference(Kind.GONE, Subject(name)) for name in sorted(old - new) if shows(after, name))
+    yield from (Difference(Kind.NEW, Subject(name)) for name in sorted(new - old) if shows(before, name))
+
+
+def _has_database(profile: Profile, name: str) -> bool:
+    return any(database.name == name for database in profile.databases)
+
+
+def _columns(before: Profile, after: Profile, old: Measurement, new: Measurement) -> Iterator[Difference]:
+    at = new.database, new.name
+    if _unseen(before, STRUCTURE, *at) or _unseen(after, STRUCTURE, *at):
+        return
+    if (old.documents is None) != (new.documents is None):
+        return  # once others of its family were read in its place, or it was empty
+    roles_known = not (_unseen(before, _ROLES, *at) or _unseen(after, _ROLES, *at))
+    was, now = _by_name(old, roles_known), _by_name(new, roles_known)
+    for key in sorted(was.keys() | now.keys()):
+        kind = _kind(was.get(key), now.get(key))
+        if kind is not None and not _by_chance(kind, key, old, new):
+            yield Difference(kind, Subject(*at, key), was.get(key), now.get(key))
+
+
+def _kind(was: Column | None, now: Column | None) -> Kind | None:
+    if was is None or now is None:
+        return Kind.NEW if was is None else Kind.GONE
+    if was.role is not now.role and now.role_known:
+        return Kind.ROLE
+    return Kind.TYPE if was.types != now.types else None
+
+
+def _by_chance(kind: Kind, key: str, old: Measurement, new: Measurement) -> bool:
+    """Whether the difference may be one between two samples of the same documents."""
+    shown, other = (old, new) if kind is Kind.GONE else (new, old)
+    if not any(m.documents and m.documents.source.how is How.SAMPLED for m in (old, new)):
+        return False
+    field = next((f for f in shown.fields if f.key == key), None)
+    if field is None or other.documents is None:
+        return False
+    if kind is Kind.TYPE:
+        before = next((set(f.types) for f in old.fields if f.key == key), set())
+        # A rare type is in one sample and not in the other; conflicting-types has it as soon as it is in one.
+        return before <= set(field.types) or before >= set(field.types)
+    present = 1 - (field.null_ratio.value if field.null_ratio else 0.0)
+    return present * other.documents.read < _EXPECTED
+
+
+def _by_name(measurement: Measurement, roles_known: bool) -> dict[str, Column]:
+    fields = {f.key: Column(Role.FIELD, f.types, roles_known) for f in measurement.fields}
+    tags = {t.key: Column(Role.TAG, (t.data_type,), roles_known) for t in measurement.tags}
+    time = {measurement.time_column: Column(Role.TIME, ())} if measurement.time_column else {}
+    return fields | tags | time
+
+
+def _unseen(profile: Profile, facts: frozenset[str], database: str, measurement: str | None) -> bool:
+    return any(gap.fact in facts and gap.covers(database, measurement) for gap in profile.gaps)
