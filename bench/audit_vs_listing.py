@@ -29,9 +29,9 @@ import urllib3
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from tests.builders import DAY, NOW
-from tests.collect.family import FAMILY, REQUESTS
-from tests.conversations import REAL, conversation
 from tests.databases import CROWDED_SERIES, write, write_crowded
+from tests.engines.influx.family import FAMILY, REQUESTS
+from tests.engines.influxdb2.conversations import REAL, conversation
 from tests.servers import run_influxd
 from tsaudit.collect import collect
 from tsaudit.config.settings import Target

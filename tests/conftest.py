@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests import conversations
 from tests.browser import browser
-from tests.conversations import influxdb2
+from tests.engines.influxdb2 import conversations
+from tests.engines.influxdb2.conversations import influxdb2
+from tests.engines.postgresql.timescaledb import timescaledb
 from tests.servers import (
     aws_credentials,
     greptimedb,
@@ -19,7 +20,6 @@ from tests.servers import (
     postgresql,
     timestream,
 )
-from tests.timescaledb import timescaledb
 from tsaudit import secrets
 
 __all__ = [
@@ -42,6 +42,8 @@ settings.register_profile(
     "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 )
 settings.load_profile("any machine")
+
+pytest_plugins = ["tests.collecting"]
 
 
 @pytest.fixture(autouse=True)

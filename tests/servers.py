@@ -23,12 +23,12 @@ import pytest
 import urllib3
 
 from tests.databases import influxql
-from tests.greptimedb_double import GreptimeDB
-from tests.greptimedb_tables import REAL, RealGreptimeDB
-from tests.influxdb3_double import InfluxDB3
-from tests.influxdb3_server import RealInfluxDB3, influxdb3_server
-from tests.mongodb_double import MongoDB
-from tests.timestream_double import AUDITOR, Timestream
+from tests.engines.greptimedb.double import GreptimeDB
+from tests.engines.greptimedb.tables import REAL, RealGreptimeDB
+from tests.engines.influxdb3.double import InfluxDB3
+from tests.engines.influxdb3.server import RealInfluxDB3, influxdb3_server
+from tests.engines.mongodb.double import MongoDB
+from tests.engines.timestream.double import AUDITOR, Timestream
 from tsaudit.model.profile import Profile, Reason
 
 ADMIN: Final = ("admin", "admin-secret")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.builders import NOW
-from tests.collect.conftest import collected
+from tests.collecting import collected
 from tests.databases import Dataset, Row, Table, times, write
 from tests.servers import Influxd
 from tsaudit.analysis.cardinality.what_if import Change, Collisions, Left

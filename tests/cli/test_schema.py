@@ -10,8 +10,8 @@ import pytest
 from click.testing import Result
 
 from tests.cli.conftest import Tsaudit, a_table
-from tests.conversations import Answer, Tampering, conversation
 from tests.databases import Dataset, Row, Table, times, write
+from tests.engines.influxdb2.conversations import Answer, Tampering, conversation
 from tests.servers import Influxd
 
 AIR = Table(

@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli.conftest import Tsaudit
 from tests.databases import Dataset, write
-from tests.greptimedb_double import GreptimeDB
+from tests.engines.greptimedb.double import GreptimeDB
 from tests.test_what_if import cpu
 
 CONFIG = """\

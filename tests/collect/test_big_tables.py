@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from tests.builders import NOW
-from tests.collect.conftest import collected, collected_with
+from tests.collecting import collected, collected_with
 from tests.servers import Postgresql
 from tsaudit.analysis.cardinality.what_if import Change
 from tsaudit.audit import audit

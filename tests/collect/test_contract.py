@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from tests.builders import DAY, NOW
-from tests.collect.conftest import FixedWriter, Tampered, Writer, collected, writer_to
-from tests.conversations import REAL, conversation, is_kept_back
+from tests.collecting import FixedWriter, Tampered, Writer, collected, writer_to
 from tests.databases import Dataset, Row, Table, times
+from tests.engines.influxdb2.conversations import REAL, conversation, is_kept_back
 from tests.servers import MONGODB_URL
 from tsaudit import not_audited
 from tsaudit.audit import audit

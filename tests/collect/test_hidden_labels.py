@@ -13,7 +13,7 @@ import duckdb
 import psycopg
 import pytest
 
-from tests.collect.conftest import collected
+from tests.collecting import collected
 from tests.servers import Postgresql, missing
 from tsaudit.audit import audit
 from tsaudit.config.settings import Columns, Target

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import duckdb
 
-from tests.collect.conftest import collected
+from tests.collecting import collected
 from tests.databases import Dataset, Table, write
 from tests.servers import Postgresql
 from tsaudit.config.settings import Target

@@ -10,9 +10,9 @@ from typing import Any
 import duckdb
 import pytest
 
-from tests.analysis.test_arrivals import Memory
+from tests.analysis.cardinality.test_arrivals import Memory
 from tests.builders import a_field, a_tag
-from tests.collect.conftest import Writer, collected
+from tests.collecting import Writer, collected
 from tests.databases import Dataset, Row, Table, times, write, write_lines
 from tests.servers import Influxd
 from tsaudit.collect import catalogue

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from tests.collect.conftest import collected_with
+from tests.collecting import collected_with
 from tests.databases import Dataset, Row, Table, times, write
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import Rows

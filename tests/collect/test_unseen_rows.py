@@ -15,7 +15,7 @@ import duckdb
 import pytest
 
 from tests.builders import NOW, a_count, a_measurement, a_profile
-from tests.collect.conftest import Writer, collected
+from tests.collecting import Writer, collected
 from tests.databases import Dataset, Row, Table, times
 from tests.servers import Postgresql
 from tsaudit.audit import audit

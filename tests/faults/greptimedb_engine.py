@@ -9,14 +9,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from tests.engines.greptimedb.double import GreptimeDB
+from tests.engines.greptimedb.mysql_server import Answer, MysqlError, MysqlServer, ResultColumn, Row, Session
 from tests.faults import proxy
 from tests.faults.engine import Scene, Settings, Stage
 from tests.faults.expectations import Fault, Moment
 from tests.faults.http_engines import DATA
 from tests.faults.proxy import FaultyProxy, Pieces, Strike
 from tests.faults.wire_engine import None_, Restarting, WireEngine
-from tests.greptimedb_double import GreptimeDB
-from tests.mysql_server import Answer, MysqlError, MysqlServer, ResultColumn, Row, Session
 
 _ERRORS: Final = {
     "401": MysqlError(1045, "(AuthHeaderNotFound): password mismatch, username: audit", "28000"),

@@ -16,17 +16,17 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from tests.collect.test_contract import _http
-from tests.conversations import Answer as Recorded
-from tests.conversations import Conversation
 from tests.databases import Dataset, influxql, line, write_lines
+from tests.engines.influxdb2.conversations import Answer as Recorded
+from tests.engines.influxdb2.conversations import Conversation
+from tests.engines.influxdb3.double import InfluxDB3
+from tests.engines.timestream.double import AUDITOR, Timestream
 from tests.faults import bad_http, proxy
 from tests.faults.bad_http import Answer, FaultyHttp, Request, response
 from tests.faults.engine import Scene, Settings, Stage, behind, unreachable
 from tests.faults.expectations import Fault, Moment
 from tests.faults.proxy import FaultyProxy
-from tests.influxdb3_double import InfluxDB3
 from tests.servers import ADMIN, Influxd, need
-from tests.timestream_double import AUDITOR, Timestream
 
 DATA: Final = Dataset([_http()])
 

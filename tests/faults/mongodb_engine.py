@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from tests.databases import write
+from tests.engines.mongodb.double import MongoDB, User
+from tests.engines.mongodb.pipeline import CommandError, Document
+from tests.engines.mongodb.wire import Server, Session
 from tests.faults import proxy
 from tests.faults.engine import Scene, Settings, Stage, dead_port
 from tests.faults.expectations import Fault, Moment
 from tests.faults.http_engines import DATA
 from tests.faults.proxy import FaultyProxy, Pieces, Strike
 from tests.faults.wire_engine import None_, Restarting, WireEngine
-from tests.mongodb_double import MongoDB, User
-from tests.mongodb_pipeline import CommandError, Document
-from tests.mongodb_wire import Server, Session
 
 _ERRORS: Final = {
     "401": CommandError(13, "Unauthorized", "command requires authentication"),

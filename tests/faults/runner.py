@@ -24,7 +24,7 @@ from typing import Any, Final
 
 import yaml
 
-from tests.conversations import is_kept_back
+from tests.engines.influxdb2.conversations import is_kept_back
 from tests.faults.engine import Engine, Scene, Stage
 from tests.faults.expectations import Fault, Outcome
 from tsaudit.history import incidents

@@ -21,8 +21,8 @@ from tests.builders import (
     a_tag,
 )
 from tests.databases import write
-from tests.devops import devops
-from tests.timestream_double import Timestream
+from tests.engines.timestream.devops import devops
+from tests.engines.timestream.double import Timestream
 from tsaudit.collect import collect
 from tsaudit.engines.opening import open_connection
 from tsaudit.model.profile import (

@@ -20,7 +20,7 @@ from tsaudit.model.profile import Gap, Reason
 from tsaudit.rule import LETTERS, SECTIONS, Rule
 from tsaudit.rules import all_rules, rule_named
 
-HERE = Path(__file__).parent
+ROOT = Path(__file__).parents[2]
 RULES = pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.code)
 
 
@@ -47,8 +47,9 @@ def test_sections_when_the_page_is_read(rule: Rule) -> None:
 @RULES
 def test_names_when_compared_with_files(rule: Rule) -> None:
     name = rule.name.replace("-", "_")
-    assert Path(inspect.getfile(rule.check)).stem == rule.check.__name__ == name
-    assert (HERE / f"test_{name}.py").exists()
+    file = Path(inspect.getfile(rule.check)).relative_to(ROOT / "tsaudit")
+    assert file.stem == rule.check.__name__ == name
+    assert (ROOT / "tests" / file.with_name(f"test_{name}.py")).exists()
     assert re.fullmatch(r"[A-Z]{3}\d{3}", rule.code)
     assert rule.code[:3] in LETTERS
     assert not re.match(r"(avoid|no|use|prefer)-", rule.name)

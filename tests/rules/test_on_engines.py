@@ -14,15 +14,15 @@ from typing import Any
 import pytest
 
 from tests.builders import DAY, NOW
-from tests.conversations import Conversation
 from tests.databases import Dataset, influxql, write
-from tests.greptimedb_double import GreptimeDB
-from tests.influxdb3_double import InfluxDB3
-from tests.influxdb3_server import RealInfluxDB3
-from tests.rules import timestream
+from tests.engines.greptimedb.double import GreptimeDB
+from tests.engines.influxdb2.conversations import Conversation
+from tests.engines.influxdb3.double import InfluxDB3
+from tests.engines.influxdb3.server import RealInfluxDB3
+from tests.engines.timestream import proposals as timestream
+from tests.engines.timestream.double import Timestream
 from tests.rules.cases import Case, History
 from tests.servers import Influxd, Postgresql, without_unsupported
-from tests.timestream_double import Timestream
 from tsaudit.audit import audit, required_facts
 from tsaudit.collect import collect
 from tsaudit.engines.engine import ENGINES, ONLY_QUERIES
@@ -38,7 +38,8 @@ Collector = Callable[[Dataset, str, "Profile | None", frozenset[str]], Profile]
 
 
 def cases_of(rule: Rule) -> tuple[Case, ...]:
-    module = importlib.import_module(f"tests.rules.test_{rule.name.replace('-', '_')}")
+    folder, _, name = rule.check.__module__.rpartition(".")
+    module = importlib.import_module(f"{folder.replace('tsaudit', 'tests', 1)}.test_{name}")
     found: tuple[Case, ...] = module.CASES
     return found
 

@@ -12,9 +12,9 @@ import pytest
 import urllib3
 
 from tests.builders import a_field, a_measurement, a_profile, a_tag
-from tests.collect.conftest import collected
-from tests.conversations import Conversation
+from tests.collecting import collected
 from tests.databases import influxql, write
+from tests.engines.influxdb2.conversations import Conversation
 from tests.rules.cases import dataset, table
 from tests.servers import Influxd, Postgresql
 from tsaudit.advice.statements import copy_without_tags, rename

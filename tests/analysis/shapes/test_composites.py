@@ -1,0 +1,96 @@
+"""Values that hold several attributes, and the many that only look so."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.analysis.shapes.test_shapes import GENERATORS
+from tsaudit.analysis.shapes.shapes import Composite, Part, split_composite
+
+
+def test_the_sensor_of_the_guideline_is_split_in_three():
+    values = ["loc-kitchen.model-A612.id-1726ZA", "loc-bath.model-A612.id-2635YB"]
+    assert split_composite(values) == Composite(
+        ".", (Part("loc", "bath"), Part("model", "A612"), Part("id", "2635YB")), "loc-bath.model-A612.id-2635YB"
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "separator", "names"),
+    [
+        (["room=kitchen,floor=2"], ",", ["room", "floor"]),
+        (["site:a|line:1", "site:b|line:2"], "|", ["site", "line"]),
+        (["{job='api',zone='a'}", "{job='web',zone='b'}"], ",", ["job", "zone"]),
+        (["a=1; b=2", "a=3; b=4"], ";", ["a", "b"]),
+        (["env=prod app=web", "env=dev app=db"], " ", ["env", "app"]),
+        (["kitchen|A612|1", "bath|A612|2", "hall|B1|3"], "|", ["part_1", "part_2", "part_3"]),
+        (["loc-living-room.model-x.id-1", "loc-bath.model-y.id-2"], ".", ["loc", "model", "id"]),
+    ],
+)
+def test_other_ways_to_write_attributes(values, separator, names):
+    found = split_composite(values)
+    assert found is not None
+    assert found.separator == separator
+    assert [part.name for part in found.parts] == names
+    assert found.example in values
+
+
+def test_quotes_around_a_value_are_no_part_of_it():
+    found = split_composite(["{job='api',zone='a'}"])
+    assert found is not None
+    assert found.parts == (Part("job", "api"), Part("zone", "a"))
+
+
+@pytest.mark.parametrize("others", [1, 3])
+def test_four_fifths_of_the_values_must_agree(others):
+    values = [f"room=r{i},floor={i}" for i in range(8)] + [f"plain{i}" for i in range(others)]
+    assert (split_composite(values) is not None) == (others == 1)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["web-1.eu-west.example.com", "web-2.eu-west.example.com"],
+        ["db-1.prod-eu.acme-corp", "db-2.prod-eu.acme-corp", "db-3.prod-eu.acme-corp"],
+        ["web-1.rack-3", "web-2.rack-4"],
+        ["1.2.3", "1.2.4"],
+        ["10.0.0.1:80", "10.0.0.2:80"],
+        ["2001:db8::1", "2001:db8::2"],
+        ["/a=1,b=2", "/a=3,b=4"],
+        ["2026-11-21", "2026-11-22"],
+        ["12.5", "13.5"],
+        ["error at a=1, b=2 in line 7", "error at a=2, b=3 in line 8"],
+        ["CN=a,OU=b,OU=c", "CN=d,OU=e,OU=f"],
+        ["us-west", "us-east"],
+        ["a|b", "c|d"],
+        ["plain", "words"],
+        ["a=,b=2"],
+        ["x|", "y|", "z|"],
+        ["same|1", "same|2", "same|3"],
+        [],
+        ["", " "],
+    ],
+)
+def test_what_only_looks_like_attributes_is_left_alone(values):
+    assert split_composite(values) is None
+
+
+@pytest.mark.parametrize("kind", sorted(set(GENERATORS) - {"composite"}))
+def test_no_other_kind_of_value_is_split(kind):
+    for make in GENERATORS[kind]:
+        assert split_composite([make() for _ in range(60)]) is None
+
+
+@settings(deadline=None, max_examples=50)
+@given(
+    st.lists(st.from_regex(r"[a-z]{1,6}", fullmatch=True), min_size=2, max_size=4, unique=True),
+    st.lists(st.lists(st.from_regex(r"[a-z0-9]{1,4}", fullmatch=True), min_size=4, max_size=4), min_size=1, max_size=6),
+)
+def test_pairs_joined_by_commas_come_apart_again(keys, rows):
+    values = [",".join(f"{k}={v}" for k, v in zip(keys, row, strict=False)) for row in rows]
+    found = split_composite(values)
+    assert found is not None
+    assert [part.name for part in found.parts] == keys
+    assert found.example == ",".join(f"{part.name}={part.example}" for part in found.parts)

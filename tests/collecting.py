@@ -1,0 +1,126 @@
+"""Collecting from real databases of each engine."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+import pytest
+
+from tests.builders import DAY, NOW
+from tests.databases import Dataset, Server, Sql, write
+from tests.engines.greptimedb.double import GreptimeDB
+from tests.engines.influxdb2.conversations import Conversation, is_kept_back
+from tests.engines.influxdb3.double import InfluxDB3
+from tests.engines.influxdb3.server import RealInfluxDB3
+from tests.engines.timestream.double import Timestream
+from tests.servers import Influxd, Postgresql, without_unsupported
+from tsaudit.collect import collect
+from tsaudit.config.settings import Target
+from tsaudit.engines.connection import Connection, Rows
+from tsaudit.engines.engine import DOCUMENT_ENGINES, ENGINES
+from tsaudit.engines.opening import open_connection
+from tsaudit.model.profile import Profile
+
+
+def collected(target: Target, asked_as: Target | None = None, **settings: Any) -> Profile:
+    """A profile of the target as of NOW. `asked_as`: the target with another budget, once it is connected to."""
+    with open_connection(target) as connection:
+        profile = collect(asked_as or target, connection, **{"day": DAY, "now": NOW} | settings)
+    if target.engine == "influxdb2":
+        return dataclasses.replace(profile, gaps=tuple(g for g in profile.gaps if not is_kept_back(g)))
+    return without_unsupported(profile) if target.engine == "mongodb" else profile
+
+
+Tampering = Callable[[str, Mapping[str, Any]], Rows | None]
+
+
+class Tampered:
+    """A connection that asks `tampering` first: it may answer a fact itself, raise, or let the real one answer."""
+
+    def __init__(self, connection: Connection, tampering: Tampering) -> None:
+        self._connection = connection
+        self._tampering = tampering
+        self.server_version = connection.server_version
+
+    def query(self, fact: str, timeout_s: float, **parameters: Any) -> Rows:
+        rows = self._tampering(fact, parameters)
+        return self._connection.query(fact, timeout_s, **parameters) if rows is None else rows
+
+    def reconnect(self) -> Connection:
+        return Tampered(self._connection.reconnect(), self._tampering)
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def abort(self) -> None:
+        self._connection.abort()
+
+
+def collected_with(target: Target, tampering: Tampering) -> Profile:
+    """A profile as of NOW, with answers tampered with."""
+    with open_connection(target) as connection:
+        return collect(target, Tampered(connection, tampering), day=DAY, now=NOW)
+
+
+class Writer(Protocol):
+    """Writes a data set into a new database."""
+
+    engine: str
+
+    def __call__(self, dataset: Dataset, **settings: Any) -> Target: ...
+
+
+class FixedWriter:
+    def __init__(self, engine: str, where: Callable[[], str | Path | Server | Sql]) -> None:
+        self.engine = engine
+        self._where = where
+
+    def __call__(self, dataset: Dataset, **settings: Any) -> Target:
+        return write(dataset, self.engine, self._where(), **settings)
+
+
+def writer_to(engine: str, request: pytest.FixtureRequest, folder: Path) -> Writer:
+    if engine == "influxdb1":
+        server: Influxd = request.getfixturevalue("influxd")
+        return FixedWriter(engine, lambda: server.url)
+    if engine == "influxdb2":
+        conversation: Conversation = request.getfixturevalue("influxdb2")
+        return FixedWriter(engine, lambda: conversation)
+    if engine == "influxdb3":
+        third: InfluxDB3 | RealInfluxDB3 = request.getfixturevalue("influxdb3")
+        return FixedWriter(engine, lambda: third)
+    if engine == "postgresql":
+        postgresql: Postgresql = request.getfixturevalue("postgresql")
+        return FixedWriter(engine, lambda: postgresql)
+    if engine == "greptimedb":
+        server_of_its_own: GreptimeDB = request.getfixturevalue("greptimedb")
+        return FixedWriter(engine, lambda: server_of_its_own)
+    if engine == "mongodb":
+        url: str = request.getfixturevalue("mongodb")
+        return FixedWriter(engine, lambda: url)
+    if engine == "timestream":
+        account: Timestream = request.getfixturevalue("timestream")
+        return FixedWriter(engine, lambda: account)
+    # The file is named like the schema in it, which makes `main.x` ambiguous for DuckDB.
+    return FixedWriter(engine, lambda: folder / f"main.{engine}")
+
+
+@pytest.fixture(params=sorted(ENGINES))
+def written(request: pytest.FixtureRequest, tmp_path: Path) -> Writer:
+    """For each engine: a way to write a data set into it."""
+    return writer_to(request.param, request, tmp_path)
+
+
+@pytest.fixture(params=sorted(ENGINES.keys() - DOCUMENT_ENGINES))
+def written_table(request: pytest.FixtureRequest, tmp_path: Path) -> Writer:
+    """The same for the engines that have tags, and rows at a time."""
+    return writer_to(request.param, request, tmp_path)
+
+
+@pytest.fixture(params=["duckdb", "sqlite"])
+def written_sql(request: pytest.FixtureRequest, tmp_path: Path) -> Writer:
+    """The same for the SQL engines."""
+    return writer_to(request.param, request, tmp_path)

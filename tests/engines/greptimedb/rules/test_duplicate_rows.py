@@ -1,0 +1,65 @@
+"""STO010: rows that an append-only table holds twice."""
+
+from __future__ import annotations
+
+from tests.builders import a_field, a_source
+from tests.databases import Dataset, Greptime, Row, Table, times
+from tests.engines.greptimedb.cases import LINES, a_table, a_text, findings
+from tests.rules.cases import Case, dataset
+from tsaudit.engines.greptimedb.rules.duplicate_rows import duplicate_rows as rule
+from tsaudit.model.finding import Subject
+from tsaudit.model.profile import Measurement, Repeats
+
+
+def _payments(again: int, append_mode: str = "true", offset: float = 0.0) -> Dataset:
+    at = times(200)
+    rows = [Row(t, {"shop": "s1"}, {"amount": i / 7}) for i, t in enumerate(at)]
+    repeated = [Row(r.time, r.tags, {"amount": i / 7 + offset}) for i, r in enumerate(rows[:again])]
+    settings = Greptime(options={"append_mode": append_mode})
+    table = Table(
+        "payments", ("shop",), {"amount": "float"}, [*rows, *repeated], key=("time", "shop"), greptime=settings
+    )
+    return dataset(table)
+
+
+CASES = (
+    Case(_payments(again=10), _payments(again=0), Subject("", "payments")),
+    Case(_payments(again=10, offset=0.5), _payments(again=10, append_mode="false"), Subject("", "payments")),
+)
+
+
+def _table(repeated: int, identical: int, rows: int = 10_000, logs: bool = False, append: str = "true") -> Measurement:
+    seen = Repeats(rows, repeated, identical, a_source())
+    fields = (a_text("message", LINES),) if logs else (a_field("amount", ("double",)),)
+    return a_table(options={"append_mode": append}, repeats=seen, fields=fields)
+
+
+def test_finding_when_just_over_the_limit() -> None:
+    assert not findings(rule, _table(100, 100))
+    (finding,) = findings(rule, _table(101, 101))
+    assert finding.message == "1 % of the rows read are the same in all columns as another one, and all of them stay."
+    assert not findings(rule, _table(101, 101), max_repeated_ratio=0.02)
+    # Said, as the table would have it from its database otherwise.
+    assert "'append_mode'='false'" in finding.fix
+
+
+def test_corrections_count_for_numbers_and_not_for_log_lines() -> None:
+    (finding,) = findings(rule, _table(500, 0))
+    assert finding.message == "5 % of the rows read have the same key and time as another one, and all of them stay."
+    assert not findings(rule, _table(500, 0, logs=True))
+    assert findings(rule, _table(500, 200, logs=True))
+
+
+def test_copy_when_rows_are_the_same_in_all_columns() -> None:
+    seen = Repeats(1000, 900, 500, a_source())
+    table = a_table(options={"append_mode": "true"}, key=(), repeats=seen, fields=(a_text("message", LINES),))
+    (finding,) = findings(rule, table)
+    assert 'SELECT DISTINCT "ts", "message" FROM "main"."logs";' in finding.fix
+    assert "WITH ('append_mode'='true')" in finding.fix
+
+
+def test_silence_when_rows_are_few_or_the_table_deduplicates() -> None:
+    assert findings(rule, _table(90, 90, rows=100))
+    assert not findings(rule, _table(90, 90, rows=99))
+    assert not findings(rule, _table(90, 90, append="false"))
+    assert not findings(rule, a_table(options={"append_mode": "true"}))

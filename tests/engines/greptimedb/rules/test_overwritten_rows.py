@@ -1,0 +1,73 @@
+"""STO006: no key, and not append-only."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from tests.builders import NOW, a_field
+from tests.databases import Dataset, Greptime, Row, Table, times
+from tests.engines.greptimedb.cases import LINES, METHODS, a_table, a_text, findings, stored
+from tests.rules.cases import Case, dataset
+from tsaudit.engines.greptimedb.rules.overwritten_rows import overwritten_rows as rule
+from tsaudit.model.finding import Severity, Subject
+
+
+def _logs(append_mode: str, lines: tuple[str, ...] = LINES, name: str = "message") -> Dataset:
+    rows = [Row(t, {}, {name: lines[i % len(lines)]}) for i, t in enumerate(times(50)) for _ in range(2)]
+    settings = Greptime(options={"append_mode": append_mode})
+    return dataset(Table("logs", (), {name: "string"}, rows, key=("time",), greptime=settings))
+
+
+CASES = (
+    Case(_logs("false"), _logs("true"), Subject("", "logs"), severity=Severity.CRITICAL),
+    # Of each two rows with one time the files hold both.
+    Case(_logs("false", METHODS, "method"), _logs("true", METHODS), Subject("", "logs"), severity=Severity.CRITICAL),
+)
+
+
+def test_severity_when_texts_tell_of_several_things() -> None:
+    one = a_table(key=(), fields=(a_field("usage", ("double",)),))
+    (finding,) = findings(rule, one)
+    assert finding.severity is Severity.INFO
+    assert finding.message == (
+        "The table has no key and is not append-only: rows of the same time overwrite each other, which is right for a "
+        "single source only."
+    )
+    assert 'ALTER TABLE "main"."logs" ADD COLUMN "source" STRING PRIMARY KEY;' in finding.fix
+    assert findings(rule, a_table(key=(), fields=(a_text("method", METHODS),)))[0].severity is Severity.WARN
+    assert findings(rule, a_table(key=(), fields=(a_text("line", LINES),)))[0].severity is Severity.CRITICAL
+
+
+def test_loss_when_files_show_it() -> None:
+    of_several = a_table(key=(), fields=(a_text("method", METHODS),), stored=stored(1_000_005))
+    assert findings(rule, of_several)[0].severity is Severity.CRITICAL
+    # Of numbers alone they may be corrections.
+    lost = a_table(key=(), stored=stored(1_000_005))
+    (finding,) = findings(rule, lost)
+    assert finding.severity is Severity.WARN
+    assert finding.message.endswith("overwrite each other. 5 stored rows can no longer be read.")
+    assert finding.observed == 5
+    later = a_table(key=(), stored=stored(1_000_005), first_time=NOW - timedelta(days=29))
+    assert findings(rule, later)[0].severity is Severity.INFO
+
+
+def test_texts_are_named_once_and_no_rows_are_not_observed() -> None:
+    (finding,) = findings(rule, a_table(key=(), fields=(a_text("line", LINES),), stored=stored(1_000_000)))
+    assert {e.label: e.value for e in finding.evidence}["texts that may tell rows apart"] == "line"
+    assert (finding.observed, finding.unit) == (None, "")
+
+
+def test_statement_when_the_server_is_old_or_new() -> None:
+    table = a_table(key=(), fields=(a_text("method", METHODS),), options={"merge_mode": "last_non_null"})
+    new, old = (findings(rule, table, version)[0].fix for version in ("1.0.2", "0.17.2"))
+    assert "ALTER TABLE \"main\".\"logs\" SET 'append_mode'='true';\nThis cannot be undone" in new
+    assert "SET 'append_mode'" not in old
+    assert old.count('CREATE TABLE "main"."logs_new"') == 2
+    assert ") WITH ('append_mode'='true');" in old
+    assert 'PRIMARY KEY ("method")' in new
+
+
+def test_silence_when_there_is_a_key_or_options_are_not_known() -> None:
+    assert not findings(rule, a_table())
+    assert not findings(rule, a_table(key=(), options={"append_mode": "true"}))
+    assert not findings(rule, a_table(key=(), options={"engine": "metric"}))

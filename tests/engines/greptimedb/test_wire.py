@@ -1,0 +1,200 @@
+"""GreptimeDB: how it is connected to, and what its errors mean."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import socketserver
+import threading
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+
+from tests.builders import NOW
+from tests.collecting import collected
+from tests.databases import Dataset, Row, Table, times
+from tests.engines.greptimedb.double import READER
+from tests.engines.greptimedb.mysql_server import Answer, MysqlError, MysqlServer, ResultColumn, Session
+from tests.engines.greptimedb.server import a_table, a_target, running, sent
+from tsaudit.config.settings import Budget, Target
+from tsaudit.engines.connection import ConnectorError, FactError
+from tsaudit.engines.opening import open_connection
+from tsaudit.model.profile import Reason
+
+WINDOW = {"start": NOW - timedelta(days=30), "end": NOW, "time": "ts", "time_kind": "timestamp"}
+
+
+def test_several_connections_know_what_one_has_read() -> None:
+    with running() as server:
+        tables = [dataclasses.replace(a_table(6), name=f"m{i}") for i in range(6)]
+        profile = collected(a_target(server, Dataset(tables, database="many"), budget={"concurrency": 3}))
+        assert len(sent(server, "information_schema.columns")) == 1
+    assert profile.gaps == ()
+    assert len(profile.measurements) == 6
+
+
+def test_listing_that_is_left_early_hangs_up() -> None:
+    rows = [Row(at, {"id": f"{i}"}, {"v": 1.0}) for i, at in enumerate(times(20_000, timedelta(seconds=1)))]
+    with running() as server:
+        target = a_target(server, Dataset([Table("t", ("id",), {"v": "float"}, rows)], database="d"))
+        with open_connection(target) as connection:
+            about = {"database": "d", "measurement": "t", "tags": ["id"], "limit": 100_000} | WINDOW | {"time": "time"}
+            listing = connection.query("series_listing", 20, **about)
+            assert 0 < next(iter(listing)).num_rows < 5_000
+            listing.close()
+            total = sum(batch.num_rows for batch in connection.query("series_listing", 20, **about))
+    assert total == 20_000
+
+
+def test_unknown_table_and_broken_statement() -> None:
+    with running() as server, open_connection(a_target(server)) as connection:
+        about = {"database": "shop", "measurement": "no\npe", "tags": ["a"], "limit": 1, "fields": []}
+        with pytest.raises(FactError) as caught:
+            list(connection.query("series_listing", 5, **about, **WINDOW))
+        assert caught.value.reason is Reason.FAILED
+        assert caught.value.detail.startswith("(TableNotFound)")
+        assert "\n" not in caught.value.detail
+        assert [b.num_rows for b in connection.query("measurements", 5, database="elsewhere")] == [0]
+
+
+def test_table_that_is_dropped_during_the_audit() -> None:
+    with running() as server, open_connection(a_target(server)) as connection:
+        list(connection.query("columns", 5, database="shop"))
+        server.write(Dataset([], database="shop"))
+        (batch,) = connection.query("options", 5, database="shop")
+        assert batch.num_rows == 0
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "reason"),
+    [
+        (1045, "(PermissionDenied): no", Reason.DENIED),
+        (1317, "(Cancelled): stopped", Reason.TIMED_OUT),
+        (1041, "(RuntimeResourcesExhausted): memory", Reason.OVER_BUDGET),
+        (1637, "(RateLimited): too many\nqueries", Reason.OVER_BUDGET),
+        (1815, "(Internal): oops", Reason.FAILED),
+    ],
+)
+def test_errors(code: int, message: str, reason: Reason) -> None:
+    with _refusing(code, message) as url, open_connection(Target(name="t", engine="greptimedb", url=url)) as connection:
+        with pytest.raises(FactError) as caught:
+            list(connection.query("measurements", 5, database="d"))
+        assert caught.value.reason is reason
+        assert caught.value.detail.startswith(message.replace("\n", " "))
+        assert ("grants.md" in caught.value.detail) == (reason is Reason.DENIED)
+
+
+class _Refusing:
+    greeting = "8.4.2"
+
+    def __init__(self, code: int, message: str) -> None:
+        self._error = MysqlError(code, message)
+
+    def password_of(self, user: str) -> str | None:
+        return ""
+
+    def run(self, statement: str, session: Session) -> Answer:
+        if "build_info" in statement and self._error.code != 1146:
+            return Answer([ResultColumn("pkg_version", 253)], iter([(b"1.1.4",)]))
+        if statement.startswith("SELECT @@"):
+            return Answer([ResultColumn("x", 253)], iter([(b"0",)]))
+        if statement.startswith(("SET", "ROLLBACK")):
+            return Answer()
+        if statement.upper() in ("SELECT VERSION()", "SELECT DATABASE()"):
+            return Answer([ResultColumn("x", 253)], iter([(b"8.4.2",)]))
+        raise self._error
+
+
+@contextlib.contextmanager
+def _refusing(code: int, message: str) -> Iterator[str]:
+    server = MysqlServer(_Refusing(code, message))
+    try:
+        yield f"mysql://nobody@127.0.0.1:{server.port}"
+    finally:
+        server.stop()
+
+
+def test_a_mysql_that_is_no_greptimedb() -> None:
+    with (
+        _refusing(1146, "Table 'information_schema.build_info' doesn't exist") as url,
+        pytest.raises(ConnectorError, match="answers, but not as GreptimeDB"),
+        open_connection(Target(name="t", engine="greptimedb", url=url)),
+    ):
+        pass
+
+
+@pytest.mark.parametrize(("user", "password"), [(READER[0], "wrong"), ("nobody", "")])
+def test_login_is_refused(user: str, password: str) -> None:
+    with (
+        running() as server,
+        pytest.raises(
+            ConnectorError, match=r"refuses the user or the password .*; set username and password of the target"
+        ),
+        open_connection(Target(name="t", engine="greptimedb", url=server.url, username=user, password=password or "x")),
+    ):
+        pass
+
+
+def test_login_in_the_address() -> None:
+    with running() as server:
+        user, password = READER
+        url = server.url.replace("127", f"{user}:{password}@127").replace("mysql+pymysql", "greptimedb")
+        with open_connection(Target(name="t", engine="greptimedb", url=f"{url}/public")) as connection:
+            assert connection.server_version == "1.1.4"
+
+
+@pytest.mark.parametrize("url", ["127.0.0.1:4002", "http://127.0.0.1:4000", "mysql://", "mysql+pymysql://h:x/public"])
+def test_url_is_of_another_form(url: str) -> None:
+    with (
+        pytest.raises(ConnectorError, match="not of the form mysql\\+pymysql://host:4002/public"),
+        open_connection(Target(name="t", engine="greptimedb", url=url)),
+    ):
+        pass
+
+
+def test_server_is_not_there() -> None:
+    target = Target(name="t", engine="greptimedb", url="mysql://127.0.0.1:9")
+    with pytest.raises(ConnectorError, match="does not answer"), open_connection(target):
+        pass
+
+
+def test_server_goes_away_in_the_middle() -> None:
+    with running() as server, open_connection(a_target(server)) as connection:
+        server.stop()
+        with pytest.raises(FactError) as caught:
+            list(connection.query("measurements", 5, database="shop"))
+        assert caught.value.reason is Reason.UNREACHABLE
+
+
+@pytest.mark.parametrize(
+    ("greeting", "said"),
+    [
+        (b"", "does not answer"),
+        (b"\x04\x00\x00\x00\x0aabc", "not as GreptimeDB"),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "an HTTP server answers, not GreptimeDB; its MySQL protocol has a port"),
+        (b"SSH-2.0-OpenSSH_9.9\r\n", "an SSH server answers, not GreptimeDB"),
+    ],
+)
+def test_a_server_that_speaks_something_else_or_nothing(greeting: bytes, said: str) -> None:
+    class Handler(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            with contextlib.suppress(OSError):
+                self.request.sendall(greeting)
+                self.request.recv(1) if greeting else silent.wait(20)
+
+    silent = threading.Event()
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        url = f"mysql://127.0.0.1:{server.server_address[1]}"
+        target = Target(name="t", engine="greptimedb", url=url, budget=Budget(statement_timeout_s=1))
+        began = time.monotonic()
+        try:
+            with pytest.raises(ConnectorError, match=said), open_connection(target):
+                pass
+            assert time.monotonic() - began < 10
+        finally:
+            silent.set()
+            server.shutdown()

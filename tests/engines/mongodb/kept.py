@@ -1,0 +1,112 @@
+"""What the stand-in for MongoDB keeps: collections of BSON with their indexes, and the buckets of time series."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+import bson
+from bson.codec_options import CodecOptions
+
+from tests.engines.mongodb.pipeline import Document, at
+
+OPTIONS: Final[CodecOptions[Document]] = CodecOptions(tz_aware=True)
+_RECORD: Final = 8
+"""Bytes by which an index entry points to its document."""
+_SPANS: Final = {"seconds": 3600, "minutes": 86_400, "hours": 2_592_000}
+_PER_BUCKET: Final = 1000
+
+
+@dataclass(slots=True)
+class Index:
+    name: str
+    key: dict[str, Any]
+    settings: dict[str, Any] = field(default_factory=dict)
+    uses: int = 0
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        return {"v": 2, "key": self.key, "name": self.name, **self.settings}
+
+
+@dataclass(slots=True)
+class Collection:
+    options: dict[str, Any] = field(default_factory=dict)
+    kind: str = "collection"
+    documents: list[bytes] = field(default_factory=list)
+    indexes: dict[str, Index] = field(default_factory=dict)
+    unique: dict[str, set[bytes]] = field(default_factory=dict)
+    reads: int = 0
+    writes: int = 0
+
+    def read(self) -> Iterator[Document]:
+        return (bson.decode(raw, OPTIONS) for raw in self.documents)
+
+    @property
+    def size(self) -> int:
+        return sum(map(len, self.documents))
+
+    def index_size(self, index: Index, documents: Sequence[Document]) -> int:
+        """Bytes of its keys, and what points to the documents."""
+        total = 0
+        for document in documents:
+            for path in index.key:
+                value = at(document, path)
+                known = isinstance(value, bool | int | float | str | bytes | datetime | bson.ObjectId | Mapping | list)
+                # An empty document with one unnamed element takes seven bytes besides the value.
+                total += len(bson.encode({"": value})) - 7 if known else 1
+        return total + _RECORD * len(documents)
+
+
+def add_index(collection: Collection, index: Index) -> None:
+    collection.indexes[index.name] = index
+    if index.settings.get("unique") or index.name == "_id_":
+        collection.unique[index.name] = {_key(index, document) for document in collection.read()}
+
+
+def _key(index: Index, document: Document) -> bytes:
+    values = {path: at(document, path) for path in index.key}
+    return bson.encode({path: value for path, value in values.items() if type(value) is not object})
+
+
+def duplicate_in(collection: Collection, document: Document) -> str:
+    """The unique index that already has the document's key; empty for none, and then it has it from now on."""
+    keys = {name: _key(collection.indexes[name], document) for name in collection.unique}
+    for name, key in keys.items():
+        if key in collection.unique[name]:
+            return name
+    for name, key in keys.items():
+        collection.unique[name].add(key)
+    return ""
+
+
+def buckets(collection: Collection, *, compressed: bool) -> Iterator[Document]:
+    """Of a time series, in each the measurements of one meta and one span of time, a thousand at most.
+
+    `compressed`: those that are still written, too, as from 8.0 on; else these have a place for each row.
+    """
+    settings = collection.options["timeseries"]
+    span = settings.get("bucketMaxSpanSeconds") or _SPANS[settings.get("granularity", "seconds")]
+    groups: dict[tuple[bytes, int], list[Document]] = {}
+    for document in collection.read():
+        meta = {"": document.get(settings.get("metaField"))}
+        slot = int(document[settings["timeField"]].timestamp() // span)
+        groups.setdefault((bson.encode(meta), slot), []).append(document)
+    for (meta_bytes, _), members in groups.items():
+        meta_value = bson.decode(meta_bytes, OPTIONS)[""]
+        for first in range(0, len(members), _PER_BUCKET):
+            chunk = members[first : first + _PER_BUCKET]
+            times = [d[settings["timeField"]] for d in chunk]
+            control: dict[str, Any] = {
+                "version": 2,
+                "min": {settings["timeField"]: min(times)},
+                "max": {settings["timeField"]: max(times)},
+            }
+            is_open = len(chunk) < _PER_BUCKET and not compressed
+            places = {str(i): at for i, at in enumerate(times)} if is_open else b"compressed"
+            control |= {"version": 1} if is_open else {"count": len(chunk)}
+            bucket: dict[str, Any] = {"_id": bson.ObjectId.from_datetime(min(times)), "control": control}
+            data = {settings["timeField"]: places}
+            yield bucket | ({} if meta_value is None else {"meta": meta_value}) | {"data": data}

@@ -1,0 +1,172 @@
+"""DOC001: a collection per period."""
+
+from __future__ import annotations
+
+import dataclasses
+from datetime import timedelta
+
+import pytest
+
+from tests.builders import DAY, NOW, a_count, a_field, a_measurement, a_profile, a_source
+from tests.databases import Collection, Dataset
+from tests.engines.mongodb import visits
+from tests.rules.cases import Case, judge
+from tsaudit.engines.mongodb.collection_families import CollectionFamily
+from tsaudit.engines.mongodb.rules.collection_per_period import collection_per_period as rule
+from tsaudit.model.finding import Finding, Outcome, Severity, Subject
+from tsaudit.model.profile import Database, DatabaseStorage, Documents, Index, Measurement, Storage
+from tsaudit.model.timeline import Point, Timeline
+
+FALSE_FRIENDS = [Collection(name, [{"total": 9.5}]) for name in ("order_201210", "order_201305", "sku_20121003")]
+CASES = (
+    Case(
+        breaks=visits.visits(24),
+        keeps=Dataset(collections=[*visits.counted(24).collections, *FALSE_FRIENDS]),
+        subject=Subject("", "visits_{day}"),
+    ),
+)
+
+
+def a_collection(
+    name: str, documents: int | None = 100, data: int | None = 3500, field: str = "user_id"
+) -> Measurement:
+    """One with an index beside that of `_id`. `data` None: others of its family were measured in its place."""
+    measured = data is not None
+    primary = Index("_id_", "btree", ("_id",), unique=True, constraint=True, partial=False, size_bytes=2000, scans=0)
+    other = Index("user_id_1", "btree", (field,), unique=True, constraint=True, partial=False, size_bytes=1200, scans=9)
+    found = a_measurement(
+        name,
+        tags=(),
+        time_column=None,
+        rows=None if documents is None else a_count(documents),
+        fields=(a_field("_id", types=("objectId",)), a_field(field, types=("int",), value_bytes=4.0))
+        if measured
+        else (),
+        storage=Storage(data, 3200) if data is not None else None,
+        indexes=(primary, other) if measured else None,
+        documents=Documents(100, 35.0, 35, a_source()) if measured else None,
+        options={"type": "collection"},
+    )
+    return dataclasses.replace(found, series=None)
+
+
+def days(count: int, form: str = "visits_%Y_%m_%d") -> list[str]:
+    return [(DAY - timedelta(days=i)).strftime(form) for i in range(count)]
+
+
+def test_message_and_evidence() -> None:
+    (finding,) = judge(rule, a_profile(*map(a_collection, days(20)), engine="mongodb")).findings
+    assert finding.subject == Subject("main", "visits_{day}")
+    assert finding.severity is Severity.WARN
+    assert finding.message == ("20 collections named visits_{day} hold 2,000 documents in 70 kB, and 64 kB of indexes.")
+    evidence = {e.label: e.value for e in finding.evidence}
+    assert evidence["bytes of documents and indexes"] == "134 kB, measured"
+    # Nineteen days are over: 19 times 6,700 bytes, less 110 for each count.
+    assert evidence["a collection of counts instead would free"] == "125 kB"
+    assert evidence["new files a year"] == "1,095"
+    assert 'db.getCollection("visits").createIndex({ period: 1 })' in finding.fix
+
+
+def test_bytes_of_what_was_not_measured_follow_from_its_documents() -> None:
+    names = sorted(days(21))
+    members = [a_collection(name, data=3500 if i % 10 == 0 else None) for i, name in enumerate(names)]
+    (finding,) = judge(rule, a_profile(*members, engine="mongodb")).findings
+    assert "2,100 documents in 73.5 kB" in finding.message
+    assert finding.evidence[1].value == (
+        "141 kB, 3 of 21 collections measured, the others by their number of documents"
+    )
+
+
+def test_information_when_they_are_few_and_silence_when_they_prove_nothing() -> None:
+    def found(*names: str) -> list[Severity]:
+        return [f.severity for f in judge(rule, a_profile(*map(a_collection, names), engine="mongodb")).findings]
+
+    assert found(*days(12)) == [Severity.WARN]
+    assert found(*days(11)) == [Severity.INFO]
+    assert found(*days(2)) == []
+    assert found("order_201210", "order_201305", "order_201907") == []
+
+
+def test_silence_when_the_members_have_no_field_in_common() -> None:
+    members = [a_collection(name, field=f"f{i}") for i, name in enumerate(days(12))]
+    assert judge(rule, a_profile(*members, engine="mongodb")).outcome is Outcome.PASS
+
+
+def test_family_stays_one_when_a_field_was_renamed_over_the_years() -> None:
+    members = [a_collection(name, field="uid" if i < 4 else "user_id") for i, name in enumerate(sorted(days(12)))]
+    assert len(judge(rule, a_profile(*members, engine="mongodb")).findings) == 1
+
+
+def test_bytes_of_what_was_not_counted_follow_from_its_neighbours() -> None:
+    names = sorted(days(21))
+    members = [a_collection(n, data=3500 if i % 10 == 0 else None, documents=None) for i, n in enumerate(names)]
+    (finding,) = judge(rule, a_profile(*members, engine="mongodb")).findings
+    assert finding.message == "21 collections named visits_{day} take 73.5 kB, and 67.2 kB of indexes."
+    assert finding.evidence[1].value == "141 kB, 3 of 21 collections measured, the others by their neighbours"
+
+
+def test_family_is_gone_through_a_few_times_and_not_once_for_each_member(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured, times = CollectionFamily.measured, []
+    monkeypatch.setattr(CollectionFamily, "measured", property(lambda f: times.append(f) or measured.fget(f)))  # type: ignore[attr-defined, func-returns-value]
+    assert len(judge(rule, a_profile(*map(a_collection, days(200)), engine="mongodb")).findings) == 1
+    assert 0 < len(times) < 10
+
+
+def test_critical_when_all_files_come_to_the_limit() -> None:
+    profile = a_profile(*map(a_collection, days(20)), engine="mongodb")
+    assert judge(rule, profile, {"max_files": 61}).findings[0].severity is Severity.WARN
+    (finding,) = judge(rule, profile, {"max_files": 60}).findings
+    assert finding.severity is Severity.CRITICAL
+    assert finding.limit is not None
+    assert finding.limit.name == "collection-per-period.max_files"
+
+
+def test_critical_when_their_number_comes_to_the_limit_soon() -> None:
+    profile = a_profile(*map(a_collection, days(100)), engine="mongodb")
+    growing = tuple(Point(DAY - timedelta(days=28 - i), 72.0 + i) for i in range(28))
+    timeline = Timeline(points={("measurements", Subject()): growing})
+    # A hundred collections with two indexes each: 300 files, three more a day.
+    (finding,) = judge(rule, profile, {"max_files": 360}, timeline).findings
+    assert finding.severity is Severity.CRITICAL
+    assert finding.forecast is not None
+    assert finding.forecast.days is not None
+    assert 15 <= finding.forecast.days <= 25
+    assert "; at this rate the server has 360 files in " in finding.message
+    (later,) = judge(rule, profile, {"max_files": 600}, timeline).findings
+    assert (later.severity, "at this rate" in later.message) == (Severity.WARN, False)
+    steady = Timeline(points={("measurements", Subject()): tuple(Point(p.day, 100.0) for p in growing)})
+    assert judge(rule, profile, {"max_files": 301}, steady).findings[0].severity is Severity.WARN
+
+
+def test_database_for_each_period_is_told_too() -> None:
+    def found(count: int) -> list[Finding]:
+        names = [f"stats_2025_{m:02}" for m in range(1, count + 1)]
+        users = [dataclasses.replace(a_collection("users"), database=name) for name in names]
+        databases = tuple(Database(name, storage=DatabaseStorage(1000, 200, None, None)) for name in names)
+        profile = a_profile(*users, engine="mongodb", databases=(*databases, Database("shop")))
+        return list(judge(rule, profile).findings)
+
+    (finding,) = found(12)
+    assert (finding.subject, finding.severity) == (Subject("stats_{month}"), Severity.WARN)
+    assert finding.message == "12 databases named stats_{month} hold 12 collections."
+    assert [e.value for e in finding.evidence] == ["2025-01-01 to 2025-12-01, each month", "14.4 kB"]
+    assert [f.severity for f in found(11)] == [Severity.INFO]
+    assert found(2) == []
+
+
+def test_families_of_one_thing_are_told_together() -> None:
+    names = {*days(60), *days(60, "visits_%Gw%V"), *days(60, "logins_%Gw%V")}
+    result = judge(rule, a_profile(*map(a_collection, sorted(names)), engine="mongodb"))
+    beside = {f.subject.measurement: [e.value for e in f.evidence if "same" in e.label] for f in result.findings}
+    assert beside == {
+        "visits_{day}": ["visits_{week} (10)"],
+        "visits_{week}": ["visits_{day} (60)"],
+        "logins_{week}": [],
+    }
+
+
+def test_silence_when_the_database_is_empty_or_nothing_was_measured() -> None:
+    assert judge(rule, a_profile(a_collection("a"), engine="mongodb")).outcome is Outcome.PASS
+    unmeasured = [a_collection(name, documents=None, data=None) for name in days(20)]
+    assert judge(rule, a_profile(*unmeasured, engine="mongodb")).findings == ()
+    assert NOW.date() == DAY

@@ -1,0 +1,225 @@
+"""DOC002: an id that could be the `_id`."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import subprocess
+import uuid
+from typing import Any
+
+import bson
+import pytest
+
+from tests.builders import a_field, a_profile, a_ratio
+from tests.databases import Collection, Dataset
+from tests.engines.mongodb.rules.test_collection_per_period import a_collection, days
+from tests.rules.cases import Case, judge
+from tests.servers import need
+from tsaudit.engines.mongodb.rules.id_beside_document_id import id_beside_document_id as rule
+from tsaudit.model.finding import Finding, Outcome, Severity, Subject
+from tsaudit.model.profile import Measurement
+
+CASES = (
+    Case(
+        breaks=Dataset(collections=[Collection("users", [{"user_id": i} for i in range(500)], unique=("user_id",))]),
+        keeps=Dataset(
+            collections=[
+                Collection("users", [{"_id": i} for i in range(500)]),
+                # Unique, but it may change, or is not always there.
+                Collection("people", [{"email": f"{i}@example.com"} for i in range(50)], unique=("email",)),
+            ]
+        ),
+        subject=Subject("", "users", "user_id"),
+        guilty="user_id",
+        limits={"id-beside-document-id.min_saved_bytes": 1},
+    ),
+)
+
+
+def _found(*measurements: Measurement, **limits: float) -> tuple[Finding, ...]:
+    return judge(rule, a_profile(*measurements, engine="mongodb"), {"min_saved_bytes": 1.0} | limits).findings
+
+
+def _with(**changes: Any) -> Measurement:
+    """A collection whose id, or the index on it, is different."""
+    users = a_collection("users")
+    made, field = users.fields
+    own, index = users.indexes or ()
+    of_field = {k: v for k, v in changes.items() if k in ("key", "types", "null_ratio")}
+    of_index = {k: v for k, v in changes.items() if k not in of_field}
+    if "key" in of_field:
+        of_index["columns"] = (of_field["key"],)
+    return dataclasses.replace(
+        users,
+        fields=(made, dataclasses.replace(field, **of_field)),
+        indexes=(own, dataclasses.replace(index, **of_index)),
+    )
+
+
+def test_message_names_what_is_saved() -> None:
+    (finding,) = _found(a_collection("users"))
+    # 21 bytes of each document, and what the index on `_id` takes that nobody needs.
+    assert finding.message == (
+        "user_id could be the _id: in the collection that would save 4.1 kB, 2.1 kB of documents and 2 kB of an index."
+    )
+    assert finding.observed == 100 * 21 + 2000
+    assert 'const chosen = name => name === "users";' in finding.fix
+    assert '  old.aggregate([{ $set: { _id: "$user_id" } }, { $unset: "user_id" }, { $out: copy }]);' in finding.fix
+    evidence = {e.label: e.value for e in finding.evidence}
+    assert evidence["times the indexes were used"] == "_id_ 0 and user_id_1 9"
+
+
+DATABASE = """
+const data = %s;
+const collection = name => ({
+  countDocuments: filter => data[name].documents.filter(d => !("user_id" in filter) || d.user_id == null).length,
+  aggregate: ([set, unset, out]) => {
+    data[out.$out] = { indexes: ["_id_"], documents: data[name].documents.map(d => ({ _id: d.user_id, v: d.v })) };
+  },
+  getIndexes: () => data[name].indexes.map(index => ({ name: index })),
+  renameCollection: (to, drop) => { data[to] = data[name]; delete data[name]; },
+});
+const db = { getSiblingDB: () => ({
+  getCollection: collection,
+  getCollectionNames: () => Object.keys(data),
+  runCommand: command => { data[command.createIndexes].indexes.push(...command.indexes.map(i => i.name)); },
+}) };
+const print = () => {};
+%s
+console.log(JSON.stringify(data));
+"""
+
+
+def _run(fix: str, collections: dict[str, Any], *, apply: bool) -> dict[str, Any]:
+    """What the proposed script leaves."""
+    need("node", "nodejs")
+    script = fix.split("mongosh:\n", 1)[1]
+    if apply:
+        script = script.replace("const apply = false;", "const apply = true;")
+    program = DATABASE % (json.dumps(collections), script)
+    done = subprocess.run(["node", "-e", program], capture_output=True, text=True, check=True, timeout=60)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def _users(*ids: int | None) -> dict[str, Any]:
+    documents = [{"_id": f"made-up-{i}", "user_id": own, "v": i} for i, own in enumerate(ids)]
+    return {"indexes": ["_id_", "user_id_1", "v_1"], "documents": documents}
+
+
+def test_script_keeps_ids_documents_and_other_indexes() -> None:
+    (finding,) = _found(a_collection("users"))
+    before = {"users": _users(7, 8), "users_2": _users(9)}
+    assert _run(finding.fix, before, apply=False) == before
+    done = _run(finding.fix, before, apply=True)
+    assert done["users"] == {"indexes": ["_id_", "v_1"], "documents": [{"_id": 7, "v": 0}, {"_id": 8, "v": 1}]}
+    assert done["users_2"] == before["users_2"]
+    assert set(done) == set(before)
+
+
+def test_script_leaves_a_collection_alone_in_which_ids_would_be_lost() -> None:
+    names = sorted(days(20))
+    (finding,) = _found(*map(a_collection, names))
+    own = {"indexes": ["_id_"], "documents": [{"_id": 7}]}
+    before = {name: _users(7, 8) for name in names} | {names[3]: own, names[4]: _users(7, None), "users": _users(1)}
+    done = _run(finding.fix, before, apply=True)
+    assert (done[names[3]], done[names[4]], done["users"]) == (own, before[names[4]], before["users"])
+    assert {len(done[name]["indexes"]) for name in names if name not in names[3:5]} == {2}
+
+
+def test_script_quotes_what_a_field_is_called() -> None:
+    key = 'x" }}]); db.dropDatabase(); // _id'
+    (finding,) = _found(_with(key=key))
+    assert f"{{ $set: {{ _id: {json.dumps('$' + key)} }} }}, {{ $unset: {json.dumps(key)} }}" in finding.fix
+
+
+@pytest.mark.parametrize(
+    ("value", "before", "after"),
+    [
+        (1, 35, 14),
+        (bson.Int64(1), 39, 18),
+        (bson.ObjectId(), 43, 22),
+        ("x" * 8, 44, 23),
+        ("0" * 24, 60, 39),
+        (str(uuid.UUID(int=1)), 72, 51),
+    ],
+)
+def test_document_shrinks_by_as_much_as_bson_says(value: Any, before: int, after: int) -> None:
+    assert len(bson.encode({"_id": bson.ObjectId(), "user_id": value})) == before
+    assert len(bson.encode({"_id": value})) == after
+    (finding,) = _found(a_collection("users"))
+    (saved,) = {(finding.observed or 0) - 2000}
+    assert saved == 100 * (before - after)
+
+
+def test_name_within_a_document_goes_and_not_the_path_to_it() -> None:
+    (finding,) = _found(_with(key="account.user_id"))
+    assert finding.observed == 100 * 21 + 2000
+
+
+def test_compressed_documents_save_less() -> None:
+    (finding,) = _found(a_collection("users", data=1750))
+    assert finding.observed == 100 * 21 / 2 + 2000
+
+
+def test_documents_that_take_more_than_they_are_long_save_more() -> None:
+    (finding,) = _found(a_collection("users", documents=10_000, data=700_000))
+    assert finding.observed == 10_000 * 21 * 2 + 2000
+    # A file that is mostly room.
+    (finding,) = _found(a_collection("users", data=7000))
+    assert finding.observed == 100 * 21 + 2000
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"key": "email"},
+        {"key": "paid"},
+        {"types": ("int", "string")},
+        {"types": ("array",)},
+        {"null_ratio": a_ratio(0.01)},
+        {"unique": False},
+        {"partial": True},
+        {"kind": "hashed"},
+        {"columns": ("user_id", "day")},
+    ],
+)
+def test_silence_when_it_could_not_be_the_id(changes: dict[str, Any]) -> None:
+    assert _found(_with(**changes)) == ()
+
+
+@pytest.mark.parametrize("key", ["user_id", "userId", "uid", "account.key", "sessionid", "guid"])
+def test_finding_when_it_is_called_like_an_id(key: str) -> None:
+    (finding,) = _found(_with(key=key))
+    assert finding.guilty == key
+
+
+def test_silence_when_the_id_is_not_made_by_the_driver() -> None:
+    users = a_collection("users")
+    own = (a_field("_id", types=("int",)), users.fields[1])
+    assert _found(dataclasses.replace(users, fields=own)) == ()
+
+
+def test_information_when_little_is_saved_or_the_id_is_asked_for() -> None:
+    assert _found(a_collection("users"))[0].severity is Severity.WARN
+    assert _found(a_collection("users"), min_saved_bytes=4101)[0].severity is Severity.INFO
+    users = a_collection("users")
+    own, other = users.indexes or ()
+    asked = dataclasses.replace(users, indexes=(dataclasses.replace(own, scans=3), other))
+    assert _found(asked)[0].severity is Severity.INFO
+
+
+def test_one_finding_for_a_family() -> None:
+    names = sorted(days(20))
+    members = [a_collection(name, data=3500 if i % 10 == 0 or i == 19 else None) for i, name in enumerate(names)]
+    (finding,) = _found(*members)
+    assert finding.subject == Subject("main", "visits_{day}", "user_id")
+    assert finding.observed == 20 * 4100
+    assert "in 20 collections named visits_{day}" in finding.message
+    assert "as closed-period-kept has it" in finding.fix
+
+
+def test_silence_when_indexes_were_not_measured() -> None:
+    users = dataclasses.replace(a_collection("users"), indexes=None)
+    assert judge(rule, a_profile(users, engine="mongodb")).outcome is Outcome.PASS

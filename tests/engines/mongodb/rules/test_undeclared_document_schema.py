@@ -1,0 +1,124 @@
+"""DOC004: documents that vary without a validator."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+from tests.builders import a_field, a_profile, a_ratio
+from tests.databases import Collection, Dataset
+from tests.engines.mongodb.rules.test_collection_per_period import a_collection, days
+from tests.rules.cases import Case, judge
+from tsaudit.engines.mongodb.rules.undeclared_document_schema import undeclared_document_schema as rule
+from tsaudit.model.finding import Evidence, Finding, Outcome, Severity, Subject
+from tsaudit.model.profile import Field, Measurement
+
+MIXED = [{"price": "n/a" if i % 10 == 0 else i / 4, "currency": "EUR"} for i in range(120)]
+VALIDATED = {"validator": {"$jsonSchema": {"required": ["price"]}}}
+CASES = (
+    Case(
+        breaks=Dataset(collections=[Collection("prices", MIXED)]),
+        keeps=Dataset(
+            collections=[
+                Collection("prices", MIXED, options=VALIDATED),
+                # Drivers choose the type of a number by its value.
+                Collection("costs", [{"price": i if i % 2 else i / 4} for i in range(120)]),
+            ]
+        ),
+        subject=Subject("", "prices"),
+        guilty="price",
+    ),
+)
+
+
+def _with(*fields: Field, read: int = 1000, **options: str) -> Measurement:
+    users = a_collection("users")
+    assert users.documents is not None
+    return dataclasses.replace(
+        users,
+        fields=(a_field("_id", types=("objectId",)), *fields),
+        documents=dataclasses.replace(users.documents, read=read),
+        options={"type": "collection"} | options,
+    )
+
+
+def _found(*measurements: Measurement, **limits: float) -> tuple[Finding, ...]:
+    return judge(rule, a_profile(*measurements, engine="mongodb"), limits).findings
+
+
+def test_message_and_validator() -> None:
+    fields = (
+        a_field("price", types=("double", "string")),
+        a_field("currency", types=("string",), null_ratio=0.25),
+        a_field("at", types=("date",)),
+        a_field("buyer.name", types=("string",)),
+    )
+    (finding,) = _found(_with(*fields))
+    assert finding.severity is Severity.WARN
+    assert finding.message == (
+        "No validator, and 2 of 5 fields vary: price is number and string and currency is there in 75 %."
+    )
+    shown = finding.fix.split("validator: ", 1)[1].removesuffix(" })")
+    assert json.loads(shown) == {
+        "$jsonSchema": {
+            "required": ["price", "at", "buyer"],
+            "properties": {
+                "price": {"bsonType": ["double", "string"]},
+                "currency": {"bsonType": ["string", "null"]},
+                "at": {"bsonType": ["date"]},
+                "buyer": {"bsonType": ["object"]},
+            },
+        }
+    }
+    assert 'validationAction: "warn"' in finding.fix
+
+
+def test_information_when_fields_are_only_missing_here_and_there() -> None:
+    def found(share: float) -> list[Severity]:
+        return [f.severity for f in _found(_with(a_field("v", types=("int",), null_ratio=share)))]
+
+    assert found(0.5) == [Severity.INFO]
+    assert found(0.01) == [Severity.INFO]
+    assert found(0.009) == []
+    assert found(0.995) == []
+    assert found(0.0) == []
+
+
+def test_silence_when_a_validator_is_there_or_cannot_be() -> None:
+    mixed = a_field("v", types=("int", "string"))
+    assert len(_found(_with(mixed))) == 1
+    assert _found(_with(mixed, validator='{"$jsonSchema": {}}')) == ()
+    assert len(_found(_with(mixed, validator="{}"))) == 1
+    assert len(_found(_with(mixed, validator='{"$jsonSchema": {}}', validationLevel="off"))) == 1
+    assert _found(_with(mixed, type="timeseries")) == ()
+    assert _found(_with(mixed, read=99)) == ()
+    assert _found(_with(a_field("v", types=("int", "double", "long")))) == ()
+
+
+def test_newest_of_a_family_says_it_for_all() -> None:
+    mixed = a_field("v", types=("int", "string"))
+    names = sorted(days(20))
+    members = [dataclasses.replace(_with(mixed), name=name) for name in names]
+    (finding,) = _found(*members)
+    # The same one tomorrow, when another collection is the newest.
+    assert finding.subject.measurement == "visits_{day}"
+    assert finding.evidence[0] == Evidence("seen in", names[-1])
+    assert f'collMod: "{names[-1]}"' in finding.fix
+
+
+def test_silence_about_fields_whose_names_are_data() -> None:
+    keyed = [a_field(f"scores.user_{i}", types=("int",), null_ratio=0.9) for i in range(9)]
+    assert _found(_with(*keyed)) == ()
+    assert len(_found(_with(*keyed, a_field("v", types=("int",), null_ratio=0.5)))) == 1
+
+
+def test_validator_has_no_empty_list_of_required_fields() -> None:
+    (finding,) = _found(_with(a_field("v", types=("int", "string"), null_ratio=0.5)))
+    assert "required" not in finding.fix
+
+
+def test_silence_when_options_were_not_measured() -> None:
+    unknown: Any = dataclasses.replace(_with(a_field("v", types=("int", "string"))), options=None)
+    assert judge(rule, a_profile(unknown, engine="mongodb")).outcome is Outcome.PASS
+    assert a_ratio(0.5).value == 0.5

@@ -1,0 +1,269 @@
+"""What a profile says of documents: fields, types, sizes, and what it takes from a part of them only."""
+
+from __future__ import annotations
+
+import random
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import bson
+import pyarrow as pa
+import pytest
+
+from tests.builders import NOW
+from tests.collect.test_contract import NAMES
+from tests.collecting import Tampered, collected, collected_with
+from tests.databases import Collection, Dataset, times, write
+from tests.engines.mongodb.double import MongoDB
+from tsaudit.engines.connection import Rows
+from tsaudit.engines.opening import open_connection
+from tsaudit.model.jsonfile import from_json, to_json
+from tsaudit.model.profile import Activity, Field, How, Items, Measurement, Profile, Reason, Storage
+
+ORDERS = [
+    {
+        "_id": bson.ObjectId.from_datetime(at),
+        "number": i,
+        "total": i / 2 if i % 4 else f"{i} EUR",
+        "buyer": {"name": f"n{i % 7}", "vat": f"DE{i}" if i % 10 == 0 else None},
+        "items": [{"sku": k} for k in range(i % 5)],
+    }
+    | ({"note": "late"} if i % 3 == 0 else {})
+    for i, at in enumerate(times(60, timedelta(hours=1)))
+]
+
+
+def _one(server: str, *collections: Collection, **settings: Any) -> tuple[Profile, dict[str, Measurement]]:
+    profile = collected(write(Dataset(collections=collections), "mongodb", server, **settings))
+    return profile, {m.name: m for m in profile.measurements}
+
+
+def _fields(measurement: Measurement) -> dict[str, Field]:
+    return {f.key: f for f in measurement.fields}
+
+
+def test_profile_of_known_documents(mongodb: str) -> None:
+    profile, found = _one(mongodb, Collection("orders", ORDERS, unique=("number",)))
+    orders = found["orders"]
+    fields = _fields(orders)
+    assert {key: f.types for key, f in fields.items()} == {
+        "_id": ("objectId",),
+        "number": ("int",),
+        "total": ("double", "string"),
+        "buyer.name": ("string",),
+        "buyer.vat": ("string",),
+        "items": ("array",),
+        "note": ("string",),
+    }
+    absent = {key: f.null_ratio.value for key, f in fields.items() if f.null_ratio}
+    assert absent == pytest.approx(
+        {"_id": 0, "number": 0, "total": 0, "buyer.name": 0, "buyer.vat": 0.9, "items": 0, "note": 2 / 3}
+    )
+    assert fields["number"].distinct is not None
+    assert (fields["number"].distinct.value, fields["number"].value_bytes) == (60, 4)
+    assert fields["buyer.name"].sample == tuple(f"n{i}" for i in range(7))
+    assert fields["items"].items == Items(2.0, 4)
+    assert orders.documents is not None
+    sizes = [len(bson.encode(order)) for order in ORDERS]
+    assert (orders.documents.read, orders.documents.max_bytes) == (60, max(sizes))
+    assert orders.documents.mean_bytes == pytest.approx(sum(sizes) / 60)
+    assert orders.documents.source.how is How.EXACT
+    assert orders.rows is not None
+    assert (orders.rows.value, orders.rows.source.how) == (60, How.EXACT)
+    # No field says when, but each ObjectId does, to the second.
+    assert (orders.time_column, orders.first_time, orders.last_time) == (
+        None,
+        NOW - timedelta(hours=60),
+        NOW - timedelta(hours=1),
+    )
+    assert from_json(Profile, to_json(profile)) == profile
+
+
+def test_fields_that_are_there_together(mongodb: str) -> None:
+    _, found = _one(mongodb, Collection("mixed", [{"a": 1, "b": 1}] * 6 + [{"c": 1}] * 4))
+    patterns = found["mixed"].row_patterns
+    assert patterns is not None
+    assert [(p.columns, p.rows) for p in patterns.patterns] == [(("_id", "a", "b"), 6), (("_id", "c"), 4)]
+    assert (patterns.rows, patterns.pairs) == (10, 0)
+
+
+def test_time_is_the_field_that_is_called_so_and_always_holds_a_date(mongodb: str) -> None:
+    at = datetime(2026, 3, 1, tzinfo=UTC)
+    _, found = _one(
+        mongodb,
+        Collection("always", [{"ts": at + timedelta(days=i), "other": at} for i in range(9)]),
+        Collection("mostly", [{"ts": at if i else None} for i in range(9)]),
+        Collection("text", [{"ts": "2026-03-01"} for _ in range(9)]),
+        Collection("unnamed", [{"due": at} for _ in range(9)]),
+    )
+    assert {name: m.time_column for name, m in found.items()} == {
+        "always": "ts",
+        "mostly": None,
+        "text": None,
+        "unnamed": None,
+    }
+    assert (found["always"].first_time, found["always"].last_time) == (at, at + timedelta(days=8))
+    assert "ts" not in _fields(found["always"])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_are_hostile(mongodb: str, name: str) -> None:
+    profile, found = _one(mongodb, Collection(name, [{name: f"{name}{i}", "z": {name: i}} for i in range(4)]))
+    if profile.server_version.startswith("FerretDB") and profile.gaps:
+        pytest.skip(f"FerretDB does not quote it: {profile.gaps[0].detail}")
+    assert profile.gaps == ()
+    assert set(_fields(found[name])) == {"_id", name, f"z.{name}"}
+    assert _fields(found[name])[name].sample == tuple(f"{name}{i}" for i in range(4))
+    assert from_json(Profile, to_json(profile)) == profile
+
+
+def test_figures_of_a_sample_say_that_they_are_and_how_far_they_may_be_off() -> None:
+    chance = random.Random(5)
+    many = [{"v": i} | ({"rare": 1} if chance.random() < 0.2 else {}) for i in range(30_000)]
+    server = MongoDB()
+    _, found = _one(server.url, Collection("many", many))
+    server.stop()
+    rare = _fields(found["many"])["rare"].null_ratio
+    assert rare is not None
+    assert rare.source.how is How.SAMPLED
+    assert rare.standard_error is not None
+    assert 0.01 < rare.standard_error < 0.02
+    assert abs(rare.value - 0.8) < 4 * rare.standard_error
+    rows = found["many"].rows
+    assert rows is not None
+    assert (rows.value, rows.source.how) == (30_000, How.ESTIMATE)
+
+
+def test_rows_of_a_time_series_follow_from_some_of_its_buckets() -> None:
+    readings = [
+        {"at": at, "meta": {"host": f"h{i % 3000}"}, "v": i} for i, at in enumerate(times(7000, timedelta(seconds=1)))
+    ]
+    options = {"timeseries": {"timeField": "at", "metaField": "meta"}}
+    server = MongoDB()
+    _, found = _one(server.url, Collection("readings", readings, options=options))
+    server.stop()
+    measured = found["readings"]
+    assert measured.buckets is not None
+    assert measured.buckets.read < measured.buckets.count
+    assert measured.rows is not None
+    assert measured.rows.source.how is How.ESTIMATE
+    assert measured.rows.source.scope.startswith("scaled up from")
+    assert measured.rows.standard_error is not None
+    assert abs(measured.rows.value - 7000) < 4 * measured.rows.standard_error
+
+
+def test_buckets_that_do_not_say_how_many_rows_they_hold_are_a_gap() -> None:
+    def tampering(fact: str, parameters: Any) -> Rows | None:
+        del parameters
+        silent = {"buckets": [2, 2], "source": ["a", "b"], "rows": pa.array([None, None], pa.int64())}
+        return Rows("", iter([pa.record_batch(silent)])) if fact == "buckets" else None
+
+    options = {"timeseries": {"timeField": "at", "metaField": "meta"}}
+    server = MongoDB()
+    readings = Collection("readings", [{"at": at, "meta": 1} for at in times(5)], options=options)
+    profile = collected_with(write(Dataset(collections=[readings]), "mongodb", server.url), tampering)
+    server.stop()
+    (gap,) = profile.gaps
+    assert (gap.fact, gap.measurement, gap.reason) == ("buckets", "readings", Reason.FAILED)
+    assert gap.detail == "no bucket says how many rows it holds"
+
+
+def test_empty_collection_has_no_fields_and_no_gap() -> None:
+    server = MongoDB()
+    profile, found = _one(server.url, Collection("empty"))
+    server.stop()
+    assert profile.gaps == ()
+    assert (found["empty"].fields, found["empty"].documents) == ((), None)
+    assert found["empty"].storage == Storage(0, 0)
+    assert found["empty"].rows is not None
+    assert found["empty"].rows.value == 0
+
+
+def test_documents_with_more_fields_than_anybody_describes(mongodb: str) -> None:
+    profile, found = _one(mongodb, Collection("keyed", [{f"k{i}_{j}": 1 for j in range(30)} for i in range(50)]))
+    assert len(found["keyed"].fields) == 1000
+    assert "_id" in _fields(found["keyed"])
+    (gap,) = [g for g in profile.gaps if g.fact == "documents"]
+    assert (gap.reason, gap.measurement) == (Reason.OVER_BUDGET, "keyed")
+    assert gap.detail == "501 of 1,501 different fields are not described, the rarest"
+
+
+def test_documents_with_more_fields_than_anybody_looks_at(mongodb: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tsaudit.collect.documents._MOST_SEEN", 1100)
+    profile, found = _one(mongodb, Collection("keyed", [{f"k{i}_{j}": 1 for j in range(30)} for i in range(50)]))
+    assert len(found["keyed"].fields) == 1000
+    (gap,) = [g for g in profile.gaps if g.fact == "documents"]
+    assert gap.detail == "more than 100 of more than 1,100 different fields are not described, the rarest"
+
+
+def test_field_that_is_a_value_here_and_a_document_there_has_both_types(mongodb: str) -> None:
+    addresses: list[dict[str, Any]] = [{"to": "Main St 1"}] * 4 + [{"to": {"at": {"street": "Main St"}}}] * 4
+    _, found = _one(mongodb, Collection("addresses", [*addresses, {"to": None}, {"to": {}}]))
+    to = _fields(found["addresses"])["to"]
+    assert to.types == ("object", "string")
+    assert to.null_ratio is not None
+    assert to.null_ratio.value == pytest.approx(0.1)
+    nothing = {"to": None}
+    _, found = _one(mongodb, Collection("known", [{"to": {"street": "Main St"}}, nothing]))
+    assert _fields(found["known"])["to"].types == ()
+
+
+def test_few_of_a_family_stand_for_the_rest() -> None:
+    names = [(NOW - timedelta(days=i)).strftime("d_%Y_%m_%d") for i in range(30)]
+    server = MongoDB()
+    dataset = Dataset(collections=[Collection(name, [{"v": 1}]) for name in [*names, "users"]])
+    target = write(dataset, "mongodb", server.url, budget={"max_family": 3})
+    profile = collected(target)
+    server.stop()
+    read = {m.name for m in profile.measurements if m.documents}
+    assert read == {"users", names[0], sorted(names)[14], names[-1]}
+    assert {m.name for m in profile.measurements if m.storage} == read
+    assert all(m.rows and m.rows.value == 1 for m in profile.measurements)
+    assert {g.fact for g in profile.gaps} == {"documents", "index_use", "indexes", "storage"}
+    assert {g.reason for g in profile.gaps} == {Reason.OVER_BUDGET}
+
+
+def test_few_of_many_customers_stand_for_the_rest() -> None:
+    names = [f"orders_c{i:05}" for i in range(30)]
+    server = MongoDB()
+    dataset = Dataset(collections=[Collection(name, [{"v": 1}]) for name in [*names, "users"]])
+    profile = collected(write(dataset, "mongodb", server.url, budget={"max_family": 3}))
+    server.stop()
+    assert {m.name for m in profile.measurements if m.documents} == {"users", names[0], names[14], names[-1]}
+    (gap,) = [g for g in profile.gaps if g.fact == "storage"]
+    assert gap.detail.startswith("27 collections named orders_c{n}, of which this is the first, are not looked at")
+
+
+def test_activity_is_what_the_server_counted() -> None:
+    server = MongoDB()
+    target = write(Dataset(collections=[Collection("users", [{"v": 1}] * 5)], database="shop"), "mongodb", server.url)
+    server.started = NOW - timedelta(days=3)
+    (users,) = collected(target, wanted=frozenset({"activity"})).measurements
+    server.stop()
+    assert users.activity == Activity(0, 5, NOW - timedelta(days=3))
+
+
+def test_nothing_is_read_when_nobody_asks_for_documents() -> None:
+    server = MongoDB()
+    target = write(Dataset(collections=[Collection("users", [{"v": 1}])]), "mongodb", server.url)
+    (users,) = collected(target, wanted=frozenset({"measurements"})).measurements
+    assert not [c for c in server.commands if "aggregate" in c]
+    server.stop()
+    assert (users.fields, users.documents) == ((), None)
+
+
+def test_collection_that_cannot_be_read_leaves_a_gap_and_the_others_go_on() -> None:
+    def tampering(fact: str, parameters: Any) -> Rows | None:
+        if fact == "documents" and parameters["measurement"] == "a":
+            raise ValueError("broken")
+        return None
+
+    server = MongoDB()
+    target = write(Dataset(collections=[Collection(n, [{"v": 1}]) for n in "ab"]), "mongodb", server.url)
+    profile = collected_with(target, tampering)
+    with open_connection(target) as connection:
+        assert Tampered(connection, tampering).reconnect().server_version == "8.0.4"
+    server.stop()
+    (gap,) = profile.gaps
+    assert (gap.fact, gap.measurement, gap.reason) == ("documents", "a", Reason.FAILED)
+    assert [bool(m.documents) for m in profile.measurements] == [False, True]

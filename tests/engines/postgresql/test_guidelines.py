@@ -1,0 +1,284 @@
+"""A PostgreSQL database that breaks every guideline that matters there, and its twin that keeps them.
+
+Both are written as their owners would: plain SQL, read by a role with the shipped grants. What the audit finds is
+listed here, finding by finding.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from datetime import timedelta
+
+import pytest
+
+from tests.builders import DAY, NOW
+from tests.collecting import collected
+from tests.servers import Postgresql
+from tsaudit.audit import audit
+from tsaudit.config.settings import Target
+from tsaudit.guidelines import GUIDELINES
+from tsaudit.model.finding import AuditResult, Outcome, Severity, Subject
+from tsaudit.model.profile import Profile
+from tsaudit.model.timeline import Point, Timeline, stored_bytes
+from tsaudit.rule import LimitPolicy
+from tsaudit.rules import all_rules
+
+AT = "'2026-03-31 05:00+00'::TIMESTAMPTZ - {} * '1 min'::INTERVAL"
+LIMITS = {
+    # A small database: the limits are as small.
+    "high-series-cardinality.max_series": 1_000,
+    "worst-case-above-limit.max_series": 1_000,
+    "missing-index.min_rows": 1_000,
+    "uneven-partitions.min_rows": 1_000,
+    "uneven-partitions.min_bytes": 8_192,
+    "unbounded-retention.min_bytes": 400_000,
+    "growing-storage.max_bytes": 100_000_000,
+}
+
+
+def _rows(series: int, rows: int = 2) -> str:
+    """`s` numbers the series, `r` the rows of each, `ts` is their time."""
+    return (
+        f"(SELECT {AT.format('r')} AS ts, s, r FROM generate_series(0, {series - 1}) AS s, "
+        f"generate_series(1, {rows}) AS r) AS made"
+    )
+
+
+def _table(name: str, columns: str, select: str, series: int, rows: int = 2) -> list[str]:
+    """A table with a key of the time and the columns that say NOT NULL."""
+    members = [c.split()[0] for c in columns.split(", ") if c.endswith("NOT NULL")]
+    return [
+        f"CREATE TABLE {name} (ts TIMESTAMPTZ, {columns}, PRIMARY KEY ({', '.join(['ts', *members])}))",
+        f"INSERT INTO {name} SELECT ts, {select} FROM {_rows(series, rows)}",
+    ]
+
+
+def _list(pattern: str, count: int) -> str:
+    return ", ".join(pattern.format(i) for i in range(count))
+
+
+CPU = "host TEXT NOT NULL, region TEXT NOT NULL, usage FLOAT"
+BROKEN = [
+    # A1, A2, A4, A6, A8: an id for each session multiplies the series, and they grow.
+    *_table(
+        "sessions",
+        "session TEXT NOT NULL, host TEXT NOT NULL, ms FLOAT",
+        "md5(s::TEXT)::UUID, 'h' || s % 3, r / 7.0",
+        1200,
+    ),
+    # A3: the host tells the region.
+    *_table("cpu", CPU, "'h' || s, 'r' || s % 2, s + r / 7.0", 12),
+    # A5
+    *_table(
+        "app_log",
+        "message TEXT NOT NULL, seen FLOAT",
+        "'request ' || s * 7919 || ' failed after ' || s || ' ms: connection reset', r / 7.0",
+        40,
+    ),
+    # A7: a table for each of very many sensors.
+    *(
+        statement
+        for i in range(60)
+        for statement in _table(f"sensor_{i:03}", "site TEXT NOT NULL, v FLOAT", "'a', r / 7.0", 1)
+    ),
+    # B1, B3, B5
+    *_table(
+        "home",
+        f"{'sensor'} TEXT NOT NULL, t FLOAT",
+        "'loc-' || chr(97 + s) || '.model-A' || s || '.id-17' || s, r / 7.0",
+        6,
+    ),
+    *_table(
+        "orders",
+        '"group" TEXT NOT NULL, a_name_of_far_too_many_parts_to_say_it_in_one_go FLOAT',
+        "'g' || s, r / 7.0",
+        2,
+    ),
+    # C1, C2, C3
+    *_table("air", "site TEXT NOT NULL, sensor_name TEXT, t FLOAT", "'a' || s, 'TLM' || s, r / 7.0", 4, 50),
+    *_table(
+        "rooms",
+        "room TEXT NOT NULL, temperature TEXT NOT NULL, on_s FLOAT",
+        "'r' || s, round((20 + s + r / 7.0)::NUMERIC, 1)::TEXT, r / 7.0",
+        4,
+        40,
+    ),
+    *_table("meters", "meter TEXT NOT NULL, reading TEXT", "'m' || s, (r * 1.5)::TEXT", 2, 40),
+    # D1, D3, D4, D5
+    *_table(
+        "machine", "host TEXT NOT NULL, " + _list("f{0} FLOAT", 200), "'h' || s, " + _list("{0} + r / 7.0", 200), 2
+    ),
+    # D2, and A2: any two of its tags are independent, so that there could be 65,536 series.
+    *_table(
+        "tagged",
+        _list("t{0} TEXT NOT NULL", 16) + ", v FLOAT",
+        _list("'v' || ascii(md5(s || '-{0}')) % 2", 16) + ", r / 7.0",
+        64,
+    ),
+    *_table(
+        "crypto",
+        "host TEXT NOT NULL, a FLOAT, b FLOAT, c FLOAT, d FLOAT",
+        "'h' || s, r / 7.0, " + _list("CASE WHEN r % 10 = 0 THEN r / 7.0 END", 3),
+        2,
+        60,
+    ),
+    *_table(
+        "mixed",
+        "source TEXT NOT NULL, code FLOAT, price FLOAT, cost FLOAT, volume FLOAT",
+        "'s' || s, " + ", ".join(f"CASE WHEN s {half} THEN r / 7.0 END" for half in ("< 2", "< 2", "> 1", "> 1")),
+        4,
+        10,
+    ),
+    *_table(
+        "halves",
+        "source TEXT NOT NULL, a FLOAT, b FLOAT",
+        "'s' || s, CASE WHEN r % 2 = 0 THEN r / 7.0 END, CASE WHEN r % 2 = 1 THEN r / 7.0 END",
+        2,
+        40,
+    ),
+    # E8: one index too many, and none on the time.
+    *_table("indexed", CPU, "'h' || s / 2, 'r' || s % 2, s + r / 7.0", 12),
+    "CREATE INDEX indexed_host ON indexed (host)",
+    "CREATE INDEX indexed_host_ts ON indexed (host, ts)",
+    "CREATE TABLE unindexed (ts TIMESTAMPTZ, host TEXT, usage FLOAT)",
+    f"INSERT INTO unindexed SELECT ts, 'h' || s, r / 7.0 FROM {_rows(2, 1500)}",
+    # E12: nearly all rows are in one partition.
+    "CREATE TABLE parted (ts TIMESTAMPTZ, host TEXT, usage FLOAT, PRIMARY KEY (ts, host)) PARTITION BY HASH (host)",
+    *(f"CREATE TABLE parted_{i} PARTITION OF parted FOR VALUES WITH (MODULUS 3, REMAINDER {i})" for i in range(3)),
+    f"INSERT INTO parted SELECT ts, 'h' || s, r / 7.0 FROM {_rows(10, 60)}",
+    f"INSERT INTO parted SELECT ts - s * '1 s'::INTERVAL, 'busy', r / 7.0 FROM {_rows(50, 120)}",
+]
+KEPT = [
+    *_table(
+        "requests", "endpoint TEXT NOT NULL, host TEXT NOT NULL, ms FLOAT", "'e' || s % 5, 'h' || s / 5, r / 7.0", 15
+    ),
+    *_table("cpu", CPU, "'h' || s / 2, 'r' || s % 2, s + r / 7.0", 12),
+    *_table(
+        "air", "site TEXT NOT NULL, sensor_name TEXT NOT NULL, t FLOAT", "'a' || s % 2, 'TLM' || s / 2, r / 7.0", 8, 50
+    ),
+    "CREATE TABLE parted (ts TIMESTAMPTZ, host TEXT, usage FLOAT, PRIMARY KEY (ts, host)) PARTITION BY RANGE (ts)",
+    "CREATE TABLE parted_03 PARTITION OF parted FOR VALUES FROM ('2026-03-01') TO ('2026-04-01')",
+    "CREATE TABLE parted_04 PARTITION OF parted FOR VALUES FROM ('2026-04-01') TO ('2026-05-01')",
+    f"INSERT INTO parted SELECT ts, 'h' || s, r / 7.0 FROM {_rows(20, 100)}",
+]
+CHANGE = "ALTER TABLE cpu ADD COLUMN debug TEXT"
+"""F3: what a writer added since the day before."""
+
+
+def _audited(server: Postgresql, schema: str, statements: list[str], change: str, factors: list[float]) -> AuditResult:
+    """The audit of a new schema, the day after a first one; its figures grew by the factors before."""
+    with server.connect() as connection:
+        for statement in (f"DROP SCHEMA IF EXISTS {schema} CASCADE", f"CREATE SCHEMA {schema}"):
+            connection.execute(statement.encode())
+        connection.execute(f"SET search_path = {schema}".encode())
+        for statement in statements:
+            connection.execute(statement.encode())
+        connection.execute(f"GRANT USAGE ON SCHEMA {schema} TO tsaudit".encode())
+        connection.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO tsaudit".encode())
+        connection.execute("SELECT pg_stat_force_next_flush()")
+        connection.execute("VACUUM ANALYZE")
+        target = Target(name="t", engine="postgresql", url=server.audit_url, databases=(schema,))
+        before = collected(target, now=NOW - timedelta(days=1), day=DAY - timedelta(days=1))
+        if change:
+            connection.execute(change.encode())
+    profile = collected(target, previous=before)
+    assert profile.gaps == ()
+    timeline = dataclasses.replace(_grown(profile, factors), previous=before)
+    return audit(profile, timeline, LimitPolicy(target=LIMITS))
+
+
+def _grown(profile: Profile, factors: list[float]) -> Timeline:
+    """Days on which series and bytes were `factors` of today's."""
+    days = [DAY - timedelta(days=len(factors) - i) for i in range(len(factors))]
+    points = {}
+    for m in profile.measurements:
+        subject = Subject(m.database, m.name)
+        if m.series:
+            points["series", subject] = tuple(Point(d, m.series.value * f) for d, f in zip(days, factors, strict=True))
+        if m.storage and m.storage.data_bytes:
+            held = m.storage.data_bytes
+            points["data_bytes", subject] = tuple(Point(d, held * f) for d, f in zip(days, factors, strict=True))
+    held = stored_bytes(profile) or 0
+    points["stored_bytes", Subject()] = tuple(Point(d, held * f) for d, f in zip(days, factors, strict=True))
+    return Timeline(points=points)
+
+
+FOUND = (
+    ("A1", "CAR001", Severity.CRITICAL, "sessions", ""),
+    ("A2", "CAR002", Severity.INFO, "tagged", ""),
+    ("A3", "CAR003", Severity.INFO, "cpu", "region"),
+    ("A3", "CAR003", Severity.INFO, "sessions", "host"),
+    ("A4", "CAR004", Severity.CRITICAL, "sessions", ""),
+    ("A7", "CAR005", Severity.WARN, "sensor_{n}", ""),
+    ("A8", "CAR006", Severity.INFO, "sessions", "session"),
+    ("F3", "DRF001", Severity.INFO, "cpu", "debug"),
+    ("C1", "FLD001", Severity.WARN, "air", "sensor_name"),
+    ("C3", "FLD002", Severity.WARN, "meters", "reading"),
+    ("D1", "LAY001", Severity.WARN, "machine", ""),
+    ("D2", "LAY002", Severity.WARN, "tagged", ""),
+    ("D3", "LAY003", Severity.WARN, "crypto", ""),
+    ("D4", "LAY004", Severity.WARN, "mixed", ""),
+    ("D5", "LAY005", Severity.WARN, "halves", ""),
+    ("B1", "NAM001", Severity.INFO, "orders", ""),
+    ("B5", "NAM003", Severity.WARN, "orders", ""),
+    ("B4", "NAM005", Severity.WARN, "machine", "f{n}"),
+    ("B4", "NAM005", Severity.WARN, "tagged", "t{n}"),
+    ("F1", "RET001", Severity.WARN, "parted", ""),
+    ("H5", "RET002", Severity.WARN, "", ""),
+    ("E8", "STO001", Severity.INFO, "indexed", ""),
+    ("E8", "STO002", Severity.WARN, "unindexed", ""),
+    ("E12", "STO003", Severity.WARN, "parted", ""),
+    ("A5", "TAG001", Severity.WARN, "app_log", "message"),
+    ("A6", "TAG002", Severity.WARN, "sessions", "session"),
+    ("B3", "TAG003", Severity.WARN, "home", "sensor"),
+    ("C2", "TAG006", Severity.WARN, "rooms", "temperature"),
+)
+"""Guideline, rule, severity, table, column."""
+STATEMENT = re.compile(
+    r"(?:ALTER TABLE|CREATE TABLE|CREATE INDEX|DELETE FROM|DROP INDEX|SELECT(?! the )|UPDATE)\b"
+    r"(?:(?!\.\.\.)[^;])+;"
+)
+
+
+@pytest.fixture(scope="module")
+def broken(postgresql: Postgresql) -> AuditResult:
+    return _audited(postgresql, "broken", BROKEN, CHANGE, [1.1 ** (i - 40) for i in range(40)])
+
+
+def test_database_that_breaks_every_guideline(broken: AuditResult) -> None:
+    found = [(r.code, f.severity, f.subject.measurement, f.subject.column) for r, f in broken.findings()]
+    assert sorted(found) == [tuple(line) for _, *line in FOUND]
+
+
+def test_proposed_statements_when_run(postgresql: Postgresql, broken: AuditResult) -> None:
+    """By somebody whose session searches other schemas."""
+    ran = set()
+    with postgresql.connect() as connection:
+        for rule, finding in broken.findings():
+            with connection.transaction(force_rollback=True):
+                # What reads first, as it may be meant for the time until the others have run.
+                statements = sorted(STATEMENT.findall(finding.fix), key=lambda text: not text.startswith("SELECT"))
+                for statement in statements:
+                    # The server takes these outside of transactions only.
+                    connection.execute(statement.replace(" CONCURRENTLY", "").encode())
+                    ran.add(rule.code)
+    assert ran == {
+        *("CAR001", "CAR005", "FLD001", "FLD002", "LAY001", "LAY002", "LAY003", "LAY004", "NAM001", "NAM003"),
+        *("STO001", "STO002", "TAG001", "TAG002", "TAG003", "TAG006"),
+    }
+
+
+def test_every_guideline_that_a_rule_checks_is_broken() -> None:
+    checked, broken = (
+        {g for rule in all_rules() if "postgresql" in rule.engines and rule.code in codes for g in rule.guidelines}
+        for codes in ({rule.code for rule in all_rules()}, {code for _, code, *_ in FOUND})
+    )
+    matter = {g.id for g in GUIDELINES if "postgresql" in g.engines}
+    assert checked & matter == broken & matter
+
+
+def test_twin_that_keeps_them(postgresql: Postgresql) -> None:
+    result = _audited(postgresql, "kept", KEPT, "", [1.0] * 40)
+    assert [(r.code, f.subject, f.message) for r, f in result.findings() if f.severity is not Severity.INFO] == []
+    assert {r.code for r in result.results if r.outcome in (Outcome.ERROR, Outcome.OPEN)} == set()

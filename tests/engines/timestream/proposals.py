@@ -1,0 +1,50 @@
+"""Holds what fixes for Timestream propose against the stand-in, and against the API's own description."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from typing import Any
+
+import boto3
+from botocore.validate import ParamValidator
+
+from tests.engines.timestream.double import Timestream
+from tsaudit.engines.sql import predicates as sql_predicates
+
+_STATEMENT = re.compile(r'^(?:for ".*?": )?((?:SELECT|DESCRIBE|SHOW) .*)$', re.MULTILINE)
+_COMMAND = re.compile(r"^aws timestream-write .*$", re.MULTILINE)
+
+
+def works(fix: str, server: Timestream) -> None:
+    """Whether the service would take each statement, bounded in time, and each command of the fix."""
+    statements, commands = _STATEMENT.findall(fix), _COMMAND.findall(fix)
+    # Each begins a line, so that it can be copied.
+    assert len(statements) == len(re.findall(r"\b(?:SELECT|DESCRIBE|SHOW TABLES)\b", fix)), fix
+    assert len(commands) == fix.count("aws timestream"), fix
+    for statement in statements:
+        server.answer(statement)
+        if statement.startswith("SELECT"):
+            assert "time" in sql_predicates.filtered_columns(statement), statement
+    for command in commands:
+        arguments(command)
+
+
+def arguments(command: str) -> dict[str, Any]:
+    """What the command asks the API for; an assertion fails for what the API does not know, or misses."""
+    program, service, operation, *words = shlex.split(command)
+    assert program == "aws"
+    client = boto3.client(service, "eu-central-1")
+    asked = {}
+    for option, value in zip(words[::2], words[1::2], strict=True):
+        assert option.startswith("--"), command
+        asked[_pascal(option[2:])] = json.loads(value) if value.startswith("{") else value
+    shape = client.meta.service_model.operation_model(_pascal(operation)).input_shape
+    report = ParamValidator().validate(asked, shape)
+    assert not report.has_errors(), report.generate_report()
+    return asked
+
+
+def _pascal(words: str) -> str:
+    return "".join(word.capitalize() for word in words.split("-"))

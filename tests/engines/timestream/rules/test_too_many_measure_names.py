@@ -1,0 +1,73 @@
+"""CAR007: measure names against the limit."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from tests.builders import DAY, a_count, a_measurement, a_profile
+from tests.engines.timestream.devops import devops
+from tests.rules.cases import Case, judge
+from tsaudit.engines.timestream.rules.too_many_measure_names import too_many_measure_names as rule
+from tsaudit.model.finding import Outcome, Severity, Subject
+from tsaudit.model.profile import MeasureName, MeasureNames, Profile
+from tsaudit.model.timeline import Point, Timeline
+
+CASES = (
+    Case(
+        breaks=devops("hashed", hosts=9, instants=4),
+        keeps=devops("multi", hosts=9, instants=4),
+        subject=Subject("", "devops"),
+        limits={"too-many-measure-names.max_names": 12},
+    ),
+)
+
+
+def _profile(count: int, rows: tuple[int | None, ...] = (90, 8, 2, 0)) -> Profile:
+    names = tuple(MeasureName(f"n{i}", "multi", ("host",), n) for i, n in enumerate(rows))
+    total = None if None in rows else a_count(sum(n or 0 for n in rows))
+    measurement = a_measurement(rows=total, measure_names=MeasureNames(a_count(count), names))
+    return a_profile(measurement, engine="timestream")
+
+
+@pytest.mark.parametrize(
+    ("count", "severity"),
+    [(4096, None), (4097, Severity.WARN), (7372, Severity.WARN), (7373, Severity.CRITICAL), (8192, Severity.CRITICAL)],
+)
+def test_severity_when_the_limit_comes_near(count: int, severity: Severity | None) -> None:
+    assert [f.severity for f in judge(rule, _profile(count)).findings] == [severity] * (severity is not None)
+
+
+def test_distribution_when_rows_were_counted() -> None:
+    (finding,) = judge(rule, _profile(5000)).findings
+    assert finding.message == "5,000 measure names, 61 % of the 8,192 that a table may have."
+    assert {e.label: e.value for e in finding.evidence} == {
+        "such as": "n0, n1, n2 and n3",
+        "name with most rows": "n0: 90 % of 100 rows",
+        "ten names with most rows": "100 % of the rows",
+        "names without a row in the window": "1",
+    }
+    (finding,) = judge(rule, _profile(5000, (None, None))).findings
+    assert [e.label for e in finding.evidence] == ["such as"]
+
+
+def test_warning_when_the_limit_is_reached_soon() -> None:
+    def after_growth(per_day: int) -> Timeline:
+        points = tuple(Point(DAY - timedelta(days=n), 3500.0 - per_day * n) for n in range(30, 0, -1))
+        return Timeline(points={("measure_names", Subject("main", "cpu")): points})
+
+    assert judge(rule, _profile(3500), timeline=after_growth(0)).outcome is Outcome.PASS
+    assert judge(rule, _profile(3500), timeline=after_growth(5)).outcome is Outcome.PASS
+    (finding,) = judge(rule, _profile(3500), timeline=after_growth(100)).findings
+    assert finding.severity is Severity.WARN
+    assert finding.forecast is not None
+    assert finding.forecast.days is not None
+    # 4,692 more at a hundred a day, if growth is not faster than in a straight line.
+    assert 10 <= finding.forecast.days <= 48
+    assert "at this rate the last is taken in" in finding.message
+
+
+def test_silence_when_overridden_or_without_names() -> None:
+    assert judge(rule, _profile(5000), {"warn_ratio": 0.9}).outcome is Outcome.PASS
+    assert judge(rule, a_profile(engine="timestream")).outcome is Outcome.PASS

@@ -1,0 +1,78 @@
+"""LAY010: rows of one value each that share an instant."""
+
+from __future__ import annotations
+
+from tests.builders import a_count, a_measurement, a_profile, a_source
+from tests.databases import Row, Table, times
+from tests.engines.timestream.devops import devops
+from tests.rules.cases import Case, dataset, judge
+from tsaudit.engines.timestream.rules.unmerged_measures import unmerged_measures as rule
+from tsaudit.model.finding import Outcome, Subject
+from tsaudit.model.profile import MeasureName, MeasureNames, Profile, SharedInstants
+
+SOIL = tuple(
+    Row(
+        at,
+        {"device_id": f"sensor-{i % 4}"},
+        {"measure_value::double": 20.0 + i / 7},
+        ("temperature", "moisture")[i % 2],
+    )
+    for i, at in enumerate(times(160))
+)
+"""The soil sensor of AWS's guide: each value at a time of its own."""
+
+CASES = (
+    Case(breaks=devops("single"), keeps=devops("multi"), subject=Subject("", "devops")),
+    Case(
+        breaks=devops("single", hosts=6),
+        keeps=dataset(Table("devops", ("device_id",), {"measure_value::double": "float"}, SOIL)),
+        subject=Subject("", "devops"),
+    ),
+)
+
+
+def _profile(rows: int, instants: int) -> Profile:
+    shared = SharedInstants(("cpu", "memory"), rows, instants, 1000, 400, a_source())
+    names = (MeasureName("cpu", "double", ("host",), 4000), MeasureName("memory", "double", ("host",), 4000))
+    found = MeasureNames(a_count(2), names, shared)
+    return a_profile(a_measurement(measure_names=found), engine="timestream")
+
+
+def test_finding_when_just_over_the_limits() -> None:
+    assert judge(rule, _profile(150, 100)).outcome is Outcome.PASS
+    assert judge(rule, _profile(151, 100)).outcome is Outcome.FAIL
+    assert judge(rule, _profile(99, 40)).outcome is Outcome.PASS
+    assert judge(rule, _profile(151, 100), {"max_rows_per_instant": 2}).outcome is Outcome.PASS
+
+
+def test_finding_when_it_is_read() -> None:
+    (finding,) = judge(rule, _profile(200, 100)).findings
+    assert finding.message == (
+        "2 measure names share their instants: 2 rows of one value for each, where one row would do and take about "
+        "60 % fewer bytes."
+    )
+    assert {e.label: e.value for e in finding.evidence} == {
+        "measure names": "cpu and memory",
+        "rows read of them": "200",
+        "rows that would be left": "100 (50 %)",
+        "bytes now and merged, estimated": "1 kB and 400 B",
+        "rows of them in the window": "8,000; about 4,000 would be left",
+    }
+
+
+def test_silence_when_nothing_is_shared_or_known() -> None:
+    assert judge(rule, _profile(0, 0)).outcome is Outcome.PASS
+    assert judge(rule, a_profile(engine="timestream")).outcome is Outcome.PASS
+
+
+def test_statement_when_values_are_of_several_types() -> None:
+    shared = SharedInstants(("load", "user's: 1"), 200, 100, 1000, 400, a_source())
+    names = (MeasureName("load", "double", ("host",), 400), MeasureName("user's: 1", "bigint", ("host",), 400))
+    m = a_measurement(measure_names=MeasureNames(a_count(2), names, shared))
+    (finding,) = judge(rule, a_profile(m, engine="timestream")).findings
+    assert finding.fix.splitlines()[-1] == (
+        'SELECT "time", "host", '
+        'max(CASE WHEN measure_name = \'load\' THEN "measure_value::double" END) AS "load", '
+        "max(CASE WHEN measure_name = 'user''s: 1' THEN \"measure_value::bigint\" END) AS \"user's_ 1\" "
+        'FROM "main"."cpu" WHERE time >= ago(1d) GROUP BY "time", "host"'
+    )

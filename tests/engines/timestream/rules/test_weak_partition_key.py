@@ -1,0 +1,121 @@
+"""STO015: customer-defined partition keys."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from tests.builders import a_count, a_measurement, a_profile, a_ratio, a_tag
+from tests.engines.timestream.devops import devops, partitioned_by
+from tests.engines.timestream.proposals import arguments
+from tests.rules.cases import Case, judge
+from tsaudit.engines.timestream.rules.weak_partition_key import weak_partition_key as rule
+from tsaudit.model.finding import Finding, Outcome, Severity, Subject
+from tsaudit.model.profile import MeasureName, MeasureNames, Profile
+
+FEW = {"weak-partition-key.min_values": 10}
+
+CASES = (
+    Case(
+        breaks=devops(table=partitioned_by("region")),
+        keeps=devops(table=partitioned_by("instance_name")),
+        subject=Subject("", "devops"),
+        guilty="region",
+        limits=FEW,
+    ),
+    Case(
+        breaks=devops(table=partitioned_by("process_name", "OPTIONAL")),
+        keeps=devops(table=partitioned_by("instance_name")),
+        subject=Subject("", "devops"),
+        guilty="process_name",
+        limits={"weak-partition-key.min_values": 3},
+    ),
+    Case(
+        breaks=devops("one_name"),
+        keeps=devops("multi"),
+        subject=Subject("", "devops"),
+        severity=Severity.INFO,
+        limits=FEW | {"weak-partition-key.min_rows": 100},
+    ),
+)
+
+
+def _profile(key: str | None = "host", enforcement: str = "REQUIRED", rows: int = 10_000, **changes: Any) -> Profile:
+    options = {"CompositePartitionKey": key, "EnforcementInRecord": enforcement} if key else {}
+    tags, values = changes.pop("tags", None), changes.pop("values", 200)
+    host = dataclasses.replace(a_tag("host", **changes), values=None if values is None else a_count(values))
+    names = MeasureNames(a_count(1), (MeasureName("metrics", "multi", ("host",), rows),))
+    measurement = a_measurement(
+        tags=tags or (host, a_tag("device", 500)), options=options, rows=a_count(rows), measure_names=names
+    )
+    return a_profile(measurement, engine="timestream")
+
+
+def _finding(profile: Profile, **limits: float) -> Finding:
+    (finding,) = judge(rule, profile, limits).findings
+    return finding
+
+
+def test_silence_when_the_key_is_enforced_and_selective() -> None:
+    assert judge(rule, _profile()).outcome is Outcome.PASS
+    assert judge(rule, _profile(values=100)).outcome is Outcome.PASS
+
+
+def test_warning_when_the_key_has_few_values() -> None:
+    finding = _finding(_profile(values=99))
+    assert finding.message == "The partition key host has 99 values only, device 500."
+    assert finding.severity is Severity.WARN
+    assert judge(rule, _profile(values=99), {"min_values": 99}).outcome is Outcome.PASS
+
+
+def test_severity_when_the_key_is_optional() -> None:
+    finding = _finding(_profile(enforcement="OPTIONAL"))
+    assert (finding.severity, finding.message) == (
+        Severity.INFO,
+        "The partition key host is not enforced: all records have it so far.",
+    )
+    finding = _finding(_profile(enforcement="OPTIONAL", absent=a_ratio(0.25)))
+    assert (finding.severity, finding.message) == (
+        Severity.WARN,
+        "The partition key host is not enforced: 25 % of the series lack it.",
+    )
+
+
+def test_information_when_a_large_table_has_none() -> None:
+    assert judge(rule, _profile(None, rows=999_999)).outcome is Outcome.PASS
+    assert _finding(_profile(None, rows=1_000_000)).severity is Severity.INFO
+    assert judge(rule, _profile(None, rows=1_000_000), {"min_values": 501}).outcome is Outcome.PASS
+
+
+def test_silence_when_the_key_was_not_measured() -> None:
+    assert judge(rule, _profile("gone", rows=0)).outcome is Outcome.PASS
+    assert judge(rule, _profile(values=None)).outcome is Outcome.PASS
+    bare = a_measurement(tags=(), options={})
+    assert judge(rule, a_profile(bare, engine="timestream")).outcome is Outcome.PASS
+
+
+def test_warning_when_no_record_has_the_key() -> None:
+    finding = _finding(_profile("gone", "OPTIONAL"))
+    assert (finding.severity, finding.message) == (
+        Severity.WARN,
+        "The partition key gone is a dimension of no record.",
+    )
+
+
+def test_key_when_one_is_proposed() -> None:
+    tags = (a_tag("host", 99), a_tag("device", 500), a_tag("request_id", 9_000))
+    finding = _finding(_profile(values=99, tags=tags))
+    asked = arguments(finding.fix.splitlines()[-1])
+    assert asked["TableName"] == "cpu_new"
+    # Not the id of which each row has another value.
+    assert asked["Schema"]["CompositePartitionKey"][0]["Name"] == "device"
+
+
+def test_command_when_the_key_is_to_be_enforced() -> None:
+    finding = _finding(_profile(enforcement="OPTIONAL"))
+    key = {"Type": "DIMENSION", "Name": "host", "EnforcementInRecord": "REQUIRED"}
+    assert arguments(finding.fix.splitlines()[-1]) == {
+        "DatabaseName": "main",
+        "TableName": "cpu",
+        "Schema": {"CompositePartitionKey": [key]},
+    }

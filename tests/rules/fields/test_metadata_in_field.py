@@ -1,0 +1,155 @@
+"""FLD001: metadata in fields."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.builders import a_count, a_field, a_measurement, a_profile, a_ratio
+from tests.engines.greptimedb.cases import a_table, a_text, findings
+from tests.rules.cases import Case, dataset, judge, table
+from tsaudit.model.finding import Finding, Outcome, Severity, Subject
+from tsaudit.model.profile import Field, Profile
+from tsaudit.rules.fields.metadata_in_field import metadata_in_field as rule
+
+SENSORS = ("TLM0100", "TLM0101", "TLM0102", "TLM0103", "TLM0200", "TLM0201", "TLM0202", "TLM0203")
+
+
+def _as_field(series: int, row: int) -> dict[str, Any]:
+    return {"sensor_id": SENSORS[row % 8], "temperature": 70 + row / 7}
+
+
+CASES = (
+    Case(
+        breaks=dataset(
+            table("air_sensors", [{"site": "a"}], {"sensor_id": "string", "temperature": "float"}, _as_field, rows=200)
+        ),
+        keeps=dataset(
+            table(
+                "air_sensors",
+                [{"sensor_id": s} for s in SENSORS],
+                {"temperature": "float"},
+                lambda s, r: {"temperature": 70 + r / 7},
+                rows=25,
+            )
+        ),
+        subject=Subject("", "air_sensors", "sensor_id"),
+        guilty="sensor_id",
+    ),
+    Case(
+        breaks=dataset(
+            table(
+                "pump",
+                [{"pump": f"p{i}"} for i in range(6)],
+                {"label": "string"},
+                lambda s, r: {"label": f"hall{s % 3}a"},
+                rows=30,
+            )
+        ),
+        keeps=dataset(
+            table(
+                "pump",
+                [{"pump": f"p{i}"} for i in range(6)],
+                {"label": "string"},
+                lambda s, r: {"label": f"event {s} {r} happened twice"},
+                rows=30,
+            )
+        ),
+        subject=Subject("", "pump", "label"),
+        guilty="label",
+    ),
+)
+
+
+def _profile(field: Field, rows: int = 1000) -> Profile:
+    return a_profile(a_measurement(fields=(field,), rows=a_count(rows)))
+
+
+def _text(key: str, distinct: int, constant: float = 0.0, **changes: Any) -> Field:
+    return a_field(
+        key,
+        ("VARCHAR",),
+        distinct=a_count(distinct),
+        constant_ratio=a_ratio(constant),
+        **{"sample": ("kitchen", "bath")} | changes,
+    )
+
+
+def _finding(field: Field, rows: int = 1000) -> Finding:
+    (finding,) = judge(rule, _profile(field, rows)).findings
+    return finding
+
+
+def test_warning_when_it_never_changes_within_a_series() -> None:
+    finding = _finding(_text("remark", 2, constant=0.95))
+    assert finding.severity is Severity.WARN
+    assert "This adds no series." in finding.fix
+    assert _finding(_text("remark", 2, constant=0.94)).severity is Severity.INFO
+
+
+def test_information_when_it_is_a_state() -> None:
+    for constant in (0.2, 1.0):
+        assert _finding(_text("status", 3, constant)).severity is Severity.INFO
+
+
+def test_warning_when_the_name_is_that_of_a_source() -> None:
+    finding = _finding(_text("location", 2))
+    assert finding.severity is Severity.WARN
+    assert (
+        finding.message
+        == "Field location has 2 distinct values, which come again and again: it says where a row comes from."
+    )
+
+
+def test_whole_numbers_when_they_are_ids() -> None:
+    sensor = a_field("sensor_id", ("BIGINT",), distinct=a_count(8), sample=("1", "2"))
+    assert _finding(sensor).severity is Severity.WARN
+    count = a_field("errors", ("BIGINT",), distinct=a_count(8), sample=("1", "2"))
+    assert judge(rule, _profile(count)).outcome is Outcome.PASS
+
+
+def test_silence_when_values_are_one_or_too_many() -> None:
+    for distinct, outcome in ((1, Outcome.PASS), (2, Outcome.FAIL), (100, Outcome.FAIL), (101, Outcome.PASS)):
+        assert judge(rule, _profile(_text("location", distinct), 5000)).outcome is outcome
+    assert judge(rule, _profile(_text("location", 101), 5000), {"max_values": 200}).outcome is Outcome.FAIL
+
+
+def test_silence_when_values_hardly_repeat() -> None:
+    assert judge(rule, _profile(_text("location", 50), 500)).outcome is Outcome.FAIL
+    assert judge(rule, _profile(_text("location", 51), 500)).outcome is Outcome.PASS
+    assert judge(rule, _profile(_text("location", 50, null_ratio=0.5), 500)).outcome is Outcome.PASS
+
+
+def test_silence_when_rows_are_few() -> None:
+    assert judge(rule, _profile(_text("location", 2), 99)).outcome is Outcome.PASS
+
+
+def test_silence_when_text_holds_numbers() -> None:
+    assert judge(rule, _profile(_text("reading", 2, sample=("1.5", "2.5")))).outcome is Outcome.PASS
+
+
+def test_information_when_a_table_keeps_all_rows_anyway() -> None:
+    fields = (a_text("hostname", ("web-1", "web-2", "web-3")),)
+    for options, severity in (({"append_mode": "true"}, Severity.INFO), ({}, Severity.WARN)):
+        (finding,) = findings(rule, a_table(fields=fields, options=options))
+        assert finding.severity is severity
+        assert 'MODIFY COLUMN "hostname" SET INVERTED INDEX;' in finding.fix
+
+
+def test_index_when_there_is_one_already() -> None:
+    indexed: dict[str, Any] = {
+        "fields": (a_text("hostname", ("web-1", "web-2", "web-3")),),
+        "indexes": {"hostname": "inverted"},
+    }
+    assert not findings(rule, a_table(options={"append_mode": "true"}, **indexed))
+    # That it does not fit is for another rule to say.
+    skipping = {**indexed, "indexes": {"hostname": "skipping"}}
+    assert not findings(rule, a_table(options={"append_mode": "true"}, **skipping))
+    # Where rows are told apart by key and time, it is no key yet.
+    (finding,) = findings(rule, a_table(**indexed))
+    assert "SET INVERTED INDEX" not in finding.fix
+    assert finding.fix.startswith("hostname has an inverted index, which serves queries that filter by it.")
+
+
+def test_silence_when_the_column_holds_values_of_many_measures() -> None:
+    """Timestream's own column for records of one value: what a value means is said by its measure name."""
+    assert judge(rule, _profile(_text("measure_value::varchar", 5))).outcome is Outcome.PASS

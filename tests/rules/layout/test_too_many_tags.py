@@ -1,0 +1,66 @@
+"""LAY002: many tags."""
+
+from __future__ import annotations
+
+from tests.builders import a_measurement, a_profile, a_source, a_tag
+from tests.engines.greptimedb.cases import a_table, findings
+from tests.rules.cases import Case, dataset, judge, table
+from tsaudit.model.finding import Outcome, Subject
+from tsaudit.model.profile import Profile, TagSets
+from tsaudit.rules.layout.too_many_tags import too_many_tags as rule
+
+
+def _tag_sets(tags: int) -> list[dict[str, str | None]]:
+    return [{f"t{i:02}": f"v{s if i == 0 else s % 2}" for i in range(tags)} for s in range(10)]
+
+
+CASES = (
+    Case(
+        breaks=dataset(table("pods", _tag_sets(16))),
+        keeps=dataset(table("pods", _tag_sets(15))),
+        subject=Subject("", "pods"),
+        engines=rule.engines - {"greptimedb"},
+    ),
+    Case(
+        breaks=dataset(table("pods", _tag_sets(6))),
+        keeps=dataset(table("pods", _tag_sets(5))),
+        subject=Subject("", "pods"),
+        engines=frozenset({"greptimedb"}),
+    ),
+)
+
+
+def _profile(tags: int) -> Profile:
+    sets = TagSets(10, 10, 10, (), ("t0",), (), (), a_source())
+    return a_profile(a_measurement(tags=tuple(a_tag(f"t{i}") for i in range(tags)), tag_sets=sets))
+
+
+def test_finding_when_just_over_the_limit() -> None:
+    assert judge(rule, _profile(15)).outcome is Outcome.PASS
+    (finding,) = judge(rule, _profile(16)).findings
+    assert finding.message == "16 tags, more than 15; t0 alone tells its series apart."
+    assert judge(rule, _profile(16), {"max_tags": 16}).outcome is Outcome.PASS
+
+
+def test_all_tags_when_the_tag_sets_are_not_known() -> None:
+    profile = a_profile(a_measurement(tags=tuple(a_tag(f"t{i}") for i in range(16))))
+    (finding,) = judge(rule, profile).findings
+    assert finding.message == "16 tags, more than 15."
+
+
+def test_five_columns_of_the_key_when_it_is_greptimedb() -> None:
+    tags = tuple(a_tag(f"t{i}") for i in range(6))
+    assert not findings(rule, a_table(tags=tags[:5]))
+    (finding,) = findings(rule, a_table(tags=tags))
+    assert finding.message == "6 tags, more than 5."
+    # Which of them could go was not measured, and a copy with the same key would help nobody.
+    assert finding.fix.endswith("as well: whichever queries do not need.")
+    assert not findings(rule, a_table(tags=tags, options={"engine": "metric"}))
+
+
+def test_copy_has_the_shorter_key_when_it_is_greptimedb() -> None:
+    tags = tuple(a_tag(f"t{i}") for i in range(6))
+    sets = TagSets(10, 10, 10, (), ("t0", "t1"), (), (), a_source())
+    (finding,) = findings(rule, a_table(tags=tags, key=tuple(f"t{i}" for i in range(6)), tag_sets=sets))
+    assert finding.fix.startswith("Keep in the key what queries filter by first and most, in that order")
+    assert 'PRIMARY KEY ("t0", "t1")' in finding.fix

@@ -1,0 +1,246 @@
+"""RET001: data kept forever."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from tests.builders import DAY, a_count, a_measurement, a_profile
+from tests.databases import Greptime
+from tests.engines.timestream.proposals import arguments
+from tests.rules.cases import Case, dataset, history_of, hosts, judge, table
+from tsaudit.engines.engine import INFLUXQL_ENGINES
+from tsaudit.model.finding import Outcome, Severity, Subject
+from tsaudit.model.profile import (
+    FOREVER,
+    Database,
+    Forever,
+    MeasureName,
+    MeasureNames,
+    Partitioning,
+    Profile,
+    Retention,
+    Storage,
+)
+from tsaudit.model.timeline import Point, Timeline
+from tsaudit.rule import subject_of
+from tsaudit.rules.retention.unbounded_retention import unbounded_retention as rule
+
+GROWING = tuple(1.1 ** (i - 40) for i in range(40))
+FLAT = (1.0,) * 40
+LONG = timedelta(days=3650)
+
+TABLES = frozenset({"postgresql", "greptimedb"})
+"""Where each table has a lifetime, or none can be set."""
+
+
+def bytes_of(profile: Profile, factors: Sequence[float], today: float = 1e9) -> Timeline:
+    """Days on which every table held `factors` of what it holds today, or of `today`."""
+    points: dict[tuple[str, Subject], tuple[Point, ...]] = {}
+    for m in profile.measurements:
+        held = m.storage.data_bytes if m.storage and m.storage.data_bytes else today
+        days = [DAY - timedelta(days=len(factors) - i) for i in range(len(factors))]
+        points["data_bytes", subject_of(m)] = tuple(Point(d, held * f) for d, f in zip(days, factors, strict=True))
+    return Timeline(points=points)
+
+
+CASES = (
+    Case(
+        breaks=dataset(table("raw", hosts(120))),
+        keeps=dataset(table("raw", hosts(120)), retention=LONG),
+        subject=Subject(""),
+        engines=INFLUXQL_ENGINES,  # that count the series of a database
+        history=lambda profile: history_of(profile, GROWING),
+        quiet_history=lambda profile: history_of(profile, GROWING),
+        limits={"unbounded-retention.min_series": 100},
+    ),
+    Case(
+        breaks=dataset(table("raw", hosts(3))),
+        keeps=dataset(table("raw", hosts(3)), retention=LONG),
+        subject=Subject(""),
+        severity=Severity.INFO,
+        engines=rule.engines - TABLES,
+    ),
+    Case(
+        breaks=dataset(table("raw", hosts(3))),
+        keeps=dataset(table("raw", hosts(3))),
+        subject=Subject("", "raw"),
+        engines=frozenset({"postgresql"}),
+        history=lambda profile: bytes_of(profile, GROWING),
+        quiet_history=lambda profile: bytes_of(profile, FLAT),
+        limits={"unbounded-retention.min_bytes": 1},
+    ),
+    Case(
+        breaks=dataset(table("raw", hosts(3))),
+        keeps=dataset(table("raw", hosts(3), greptime=Greptime(options={"ttl": "365days"}))),
+        subject=Subject("", "raw"),
+        severity=Severity.INFO,
+        engines=frozenset({"greptimedb"}),
+    ),
+)
+
+
+def _profile(duration: int | Forever = FOREVER, series: int = 2000, rows: tuple[int, ...] = (1000,)) -> Profile:
+    policies = (Retention("autogen", duration, 604_800, default=True), Retention("other", FOREVER, None, default=False))
+    measurements = [a_measurement(f"m{i}", rows=a_count(n)) for i, n in enumerate(rows)]
+    database = Database("main", a_count(series), policies)
+    return a_profile(*measurements, engine="influxdb1", databases=(database,))
+
+
+def test_information_when_nothing_grows() -> None:
+    profile = _profile()
+    for timeline in (None, history_of(profile, FLAT)):
+        (finding,) = judge(rule, profile, timeline=timeline).findings
+        assert finding.severity is Severity.INFO
+    assert 'ALTER RETENTION POLICY "autogen" ON "main"' in finding.fix
+
+
+def test_warning_when_series_grow() -> None:
+    profile = _profile()
+    (finding,) = judge(rule, profile, timeline=history_of(profile, GROWING)).findings
+    assert finding.severity is Severity.WARN
+    assert finding.baseline is not None
+    assert finding.baseline < 2000
+
+
+def test_information_when_what_grows_is_small() -> None:
+    profile = _profile(series=999)
+    (finding,) = judge(rule, profile, timeline=history_of(profile, GROWING)).findings
+    assert finding.severity is Severity.INFO
+
+
+def test_silence_when_the_default_policy_ends() -> None:
+    assert judge(rule, _profile(86_400)).outcome is Outcome.PASS
+
+
+def test_evidence_when_rates_differ_and_measurements_are_idle() -> None:
+    (finding,) = judge(rule, _profile(rows=(1_000_000, 1000, 0))).findings
+    assert {e.label: e.value for e in finding.evidence} == {
+        "measurements": "3",
+        "busiest measurement": "m0: 1,000,000 rows in the window, > 99.9 % of all",
+        "measurements with other rates under the same policy": "m1",
+        "measurements without a row in the window, kept all the same": "m2",
+    }
+    (finding,) = judge(rule, _profile(rows=(1_000_000, 1001))).findings
+    assert len(finding.evidence) == 1
+
+
+def _table(policy: str, kept: int | Forever = FOREVER, held: int | None = 1_000_000_000, **changes: Any) -> Profile:
+    settings = {"retention": Retention(policy, kept, None, default=True), "storage": Storage(held, None)} | changes
+    return a_profile(a_measurement("raw", **settings), engine="postgresql")
+
+
+def test_table_without_a_policy_when_it_could_have_one() -> None:
+    profile = _table("drop_after")
+    (finding,) = judge(rule, profile, timeline=bytes_of(profile, FLAT)).findings
+    assert (finding.severity, finding.message) == (Severity.INFO, "Rows are kept forever.")
+    assert "SELECT add_retention_policy('\"main\".\"raw\"', drop_after => INTERVAL '1 year');" in finding.fix
+    (finding,) = judge(rule, profile, timeline=bytes_of(profile, GROWING)).findings
+    assert finding.severity is Severity.WARN
+    assert "while data grew from" in finding.message
+    assert "to 1 GB." in finding.message
+    assert judge(rule, _table("drop_after", 86_400)).outcome is Outcome.PASS
+
+
+def test_table_of_an_engine_without_policies_when_it_grows() -> None:
+    profile = _table("")
+    assert judge(rule, profile, timeline=bytes_of(profile, FLAT)).outcome is Outcome.PASS
+    (finding,) = judge(rule, profile, timeline=bytes_of(profile, GROWING)).findings
+    assert finding.severity is Severity.WARN
+    assert 'DELETE FROM "main"."raw" WHERE "time" < now()' in finding.fix
+    parts = _table("", partitioning=Partitioning(("time",), 3, ()))
+    (finding,) = judge(rule, parts, timeline=bytes_of(parts, GROWING)).findings
+    assert 'ALTER TABLE "main"."raw" DETACH PARTITION' in finding.fix
+
+
+def test_silence_when_the_table_is_small_or_its_bytes_are_not_known() -> None:
+    for held in (999_999_999, None):
+        profile = _table("", held=held)
+        assert judge(rule, profile, timeline=bytes_of(profile, GROWING)).outcome is Outcome.PASS
+    profile = _table("", retention=None)
+    assert judge(rule, profile, timeline=bytes_of(profile, GROWING)).outcome is Outcome.PASS
+
+
+def _timestream(rows: int, *names: MeasureName) -> Profile:
+    options = {"MemoryStoreRetentionPeriodInHours": "12", "MagneticStoreRetentionPeriodInDays": "73000"}
+    found = MeasureNames(a_count(len(names)), names) if names else None
+    kept, short = (a_measurement(n, rows=a_count(rows), options=options, measure_names=found) for n in ("raw", "sums"))
+    policies = (Retention("raw", FOREVER, None, default=False), Retention("sums", 86_400, None, default=False))
+    return a_profile(kept, short, engine="timestream", databases=(Database("main", None, policies),))
+
+
+def test_warning_when_a_table_that_is_paid_for_by_its_rows_takes_many() -> None:
+    (finding,) = judge(rule, _timestream(999_999)).findings
+    assert (finding.severity, finding.message) == (Severity.INFO, "Table raw keeps everything forever.")
+    (finding,) = judge(rule, _timestream(1_000_000)).findings
+    assert (finding.severity, finding.message) == (
+        Severity.WARN,
+        "Table raw keeps everything forever, and 1,000,000 rows came to it within the window.",
+    )
+    # The memory store is left as it is, though the API asks for both.
+    assert arguments(finding.fix.splitlines()[-1]) == {
+        "DatabaseName": "main",
+        "TableName": "raw",
+        "RetentionProperties": {"MemoryStoreRetentionPeriodInHours": 12, "MagneticStoreRetentionPeriodInDays": 365},
+    }
+
+
+def test_measure_names_when_they_are_rare() -> None:
+    names = (MeasureName("metrics", "multi", (), 5000), MeasureName("reboots", "multi", (), 5))
+    (finding,) = judge(rule, _timestream(5005, *names)).findings
+    assert {e.label: e.value for e in finding.evidence}[
+        "rare measure names of raw, kept as long as the others"
+    ] == "reboots"
+
+
+@pytest.mark.parametrize(
+    ("kind", "condition"),
+    [
+        ("timestamp with time zone", "\"time\" < now() - INTERVAL '1 year';"),
+        ("text", "CAST(\"time\" AS TIMESTAMPTZ) < now() - INTERVAL '1 year';"),
+        ("bigint", "\"time\" < extract(EPOCH FROM now() - INTERVAL '1 year')"),
+    ],
+)
+def test_fix_goes_by_the_type_of_the_time(kind: str, condition: str) -> None:
+    profile = _table("", time_type=kind)
+    (finding,) = judge(rule, profile, timeline=bytes_of(profile, GROWING)).findings
+    assert f'DELETE FROM "main"."raw" WHERE {condition}' in finding.fix
+
+
+def test_policy_goes_by_the_type_of_the_time() -> None:
+    (finding,) = judge(rule, _table("drop_after", time_type="bigint")).findings
+    assert "add_retention_policy('\"main\".\"raw\"', drop_after => BIGINT '31536000');" in finding.fix
+
+
+@pytest.mark.parametrize(
+    ("options", "words", "proposed"),
+    [
+        ({}, "", ()),
+        ({"timescaledb.compress": "false"}, "none", ("ALTER TABLE", "add_compression_policy")),
+        ({"timescaledb.compress": "true"}, "set up, but by no policy", ("add_compression_policy",)),
+        ({"timescaledb.compress": "true", "compress_after": "7 days"}, "of chunks older than 7 days", ()),
+    ],
+)
+def test_compression_of_what_is_kept(options: dict[str, str], words: str, proposed: tuple[str, ...]) -> None:
+    (finding,) = judge(rule, _table("drop_after", options=options)).findings
+    assert next((e.value for e in finding.evidence if e.label == "compression"), "") == words
+    assert tuple(word for word in ("ALTER TABLE", "add_compression_policy") if word in finding.fix) == proposed
+
+
+@pytest.mark.parametrize(("series", "severity"), [(1000, Severity.WARN), (999, Severity.INFO), (None, Severity.INFO)])
+def test_growth_counts_from_a_thousand_series_on_where_they_are_counted(series: int | None, severity: Severity) -> None:
+    profile = _profile(series=series or 0)
+    if series is None:
+        (database,) = profile.databases
+        profile = dataclasses.replace(profile, databases=(dataclasses.replace(database, series=None),))
+    points = tuple(Point(DAY - timedelta(days=40 - i), 2000 * f) for i, f in enumerate(GROWING))
+    if series is not None:
+        points = tuple(Point(p.day, p.value / 2000 * series) for p in points)
+    timeline = Timeline(points={("series", Subject("main")): points})
+    (finding,) = judge(rule, profile, timeline=timeline).findings
+    assert finding.severity is severity
+    assert ("grew" in finding.message) is (severity is Severity.WARN)

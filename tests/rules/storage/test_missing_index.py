@@ -1,0 +1,123 @@
+"""STO002: big tables without an index on the time."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.builders import a_count, a_measurement, a_profile
+from tests.collecting import collected
+from tests.databases import Dataset, write
+from tests.rules.cases import Case, dataset, hosts, judge, table
+from tests.rules.storage.test_needless_index import an_index
+from tests.servers import Postgresql
+from tsaudit.config.settings import Target
+from tsaudit.model.finding import Outcome, Severity, Subject
+from tsaudit.model.profile import Index, Measurement, Partitioning, Storage
+from tsaudit.rules.storage.missing_index import missing_index as rule
+
+ANY_SIZE = {"missing-index.min_rows": 1.0}
+
+
+def _readings(*indexes: tuple[str, ...], key: bool = False) -> Dataset:
+    return dataset(table("readings", hosts(2), key=key, indexes=indexes))
+
+
+CASES = (
+    Case(
+        breaks=_readings(("host",)),
+        keeps=_readings(("time",)),
+        subject=Subject("", "readings"),
+        guilty="time",
+        limits=ANY_SIZE,
+    ),
+    Case(
+        breaks=_readings(("host", "time")),
+        keeps=_readings(key=True),
+        subject=Subject("", "readings"),
+        severity=Severity.INFO,
+        limits=ANY_SIZE,
+    ),
+)
+
+
+def _table(*indexes: Index, **changes: Any) -> Measurement:
+    return a_measurement(**{"indexes": indexes, "rows": a_count(1_000_000)} | changes)
+
+
+def _severity(measurement: Measurement, limits: dict[str, float] | None = None) -> Severity | None:
+    result = judge(rule, a_profile(measurement, engine="sqlite"), limits)
+    return result.findings[0].severity if result.findings else None
+
+
+@pytest.mark.parametrize(
+    ("index", "severity"),
+    [
+        (an_index("i", "time", "host"), None),
+        (an_index("i", "host", "time"), Severity.INFO),
+        (an_index("i", "host", "time", kind="brin"), None),
+        (an_index("i", "time", partial=True), Severity.WARN),
+        (an_index("i", None, "host"), Severity.WARN),
+        (an_index("i", "time", valid=False), Severity.WARN),
+    ],
+    ids=["leads", "behind", "brin", "partial", "expression", "unfinished"],
+)
+def test_severity_when_there_is_one_index(index: Index, severity: Severity | None) -> None:
+    assert _severity(_table(index)) is severity
+
+
+def test_silence_when_the_table_is_not_big() -> None:
+    assert _severity(_table(rows=a_count(999_999))) is None
+    assert _severity(_table(rows=a_count(999_999)), {"min_rows": 10}) is Severity.WARN
+    assert _severity(_table(rows=a_count(10), storage=Storage(99_999_999, 0))) is None
+    assert _severity(_table(rows=None, storage=Storage(100_000_000, None))) is Severity.WARN
+    assert _severity(_table(rows=None, storage=Storage(None, None))) is None
+
+
+def test_silence_when_there_is_no_time_or_it_decides_the_partition() -> None:
+    assert _severity(_table(time_column=None)) is None
+    assert _severity(_table(partitioning=Partitioning(("time",), 3, ()))) is None
+    assert _severity(_table(partitioning=Partitioning(("host", "time"), 3, ()))) is Severity.WARN
+
+
+def test_silence_when_indexes_were_not_measured() -> None:
+    assert judge(rule, a_profile(_table(indexes=None), engine="sqlite")).outcome is Outcome.PASS
+
+
+def test_reason_when_the_engine_needs_no_index() -> None:
+    result = judge(rule, a_profile(_table(), engine="duckdb"))
+    assert result.outcome is Outcome.NOT_APPLICABLE
+    assert "smallest and the largest time" in result.reason
+
+
+def test_statement_when_run_on_sqlite(tmp_path: Path) -> None:
+    target = write(dataset(table('or"der', hosts(2), key=False)), "sqlite", tmp_path / "t.db")
+    (finding,) = judge(rule, collected(target), {"min_rows": 1}).findings
+    connection = sqlite3.connect(tmp_path / "t.db")
+    connection.execute(finding.fix.split("\n")[0])
+    connection.close()
+    assert judge(rule, collected(target), {"min_rows": 1}).outcome is Outcome.PASS
+
+
+@pytest.mark.parametrize("by", ["", "HASH (host)"], ids=["whole", "partitioned"])
+def test_statement_when_run_on_postgresql(postgresql: Postgresql, by: str) -> None:
+    parts = ["FOR VALUES WITH (MODULUS 1, REMAINDER 0)"] if by else []
+    data = dataset(table('or"der', hosts(2), key=False, partition_by=by, partitions=parts))
+    target = write(data, "postgresql", postgresql)
+    (finding,) = judge(rule, collected(target), {"min_rows": 1}).findings
+    postgresql.execute(finding.fix.split("\n")[1])
+    assert judge(rule, collected(target), {"min_rows": 1}).outcome is Outcome.PASS
+
+
+def test_silence_when_the_time_is_the_row_number(tmp_path: Path) -> None:
+    connection = sqlite3.connect(tmp_path / "t.db")
+    connection.execute("CREATE TABLE t (ts INTEGER PRIMARY KEY, host TEXT, v REAL)")
+    connection.execute("INSERT INTO t VALUES (1774900000, 'a', 1.5)")
+    connection.commit()
+    connection.close()
+    profile = collected(Target(name="t", engine="sqlite", url=f"sqlite:///{tmp_path}/t.db"))
+    assert profile.measurements[0].time_column == "ts"
+    assert judge(rule, profile, {"min_rows": 1}).outcome is Outcome.PASS

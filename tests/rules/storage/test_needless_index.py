@@ -1,0 +1,374 @@
+"""STO001: indexes that nothing needs."""
+
+from __future__ import annotations
+
+import dataclasses
+import sqlite3
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from tests.builders import NOW, a_count, a_measurement, a_profile, a_tag
+from tests.collecting import collected
+from tests.databases import Greptime, write
+from tests.rules.cases import Case, dataset, hosts, judge, table
+from tests.servers import Postgresql
+from tsaudit.model.finding import Outcome, Severity, Subject
+from tsaudit.model.profile import Index, Partitioning, Profile
+from tsaudit.model.timeline import Timeline
+from tsaudit.rules.storage.needless_index import needless_index as rule
+
+ORDERED = frozenset({"sqlite"})
+POSTGRESQL = frozenset({"postgresql"})
+ANY_SIZE = {"needless-index.min_bytes": 0.0}
+DUCKDB = frozenset({"duckdb"})
+GREPTIMEDB = frozenset({"greptimedb"})
+
+
+def _cpu(*indexes: tuple[str, ...]) -> Any:
+    return dataset(table("cpu", hosts(2, region="eu"), indexes=indexes))
+
+
+def _greptime(**indexes: str) -> Any:
+    return dataset(table("cpu", hosts(2, region="eu"), greptime=Greptime(indexes=indexes)))
+
+
+CASES = (
+    Case(
+        breaks=_cpu(("host",), ("host", "time")),
+        keeps=_cpu(("host", "time")),
+        subject=Subject("", "cpu"),
+        engines=ORDERED,
+    ),
+    Case(  # the key leads with the time
+        breaks=_cpu(("time",)),
+        keeps=_cpu(("region",)),
+        subject=Subject("", "cpu"),
+        engines=ORDERED | DUCKDB,
+    ),
+    Case(  # it counts: nobody used either, and the second is the wider
+        breaks=_cpu(("host",), ("host", "time")),
+        keeps=_cpu(),
+        subject=Subject("", "cpu"),
+        severity=Severity.INFO,
+        engines=POSTGRESQL,
+    ),
+    Case(  # an index that is kept would be reported for not being used
+        breaks=_cpu(("host",), ("host", "time")),
+        keeps=_cpu(),
+        subject=Subject("", "cpu"),
+        engines=POSTGRESQL,
+        limits=ANY_SIZE,
+    ),
+    Case(breaks=_cpu(("host", "region")), keeps=_cpu(("host",)), subject=Subject("", "cpu"), engines=DUCKDB),
+    Case(
+        breaks=_cpu(("host",), ("region",), ("usage",)),
+        keeps=_cpu(("host",), ("region",)),
+        subject=Subject("", "cpu"),
+        engines=ORDERED | DUCKDB,
+        limits={"needless-index.max_indexes": 3},
+    ),
+    Case(  # one region: two hosts are enough to be told apart
+        breaks=_cpu(("region",)),
+        keeps=_cpu(("host",)),
+        subject=Subject("", "cpu"),
+        severity=Severity.INFO,
+        engines=ORDERED | DUCKDB,
+        limits={"needless-index.min_values": 2, "needless-index.min_rows": 1},
+    ),
+    Case(
+        breaks=_greptime(host="inverted", region="inverted"),
+        keeps=_greptime(region="inverted"),
+        subject=Subject("", "cpu"),
+        engines=GREPTIMEDB,
+    ),
+    Case(
+        breaks=_greptime(time="skipping"),
+        keeps=_greptime(region="skipping"),
+        subject=Subject("", "cpu"),
+        engines=GREPTIMEDB,
+    ),
+)
+
+KEY = Index("cpu_pkey", "btree", ("time", "host"), unique=True, constraint=True, partial=False)
+SINCE = NOW - timedelta(days=30)
+
+
+def an_index(name: str, *columns: str | None, **changes: Any) -> Index:
+    settings = {"kind": "btree", "unique": False, "constraint": False, "partial": False} | changes
+    return Index(name=name, columns=columns, **settings)
+
+
+def _profile(*indexes: Index, engine: str = "sqlite", **changes: Any) -> Profile:
+    return a_profile(a_measurement(indexes=indexes, **changes), engine=engine, collected_at=NOW)
+
+
+def _message(*indexes: Index, engine: str = "sqlite") -> str:
+    findings = judge(rule, _profile(*indexes, engine=engine)).findings
+    return findings[0].message if findings else ""
+
+
+def test_columns_that_another_index_leads_with() -> None:
+    (finding,) = judge(rule, _profile(KEY, an_index("i", "time", size_bytes=12_300_000))).findings
+    assert finding.message == (
+        "Index i on (time) is needless: cpu_pkey (time, host) leads with the same column; it takes 12.3 MB."
+    )
+    assert (finding.severity, finding.observed, finding.unit) == (Severity.WARN, 1, "needless index")
+    assert finding.fix.endswith('\nDROP INDEX "i";')
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        an_index("i", "host"),
+        an_index("i", "time", "region"),
+        an_index("i", "time", "host", "region"),
+        an_index("i", "time", kind="brin"),
+        an_index("i", "time", partial=True),
+        an_index("i", "time", unique=True),
+        an_index("i", None),
+        an_index("i", "time", None),
+    ],
+    ids=["other column", "other second column", "longer", "other kind", "partial", "unique", "expression", "included"],
+)
+def test_silence_when_the_key_does_not_serve(index: Index) -> None:
+    assert judge(rule, _profile(KEY, index)).outcome is Outcome.PASS
+
+
+def test_silence_when_what_leads_with_it_is_partial_or_expressions() -> None:
+    host = an_index("i", "host")
+    assert not _message(host, an_index("j", "host", "time", partial=True))
+    assert not _message(host, an_index("j", None, "host"))
+    assert "j (host, an expression) leads with the same column" in _message(host, an_index("j", "host", None))
+
+
+def test_duplicates_when_one_can_go() -> None:
+    same = [an_index(name, "host", "region") for name in ("b", "a", "c")]
+    assert _message(*same) == "2 indexes are needless: b and c."
+    unique = an_index("z", "host", "region", unique=True)
+    assert _message(same[0], unique) == "Index b on (host, region) is needless: z (host, region) has the same columns."
+    assert _message(unique, dataclasses.replace(unique, name="y")).startswith("Index z on")
+    copy = an_index("a", "time", "host", unique=True)
+    assert "Index a on (time, host) is needless: cpu_pkey" in _message(copy, KEY)
+    both = (KEY, dataclasses.replace(KEY, name="again"))
+    assert not _message(*both), "constraints are left alone"
+
+
+def test_duplicates_of_a_kind_without_order() -> None:
+    gin = [an_index(name, *columns, kind="gin") for name, columns in (("a", ("x",)), ("b", ("x", "y")), ("c", ("x",)))]
+    assert _message(*gin).startswith("Index c on (x)")
+
+
+def test_unused_when_the_counters_are_old_enough() -> None:
+    unused = an_index("i", "region", scans=0, counted_since=SINCE, size_bytes=5_000_000)
+    profile = _profile(unused)
+    (finding,) = judge(rule, profile).findings
+    assert finding.severity is Severity.INFO, "it may have been made today"
+    (finding,) = judge(rule, profile, timeline=Timeline(previous=profile)).findings
+    assert finding.severity is Severity.WARN
+    assert "not used once since 2026-03-01, or since it was made; it takes 5 MB" in finding.message
+    renamed = Timeline(previous=_profile(dataclasses.replace(unused, name="old")))
+    assert judge(rule, profile, timeline=renamed).findings[0].severity is Severity.INFO
+    assert judge(rule, profile, {"min_days": 31}, Timeline(previous=profile)).outcome is Outcome.PASS
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"scans": 1}, {"scans": None}, {"unique": True}, {"constraint": True, "unique": True}],
+    ids=["used", "not counted", "unique", "constraint"],
+)
+def test_silence_when_not_known_to_be_unused(changes: dict[str, Any]) -> None:
+    index = an_index("i", "region", **{"scans": 0, "counted_since": SINCE} | changes)
+    profile = _profile(index)
+    assert judge(rule, profile, timeline=Timeline(previous=profile)).outcome is Outcome.PASS
+
+
+def test_hint_when_it_is_not_known_since_when_uses_are_counted() -> None:
+    profile = _profile(an_index("i", "region", scans=0))
+    (finding,) = judge(rule, profile, timeline=Timeline(previous=profile)).findings
+    assert finding.severity is Severity.INFO
+    assert "since a day that is not known" in finding.message
+
+
+def test_information_when_it_is_small() -> None:
+    for bytes_, severity in ((999_999, Severity.INFO), (1_000_000, Severity.WARN), (None, Severity.WARN)):
+        (finding,) = judge(rule, _profile(KEY, an_index("i", "time", size_bytes=bytes_))).findings
+        assert finding.severity is severity
+    unused = _profile(an_index("i", "region", scans=0, counted_since=SINCE, size_bytes=999_999))
+    (finding,) = judge(rule, unused, timeline=Timeline(previous=unused)).findings
+    assert finding.severity is Severity.INFO
+
+
+def test_too_many_when_each_has_its_use() -> None:
+    indexes = [an_index(f"i{n:02}", f"c{n}", scans=100 - n) for n in range(11)]
+    assert not _message(*indexes[:10])
+    (finding,) = judge(rule, _profile(*indexes)).findings
+    assert (finding.severity, finding.observed) == (Severity.WARN, 11)
+    assert finding.message == "11 indexes, where 10 should do."
+    assert finding.fix.endswith("beginning with those used least: i10, i09 and i08.")
+    uncounted = [dataclasses.replace(i, scans=None) for i in indexes]
+    assert judge(rule, _profile(*uncounted)).findings[0].fix.endswith("drop the others.")
+    assert _message(*indexes, an_index("i11", "c0", "c1")).startswith(
+        "12 indexes, where 10 should do; Index i00 on (c0)"
+    )
+
+
+def test_few_values_when_the_table_is_large() -> None:
+    def message(values: int, rows: int = 100_000, engine: str = "sqlite", **changes: Any) -> str:
+        kind = "art" if engine == "duckdb" else "btree"
+        tags = (a_tag("region", values=values),)
+        profile = _profile(
+            an_index("i", "region", **{"kind": kind} | changes), engine=engine, tags=tags, rows=a_count(rows)
+        )
+        findings = judge(rule, profile).findings
+        assert all(f.severity is Severity.INFO for f in findings)
+        return findings[0].message if findings else ""
+
+    assert message(9) == (
+        "Index i on (region) is needless: region has only 9 values, so that a search for one reads much of the table."
+    )
+    assert not message(10)
+    assert not message(9, rows=99_999)
+    assert not message(9, unique=True)
+    assert not message(9, partial=True)
+    assert not message(9, kind="brin")
+    assert message(999, engine="duckdb")
+    assert not message(1_000, engine="duckdb")
+
+
+def test_duckdb_when_no_query_uses_the_index() -> None:
+    assert "several columns" in _message(an_index("i", "host", "region", kind="art"), engine="duckdb")
+    assert "finds a span of time by" in _message(an_index("i", "time", kind="art"), engine="duckdb")
+    assert not _message(an_index("i", "host", kind="art"), engine="duckdb")
+    assert not _message(an_index("i", "host", "time", kind="art", unique=True), engine="duckdb")
+    # A key on several columns does not serve its first one.
+    key = an_index("key", "host", "time", kind="art", unique=True, constraint=True)
+    assert not _message(key, an_index("i", "host", kind="art"), engine="duckdb")
+
+
+def test_greptimedb_when_rows_are_in_that_order_anyway() -> None:
+    key = an_index("PRIMARY", "host", "region", kind="primary", constraint=True)
+    inverted = [an_index(f"INVERTED_INDEX_{c}", c, kind="inverted") for c in ("host", "region", "time")]
+    (finding,) = judge(rule, _profile(key, *inverted, engine="greptimedb")).findings
+    assert {e.label: e.value for e in finding.evidence} == {
+        "indexes": "4",
+        "INVERTED_INDEX_host": "(host): rows are sorted by this column, as the first of the key",
+        "INVERTED_INDEX_time": "(time): rows are kept by time anyway",
+    }
+    assert finding.fix.split("\n")[1:] == [
+        'ALTER TABLE "main"."cpu" MODIFY COLUMN "host" UNSET INVERTED INDEX;',
+        'ALTER TABLE "main"."cpu" MODIFY COLUMN "time" UNSET INVERTED INDEX;',
+    ]
+
+
+def test_postgresql_when_the_index_can_be_dropped_beside_the_writers() -> None:
+    same = [an_index('or"der', "host"), an_index("a", "host")]
+    (finding,) = judge(rule, _profile(*same, engine="postgresql")).findings
+    assert finding.fix.endswith('\nDROP INDEX CONCURRENTLY "main"."or""der";')
+    cut = Partitioning(("time",), 0, ())
+    (finding,) = judge(rule, _profile(*same, engine="postgresql", partitioning=cut)).findings
+    assert finding.fix.endswith('\nDROP INDEX "main"."or""der";')
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "sqlite"])
+def test_statement_when_run(engine: str, tmp_path: Path) -> None:
+    target = write(dataset(table('or"der', hosts(2), indexes=[("time",)])), engine, tmp_path / "main.db")
+    (finding,) = judge(rule, collected(target)).findings
+    connection: Any = (duckdb if engine == "duckdb" else sqlite3).connect(str(tmp_path / "main.db"))
+    connection.execute(finding.fix.split("\n")[1])
+    connection.close()
+    assert judge(rule, collected(target)).outcome is Outcome.PASS
+
+
+def test_statement_when_run_on_postgresql(postgresql: Postgresql) -> None:
+    data = dataset(table('or"der', hosts(2), indexes=[("time",), ("host",)]))
+    target = write(data, "postgresql", postgresql)
+    # The one that the key leads with, and then the one that is not used.
+    for name in ('or""der_time_idx', 'or""der_host_idx'):
+        (finding,) = judge(rule, collected(target)).findings
+        (statement,) = finding.fix.split("\n")[1:]
+        assert statement.endswith(f'."{name}";')
+        postgresql.execute(statement)
+    assert judge(rule, collected(target)).outcome is Outcome.PASS
+
+
+def test_duckdb_when_asked_for_a_range_or_by_several_columns(tmp_path: Path) -> None:
+    """What the rule says of DuckDB, by its own plans."""
+    with duckdb.connect(str(tmp_path / "t.duckdb")) as connection:
+        connection.execute("CREATE TABLE t AS SELECT i AS time, i % 100000 AS a, i % 7 AS b FROM range(200000) r(i)")
+
+        def goes_by_index(condition: str) -> bool:
+            (plan,) = connection.execute(f"EXPLAIN ANALYZE SELECT * FROM t WHERE {condition}").fetchall()
+            return "Index Scan" in plan[1]
+
+        connection.execute("CREATE INDEX several ON t (a, b)")
+        assert not goes_by_index("a = 5")
+        assert not goes_by_index("a = 5 AND b = 3")
+        connection.execute("CREATE INDEX on_time ON t (time)")
+        assert not goes_by_index("time BETWEEN 5 AND 6")
+        assert goes_by_index("time = 5")
+
+
+def test_index_that_was_never_finished() -> None:
+    unfinished = an_index("i", "region", "host", valid=False, size_bytes=5_000_000)
+    profile = _profile(unfinished, engine="postgresql")
+    (finding,) = judge(rule, profile).findings
+    assert finding.severity is Severity.INFO, "it may be in the making"
+    (finding,) = judge(rule, profile, timeline=Timeline(previous=profile)).findings
+    assert finding.severity is Severity.WARN
+    assert finding.message.startswith("Index i on (region, host) is needless: it is not valid, as making it failed or")
+    assert _message(an_index("j", "region"), unfinished).startswith("Index i on"), "it serves nothing in j's place"
+
+
+def test_index_that_stands_in_for_another_is_not_dropped_with_it() -> None:
+    narrow = an_index("narrow", "host", scans=1000, counted_since=SINCE, size_bytes=5_000_000)
+    wide = an_index("wide", "host", "region", scans=0, counted_since=SINCE, size_bytes=5_000_000)
+    profile = _profile(narrow, wide, engine="postgresql")
+    (finding,) = judge(rule, profile, timeline=Timeline(previous=profile)).findings
+    assert finding.message.startswith("Index narrow on (host) is needless: wide (host, region) leads with")
+    assert "wide" not in finding.fix
+    unused = _profile(dataclasses.replace(narrow, scans=0), wide, engine="postgresql")
+    (finding,) = judge(rule, unused, timeline=Timeline(previous=unused)).findings
+    assert finding.message == "2 indexes are needless, 10 MB together: narrow and wide."
+
+
+def test_doubtful_ones_wait_for_the_sure_ones() -> None:
+    since = {"scans": 0, "counted_since": None, "size_bytes": 5_000_000}
+    indexes = [
+        an_index("a", "host", **since),
+        an_index("b", "host", "region", **since),
+        an_index("c", "usage", **since),
+    ]
+    (finding,) = judge(rule, _profile(*indexes, engine="postgresql")).findings
+    assert finding.severity is Severity.WARN
+    assert finding.message == (
+        "Index a on (host) is needless: b (host, region) leads with the same column; it takes 5 MB; b and c may be."
+    )
+    assert finding.observed == 1
+    assert finding.fix.endswith('\nDROP INDEX CONCURRENTLY "main"."a";')
+    assert {e.label for e in finding.evidence} == {"indexes", "a", "b", "c"}
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "is_served"),
+    [
+        (("", ""), ("", "", "desc"), True),
+        (("desc", "desc"), ("", "", ""), True),  # read backwards
+        (("", "desc"), ("desc", "", ""), True),
+        (("", "desc nulls last"), ("", "", ""), False),
+        (("", "desc"), ("", "", ""), False),
+        (("desc nulls last", "nulls first"), ("nulls first", "desc nulls last", ""), True),
+    ],
+)
+def test_order_decides_whether_another_one_serves(
+    own: tuple[str, ...], other: tuple[str, ...], is_served: bool
+) -> None:
+    wide = an_index("wide", "host", "time", "region", sorting=other if any(other) else ())
+    message = _message(an_index("own", "host", "time", sorting=own if any(own) else ()), wide, engine="postgresql")
+    assert bool(message) is is_served
+    if is_served:
+        assert message.startswith("Index own on (")
+        assert own[1] in message

@@ -1,0 +1,139 @@
+"""TAG002: ids as tags."""
+
+from __future__ import annotations
+
+import random
+import uuid
+from typing import Final
+
+from tests.builders import a_count, a_measurement, a_profile, a_tag, values_over_time
+from tests.engines.greptimedb.cases import a_table, findings
+from tests.rules.cases import Case, dataset, judge, table
+from tsaudit.model.finding import Outcome, Subject
+from tsaudit.model.profile import Measurement, ValuesKind, ValuesOverTime
+from tsaudit.rules.tags.identifier_tag import identifier_tag as rule
+
+KINDS: Final[tuple[ValuesKind, ...]] = ("bounded", "churning", "unknown")
+SENSORS = tuple(f"TLM0{i}" for i in ("100", "101", "102", "103", "200", "201", "202", "203"))
+_random = random.Random(7)
+UUIDS = tuple(str(uuid.UUID(int=_random.getrandbits(128), version=4)) for _ in range(150))
+
+CASES = (
+    Case(
+        breaks=dataset(table("checkout", [{"order_id": u, "shop": f"s{i % 3}"} for i, u in enumerate(UUIDS)])),
+        keeps=dataset(table("air_sensors", [{"sensor_id": s} for s in SENSORS], rows=40)),
+        subject=Subject("", "checkout", "order_id"),
+        guilty="order_id",
+        limits={"identifier-tag.max_ids": 100},
+    ),
+    Case(
+        breaks=dataset(table("visits", [{"ticket": f"word{i}s"} for i in range(120)], rows=2)),
+        keeps=dataset(table("visits", [{"ticket": f"word{i}s"} for i in range(120)], rows=20)),
+        subject=Subject("", "visits", "ticket"),
+        guilty="ticket",
+        limits={"identifier-tag.min_values": 100},
+    ),
+)
+
+
+def _measurement(values: int, sample: tuple[str, ...], rows: int = 1_000_000, series: int = 1000) -> Measurement:
+    return a_measurement("checkout", series, tags=(a_tag("order_id", values, sample),), rows=a_count(rows))
+
+
+def test_finding_when_just_over_the_number_of_ids() -> None:
+    assert judge(rule, a_profile(_measurement(1000, UUIDS[:64]))).outcome is Outcome.PASS
+    assert judge(rule, a_profile(_measurement(1001, UUIDS[:64]))).outcome is Outcome.FAIL
+    assert judge(rule, a_profile(_measurement(1001, UUIDS[:64])), {"max_ids": 5000}).outcome is Outcome.PASS
+
+
+def test_silence_when_ids_are_scoped() -> None:
+    assert judge(rule, a_profile(_measurement(8, SENSORS))).outcome is Outcome.PASS
+
+
+def test_finding_when_hardly_any_value_is_used_again() -> None:
+    words = tuple(f"name{i}x" for i in range(64))
+    assert judge(rule, a_profile(_measurement(500, words, rows=5000))).outcome is Outcome.PASS
+    (finding,) = judge(rule, a_profile(_measurement(501, words, rows=5000))).findings
+    assert finding.message == "Tag order_id has 501 values in 5,000 rows: hardly any is used again."
+    assert judge(rule, a_profile(_measurement(499, words, rows=600))).outcome is Outcome.PASS
+
+
+def test_finding_when_the_limit_of_the_engine_is_near() -> None:
+    words = tuple(f"name{i}x" for i in range(64))
+    for values, outcome in ((79_999, Outcome.PASS), (80_000, Outcome.FAIL)):
+        profile = a_profile(_measurement(values, words, rows=10**9, series=values), engine="influxdb1")
+        assert judge(rule, profile).outcome is outcome
+    profile = a_profile(_measurement(80_000, words, rows=10**9, series=80_000))
+    assert judge(rule, profile).outcome is Outcome.PASS
+
+
+def test_silence_when_rows_were_not_counted() -> None:
+    measurement = a_measurement(tags=(a_tag("host", 600, tuple(f"name{i}x" for i in range(64))),), rows=None)
+    assert judge(rule, a_profile(measurement)).outcome is Outcome.PASS
+
+
+def _watched(sample: tuple[str, ...], over_time: ValuesOverTime | None, values: int = 1001) -> Measurement:
+    tags = (a_tag("order_id", values, sample, over_time=over_time),)
+    return a_measurement("checkout", 2000, tags=tags, rows=a_count(1_000_000))
+
+
+def test_finding_when_the_listings_show_no_end() -> None:
+    words = tuple(f"name{i}x" for i in range(64))
+    (finding,) = judge(rule, a_profile(_watched(words, values_over_time("unbounded")))).findings
+    assert finding.message == "Tag order_id has 1,001 values and 310 new ones a day without end."
+    assert finding.evidence[-1].value == "unbounded over 28 days: beta 1, 98 % of a week's values new in it"
+    assert judge(rule, a_profile(_watched(words, values_over_time("unbounded"), 1000))).outcome is Outcome.PASS
+    for kind in KINDS:
+        assert judge(rule, a_profile(_watched(words, values_over_time(kind)))).outcome is Outcome.PASS
+
+
+def test_listings_of_a_week_are_needed() -> None:
+    words = tuple(f"name{i}x" for i in range(64))
+    for days, outcome in ((6, Outcome.PASS), (7, Outcome.FAIL)):
+        profile = a_profile(_watched(words, values_over_time("unbounded", days)))
+        assert judge(rule, profile).outcome is outcome
+        assert judge(rule, profile, {"endless_days": 8}).outcome is Outcome.PASS
+
+
+def test_texts_without_end_are_left_to_their_own_rule() -> None:
+    urls = tuple(f"https://shop.example.com/items/{i}?q=x{i}" for i in range(64))
+    assert judge(rule, a_profile(_watched(urls, values_over_time("unbounded")))).outcome is Outcome.PASS
+
+
+def test_ids_by_their_look_are_a_guess_until_the_listings_tell() -> None:
+    guess = ", a guess by their look until a week of listings is known."
+    for known, says in ((None, guess), (values_over_time("unknown", 3), guess), (values_over_time("churning"), ".")):
+        (finding,) = judge(rule, a_profile(_watched(UUIDS[:64], known))).findings
+        assert finding.message == f"Tag order_id has 1,001 values shaped like ids (uuid){says}"
+    assert judge(rule, a_profile(_watched(UUIDS[:64], values_over_time("bounded")))).outcome is Outcome.PASS
+
+
+def test_skipping_index_when_it_is_greptimedb() -> None:
+    tags = (a_tag("app", 3), a_tag("trace_id", 2000, UUIDS[:64]))
+    (finding,) = findings(rule, a_table(tags=tags, key=("app", "trace_id")))
+    assert 'PRIMARY KEY ("app")' in finding.fix
+    assert "Only where rows have to be deduplicated or sorted by it does it belong in the key." in finding.fix
+    (former,) = findings(rule, a_table(tags=tags, key=("app", "trace_id")), "0.17.2")
+    assert "it must not be" in former.fix
+    assert "Only where" not in former.fix
+
+
+def test_label_when_it_is_the_metric_engine() -> None:
+    tags = (a_tag("__table_id", 3), a_tag("trace_id", 2000, UUIDS[:64]))
+    (finding,) = findings(rule, a_table(tags=tags, key=("__table_id", "trace_id"), options={"engine": "metric"}))
+    assert "leave out trace_id where it is sent, as Prometheus does by labeldrop" in finding.fix
+    assert "CREATE TABLE" not in finding.fix
+    assert "INDEX" not in finding.fix
+
+
+def test_key_when_the_id_was_all_of_it() -> None:
+    (finding,) = findings(rule, a_table(tags=(a_tag("trace_id", 2000, UUIDS[:64]),), key=("trace_id",)))
+    assert "PRIMARY KEY" not in finding.fix
+    assert "'append_mode'='true'" in finding.fix
+    assert "Without a key it has to be append-only" in finding.fix
+
+
+def test_skipping_index_after_the_copy() -> None:
+    tags = (a_tag("app", 3), a_tag("trace_id", 2000, UUIDS[:64]))
+    (finding,) = findings(rule, a_table(tags=tags, key=("app", "trace_id")))
+    assert finding.fix.endswith('ALTER TABLE "main"."logs" MODIFY COLUMN "trace_id" SET SKIPPING INDEX;')
