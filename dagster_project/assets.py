@@ -13,17 +13,10 @@ from dagster_project.names import encode
 from dagster_project.plan import AuditConfig, Plan, Shard, Unit
 from dagster_project.step import audit_shard
 from tsaudit.config.settings import Settings, Target
+from tsaudit.engines.registry import ENGINES
 
 _GRACE: Final = timedelta(hours=2)
 """How long after its schedule an audit may be missing before Dagster says so."""
-
-_KINDS: Final = {
-    "timestream": "aws",
-    "influxdb1": "influxdb",
-    "influxdb2": "influxdb",
-    "influxdb3": "influxdb",
-}
-"""Engines that Dagster, or people, know by another name."""
 
 
 def database_specs(plan: Plan) -> list[dg.AssetSpec]:
@@ -65,7 +58,7 @@ def owners(settings: Settings, target: Target) -> list[str]:
 
 def kind(engine: str) -> str:
     """The engine's kind in Dagster, which has an icon for most."""
-    return _KINDS.get(engine, engine)
+    return ENGINES[engine].icon or engine
 
 
 @functools.cache

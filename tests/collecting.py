@@ -16,12 +16,13 @@ from tests.engines.influxdb2.conversations import Conversation, is_kept_back
 from tests.engines.influxdb3.double import InfluxDB3
 from tests.engines.influxdb3.server import RealInfluxDB3
 from tests.engines.timestream.double import Timestream
+from tests.engines.traits import KEEP_DOCUMENTS
 from tests.servers import Influxd, Postgresql, without_unsupported
 from tsaudit.collect import collect
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import Connection, Rows
-from tsaudit.engines.engine import DOCUMENT_ENGINES, ENGINES
 from tsaudit.engines.opening import open_connection
+from tsaudit.engines.registry import ENGINES
 from tsaudit.model.profile import Profile
 
 
@@ -114,7 +115,7 @@ def written(request: pytest.FixtureRequest, tmp_path: Path) -> Writer:
     return writer_to(request.param, request, tmp_path)
 
 
-@pytest.fixture(params=sorted(ENGINES.keys() - DOCUMENT_ENGINES))
+@pytest.fixture(params=sorted(ENGINES.keys() - KEEP_DOCUMENTS))
 def written_table(request: pytest.FixtureRequest, tmp_path: Path) -> Writer:
     """The same for the engines that have tags, and rows at a time."""
     return writer_to(request.param, request, tmp_path)

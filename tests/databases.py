@@ -21,7 +21,7 @@ import urllib3
 
 from tests.builders import NOW
 from tsaudit.config.settings import Target
-from tsaudit.engines.engine import quote_identifier
+from tsaudit.engines.quoting import quote_identifier
 
 Value = float | int | str | bool | datetime | None
 TimeAs = Literal["text", "seconds", "milliseconds"]

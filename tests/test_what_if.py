@@ -11,11 +11,12 @@ import pytest
 from tests.builders import NOW
 from tests.collecting import collected
 from tests.databases import Dataset, Row, Table, times, write
+from tests.engines.traits import KEEP_DOCUMENTS, SPEAK_INFLUXQL
 from tests.servers import Influxd
 from tsaudit.analysis.cardinality.what_if import Change, Collisions, Left
 from tsaudit.config.settings import Budget, Target
 from tsaudit.engines.connection import ConnectorError
-from tsaudit.engines.engine import DOCUMENT_ENGINES, ENGINES, INFLUXQL_ENGINES
+from tsaudit.engines.registry import ENGINES
 from tsaudit.what_if import UnknownNameError, answer
 
 BY_USER = Change(frozenset({"user_id"}))
@@ -33,7 +34,7 @@ def cpu() -> Table:
     return Table("cpu", tags=tags, fields={"usage": "float"}, rows=rows, key=("time", *tags))
 
 
-@pytest.fixture(params=sorted(ENGINES.keys() - DOCUMENT_ENGINES))
+@pytest.fixture(params=sorted(ENGINES.keys() - KEEP_DOCUMENTS))
 def target(request: pytest.FixtureRequest, tmp_path: Path) -> Target:
     engine: str = request.param
     where: Any = tmp_path / f"a.{engine}"
@@ -98,7 +99,7 @@ def test_one_tag_when_dropped_is_answered_from_the_snapshot_alone(target: Target
     user, host = (answer(gone, profile, "cpu", change, now=NOW) for change in (BY_USER, BY_HOST))
     assert (user.left, user.costs) == (Left(12, 4), ())
     assert user.left_how.startswith(f"exact, from the snapshot of {profile.day}, measured at 2026-03-31 06:00 UTC")
-    assert ("rows from" in user.left_how) == (target.engine not in INFLUXQL_ENGINES)
+    assert ("rows from" in user.left_how) == (target.engine not in SPEAK_INFLUXQL)
     assert (user.collisions, host.left) == (None, Left(12, 12, None, ("user_id",), 1))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from tsaudit.engines.engine import ENGINES
+from tsaudit.engines.registry import ENGINES
 
 
 class Rule(Protocol):

@@ -9,8 +9,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from tsaudit.engines.engine import INFLUXQL_ENGINES, SQL_ENGINES, Qualified, quote_name
+from tsaudit.engines.engine import Engine
 from tsaudit.engines.queries import query_files
+from tsaudit.engines.quoting import Qualified, quote_name
+from tsaudit.engines.registry import ENGINES
 from tsaudit.guidelines import engines_of
 from tsaudit.model.facts import offered, sources_of
 from tsaudit.model.finding import Finding, Limit, Severity, Subject
@@ -118,6 +120,11 @@ class Case:
     policy: LimitPolicy
 
     @property
+    def engine(self) -> Engine:
+        """What is true of the target's engine."""
+        return ENGINES[self.profile.engine]
+
+    @property
     def measurements(self) -> tuple[Measurement, ...]:
         return self.profile.measurements
 
@@ -142,7 +149,7 @@ class Case:
         `{x:n}`, the same by its name alone, for statements that take no more.
         """
         engine = self.profile.engine
-        family = "sql" if engine in SQL_ENGINES else "influxql" if engine in INFLUXQL_ENGINES else ""
+        family = self.engine.language.value
         text = next(self.rule.fixes[k] for k in (engine, family, "any") if k in self.rule.fixes)
         return text.format_map({k: _Quotable(engine, v) for k, v in names.items()})
 

@@ -8,7 +8,7 @@ import dagster as dg
 from dagster.components.component_scaffolding import scaffold_component
 from pydantic import BaseModel, Field
 
-from tsaudit.engines.engine import ENGINES
+from tsaudit.engines.registry import ENGINES
 
 _CONFIG: Final = """\
 # What tsaudit audits; the command line reads the same file: tsaudit --help.

@@ -14,14 +14,15 @@ from tests.builders import DAY, NOW
 from tests.collecting import FixedWriter, Tampered, Writer, collected, writer_to
 from tests.databases import Dataset, Row, Table, times
 from tests.engines.influxdb2.conversations import REAL, conversation, is_kept_back
+from tests.engines.traits import KEEP_DOCUMENTS, SPEAK_INFLUXQL
 from tests.servers import MONGODB_URL
 from tsaudit import not_audited
 from tsaudit.audit import audit
 from tsaudit.collect import collect, probe
 from tsaudit.config.settings import Columns, MeasurementOverride
 from tsaudit.engines.connection import FactError
-from tsaudit.engines.engine import DOCUMENT_ENGINES, ENGINES, INFLUXQL_ENGINES
 from tsaudit.engines.opening import open_connection
+from tsaudit.engines.registry import ENGINES
 from tsaudit.model.facts import FACTS
 from tsaudit.model.finding import UNREACHABLE_CODE, Verdict
 from tsaudit.model.jsonfile import from_json, to_json
@@ -56,7 +57,7 @@ def _http(rows: int = 60, name: str = "http") -> Table:
 
 def _reading(engine: str) -> set[str]:
     """Facts for which data is read."""
-    return {"documents"} if engine in DOCUMENT_ENGINES else {"series_listing", "row_sample"}
+    return {"documents"} if engine in KEEP_DOCUMENTS else {"series_listing", "row_sample"}
 
 
 def test_profile_of_a_known_data_set(written_table: Writer) -> None:
@@ -296,7 +297,7 @@ def test_costs_and_statements_are_kept(written_table: Writer) -> None:
     assert costs["series_listing"].rows == 6
     assert costs["row_sample"].rows >= 60
     assert all(c.seconds > 0 for c in profile.costs)
-    assert (costs["row_sample"].bytes is None) == (written_table.engine not in INFLUXQL_ENGINES)
+    assert (costs["row_sample"].bytes is None) == (written_table.engine not in SPEAK_INFLUXQL)
     (http,) = profile.measurements
     assert "series_listing" in http.statements
     assert "http" in http.statements["row_sample"]
@@ -388,7 +389,7 @@ def test_settings_that_match_nothing_are_named_and_those_that_match_are_not(one_
     noun = ENGINES[one_table.engine].measurement
     for setting, value in (("include", "dsk*"), ("exclude", "tmp_*"), ("measurements", "htp*")):
         assert f"does not match the only {noun}" in found.pop((setting, value))
-    if one_table.engine in INFLUXQL_ENGINES | DOCUMENT_ENGINES | {"timestream"}:
+    if one_table.engine in SPEAK_INFLUXQL | KEEP_DOCUMENTS | {"timestream"}:
         assert set(found) == {("columns", "htpt"), ("columns", "http")}
         assert all(f"{one_table.engine} itself" in detail for detail in found.values())
     else:

@@ -17,11 +17,12 @@ import pytest
 from tests.builders import NOW, a_count, a_measurement, a_profile
 from tests.collecting import Writer, collected
 from tests.databases import Dataset, Row, Table, times
+from tests.engines.traits import KEEP_DOCUMENTS
 from tests.servers import Postgresql
 from tsaudit.audit import audit
 from tsaudit.collect.unjudged import MANY_ROWS, unjudged_noted
 from tsaudit.config.settings import Columns, Target
-from tsaudit.engines.engine import DOCUMENT_ENGINES, ENGINES
+from tsaudit.engines.registry import ENGINES
 from tsaudit.model.facts import FACTS, sources_of
 from tsaudit.model.finding import Outcome, Verdict
 from tsaudit.model.profile import Count, Gap, How, Measurement, Profile, Reason, Source, utc_now
@@ -203,7 +204,7 @@ def test_rows_that_began_after_the_window_are_no_matter_of_clocks(made: Made) ->
     assert collected(target, now=now - timedelta(hours=1)).gaps == ()
 
 
-@pytest.mark.parametrize("written_table", sorted(ENGINES.keys() - DOCUMENT_ENGINES - {"influxdb2"}), indirect=True)
+@pytest.mark.parametrize("written_table", sorted(ENGINES.keys() - KEEP_DOCUMENTS - {"influxdb2"}), indirect=True)
 def test_a_clock_that_is_ahead_is_seen_on_every_engine(written_table: Writer) -> None:
     """One audit with a clock 400 days ahead: the window lies behind all rows."""
     rows = [Row(t, {"host": f"h{i % 3}"}, {"v": float(i)}) for i, t in enumerate(times(30))]

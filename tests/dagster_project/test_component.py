@@ -13,7 +13,7 @@ from dagster.components.testing import create_defs_folder_sandbox
 from dagster_project.components import AuditComponent
 from tsaudit.config import file as config_file
 from tsaudit.config.file import ConfigError
-from tsaudit.engines.engine import ENGINES
+from tsaudit.engines.registry import ENGINES
 
 TARGET = {"name": "shop", "engine": "duckdb", "url": "duckdb:///shop.duckdb"}
 

@@ -22,9 +22,9 @@ from tests.builders import NOW
 from tests.databases import Dataset, Row, Table, times, write
 from tsaudit.config.settings import Budget, Target
 from tsaudit.engines.connection import Connection, ConnectorError, FactError
-from tsaudit.engines.engine import ENGINES
 from tsaudit.engines.opening import open_connection
 from tsaudit.engines.queries import query_files
+from tsaudit.engines.registry import ENGINES
 from tsaudit.model.profile import Reason
 
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.builders import NOW
+from tests.engines.traits import KEEP_DOCUMENTS
 from tsaudit.engines import queries
-from tsaudit.engines.engine import DOCUMENT_ENGINES, ENGINES
+from tsaudit.engines.registry import ENGINES
 from tsaudit.model.facts import FACTS
 
 FILES = [
@@ -110,7 +111,7 @@ def test_missing_parameter_is_an_error(engine: str) -> None:
     import jinja2
 
     with pytest.raises(jinja2.UndefinedError):
-        queries.render(engine, "documents" if engine in DOCUMENT_ENGINES else "row_sample")
+        queries.render(engine, "documents" if engine in KEEP_DOCUMENTS else "row_sample")
 
 
 def test_epoch_is_exact_to_the_microsecond() -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.builders import NOW
 from tests.servers import Influxd
 from tsaudit.engines import queries
-from tsaudit.engines.engine import Qualified, quote_identifier, quote_name, quote_text
+from tsaudit.engines.quoting import Qualified, quote_identifier, quote_name, quote_text
 
 # Neither engine takes NUL in a statement, and lone surrogates are no text.
 _TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1, max_size=30)

@@ -12,7 +12,7 @@ import pytest
 
 from tests.builders import a_field, a_measurement, a_profile, a_tag
 from tests.rules.cases import judge
-from tsaudit.engines.engine import ENGINES, INFLUXQL_ENGINES, SQL_ENGINES
+from tsaudit.engines.registry import ENGINES
 from tsaudit.guidelines import GUIDELINES
 from tsaudit.model.facts import FACTS
 from tsaudit.model.finding import Outcome
@@ -82,8 +82,7 @@ def test_facts_and_guidelines_when_named(rule: Rule) -> None:
 @RULES
 def test_fixes_when_an_engine_is_given(rule: Rule) -> None:
     for engine in rule.engines:
-        family = "sql" if engine in SQL_ENGINES else "influxql" if engine in INFLUXQL_ENGINES else ""
-        assert {engine, family, "any"} & set(rule.fixes), engine
+        assert {engine, ENGINES[engine].language.value, "any"} & set(rule.fixes), engine
     for text in rule.fixes.values():
         list(string.Formatter().parse(text))
 

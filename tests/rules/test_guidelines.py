@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from tsaudit import guidelines
-from tsaudit.engines.engine import ENGINES
+from tsaudit.engines.registry import ENGINES
 from tsaudit.guidelines import GUIDELINES, State, as_json, status
 from tsaudit.rules import all_rules
 

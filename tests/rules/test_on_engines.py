@@ -25,8 +25,8 @@ from tests.rules.cases import Case, History
 from tests.servers import Influxd, Postgresql, without_unsupported
 from tsaudit.audit import audit, required_facts
 from tsaudit.collect import collect
-from tsaudit.engines.engine import ENGINES, ONLY_QUERIES
 from tsaudit.engines.opening import open_connection
+from tsaudit.engines.registry import ENGINES
 from tsaudit.model.finding import Finding, Outcome, RuleResult, Severity
 from tsaudit.model.profile import Profile
 from tsaudit.model.timeline import Timeline
@@ -119,7 +119,7 @@ def test_finding_when_broken(
     assert found[0].severity is case.severity, found[0].message
     assert case.guilty is None or found[0].guilty == case.guilty
     _complete(found[0], rule)
-    if engine in ONLY_QUERIES:
+    if not ENGINES[engine].can_change:
         assert not _CHANGES.search(found[0].fix), found[0].fix
     if engine == "timestream":
         timestream.works(found[0].fix, request.getfixturevalue("timestream"))

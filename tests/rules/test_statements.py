@@ -18,8 +18,8 @@ from tests.engines.influxdb2.conversations import Conversation
 from tests.rules.cases import dataset, table
 from tests.servers import Influxd, Postgresql
 from tsaudit.advice.statements import copy_without_tags, rename
-from tsaudit.engines.engine import Qualified
 from tsaudit.engines.opening import open_connection
+from tsaudit.engines.quoting import Qualified
 from tsaudit.model.timeline import Timeline
 from tsaudit.rule import Case, LimitPolicy
 from tsaudit.rules import all_rules

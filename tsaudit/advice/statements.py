@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final
 
-from tsaudit.engines.engine import DOCUMENT_ENGINES, INFLUXQL_ENGINES, ONLY_QUERIES, quote_flux
+from tsaudit.engines.engine import Language
 from tsaudit.engines.greptimedb.statements import renamed, without_key_columns
+from tsaudit.engines.quoting import quote_flux
 from tsaudit.model.profile import Measurement
 from tsaudit.rule import Case, table_of
 
@@ -32,7 +33,7 @@ def rename(case: Case, measurement: Measurement, name: str, new: str) -> str:
     """How to rename the measurement or one of its columns, as a statement, or as words where there is none."""
     table, target = case.quoted([table_of(measurement)]), case.quoted([new])
     is_column = name in measurement.columns
-    if case.profile.engine in DOCUMENT_ENGINES:
+    if case.engine.keeps_documents:
         if not is_column:
             return f"db.getCollection({table}).renameCollection({target})"
         return f"db.getCollection({table}).updateMany({{}}, {{ $rename: {{ {case.quoted([name])}: {target} }} }})"
@@ -40,9 +41,9 @@ def rename(case: Case, measurement: Measurement, name: str, new: str) -> str:
         return renamed(case, measurement, name, new)
     if case.profile.engine == "influxdb2":
         return _renamed(measurement, name if is_column else "", new)
-    if case.profile.engine in ONLY_QUERIES:
+    if not case.engine.can_change:
         return f"write under {target} from now on; no statement renames {table}: read its rows and write them back."
-    if case.profile.engine not in INFLUXQL_ENGINES:
+    if case.engine.language is not Language.INFLUXQL:
         return f"ALTER TABLE {table} RENAME {f'COLUMN {case.quoted([name])} ' if is_column else ''}TO {target};"
     if not is_column:
         target = case.quoted([table_of(measurement, new)])

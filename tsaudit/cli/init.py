@@ -16,8 +16,6 @@ import click
 from tsaudit.cli import show
 from tsaudit.terminal import printable
 
-_BY_TOKEN: Final = frozenset({"influxdb2", "influxdb3"})
-_BY_SQLALCHEMY: Final = frozenset({"postgresql", "greptimedb"})
 """Their addresses are taken apart at characters that a password may hold, so that it stands beside them."""
 _LOCAL_INFLUXDB: Final = "http://127.0.0.1:8086"
 _LOCAL_GREPTIMEDB: Final = "http://127.0.0.1:4000"
@@ -85,7 +83,7 @@ def _say(file: Path, found: list[Found]) -> None:
 def _given(engine: str, url: str, name: str | None) -> Found:
     """The target that the options describe, its password moved out of the address."""
     from tsaudit.config.words import nearest
-    from tsaudit.engines.engine import ENGINES
+    from tsaudit.engines.registry import ENGINES
 
     if engine not in ENGINES:
         hint = nearest(engine, ENGINES) or f"; one of {', '.join(ENGINES)}"
@@ -100,11 +98,11 @@ def _given(engine: str, url: str, name: str | None) -> Found:
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}", chosen):
         raise click.BadParameter(f"`{chosen}`: letters, digits, `_`, `.` and `-` only", param_hint="--name")
     if not parts.password or "${" in parts.password:
-        by_token = engine in _BY_TOKEN and not parts.password
+        by_token = ENGINES[engine].signs_in_by_token and not parts.password
         return _with_token(chosen, engine, url) if by_token else Found(chosen, engine, url)
     variable = _variable(chosen, "PASSWORD")
     place = parts.netloc.rpartition("@")[2]
-    login = f"{parts.username}" if engine in _BY_SQLALCHEMY else f"{parts.username}:${{{variable}}}"
+    login = f"{parts.username}" if ENGINES[engine].reads_password_apart else f"{parts.username}:${{{variable}}}"
     return Found(chosen, engine, urlunsplit(parts._replace(netloc=f"{login}@{place}")), variable)
 
 

@@ -14,7 +14,7 @@ from tsaudit.cli import show
 @click.command()
 def version() -> None:
     """Print versions, and the engines that can be audited here."""
-    from tsaudit.engines.engine import ENGINES
+    from tsaudit.engines.registry import ENGINES
 
     rows = [("tsaudit", __version__), ("python", platform.python_version())]
     for engine, about in ENGINES.items():

@@ -3,31 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tsaudit.cli import options, show
 from tsaudit.cli.errors import Exit
+from tsaudit.engines.registry import ENGINES
 
 if TYPE_CHECKING:
     from tsaudit.config.settings import Settings
     from tsaudit.model.profile import Profile
     from tsaudit.what_if import Answer
-
-
-_AS_FIELD: Final[Mapping[str, tuple[str, ...]]] = {
-    "": (
-        "A field is not indexed: queries that filter or group by it read all rows, and a point keeps only the",
-        "last value of those with the same tags and time.",
-    ),
-    "greptimedb": (
-        "A field can have an index of its own. Of rows with the same key and time one is left, unless the table is",
-        "append-only, which keeps them all.",
-    ),
-}
-"""Engine, or empty for any other, to what else a field means there."""
 
 
 class Bucket(click.ParamType[tuple[str, int]]):
@@ -106,7 +93,7 @@ def _print(found: Answer, to_field: tuple[str, ...], engine: str) -> None:
     show.table([*_series(found), *_points(found), ("read", _read(found))], indent="  ")
     if to_field:
         show.line()
-        for line in _AS_FIELD.get(engine, _AS_FIELD[""]):
+        for line in ENGINES[engine].words.as_field.splitlines():
             show.line(line)
 
 

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from tsaudit.collect.agreement import in_order
 from tsaudit.collect.connections import Connections
 from tsaudit.engines.connection import Connection, ConnectorError, FactError, Rows
+from tsaudit.engines.engine import Engine
 from tsaudit.engines.queries import query_name
+from tsaudit.engines.registry import ENGINES
 from tsaudit.model.facts import FACTS, Scope
 from tsaudit.model.profile import Cost, Gap, How, Reason, Source, Window
 from tsaudit.net import watchdog
@@ -83,6 +85,11 @@ class Asker:
         self._lock = threading.Lock()
         self._gone = ""
         """Why nothing more is asked: the server is gone. Empty while it is there."""
+
+    @property
+    def engine(self) -> Engine:
+        """What is true of the target's engine."""
+        return ENGINES[self.target.engine]
 
     @property
     def now(self) -> datetime:

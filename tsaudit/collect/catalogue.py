@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from tsaudit.collect import excerpts, families, policies, reuse
 from tsaudit.collect.asking import Asker
@@ -15,7 +15,6 @@ from tsaudit.collect.measure_names import measure_names, name_in_catalogue
 from tsaudit.collect.policies import Audited
 from tsaudit.collect.storage import STORAGE_FACTS, describe_storage
 from tsaudit.collect.unused_settings import no_such_database, takes
-from tsaudit.engines.engine import DESCRIBED_SINGLY, DOCUMENT_ENGINES
 from tsaudit.engines.sql.roles import Column, TimeColumn, TimeKind
 from tsaudit.model.facts import FACTS
 from tsaudit.model.profile import (
@@ -54,10 +53,6 @@ class Databases:
     def names(self) -> tuple[str, ...]:
         """Those to audit."""
         return tuple(self.audited)
-
-
-_AT_ONCE: Final = {**dict.fromkeys(DOCUMENT_ENGINES, (families.SINGLY, 500)), "duckdb": ({"row_estimate"}, 50)}
-"""Engine to the facts for which it looks at one measurement after the other, and at how many within one statement."""
 
 
 def databases(asker: Asker, asked: frozenset[str]) -> Databases:
@@ -181,7 +176,7 @@ def outline(
         for draft in drafts:
             if (rows := by_measurement.get(draft.name)) is not None:
                 name_in_catalogue(asker, draft, measure_names(rows))
-    if asker.target.engine in DOCUMENT_ENGINES:
+    if asker.engine.keeps_documents:
         families.choose(asker, drafts)
     singly = [draft.name for draft in drafts if not draft.stood_for]
     answers = {f: _rows_about(asker, f, name, singly) for f in STORAGE_FACTS if f in asked}
@@ -247,7 +242,7 @@ def _each_of(asker: Asker, fact: str, database: str, chosen: list[str]) -> dict[
 
     An engine that describes each measurement in a statement of its own may refuse some and not others.
     """
-    if asker.target.engine in DESCRIBED_SINGLY:
+    if asker.engine.describes_singly:
         return {name: rows_of(asker, fact, database, measurement=name, measurements=[name]) for name in chosen}
     rows = rows_of(asker, fact, database, measurements=chosen)
     if rows is None:
@@ -342,8 +337,8 @@ def _rows_about(asker: Asker, fact: str, database: str, names: list[str]) -> lis
 
     Where each is asked about by a statement of its own, thousands of them would take longer than a statement may.
     """
-    facts, at_once = _AT_ONCE.get(asker.target.engine, (frozenset(), 0))
-    if fact not in facts:
+    at_once = asker.engine.asked_in_pieces.get(fact)
+    if at_once is None:
         return rows_of(asker, fact, database, measurements=names)
     found: list[Row] = []
     for first in range(0, len(names), at_once):

@@ -22,8 +22,6 @@ _LONGEST: Final = 1000
 _ROLE_ROWS: Final = 1000
 """Rows enough to tell names from prose and numbers."""
 _NUMBER: Final = r"^\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*$"
-_UNTYPED_ENGINES: Final = frozenset({"sqlite"})
-"""Here a column may hold anything, whatever its declared type."""
 
 
 def assign_roles(asker: Asker, draft: Draft, sample_wanted: bool) -> None:
@@ -31,7 +29,7 @@ def assign_roles(asker: Asker, draft: Draft, sample_wanted: bool) -> None:
     if not draft.columns:
         return
     chosen = _chosen(asker, draft)
-    typed = asker.target.engine not in _UNTYPED_ENGINES
+    typed = asker.engine.enforces_types
     candidates = roles.time_candidates(draft.columns, chosen, typed=typed)
     values = _peek(asker, draft, [c.name for c in candidates]) if candidates else {}
     draft.time = roles.time_column(draft.columns, values, chosen, typed=typed)
@@ -50,7 +48,7 @@ def assign_roles(asker: Asker, draft: Draft, sample_wanted: bool) -> None:
 def roles_without_rows(asker: Asker, draft: Draft) -> None:
     """The same by the catalogue alone, reading nothing."""
     if draft.columns:
-        typed = asker.target.engine not in _UNTYPED_ENGINES
+        typed = asker.engine.enforces_types
         draft.time = roles.time_column(draft.columns, {}, asker.target.columns.get(draft.name), typed=typed)
         _assign(asker, draft, {})
 

@@ -6,12 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import Final
 
 from tsaudit.collect.comparison import Comparison, Figure, Pair, Relation
+from tsaudit.engines.registry import ENGINES
 from tsaudit.model.profile import Count, Database, How, Measurement, Profile, Source
 
-_KEEPS_VERSIONS: Final = {"duckdb": 0.0, "greptimedb": 0.05}
-"""Engines whose count of all rows never falls short of those that can be read, but for a share that arrived since."""
-_COUNTS_WRITES: Final = frozenset({"duckdb", "postgresql"})
-"""Engines whose fingerprint shows every write: where it stands still, no row was written."""
 _BY_SCAN: Final = ("null_counts.", "measure_name_counts.")
 """Counts of all rows within the window; those of InfluxDB count the values of one field."""
 
@@ -130,18 +127,15 @@ def _series_in_rows(profile: Profile, _: Profile | None) -> Iterator[Comparison]
 
 
 def _rows_of_all(profile: Profile, _: Profile | None) -> Iterator[Comparison]:
-    """Rows within the window against all that the engine counts.
-
-    Not on PostgreSQL, whose counters forget in a crash and whose statistics are as old as the last ANALYZE.
-    """
-    if profile.engine not in _KEEPS_VERSIONS:
+    """Rows within the window against all that the engine counts."""
+    allowed = ENGINES[profile.engine].total_falls_short
+    if allowed is None:
         return
     for m in profile.measurements:
         if m.rows is None or m.rows_total is None or not _is_exact(m.rows):
             continue
         inside = _figure("row", "within the window", m.rows, "null_counts")
         total = _figure("row", "overall by the engine's count", m.rows_total, "row_estimate")
-        allowed = _KEEPS_VERSIONS[profile.engine]
         yield Comparison(m.database, m.name, inside, Relation.AT_MOST, total, allowed)
 
 
@@ -178,7 +172,7 @@ def _since_yesterday(profile: Profile, previous: Profile | None) -> Iterator[Com
 
     The window moves on, so that there may be fewer. Rows whose time had not come yet then may be more.
     """
-    if previous is None or profile.engine not in _COUNTS_WRITES:
+    if previous is None or not ENGINES[profile.engine].counts_writes:
         return
     before = {(m.database, m.name): m for m in previous.measurements}
     for m in profile.measurements:

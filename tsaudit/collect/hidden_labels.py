@@ -10,7 +10,6 @@ from tsaudit.analysis.values.label_sets import Labels, label_sets
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.figures import is_float
-from tsaudit.engines.engine import INFERRED_ENGINES
 from tsaudit.engines.sql import roles
 from tsaudit.engines.sql import types as column_types
 from tsaudit.model.profile import How, Reason, Role
@@ -32,7 +31,7 @@ def note_hidden_labels(asker: Asker, draft: Draft) -> None:
     Whether a column of sets that never come again holds labels, the rows alone do not tell: it is taken to, where not
     all rows were read and the table holds measured numbers beside it.
     """
-    if draft.sample is None or draft.series is None or asker.target.engine not in INFERRED_ENGINES:
+    if draft.sample is None or draft.series is None or not asker.engine.infers_roles:
         return
     whole = draft.excerpt is None and draft.sample.num_rows < asker.target.budget.max_rows
     measured = any(is_float(kind) or kind.upper().startswith(("NUMERIC", "DECIMAL")) for kind in _types(draft))

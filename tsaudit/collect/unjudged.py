@@ -6,7 +6,7 @@ import dataclasses
 from typing import Final
 
 from tsaudit.collect.agreement import in_order
-from tsaudit.engines.engine import INFERRED_ENGINES
+from tsaudit.engines.registry import ENGINES
 from tsaudit.model.profile import Gap, Measurement, Profile, Reason
 
 MANY_ROWS: Final = 1000
@@ -89,7 +89,7 @@ def _saw_rows(m: Measurement, asked: frozenset[str]) -> bool:
 def _evidence(profile: Profile, m: Measurement) -> str:
     """What shows that the measurement has rows; empty where nothing does."""
     name = f"{m.database}/{m.name}"
-    if profile.engine in INFERRED_ENGINES or m.rows_total is not None:
+    if ENGINES[profile.engine].infers_roles or m.rows_total is not None:
         # It was looked outside the window, and rows found there are a gap.
         disputed = any(gap.reason is Reason.DISPUTED for gap in profile.gaps_for("row_sample", m))
         return f"{name} has some outside of it" if disputed else ""

@@ -12,7 +12,6 @@ from tsaudit.collect.asking import Asker
 from tsaudit.collect.columns import sampled
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.rows import instant
-from tsaudit.engines.engine import INFERRED_ENGINES
 from tsaudit.engines.queries import query_name
 from tsaudit.model.profile import Count, How, Reason, utc_now
 
@@ -70,7 +69,7 @@ def _saw_rows(draft: Draft) -> bool:
 def _may_have_rows(asker: Asker, draft: Draft) -> bool:
     if draft.estimated_rows is not None:
         return draft.estimated_rows > 0
-    return asker.target.engine in INFERRED_ENGINES
+    return asker.engine.infers_roles
 
 
 def _found(asker: Asker, draft: Draft) -> _Outside | None:
@@ -86,7 +85,7 @@ def _found(asker: Asker, draft: Draft) -> _Outside | None:
             return None  # a gap was left, or rows began to come after the window
         if times:
             return _Outside(newest, 0)
-    if asker.target.engine not in INFERRED_ENGINES:
+    if not asker.engine.infers_roles:
         return None
     anywhere = _times(asker, draft, limit=_PEEKED, time=None)
     return _Outside(_newest(draft, anywhere), len(anywhere)) if anywhere else None
@@ -124,7 +123,7 @@ def _detail(asker: Asker, draft: Draft, found: _Outside) -> str:
         f"0 rows from {window.start:%Y-%m-%d %H:%M} to {window.end:%Y-%m-%d %H:%M} UTC by column {name} ({counts}), "
         f"while {total}: {why}; "
     )
-    if engine in INFERRED_ENGINES:
+    if asker.engine.infers_roles:
         key = draft.name if draft.name.isidentifier() else json.dumps(draft.name, ensure_ascii=False)
         detail += f"if another column is the time, set `columns: {{{key}: {{time: <column>}}}}` in tsaudit.yaml; "
     if found.newest is not None and found.newest >= window.end:

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.config.words import nearest
-from tsaudit.engines.engine import ENGINES
 from tsaudit.engines.queries import query_files
+from tsaudit.engines.registry import ENGINES
 from tsaudit.model.profile import Listed, UnusedSetting
 from tsaudit.text import many
 
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from tsaudit.collect.draft import Draft
     from tsaudit.config.settings import Columns, Target
 
-_OF_ONE_DATABASE: Final = frozenset({"duckdb", "postgresql"})
-"""Their address names a database, and `databases` are schemas in it."""
 _MOST_COMPARED: Final = 2_000
 """Names among which a near one is looked for; each takes a few microseconds, and there may be many patterns."""
 _NAMES_SHOWN: Final = 3
@@ -44,7 +42,7 @@ def nothing_to_audit(target: Target, names: Mapping[str, Sequence[str]]) -> str 
     every = [name for found in names.values() for name in found]
     if any(takes(target, name) for name in every):
         return None
-    noun = ENGINES[target.engine].measurement
+    noun = ENGINES[target.engine].words.measurement
     if not every:
         where = f"{_database(target.engine)} {next(iter(names))}" if len(names) == 1 else "any of the databases"
         return f"there is nothing to audit: no {noun} in {where}"
@@ -57,7 +55,7 @@ def nothing_to_audit(target: Target, names: Mapping[str, Sequence[str]]) -> str 
 
 def find(target: Target, names: Mapping[str, Sequence[str]], drafts: Iterable[Draft]) -> Iterator[UnusedSetting]:
     """The target's settings that fit nothing. `names`: database to its measurements, of all databases."""
-    noun = ENGINES[target.engine].measurement
+    noun = ENGINES[target.engine].words.measurement
     every = sorted({name for found in names.values() for name in found})
     audited = [name for name in every if takes(target, name)]
     for setting, patterns in (("include", target.include), ("exclude", target.exclude)):
@@ -81,7 +79,7 @@ def find(target: Target, names: Mapping[str, Sequence[str]], drafts: Iterable[Dr
 def no_such_database(target: Target, name: str, there: Iterable[str] | None) -> str:
     """What to say of a configured database in which nothing was found. `there`: those listed; None where none were."""
     noun = _database(target.engine)
-    hint = "; on this engine `databases` names schemas" if target.engine in _OF_ONE_DATABASE else ""
+    hint = "; on this engine `databases` names schemas" if ENGINES[target.engine].has_one_database else ""
     if there is None:
         return f"nothing can be seen in {noun} {name}, and the server does not list its {noun}s{hint}"
     return f"the server lists no {noun} {name}{_near([name], there)}{hint}"
@@ -103,7 +101,7 @@ def _infers_roles(engine: str) -> bool:
 
 
 def _database(engine: str) -> str:
-    return "schema" if engine in _OF_ONE_DATABASE else ENGINES[engine].database
+    return "schema" if ENGINES[engine].has_one_database else ENGINES[engine].words.database
 
 
 def _no_match(patterns: Sequence[str], names: Sequence[str], noun: str) -> str:

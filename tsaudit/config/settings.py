@@ -24,7 +24,7 @@ from pydantic import (
 )
 
 from tsaudit.config import cron
-from tsaudit.engines.engine import ENGINES
+from tsaudit.engines.registry import ENGINES
 
 _UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 

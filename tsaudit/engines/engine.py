@@ -1,139 +1,109 @@
-"""The engines, and how each quotes names and text. Names read from a database are foreign text: quote, never paste."""
+"""What an engine declares of itself. Its room, `tsaudit/engines/<name>/`, has the object; the rest reads it here.
+
+A trait says one plain fact, with the reason where it is not plain. Nothing outside the rooms compares names of engines.
+"""
 
 from __future__ import annotations
 
-import json
+import enum
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, field
+
+
+class Language(enum.StrEnum):
+    """What statements are written in; how names and text are quoted follows from it."""
+
+    SQL = "sql"
+    INFLUXQL = "influxql"
+    MONGOSH = "mongosh"
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What the engine's users call things, in the singular."""
+
+    database: str = "database"
+    measurement: str = "table"
+    tag: str = "tag"
+    series: str = (
+        "One distinct combination of the values of the columns that identify the source of a row (the tags). "
+        "Which columns those are, a SQL database does not say: tsaudit infers it, or reads it from `columns` in "
+        "tsaudit.yaml."
+    )
+    """What a series is here: whole sentences."""
+    as_field: str = (
+        "A field is not indexed: queries that filter or group by it read all rows, and a point keeps only the\n"
+        "last value of those with the same tags and time."
+    )
+    """What else it means to make a tag a field: lines for a terminal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """What connects to an engine, how an address of one looks, and what its users call things."""
+    """What connects to an engine, what its users call things, and what is true of it."""
 
+    name: str
+    """As `engine:` in tsaudit.yaml has it."""
     connector: str
-    """The module that connects."""
-    extra: str | None
-    """What installs its driver; None where the core brings it."""
+    """The module that connects: see `tsaudit.engines.connection.Connector`."""
     example_url: str
     """`{name}` stands for the database's name."""
-    database: str = "database"
-    """What its users call a database."""
-    measurement: str = "table"
-    """What they call a measurement."""
+    extra: str | None = None
+    """What installs its driver; None where the core brings it."""
+    language: Language = Language.SQL
+    words: Words = field(default_factory=Words)
+    icon: str = ""
+    """The name under which asset catalogues know its product; empty for `name`."""
 
+    # How one signs in.
+    signs_in_by_token: bool = False
+    """Where an address has no password, a token is meant."""
+    reads_password_apart: bool = False
+    """An address with a user alone takes `password:` from beside it."""
 
-ENGINES: Final[Mapping[str, Engine]] = {
-    "duckdb": Engine("tsaudit.engines.sql.connector", "duckdb", "duckdb:///{name}.duckdb"),
-    "sqlite": Engine("tsaudit.engines.sql.connector", None, "sqlite:///{name}.db"),
-    "postgresql": Engine(
-        "tsaudit.engines.postgresql.connector", "postgresql", "postgresql://tsaudit@localhost:5432/{name}"
-    ),
-    "influxdb1": Engine(
-        "tsaudit.engines.influxdb1.connector", None, "http://localhost:8086", measurement="measurement"
-    ),
-    "influxdb2": Engine(
-        "tsaudit.engines.influxdb2.connector", None, "http://localhost:8086?org=acme", "bucket", "measurement"
-    ),
-    "influxdb3": Engine("tsaudit.engines.influxdb3.connector", "influxdb3", "http://localhost:8181"),
-    "greptimedb": Engine("tsaudit.engines.greptimedb.connector", "greptimedb", "mysql+pymysql://localhost:4002"),
-    "timestream": Engine("tsaudit.engines.timestream.connector", "timestream", "timestream://eu-central-1"),
-    "mongodb": Engine(
-        "tsaudit.engines.mongodb.connector", "mongodb", "mongodb://localhost:27017", measurement="collection"
-    ),
-}
-"""The engines, in the order in which documents list them.
+    # Databases and schemas.
+    default_schema: str | None = None
+    """Where its databases are schemas: the one in which every session finds names that stand alone, empty for none.
 
-Rules apply to an engine as soon as it stands here, and the tests then break and keep each of them on it.
-"""
-
-SQL_ENGINES: Final = frozenset({"duckdb", "sqlite", "postgresql", "influxdb3", "greptimedb", "timestream"})
-INFLUXQL_ENGINES: Final = frozenset({"influxdb1", "influxdb2"})
-
-ONLY_QUERIES: Final = frozenset({"influxdb3", "timestream"})
-"""Their SQL reads only: nothing is made, renamed or changed by a statement."""
-
-METERED: Final = frozenset({"timestream"})
-"""What a statement reads is paid for: what is proposed there reads a day."""
-
-DESCRIBED_SINGLY: Final = frozenset({"timestream"})
-"""They describe each table in a statement of its own, which may be refused for some of them."""
-
-INFERRED_ENGINES: Final = frozenset({"duckdb", "sqlite", "postgresql"})
-"""Here a table does not say which of its columns are the time and the tags: tsaudit works it out, and may be wrong."""
-DOCUMENT_ENGINES: Final = frozenset({"mongodb"})
-"""They keep documents, which may have any fields: what there is, is known from those that were read."""
-
-DOCUMENT_ID: Final = "_id"
-"""What names a document in its collection: always there, always indexed."""
-
-SINGLE_VALUE: Final = "measure_value::"
-"""Begins the columns that Timestream itself names, for records of one value, with its type behind it."""
-
-UNINDEXED: Final = frozenset({"influxdb3"})
-"""They keep no index of tag values: however many there are, that alone costs nothing."""
-
-
-SCHEMAS: Final[Mapping[str, str]] = {
-    "duckdb": "main",
-    "postgresql": "",
-    "greptimedb": "",
-    "timestream": "",
-}
-"""Engines whose databases are schemas, to the one in which every session finds names that stand alone; empty: none."""
-
-
-@dataclass(frozen=True, slots=True)
-class Qualified:
-    """The name of a table or an index, which a statement has to find whatever schemas a session searches."""
-
-    database: str
-    name: str
-    path: tuple[str, ...] = ()
-    """What stands before the name instead of the database: a database and retention policy of InfluxQL."""
-
-    def __str__(self) -> str:
-        return self.name
-
-
-def quote_name(engine: str, name: str | Qualified) -> str:
-    """`name` as an identifier, with its schema where it would not be found without."""
-    if isinstance(name, str):
-        return quote_identifier(engine, name)
-    quoted = quote_identifier(engine, name.name)
-    if name.path:
-        return ".".join([*(quote_identifier(engine, part) for part in name.path), quoted])
-    if SCHEMAS.get(engine, name.database) == name.database:
-        return quoted
-    return f"{quote_identifier(engine, name.database)}.{quoted}"
-
-
-def quote_identifier(engine: str, name: str) -> str:
-    """`name` as an identifier of the engine's query language.
-
-    SQL doubles the quote; MongoDB's shell takes a text of JavaScript; InfluxQL escapes the quote, the backslash and
-    the newline with a backslash
-    (https://docs.influxdata.com/influxdb/v1/query_language/spec/#identifiers).
+    None: its databases are no schemas, and a name stands alone.
     """
-    if engine in DOCUMENT_ENGINES:
-        return json.dumps(name, ensure_ascii=False)
-    if engine in INFLUXQL_ENGINES:
-        return '"' + name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
-    return '"' + name.replace('"', '""') + '"'
+    has_one_database: bool = False
+    """The address names the database, and `databases:` are schemas within it."""
 
+    # Tags and columns.
+    infers_roles: bool = False
+    """A table does not say which of its columns are the time and the tags: tsaudit works it out, and may be wrong."""
+    enforces_types: bool = True
+    """A column holds only values of its type."""
+    indexes_tag_values: bool = True
+    """Each further tag value costs memory or a place in an index, however little is written."""
+    keeps_documents: bool = False
+    """It keeps documents, which may have any fields: what there is, is known from those that were read."""
 
-def quote_text(engine: str, text: str) -> str:
-    """`text` as a string literal of the engine's query language."""
-    if engine in INFLUXQL_ENGINES:
-        return "'" + text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n") + "'"
-    return "'" + text.replace("'", "''") + "'"
+    id_field: str = ""
+    """What names a document in its collection: always there, always indexed; empty for none."""
+    own_prefixes: tuple[str, ...] = ()
+    """How the names begin that the engine itself gives to columns."""
 
+    # Statements.
+    can_change: bool = True
+    """Statements make, rename and change things; elsewhere they only read."""
+    is_metered: bool = False
+    """What a statement reads is paid for: what is proposed here reads a day."""
+    describes_singly: bool = False
+    """Each table is described by a statement of its own, which may be refused for some of them."""
+    takes_line_protocol: bool = False
 
-def quote_flux(text: str) -> str:
-    """`text` as a string literal of Flux, in which `${` would begin an expression.
+    # Figures.
+    asked_in_pieces: Mapping[str, int] = field(default_factory=dict)
+    """Fact to the measurements that one statement looks at, one after the other; the others are asked about at once."""
+    total_falls_short: float | None = None
+    """By what share the engine's count of all rows may fall short of those that can be read, which arrived since.
 
-    https://docs.influxdata.com/flux/v0/spec/lexical-elements/#string-literals
+    None: its count proves nothing, as it forgets in a crash, is as old as the last ANALYZE, or is none.
     """
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("${", "\\${")
-    return '"' + escaped.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t") + '"'
+    counts_writes: bool = False
+    """A measurement's fingerprint shows every write: where it stands still, no row was written."""
+
+    successor: str = ""
+    """The product that its vendor moves people to; empty for none."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from tsaudit import secrets
 from tsaudit.engines.connection import Connection, Connector, ConnectorError
-from tsaudit.engines.engine import ENGINES
+from tsaudit.engines.registry import ENGINES
 from tsaudit.net import addresses
 from tsaudit.net.watchdog import Deadline, OutOfTimeError, within
 

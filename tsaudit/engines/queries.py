@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from tsaudit.engines.engine import quote_flux, quote_identifier, quote_text
+from tsaudit.engines.quoting import quote_flux, quote_identifier, quote_text
 from tsaudit.model.facts import FACTS
 
 if TYPE_CHECKING:

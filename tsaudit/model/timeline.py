@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Final
 
-from tsaudit.engines.engine import INFLUXQL_ENGINES, SQL_ENGINES
+from tsaudit.engines.engine import Language
+from tsaudit.engines.registry import ENGINES
 from tsaudit.model.finding import Subject
 from tsaudit.model.profile import Count, DatabaseStorage, How, Profile, Ratio, Storage, how_summed
 
@@ -109,8 +110,9 @@ def figures_of_its_day(profile: Profile) -> Iterator[Figure]:
 
 def _is_bounded(engine: str, figure: Figure, timeless: Set[tuple[str, str]]) -> bool:
     """Whether it was had from rows within the window alone. `timeless`: measurements that know no window."""
-    if engine not in SQL_ENGINES:
-        return engine in INFLUXQL_ENGINES and figure.name in _OF_ROWS
+    language = ENGINES[engine].language
+    if language is not Language.SQL:
+        return language is Language.INFLUXQL and figure.name in _OF_ROWS
     subject = figure.subject
     return figure.name in _OF_ROWS | _OF_TAGS and (subject.database, subject.measurement) not in timeless
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from tsaudit.engines.registry import ENGINES
 from tsaudit.model.facts import FACTS
 from tsaudit.report import words
 
@@ -21,30 +22,6 @@ class Noun(NamedTuple):
     one: str
     many: str
 
-
-_TABLE: Final = Noun("table", "tables")
-_NOUNS: Final = {
-    "influxdb1": Noun("measurement", "measurements"),
-    "influxdb2": Noun("measurement", "measurements"),
-    "mongodb": Noun("collection", "collections"),
-}
-
-_SERIES: Final = {
-    "influxdb1": "One measurement with one set of tag values. Fields are not counted in, although InfluxDB's "
-    "documentation adds the field key: the index and `SHOW SERIES` do not.",
-    "influxdb2": "One measurement with one set of tag values within a bucket. Fields are not counted in; "
-    "InfluxDB Cloud, which does count them, shows higher numbers.",
-    "influxdb3": "One distinct combination of tag values in a table. InfluxDB 3 keeps no index of series: "
-    "many of them cost compression and sorting, not memory.",
-    "timestream": "One distinct combination of dimension values; Timestream itself also tells measure names apart.",
-    "mongodb": "One distinct value of the metaField: documents of one value share buckets.",
-    "greptimedb": "One distinct combination of the tags in the primary key.",
-}
-_SERIES_SQL: Final = (
-    "One distinct combination of the values of the columns that identify the source of a row (the tags). "
-    "Which columns those are, a SQL database does not say: tsaudit infers it, or reads it from `columns` in "
-    "tsaudit.yaml."
-)
 
 VERDICTS: Final = (
     Definition("Critical", "At least one finding that harms, or is about to harm, the database or the data."),
@@ -71,12 +48,13 @@ FIGURES: Final = (
 
 def noun(engine: str) -> Noun:
     """What the engine calls a table."""
-    return _NOUNS.get(engine, _TABLE)
+    word = ENGINES[engine].words.measurement
+    return Noun(word, f"{word}s")
 
 
 def series(engine: str) -> str:
     """What a series is on this engine."""
-    return _SERIES.get(engine, _SERIES_SQL)
+    return ENGINES[engine].words.series
 
 
 def fact(name: str) -> str:

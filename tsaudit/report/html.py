@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from markupsafe import Markup
 
 from tsaudit.analysis.cardinality.contributions import share_of
-from tsaudit.engines.engine import DOCUMENT_ENGINES
+from tsaudit.engines.registry import ENGINES
 from tsaudit.model.finding import RULELESS_CODES, AuditResult, Finding, Limit, Outcome, RuleResult, Severity, Verdict
 from tsaudit.model.profile import How, Profile
 from tsaudit.model.timeline import Timeline
@@ -71,7 +71,7 @@ class Story:
     @property
     def keeps_documents(self) -> bool:
         """Whether it is documents that the engine counts, and not series."""
-        return self.result.engine in DOCUMENT_ENGINES
+        return ENGINES[self.result.engine].keeps_documents
 
     @property
     def documents(self) -> int | None:

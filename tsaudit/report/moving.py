@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from tsaudit.analysis.cardinality.contributions import guilty_tag
+from tsaudit.engines.registry import ENGINES
 from tsaudit.model.profile import Count, Measurement, Profile
 
 MOST_KEYS: Final = 10_000_000
 """Series keys up to which AWS advises InfluxDB 2."""
 MOST_MOVES: Final = 100
-_ENGINE: Final = "timestream"
 _INSTANCES: Final = (
     (100_000, "db.influx.large"),
     (1_000_000, "db.influx.2xlarge"),
@@ -57,7 +57,7 @@ class Moves:
 
 def moves(profile: Profile) -> Moves | None:
     """Where each table could move; None for another engine, or without tables."""
-    if profile.engine != _ENGINE or not profile.measurements:
+    if not ENGINES[profile.engine].successor or not profile.measurements:
         return None
     found = sorted(map(_move, profile.measurements), key=lambda move: -(move.keys.value if move.keys else 0))
     counted = [move.keys.value for move in found if move.keys]

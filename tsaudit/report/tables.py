@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tsaudit.engines.engine import DOCUMENT_ENGINES
 from tsaudit.engines.mongodb.collection_families import families_by_member
+from tsaudit.engines.registry import ENGINES
 from tsaudit.model.finding import Severity, Subject, Verdict
 from tsaudit.model.profile import (
     Contribution,
@@ -205,7 +205,7 @@ def _verdicts(profile: Profile, items: Sequence[Item]) -> dict[tuple[str, str], 
     said: dict[tuple[str, str], list[Verdict]] = defaultdict(list)
     for finding in (item.finding for item in items if item.finding.severity is not Severity.INFO):
         said[finding.subject.database, finding.subject.measurement].append(Verdict(finding.severity))
-    keeps_documents = profile.engine in DOCUMENT_ENGINES
+    keeps_documents = ENGINES[profile.engine].keeps_documents
     families = families_by_member(profile) if keeps_documents else {}
     found: dict[tuple[str, str], Verdict] = {}
     for m in profile.measurements:

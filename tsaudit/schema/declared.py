@@ -9,12 +9,12 @@ from typing import Final, cast
 
 import tsaudit
 from tsaudit.config.columns_file import Column, Schema, Semantic
+from tsaudit.engines.registry import ENGINES
 from tsaudit.model.facts import STRUCTURE
 from tsaudit.model.finding import AuditResult, Evidence, Finding, Outcome, RuleResult, Severity, Subject
 from tsaudit.model.profile import Measurement, Profile
 from tsaudit.schema.diff import shows
 
-_INFLUXDB: Final = frozenset({"influxdb1", "influxdb2", "influxdb3"})
 _DATA_TYPES: Final = {"uinteger": "unsigned"}
 """InfluxDB 3's words, where they differ from those of a columns file."""
 _MAX_NAME: Final = 128
@@ -106,7 +106,7 @@ def _problems(measurement: Measurement, engine: str) -> Iterator[str]:
     keys = [tag.key for tag in measurement.tags]
     if both := next((field.key for field in measurement.fields if field.key in keys), None):
         yield f"{both} is both a tag and a field; a columns file takes each name once"
-    if engine not in _INFLUXDB:
+    if not ENGINES[engine].takes_line_protocol:
         return
     if not measurement.fields:
         yield "it has no field; an explicit bucket wants one"

@@ -31,7 +31,7 @@ from tests.engines.greptimedb.mysql_server import Answer, MysqlError, MysqlServe
 from tests.engines.greptimedb.mysql_server import Row as Cells
 from tests.engines.greptimedb.stored import CATALOG, INTERNAL, Column, File, Region, Stored, Version
 from tests.engines.greptimedb.tables import PER_SECOND, declared
-from tsaudit.engines.engine import quote_identifier
+from tsaudit.engines.quoting import quote_identifier
 
 ADMIN: Final = ("admin", "admin-secret")
 READER: Final = ("audit", "audit-secret")

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from tests.databases import Dataset, Row, Table, Value
 from tests.engines.greptimedb.definition import definition
 from tests.engines.greptimedb.stored import Column, Region, Stored
-from tsaudit.engines.engine import quote_identifier, quote_text
+from tsaudit.engines.quoting import quote_identifier, quote_text
 
 REAL: Final = os.environ.get("TSAUDIT_GREPTIMEDB_URL", "")
 """With it, such as mysql+pymysql://user:password@host:4002, tests write their data sets to that server."""

@@ -22,10 +22,10 @@ from tsaudit.collect.draft import Draft
 from tsaudit.collect.policies import with_own_series
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import FactError, Rows
-from tsaudit.engines.engine import quote_identifier
 from tsaudit.engines.influxdb1 import policies
 from tsaudit.engines.influxdb1.connector import InfluxConnection
 from tsaudit.engines.opening import open_connection
+from tsaudit.engines.quoting import quote_identifier
 from tsaudit.model.finding import AuditResult, Verdict
 from tsaudit.model.profile import FOREVER, Database, How, Measurement, Profile, Reason, utc_now
 from tsaudit.model.timeline import stored_bytes

@@ -16,8 +16,8 @@ from tests.databases import Dataset, Row, Table, times, write
 from tests.servers import PASSWORD, Postgresql
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import Connection, ConnectorError, FactError
-from tsaudit.engines.engine import quote_identifier, quote_text
 from tsaudit.engines.opening import open_connection
+from tsaudit.engines.quoting import quote_identifier, quote_text
 from tsaudit.model.profile import Reason
 
 RUNNING = "SELECT query FROM pg_stat_activity WHERE usename = 'tsaudit' AND state = 'active'"

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.builders import DAY, a_field, a_measurement, a_profile, a_source, a_tag
+from tests.engines.traits import KEEP_DOCUMENTS
 from tests.rules.cases import Case, dataset, hosts, judge, table
-from tsaudit.engines.engine import DOCUMENT_ENGINES
 from tsaudit.model.finding import Finding, Outcome, RuleResult, Severity, Subject
 from tsaudit.model.profile import Database, Documents, Gap, How, Measurement, Profile, Reason, Selection
 from tsaudit.model.timeline import Timeline
@@ -24,7 +24,7 @@ CASES = (
         keeps=dataset(_HOME),
         subject=Subject("", "home", "pod"),
         guilty="pod",
-        engines=rule.engines - DOCUMENT_ENGINES,
+        engines=rule.engines - KEEP_DOCUMENTS,
     ),
     Case(
         before=dataset(_HOME, table("mem", hosts(3))),

@@ -12,8 +12,8 @@ import pytest
 from tests.builders import DAY, a_count, a_measurement, a_profile
 from tests.databases import Greptime
 from tests.engines.timestream.proposals import arguments
+from tests.engines.traits import SPEAK_INFLUXQL
 from tests.rules.cases import Case, dataset, history_of, hosts, judge, table
-from tsaudit.engines.engine import INFLUXQL_ENGINES
 from tsaudit.model.finding import Outcome, Severity, Subject
 from tsaudit.model.profile import (
     FOREVER,
@@ -53,7 +53,7 @@ CASES = (
         breaks=dataset(table("raw", hosts(120))),
         keeps=dataset(table("raw", hosts(120)), retention=LONG),
         subject=Subject(""),
-        engines=INFLUXQL_ENGINES,  # that count the series of a database
+        engines=SPEAK_INFLUXQL,  # that count the series of a database
         history=lambda profile: history_of(profile, GROWING),
         quiet_history=lambda profile: history_of(profile, GROWING),
         limits={"unbounded-retention.min_series": 100},

@@ -1,1 +1,21 @@
 """GreptimeDB: how it is reached, and what its answers about its own tables mean."""
+
+from typing import Final
+
+from tsaudit.engines.engine import Engine, Words
+
+ENGINE: Final = Engine(
+    name="greptimedb",
+    connector="tsaudit.engines.greptimedb.connector",
+    extra="greptimedb",
+    example_url="mysql+pymysql://localhost:4002",
+    words=Words(
+        series="One distinct combination of the tags in the primary key.",
+        as_field="A field can have an index of its own. Of rows with the same key and time one is left, unless the "
+        "table is\nappend-only, which keeps them all.",
+    ),
+    reads_password_apart=True,
+    default_schema="",
+    # Its count has every version of a row that is there more than once.
+    total_falls_short=0.05,
+)

@@ -6,7 +6,6 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
-from tsaudit.engines.engine import quote_text
 from tsaudit.engines.greptimedb.tables import (
     ENGINE,
     METRIC_OF_ROW,
@@ -16,6 +15,7 @@ from tsaudit.engines.greptimedb.tables import (
     primary_key,
     version,
 )
+from tsaudit.engines.quoting import quote_text
 from tsaudit.model.profile import Measurement, Partition
 from tsaudit.rule import Case, table_of
 from tsaudit.text import listed

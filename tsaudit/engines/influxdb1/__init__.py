@@ -1,1 +1,19 @@
 """InfluxDB 1.x."""
+
+from typing import Final
+
+from tsaudit.engines.engine import Engine, Language, Words
+
+ENGINE: Final = Engine(
+    name="influxdb1",
+    connector="tsaudit.engines.influxdb1.connector",
+    example_url="http://localhost:8086",
+    language=Language.INFLUXQL,
+    words=Words(
+        measurement="measurement",
+        series="One measurement with one set of tag values. Fields are not counted in, although InfluxDB's "
+        "documentation adds the field key: the index and `SHOW SERIES` do not.",
+    ),
+    icon="influxdb",
+    takes_line_protocol=True,
+)

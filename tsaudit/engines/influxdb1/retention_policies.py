@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from tsaudit.engines.engine import Qualified, quote_identifier
+from tsaudit.engines.quoting import Qualified, quote_identifier
 from tsaudit.model.profile import POLICY_MARK, Database, Measurement, Profile
 from tsaudit.rule import Case
 from tsaudit.text import listed

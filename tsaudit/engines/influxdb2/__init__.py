@@ -1,1 +1,21 @@
 """InfluxDB 2.x."""
+
+from typing import Final
+
+from tsaudit.engines.engine import Engine, Language, Words
+
+ENGINE: Final = Engine(
+    name="influxdb2",
+    connector="tsaudit.engines.influxdb2.connector",
+    example_url="http://localhost:8086?org=acme",
+    language=Language.INFLUXQL,
+    words=Words(
+        database="bucket",
+        measurement="measurement",
+        series="One measurement with one set of tag values within a bucket. Fields are not counted in; "
+        "InfluxDB Cloud, which does count them, shows higher numbers.",
+    ),
+    icon="influxdb",
+    signs_in_by_token=True,
+    takes_line_protocol=True,
+)

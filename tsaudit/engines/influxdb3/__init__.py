@@ -1,1 +1,21 @@
 """InfluxDB 3 Core and Enterprise."""
+
+from typing import Final
+
+from tsaudit.engines.engine import Engine, Words
+
+ENGINE: Final = Engine(
+    name="influxdb3",
+    connector="tsaudit.engines.influxdb3.connector",
+    extra="influxdb3",
+    example_url="http://localhost:8181",
+    words=Words(
+        series="One distinct combination of tag values in a table. InfluxDB 3 keeps no index of series: "
+        "many of them cost compression and sorting, not memory.",
+    ),
+    icon="influxdb",
+    signs_in_by_token=True,
+    indexes_tag_values=False,
+    can_change=False,
+    takes_line_protocol=True,
+)

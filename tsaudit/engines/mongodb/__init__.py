@@ -1,1 +1,23 @@
-"""MongoDB, and FerretDB."""
+"""MongoDB, and servers that speak its protocol."""
+
+from typing import Final
+
+from tsaudit.engines.engine import Engine, Language, Words
+
+DOCUMENT_ID: Final = "_id"
+"""What names a document in its collection: always there, always indexed."""
+
+ENGINE: Final = Engine(
+    name="mongodb",
+    connector="tsaudit.engines.mongodb.connector",
+    extra="mongodb",
+    example_url="mongodb://localhost:27017",
+    language=Language.MONGOSH,
+    words=Words(
+        measurement="collection",
+        series="One distinct value of the metaField: documents of one value share buckets.",
+    ),
+    keeps_documents=True,
+    id_field=DOCUMENT_ID,
+    asked_in_pieces={"row_estimate": 500, "storage": 500, "indexes": 500, "index_use": 500},
+)

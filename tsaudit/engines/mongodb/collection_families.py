@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from tsaudit.engines.engine import DOCUMENT_ENGINES, DOCUMENT_ID
+from tsaudit.engines.mongodb import DOCUMENT_ID
+from tsaudit.engines.registry import ENGINES
 from tsaudit.model.finding import Evidence, Finding, Subject
 from tsaudit.model.profile import Measurement, Profile
 
@@ -108,7 +109,7 @@ def once_for_family(profile: Profile, judge: Callable[[Measurement], Iterable[Fi
 
     The family is then its subject, so that it stays the same one when the next period begins.
     """
-    families = families_by_member(profile) if profile.engine in DOCUMENT_ENGINES else {}
+    families = families_by_member(profile) if ENGINES[profile.engine].keeps_documents else {}
     told: set[Subject] = set()
     for measurement in reversed(profile.measurements):
         family = families.get((measurement.database, measurement.name))

@@ -1,1 +1,17 @@
 """PostgreSQL and TimescaleDB."""
+
+from typing import Final
+
+from tsaudit.engines.engine import Engine
+
+ENGINE: Final = Engine(
+    name="postgresql",
+    connector="tsaudit.engines.postgresql.connector",
+    extra="postgresql",
+    example_url="postgresql://tsaudit@localhost:5432/{name}",
+    reads_password_apart=True,
+    default_schema="",
+    has_one_database=True,
+    infers_roles=True,
+    counts_writes=True,
+)

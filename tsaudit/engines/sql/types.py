@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from tsaudit.engines.engine import DOCUMENT_ENGINES
+from tsaudit.engines.registry import ENGINES
 
 _SCHEMA: Final = re.compile(r'(\w+|"([^"]|"")*")\.')
 
@@ -35,7 +35,7 @@ _NUMBERS: Final = frozenset({"int", "long", "double", "decimal"})
 
 def told_apart(engine: str, types: Sequence[str]) -> tuple[str, ...]:
     """The types of which queries notice that they differ, sorted."""
-    if engine not in DOCUMENT_ENGINES:
+    if not ENGINES[engine].keeps_documents:
         return tuple(types)
     return tuple(sorted({"number" if t in _NUMBERS else t for t in types}))
 

@@ -1,1 +1,26 @@
 """Amazon Timestream for LiveAnalytics."""
+
+from typing import Final
+
+from tsaudit.engines.engine import Engine, Words
+
+SINGLE_VALUE: Final = "measure_value::"
+"""Begins the columns that Timestream itself names, for records of one value, with its type behind it."""
+
+ENGINE: Final = Engine(
+    name="timestream",
+    connector="tsaudit.engines.timestream.connector",
+    extra="timestream",
+    example_url="timestream://eu-central-1",
+    words=Words(
+        tag="dimension",
+        series="One distinct combination of dimension values; Timestream itself also tells measure names apart.",
+    ),
+    icon="aws",
+    default_schema="",
+    own_prefixes=(SINGLE_VALUE,),
+    can_change=False,
+    is_metered=True,
+    describes_singly=True,
+    successor="Timestream for InfluxDB",
+)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from tsaudit.advice.growth_cause import cause_of
 from tsaudit.advice.series_estimate import series_limit, series_of
 from tsaudit.advice.statements import tag_values
-from tsaudit.engines.engine import UNINDEXED
 from tsaudit.engines.influxdb1.retention_policies import also_deleted, delete_rows
 from tsaudit.model.finding import Evidence, Finding, Forecast, Limit, Severity, Subject
 from tsaudit.model.profile import Measurement
@@ -147,7 +146,7 @@ def _judge(case: Case, subject: Subject, series: int | None, measurement: Measur
 
     if series is None or series < case.limit("min_series", measurement).value:
         return None
-    limit = None if case.profile.engine in UNINDEXED else series_limit(case, measurement)
+    limit = series_limit(case, measurement) if case.engine.indexes_tag_values else None
     points = (*case.usual("series", subject), Point(case.profile.day, series))
     if len(points) < 2:
         return None

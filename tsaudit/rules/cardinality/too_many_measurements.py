@@ -228,7 +228,7 @@ def _family(case: Case, database: str, family: NameFamily, names: int) -> Findin
 
 
 def _fix(case: Case, database: str, family: NameFamily) -> str:
-    from tsaudit.engines.engine import quote_text
+    from tsaudit.engines.quoting import quote_text
 
     tags = [part.name for part in family.tags]
     return case.fix(

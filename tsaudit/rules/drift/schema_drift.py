@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tsaudit.advice.statements import schema_in_bucket
-from tsaudit.engines.engine import INFLUXQL_ENGINES, Qualified
+from tsaudit.engines.engine import Language
 from tsaudit.engines.influxdb1.retention_policies import table_in
+from tsaudit.engines.quoting import Qualified
 from tsaudit.model.finding import Evidence, Finding, Severity, Subject
 from tsaudit.model.profile import Measurement, Profile, Role
 from tsaudit.rule import Case, rule
@@ -171,7 +172,7 @@ def _look(case: Case, subject: Subject, named: str | Qualified) -> str:
     place, database = (case.quoted([n]) for n in (Qualified(subject.database, subject.measurement), subject.database))
     if case.profile.engine == "influxdb2":
         return schema_in_bucket(subject.database, subject.measurement)
-    if case.profile.engine in INFLUXQL_ENGINES:
+    if case.engine.language is Language.INFLUXQL:
         if not subject.measurement:
             return f"SHOW MEASUREMENTS ON {database}"
         return f"SHOW SERIES FROM {case.quoted([named])}; SHOW FIELD KEYS FROM {case.quoted([named])}"

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 
 from tsaudit.advice.statements import some_rows
-from tsaudit.engines.engine import SINGLE_VALUE
 from tsaudit.engines.greptimedb.statements import set_index
 from tsaudit.engines.greptimedb.tables import indexes_on, is_append_only
 from tsaudit.engines.sql.types import is_integer, is_text
@@ -101,7 +100,7 @@ def metadata_in_field(case: Case) -> Iterator[Finding]:
 
 def _repeats(case: Case, measurement: Measurement, field: Field, rows: int) -> bool:
     """Whether the field has few values that come again and again, and may be metadata by its type and name."""
-    if field.distinct is None or field.null_ratio is None or field.key.startswith(SINGLE_VALUE):
+    if field.distinct is None or field.null_ratio is None or field.key.startswith(case.engine.own_prefixes):
         return False
     texts = any(is_text(t) for t in field.types) and not _are_numbers(field)
     ids = any(is_integer(t) for t in field.types) and bool(re.search(r"(^|_)id$|Id$", field.key))

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from tsaudit.engines.engine import DOCUMENT_ENGINES, ENGINES
 from tsaudit.engines.influxdb1.retention_policies import server_name
 from tsaudit.model.finding import Evidence, Finding, Severity, Subject
 from tsaudit.model.profile import Count, Database, Measurement
@@ -114,7 +113,7 @@ def customer_in_tag(case: Case) -> Iterator[Finding]:
 def _columns(case: Case, measurement: Measurement) -> Iterator[tuple[str, Count | None]]:
     """What could name a customer, with its number of values; None where that is not known."""
     yield from ((tag.key, tag.values) for tag in measurement.tags)
-    if case.profile.engine in DOCUMENT_ENGINES:
+    if case.engine.keeps_documents:
         yield from ((field.key, field.distinct) for field in measurement.fields)
 
 
@@ -131,14 +130,14 @@ def _finding(
     holding: Mapping[str, Count | None],
     inside: Sequence[Measurement],
 ) -> Finding:
-    engine = ENGINES[case.profile.engine]
+    words = case.engine.words
     without = sorted({m.name for m in inside} - holding.keys())
     return Finding(
         subject=Subject(database.name),
         severity=Severity.INFO,
         message=(
-            f"One {engine.database} for all customers: {key}, with {values_of(customers)}, tells them apart in "
-            f"{number(len(holding))} of {number(len(inside))} {engine.measurement}s."
+            f"One {words.database} for all customers: {key}, with {values_of(customers)}, tells them apart in "
+            f"{number(len(holding))} of {number(len(inside))} {words.measurement}s."
         ),
         fix=case.fix(
             database=database.name,
@@ -154,7 +153,7 @@ def _finding(
             Evidence(f"with {key}", listed(sorted(holding), 6)),
             Evidence("without it", listed(without, 6)),
         ),
-        facts=("documents",) if case.profile.engine in DOCUMENT_ENGINES else ("tag_keys", "tag_values"),
+        facts=("documents",) if case.engine.keeps_documents else ("tag_keys", "tag_values"),
         source=customers.source,
     )
 

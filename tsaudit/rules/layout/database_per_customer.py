@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from tsaudit.engines.engine import ENGINES, quote_text
+from tsaudit.engines.quoting import quote_text
 from tsaudit.model.finding import Evidence, Finding, Limit, Severity, Subject
 from tsaudit.model.profile import Database
 from tsaudit.rule import Case, Threshold, rule
@@ -179,7 +179,7 @@ def _alike(one: set[str], other: set[str]) -> bool:
 
 
 def _finding(case: Case, template: str, members: Sequence[Database], inside: Mapping[str, set[str]]) -> Finding:
-    engine = ENGINES[case.profile.engine]
+    words = case.engine.words
     measurements = sum(len(inside[m.name]) for m in members)
     # Bytes are told where another rule had them measured: the verdict is the same without.
     sizes = {m.name: (m.storage.data_bytes or 0) + (m.storage.index_bytes or 0) for m in members if m.storage}
@@ -187,10 +187,10 @@ def _finding(case: Case, template: str, members: Sequence[Database], inside: Map
     shared = set.intersection(*(inside[m.name] for m in members))
     observed, limit = _nearest_limit(case, measurements)
     near = limit is not None and observed >= limit.value * case.limit("warn_ratio").value
-    message = f"{many(len(members), engine.database)} named {template} hold the same {engine.measurement}s"
+    message = f"{many(len(members), words.database)} named {template} hold the same {words.measurement}s"
     message += f", {number(measurements)} in all"
     if near and limit:
-        what = engine.database if limit.unit == "databases" else engine.measurement
+        what = words.database if limit.unit == "databases" else words.measurement
         message += f"; there is room for {many(limit.value, what)}, and {number(observed)} are there"
     return Finding(
         subject=Subject(members[0].name),
@@ -202,7 +202,7 @@ def _finding(case: Case, template: str, members: Sequence[Database], inside: Map
         unit=limit.unit if limit else "databases",
         samples=tuple(m.name for m in members[:_FEWEST]),
         evidence=(
-            Evidence(f"{engine.database}s", listed([m.name for m in members], 6)),
+            Evidence(f"{words.database}s", listed([m.name for m in members], 6)),
             Evidence("in each of them", listed(sorted(shared), 6)),
             *([Evidence("bytes of all", size(sum(sizes.values())))] if sizes else []),
             *([Evidence("largest", f"{largest}: {size(sizes[largest])}")] if largest else []),

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from tsaudit.engines.engine import DOCUMENT_ENGINES, METERED, ONLY_QUERIES, quote_text
 from tsaudit.engines.greptimedb.tables import has_given_columns
 from tsaudit.engines.mongodb.collection_families import once_for_family
 from tsaudit.engines.mongodb.keyed_fields import named_fields
+from tsaudit.engines.quoting import quote_text
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Measurement, MeasureName, RowPatterns
 from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
@@ -116,7 +116,7 @@ def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
 
 def _keyed(case: Case, measurement: Measurement) -> set[str]:
     """Fields of documents whose names are data, and so nearly never the same."""
-    if case.profile.engine not in DOCUMENT_ENGINES:
+    if not case.engine.keeps_documents:
         return set()
     return {field.key for field in measurement.fields} - {field.key for field in named_fields(measurement)}
 
@@ -175,11 +175,11 @@ def _split(
     time = [measurement.time_column] if measurement.time_column else []
     table = case.quoted([table_of(measurement)])
     recent = ""
-    if case.profile.engine in METERED:
+    if case.engine.is_metered:
         named = f"measure_name = {quote_text(case.profile.engine, part.name)} AND "
         recent = f"time >= ago(1d) AND {named if isinstance(part, MeasureName) else ''}"
     statements = []
-    if case.profile.engine in DOCUMENT_ENGINES:
+    if case.engine.keeps_documents:
         return "\n".join(_copied(case, measurement, group) for group in kinds)
     for group in kinds:
         columns = case.quoted([*time, *divided.common, *group.columns])
@@ -187,9 +187,7 @@ def _split(
         filled = " OR ".join(f"{case.quoted([column])} IS NOT NULL" for column in group.columns)
         filled = f"{recent}({filled})" if recent else f"{filled};"
         rows = f"SELECT {columns} FROM {table} WHERE {filled}"  # noqa: S608 -- shown, never run
-        statements.append(
-            f"for {name}: {rows}" if case.profile.engine in ONLY_QUERIES else f"CREATE TABLE {name} AS {rows}"
-        )
+        statements.append(f"for {name}: {rows}" if not case.engine.can_change else f"CREATE TABLE {name} AS {rows}")
     return "\n".join(statements)
 
 

@@ -121,7 +121,7 @@ def _finding(case: Case, group: Group, members: Sequence[Measurement]) -> Findin
     first = members[0]
     limit = case.limit("min_share")
     tags = [tag.key for tag in first.tags]
-    tag = "dimension" if case.profile.engine == "timestream" else "tag"
+    tag = case.engine.words.tag
     alike = len({tuple(field.key for field in m.fields) for m in members}) == 1
     assert first.point_sample is not None
     return Finding(

@@ -6,7 +6,6 @@ import dataclasses
 from collections.abc import Iterator
 from datetime import timedelta
 
-from tsaudit.engines.engine import DOCUMENT_ENGINES, DOCUMENT_ID, METERED, ONLY_QUERIES
 from tsaudit.engines.greptimedb.tables import has_given_columns
 from tsaudit.engines.mongodb.collection_families import once_for_family
 from tsaudit.engines.mongodb.keyed_fields import named_fields
@@ -99,8 +98,8 @@ def sparse_table(case: Case) -> Iterator[Finding]:
 
 def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
     # Where names are data, each is in few documents: data-in-field-name says so.
-    fields = named_fields(measurement) if case.profile.engine in DOCUMENT_ENGINES else measurement.fields
-    nulls = {f.key: f.null_ratio for f in fields if f.null_ratio is not None and f.key != DOCUMENT_ID}
+    fields = named_fields(measurement) if case.engine.keeps_documents else measurement.fields
+    nulls = {f.key: f.null_ratio for f in fields if f.null_ratio is not None and f.key != case.engine.id_field}
     rows = measurement.rows
     if nulls and rows is not None and rows.value >= case.limit("min_rows", measurement).value:
         yield from _judge_nulls(case, measurement, nulls)
@@ -174,16 +173,16 @@ def _risen(case: Case, measurement: Measurement, nulls: dict[str, Ratio]) -> tup
 
 
 def _find_source(case: Case, measurement: Measurement, column: str) -> str:
-    if case.profile.engine in DOCUMENT_ENGINES:
+    if case.engine.keeps_documents:
         table, name = case.quoted([measurement.name]), case.quoted([column])
         newest = f"db.getCollection({table}).find({{ {name}: null }}).sort({{ _id: -1 }}).limit(5)"
         return f"Find the source that stopped sending it, by the newest documents without it:\n{newest}"
     tags = case.quoted(t.key for t in measurement.tags)
     by, group = (f"{tags}, ", f" GROUP BY {tags} ORDER BY filled") if tags else ("", "")
     column, table = case.quoted([column]), case.quoted([table_of(measurement)])
-    where, end = (" WHERE time >= ago(1d)", "") if case.profile.engine in METERED else ("", ";")
+    where, end = (" WHERE time >= ago(1d)", "") if case.engine.is_metered else ("", ";")
     statement = f"SELECT {by}count(*) AS total, count({column}) AS filled FROM {table}{where}{group}{end}"  # noqa: S608 -- shown, never run
-    then = "nothing has to be done" if case.profile.engine in ONLY_QUERIES else "drop the column"
+    then = "nothing has to be done" if not case.engine.can_change else "drop the column"
     return f"Find the source that stopped sending it:\n{statement}\nIf that was meant, {then}."
 
 

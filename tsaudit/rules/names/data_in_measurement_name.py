@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tsaudit.engines.engine import DOCUMENT_ENGINES
 from tsaudit.engines.influxdb1.retention_policies import drop_measurement
 from tsaudit.engines.timestream.tables import delete_table
 from tsaudit.model.finding import Evidence, Finding, Severity, Subject
@@ -87,7 +86,7 @@ def data_in_measurement_name(case: Case) -> Iterator[Finding]:
     for database in case.profile.databases:
         inside = {m.name: m for m in case.measurements if m.database == database.name}
         families = shapes.name_families(list(inside))
-        if case.profile.engine in DOCUMENT_ENGINES:
+        if case.engine.keeps_documents:
             families = _of_collections(case, list(inside), families)
         for family in families:
             if len(family.members) >= case.limit("min_names").value:
@@ -117,7 +116,7 @@ def _of_collections(case: Case, names: list[str], families: list[NameFamily]) ->
 
 def _finding(case: Case, database: str, family: NameFamily, first: Measurement) -> Finding:
     tags = {part.name: part.example for part in family.tags}
-    documents = case.profile.engine in DOCUMENT_ENGINES
+    documents = case.engine.keeps_documents
     word, kind = ("field", "collection") if documents else ("tag", "measurement")
     proposal = [f"{kind} {family.measurement}"]
     proposal += [f"{word}{'s' if len(tags) > 1 else ''} {listed(list(tags))}"] if tags else []

@@ -8,9 +8,10 @@ from collections.abc import Iterable, Iterator
 from importlib import resources
 
 from tsaudit.advice.statements import rename
-from tsaudit.engines.engine import INFLUXQL_ENGINES, SINGLE_VALUE
+from tsaudit.engines.engine import Language
 from tsaudit.engines.greptimedb.tables import has_given_columns
 from tsaudit.engines.influxdb1.retention_policies import not_mapped
+from tsaudit.engines.registry import ENGINES
 from tsaudit.model.finding import Evidence, Finding, Severity, Subject
 from tsaudit.model.profile import Measurement
 from tsaudit.rule import Case, rule, subject_of, table_of
@@ -80,14 +81,14 @@ def name_needs_quoting(case: Case) -> Iterator[Finding]:
     for database in case.profile.databases:
         # In SQL the name of the file's only schema is not the user's choice, and no query has to name it.
         # A retention policy is called after its duration (`1y`), which few queries name, and has no other name.
-        if database.policy_of or case.profile.engine not in INFLUXQL_ENGINES:
+        if database.policy_of or case.engine.language is not Language.INFLUXQL:
             continue
         if reason := _reason(database.name, reserved):
             yield _finding(case, Subject(database.name), {database.name: reason}, None)
     for measurement in case.measurements:
         if has_given_columns(measurement):
             continue
-        names = [n for n in (measurement.name, *measurement.columns) if not n.startswith(SINGLE_VALUE)]
+        names = [n for n in (measurement.name, *measurement.columns) if not n.startswith(case.engine.own_prefixes)]
         bad = {name: reason for name in names if (reason := _reason(name, reserved))}
         if bad:
             yield _finding(case, subject_of(measurement), bad, measurement)
@@ -103,7 +104,7 @@ def keywords(engine: str) -> frozenset[str]:
 
 def _languages(engine: str) -> tuple[str, ...]:
     """The files with the keywords of the languages that the engine's users query in."""
-    if engine in INFLUXQL_ENGINES:
+    if ENGINES[engine].language is Language.INFLUXQL:
         return ("influxql",)
     return ("influxdb3", "influxql") if engine == "influxdb3" else (engine,)
 
@@ -168,4 +169,4 @@ def _renames(case: Case, measurement: Measurement | None, bad: Iterable[str]) ->
     # The table last: the statements before still go by its old name.
     names = sorted(bad, key=lambda name: name not in measurement.columns)
     statements = [rename(case, measurement, name, _plain(name, reserved)) for name in names[:5]]
-    return ("\n" if case.profile.engine not in INFLUXQL_ENGINES else "; ").join(statements)
+    return ("\n" if case.engine.language is not Language.INFLUXQL else "; ").join(statements)

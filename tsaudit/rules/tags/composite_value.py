@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from tsaudit.engines.engine import quote_text
 from tsaudit.engines.greptimedb.statements import added_columns
+from tsaudit.engines.quoting import quote_text
 from tsaudit.engines.sql.types import is_text
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Field, Measurement, Tag

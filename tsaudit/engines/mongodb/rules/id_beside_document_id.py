@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tsaudit.engines.engine import DOCUMENT_ID
+from tsaudit.engines.mongodb import DOCUMENT_ID
 from tsaudit.engines.mongodb.collection_families import CollectionFamily, families_by_member
 from tsaudit.engines.mongodb.mongosh import is_one_of, text
 from tsaudit.model.finding import Evidence, Finding, Severity, Subject

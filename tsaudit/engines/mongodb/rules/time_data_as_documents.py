@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from tsaudit.engines.engine import DOCUMENT_ID
+from tsaudit.engines.mongodb import DOCUMENT_ID
 from tsaudit.engines.mongodb.collection_families import once_for_family
 from tsaudit.engines.sql.types import told_apart
 from tsaudit.model.finding import Evidence, Finding, Severity

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from tsaudit.engines.engine import DOCUMENT_ID
+from tsaudit.engines.mongodb import DOCUMENT_ID
 from tsaudit.engines.mongodb.collection_families import once_for_family
 from tsaudit.engines.mongodb.keyed_fields import named_fields
 from tsaudit.engines.sql.types import told_apart

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tsaudit.engines.engine import SINGLE_VALUE, quote_text
+from tsaudit.engines.quoting import quote_text
+from tsaudit.engines.timestream import SINGLE_VALUE
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Measurement, SharedInstants
 from tsaudit.rule import Case, Threshold, rule, subject_of, table_of

@@ -1,0 +1,18 @@
+"""DuckDB."""
+
+from typing import Final
+
+from tsaudit.engines.engine import Engine
+
+ENGINE: Final = Engine(
+    name="duckdb",
+    connector="tsaudit.engines.sql.connector",
+    extra="duckdb",
+    example_url="duckdb:///{name}.duckdb",
+    default_schema="main",
+    has_one_database=True,
+    infers_roles=True,
+    asked_in_pieces={"row_estimate": 50},
+    total_falls_short=0.0,
+    counts_writes=True,
+)

@@ -1,0 +1,13 @@
+"""SQLite."""
+
+from typing import Final
+
+from tsaudit.engines.engine import Engine
+
+ENGINE: Final = Engine(
+    name="sqlite",
+    connector="tsaudit.engines.sql.connector",
+    example_url="sqlite:///{name}.db",
+    infers_roles=True,
+    enforces_types=False,
+)
