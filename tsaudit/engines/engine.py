@@ -25,6 +25,8 @@ class Words:
     database: str = "database"
     measurement: str = "table"
     tag: str = "tag"
+    retention: str = "policy"
+    """What says how long data is kept."""
     series: str = (
         "One distinct combination of the values of the columns that identify the source of a row (the tags). "
         "Which columns those are, a SQL database does not say: tsaudit infers it, or reads it from `columns` in "
@@ -52,6 +54,8 @@ class Engine:
     """What installs its driver; None where the core brings it."""
     language: Language = Language.SQL
     words: Words = field(default_factory=Words)
+    keywords: tuple[str, ...] = ()
+    """Files below `tsaudit/engines/` with the words that the languages of its users reserve, a line each."""
     icon: str = ""
     """The name under which asset catalogues know its product; empty for `name`."""
 

@@ -9,6 +9,7 @@ ENGINE: Final = Engine(
     connector="tsaudit.engines.sql.connector",
     extra="duckdb",
     example_url="duckdb:///{name}.duckdb",
+    keywords=("duckdb/keywords.txt",),
     default_schema="main",
     has_one_database=True,
     infers_roles=True,

@@ -9,6 +9,7 @@ ENGINE: Final = Engine(
     connector="tsaudit.engines.greptimedb.connector",
     extra="greptimedb",
     example_url="mysql+pymysql://localhost:4002",
+    keywords=("greptimedb/keywords.txt",),
     words=Words(
         series="One distinct combination of the tags in the primary key.",
         as_field="A field can have an index of its own. Of rows with the same key and time one is left, unless the "

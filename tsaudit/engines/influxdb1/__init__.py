@@ -8,6 +8,7 @@ ENGINE: Final = Engine(
     name="influxdb1",
     connector="tsaudit.engines.influxdb1.connector",
     example_url="http://localhost:8086",
+    keywords=("influx/keywords.txt",),
     language=Language.INFLUXQL,
     words=Words(
         measurement="measurement",

@@ -8,10 +8,12 @@ ENGINE: Final = Engine(
     name="influxdb2",
     connector="tsaudit.engines.influxdb2.connector",
     example_url="http://localhost:8086?org=acme",
+    keywords=("influx/keywords.txt",),
     language=Language.INFLUXQL,
     words=Words(
         database="bucket",
         measurement="measurement",
+        retention="bucket",
         series="One measurement with one set of tag values within a bucket. Fields are not counted in; "
         "InfluxDB Cloud, which does count them, shows higher numbers.",
     ),

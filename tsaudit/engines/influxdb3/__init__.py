@@ -9,6 +9,7 @@ ENGINE: Final = Engine(
     connector="tsaudit.engines.influxdb3.connector",
     extra="influxdb3",
     example_url="http://localhost:8181",
+    keywords=("influxdb3/keywords.txt", "influx/keywords.txt"),
     words=Words(
         series="One distinct combination of tag values in a table. InfluxDB 3 keeps no index of series: "
         "many of them cost compression and sorting, not memory.",

@@ -9,6 +9,7 @@ ENGINE: Final = Engine(
     connector="tsaudit.engines.postgresql.connector",
     extra="postgresql",
     example_url="postgresql://tsaudit@localhost:5432/{name}",
+    keywords=("postgresql/keywords.txt",),
     reads_password_apart=True,
     default_schema="",
     has_one_database=True,

@@ -8,6 +8,7 @@ ENGINE: Final = Engine(
     name="sqlite",
     connector="tsaudit.engines.sql.connector",
     example_url="sqlite:///{name}.db",
+    keywords=("sqlite/keywords.txt",),
     infers_roles=True,
     enforces_types=False,
 )

@@ -12,6 +12,7 @@ ENGINE: Final = Engine(
     connector="tsaudit.engines.timestream.connector",
     extra="timestream",
     example_url="timestream://eu-central-1",
+    keywords=("timestream/keywords.txt",),
     words=Words(
         tag="dimension",
         series="One distinct combination of dimension values; Timestream itself also tells measure names apart.",

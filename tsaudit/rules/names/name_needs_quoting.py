@@ -97,16 +97,9 @@ def name_needs_quoting(case: Case) -> Iterator[Finding]:
 @functools.cache
 def keywords(engine: str) -> frozenset[str]:
     """Words of the engine's query languages that cannot be names without quotes, in lower case."""
-    files = [resources.files("tsaudit.analysis").joinpath("keywords", f"{name}.txt") for name in _languages(engine)]
+    files = [resources.files("tsaudit.engines").joinpath(file) for file in ENGINES[engine].keywords]
     lines = [line for file in files for line in file.read_text(encoding="utf-8").splitlines()]
     return frozenset(line for line in lines if line and not line.startswith("#"))
-
-
-def _languages(engine: str) -> tuple[str, ...]:
-    """The files with the keywords of the languages that the engine's users query in."""
-    if ENGINES[engine].language is Language.INFLUXQL:
-        return ("influxql",)
-    return ("influxdb3", "influxql") if engine == "influxdb3" else (engine,)
 
 
 def _reason(name: str, reserved: frozenset[str]) -> str:

@@ -129,7 +129,7 @@ def _finding(case: Case, database: Database, forever: Sequence[Retention], insid
     policy, names = forever[0], listed([one.policy for one in forever], 5)
     of_database = policy.default or bool(database.policy_of)
     if of_database:
-        message = f"{'Bucket' if case.profile.engine == 'influxdb2' else 'Policy'} {names} keeps everything forever"
+        message = f"{case.engine.words.retention.capitalize()} {names} keeps everything forever"
     else:
         message = (
             f"{'Tables' if len(forever) > 1 else 'Table'} {names} keep{'s' * (len(forever) == 1)} everything forever"
