@@ -19,8 +19,8 @@ IMPORT = "import dagster"
 LOAD = """
 import dagster as dg
 from pathlib import Path
-from dagster_project.automation import definitions_of
-from dagster_project.plan import make_plan
+from dagster_tsaudit.automation import definitions_of
+from dagster_tsaudit.plan import make_plan
 from tsaudit import config_file
 settings = config_file.load(Path({path!r}), resolve_env=False)
 plan = make_plan("shop", settings, lambda: settings)

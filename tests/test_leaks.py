@@ -474,7 +474,7 @@ def test_dagsters_events_leak_nothing(leaks: Leaks, fault: str, breaks: bool, mo
     """What the step says, and what Dagster makes of an exception and its causes."""
     import dagster as dg
 
-    from tests.dagster_project.runs import a_plan, execute
+    from tests.dagster_tsaudit.runs import a_plan, execute
     from tsaudit import run
 
     def broken(targets: Any, *_: Any, **__: Any) -> Any:

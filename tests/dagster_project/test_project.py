@@ -13,8 +13,8 @@ from pathlib import Path
 import dagster as dg
 import yaml
 
-from dagster_project.checks import CHECK_NAMES
 from dagster_project.definitions import defs
+from dagster_tsaudit.checks import CHECK_NAMES
 
 ROOT = Path(__file__).parents[2]
 
@@ -67,5 +67,6 @@ def test_dg_itself_sends_nothing_once_dagster_home_is_set(tmp_path: Path) -> Non
 
 def test_annotations_in_the_code_location_are_real() -> None:
     postponed = re.compile(r"^from __future__ import annotations", re.MULTILINE)
-    found = [p for p in (ROOT / "dagster_project").rglob("*.py") if postponed.search(p.read_text())]
+    files = [p for package in ("dagster_tsaudit", "dagster_project") for p in (ROOT / package).rglob("*.py")]
+    found = [p for p in files if postponed.search(p.read_text())]
     assert found == [], "Dagster reads annotations at run time"

@@ -8,8 +8,8 @@ from typing import Any
 
 import dagster as dg
 
-from dagster_project.automation import definitions_of
-from dagster_project.plan import Plan, make_plan
+from dagster_tsaudit.automation import definitions_of
+from dagster_tsaudit.plan import Plan, make_plan
 from tests.builders import DAY, a_profile, a_result
 from tsaudit.config import file as config_file
 from tsaudit.config.settings import Settings, Target

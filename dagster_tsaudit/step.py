@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final
 
 import dagster as dg
 
-from dagster_project.checks import check_results
-from dagster_project.group_checks import group_check_results
-from dagster_project.metadata import group_metadata, observation_metadata, target_metadata
-from dagster_project.plan import AuditConfig, Plan, Shard, Unit
+from dagster_tsaudit.checks import check_results
+from dagster_tsaudit.group_checks import group_check_results
+from dagster_tsaudit.metadata import group_metadata, observation_metadata, target_metadata
+from dagster_tsaudit.plan import AuditConfig, Plan, Shard, Unit
 from tsaudit import secrets
 from tsaudit.config.file import ConfigError
 from tsaudit.config.settings import Settings

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import dagster as dg
 
-from dagster_project.checks import CHECK_NAMES
-from tests.dagster_project.runs import a_plan, execute, failure_of, write_config
+from dagster_tsaudit.checks import CHECK_NAMES
+from tests.dagster_tsaudit.runs import a_plan, execute, failure_of, write_config
 from tsaudit.demo import World
 from tsaudit.history.store import Store
 

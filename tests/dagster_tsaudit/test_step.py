@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import dagster as dg
 import pytest
 
-from dagster_project.checks import CHECK_NAMES
+from dagster_tsaudit.checks import CHECK_NAMES
 from tests.builders import a_finding, a_result, a_rule_result
-from tests.dagster_project.runs import (
+from tests.dagster_tsaudit.runs import (
     a_failed_audit,
     a_plan,
     an_audit,

@@ -6,9 +6,9 @@ from typing import Final
 
 import dagster as dg
 
-from dagster_project.assets import audit_assets, database_specs
-from dagster_project.plan import KEY_PREFIX, Plan, Shard, Unit
-from dagster_project.step import history
+from dagster_tsaudit.assets import audit_assets, database_specs
+from dagster_tsaudit.plan import KEY_PREFIX, Plan, Shard, Unit
+from dagster_tsaudit.step import history
 from tsaudit import secrets
 
 JOB_TAG: Final = "tsaudit/component"

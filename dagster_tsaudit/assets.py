@@ -8,10 +8,10 @@ from typing import Any, Final
 
 import dagster as dg
 
-from dagster_project.checks import check_specs
-from dagster_project.names import encode
-from dagster_project.plan import AuditConfig, Plan, Shard, Unit
-from dagster_project.step import audit_shard
+from dagster_tsaudit.checks import check_specs
+from dagster_tsaudit.names import encode
+from dagster_tsaudit.plan import AuditConfig, Plan, Shard, Unit
+from dagster_tsaudit.step import audit_shard
 from tsaudit.config.settings import Settings, Target
 from tsaudit.engines.registry import ENGINES
 

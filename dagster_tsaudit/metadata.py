@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 
-from dagster_project.checks import Metadata, numbers, series_limit
-from dagster_project.pictures import sparkline
-from dagster_project.words import findings_table, sentence, table
+from dagster_tsaudit.checks import Metadata, numbers, series_limit
+from dagster_tsaudit.pictures import sparkline
+from dagster_tsaudit.words import findings_table, sentence, table
 from tsaudit.model.finding import AuditResult, Finding, Forecast, Severity, Verdict
 from tsaudit.model.profile import Measurement, Profile
 from tsaudit.model.timeline import Point

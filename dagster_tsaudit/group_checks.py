@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 
-from dagster_project.checks import CHECK_NAMES, COVERAGE, is_complete, numbers
-from dagster_project.words import table
+from dagster_tsaudit.checks import CHECK_NAMES, COVERAGE, is_complete, numbers
+from dagster_tsaudit.words import table
 from tsaudit.model.finding import Verdict
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from dagster.components.testing import create_defs_folder_sandbox
 
-from dagster_project.components import AuditComponent
+from dagster_tsaudit import AuditComponent
 from tsaudit.config import file as config_file
 from tsaudit.config.file import ConfigError
 from tsaudit.engines.registry import ENGINES
@@ -25,7 +25,7 @@ def definitions_from(attributes: dict[str, Any], files: dict[str, str] | None = 
         folder.mkdir(parents=True)
         for name, text in (files or {}).items():
             (folder / name).write_text(text)
-        component = {"type": "dagster_project.components.AuditComponent", "attributes": attributes}
+        component = {"type": "dagster_tsaudit.AuditComponent", "attributes": attributes}
         (folder / "defs.yaml").write_text(yaml.safe_dump(component))
         with sandbox.build_all_defs() as definitions:
             return definitions

@@ -23,8 +23,8 @@ from dagster._core.scheduler.instigation import (
 )
 from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
 
-from dagster_project.automation import DAY_TAG, definitions_of, send_queued
-from tests.dagster_project.runs import a_plan, execute, fake_audits, write_config
+from dagster_tsaudit.automation import DAY_TAG, definitions_of, send_queued
+from tests.dagster_tsaudit.runs import a_plan, execute, fake_audits, write_config
 from tsaudit import run
 
 SIX = datetime(2026, 3, 31, 6, tzinfo=UTC)

@@ -6,10 +6,10 @@ from typing import Any, Literal
 import dagster as dg
 from pydantic import Field
 
-from dagster_project.automation import definitions_of
-from dagster_project.components.scaffold import AuditScaffolder
-from dagster_project.components.source import SettingsSource
-from dagster_project.plan import PlanError, make_plan
+from dagster_tsaudit.automation import definitions_of
+from dagster_tsaudit.plan import PlanError, make_plan
+from dagster_tsaudit.scaffold import AuditScaffolder
+from dagster_tsaudit.source import SettingsSource
 from tsaudit.config.file import ConfigError
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from dagster_project.assets import audit_assets, freshness
-from dagster_project.automation import definitions_of
-from dagster_project.plan import AUTO_LIMIT, Plan, PlanError, make_plan
-from tests.dagster_project.runs import a_plan, write_config
+from dagster_tsaudit.assets import audit_assets, freshness
+from dagster_tsaudit.automation import definitions_of
+from dagster_tsaudit.plan import AUTO_LIMIT, Plan, PlanError, make_plan
+from tests.dagster_tsaudit.runs import a_plan, write_config
 from tsaudit.config.settings import Settings
 
 

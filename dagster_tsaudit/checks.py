@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import dagster as dg
 
-from dagster_project.words import findings_table, sentence, table
+from dagster_tsaudit.words import findings_table, sentence, table
 from tsaudit.model.finding import SILENCED_CODE, Finding, Limit, Outcome, RuleResult, Severity, Verdict
 from tsaudit.model.timeline import Point
 from tsaudit.rule import Family

@@ -8,11 +8,11 @@ from datetime import timedelta
 import dagster as dg
 import pytest
 
-from dagster_project.checks import CHECK_NAMES, check_results, check_specs
-from dagster_project.group_checks import group_check_results
-from dagster_project.metadata import group_metadata, observation_metadata, target_metadata
-from dagster_project.pictures import sparkline
-from dagster_project.words import MAX_ROWS, escape, table
+from dagster_tsaudit.checks import CHECK_NAMES, check_results, check_specs
+from dagster_tsaudit.group_checks import group_check_results
+from dagster_tsaudit.metadata import group_metadata, observation_metadata, target_metadata
+from dagster_tsaudit.pictures import sparkline
+from dagster_tsaudit.words import MAX_ROWS, escape, table
 from tests.builders import (
     DAY,
     a_count,
@@ -24,7 +24,7 @@ from tests.builders import (
     a_rule_result,
     a_tag,
 )
-from tests.dagster_project.runs import a_failed_audit, an_audit
+from tests.dagster_tsaudit.runs import a_failed_audit, an_audit
 from tsaudit.model.finding import AuditResult, Finding, Forecast, Limit, Outcome, Severity, Subject
 from tsaudit.model.profile import Gap, Profile, Reason
 from tsaudit.model.timeline import Point

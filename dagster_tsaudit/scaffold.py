@@ -35,7 +35,7 @@ targets:
 
 
 class AuditScaffoldParams(BaseModel):
-    """Options of `dg scaffold defs dagster_project.components.AuditComponent <path>`."""
+    """Options of `dg scaffold defs dagster_tsaudit.AuditComponent <path>`."""
 
     engine: Literal[tuple(ENGINES)] = Field("duckdb", description="Database engine.")  # type: ignore[valid-type]
     url: str | None = Field(None, description="Where it is; put credentials in as ${NAME}.")

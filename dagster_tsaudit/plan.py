@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 import dagster as dg
 
-from dagster_project.names import encode
+from dagster_tsaudit.names import encode
 from tsaudit.config.settings import Settings, Target
 
 AUTO_LIMIT: Final = 500

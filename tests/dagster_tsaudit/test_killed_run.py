@@ -18,7 +18,7 @@ import dagster as dg
 import pytest
 import yaml
 
-from tests.dagster_project.runs import write_config
+from tests.dagster_tsaudit.runs import write_config
 from tsaudit.demo import World
 from tsaudit.history import lease
 
@@ -30,8 +30,8 @@ BOUND_S: Final = 180
 _LOCATION: Final = """
 import os, time
 from pathlib import Path
-from dagster_project.automation import definitions_of
-from tests.dagster_project.runs import a_plan
+from dagster_tsaudit.automation import definitions_of
+from tests.dagster_tsaudit.runs import a_plan
 from tsaudit import run
 
 _audit = run.audit_target
