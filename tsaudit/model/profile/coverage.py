@@ -1,0 +1,138 @@
+"""What was asked for, what it cost, and what was not measured."""
+
+from __future__ import annotations
+
+import enum
+import fnmatch
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from tsaudit.model.profile.database import POLICY_MARK
+from tsaudit.secrets import mask
+
+
+class Reason(enum.StrEnum):
+    """Why something was not measured."""
+
+    DENIED = "denied"
+    TIMED_OUT = "timed out"
+    OVER_BUDGET = "over budget"
+    UNREACHABLE = "unreachable"
+    UNSUPPORTED = "unsupported"
+    FAILED = "failed"
+    NOTHING_THERE = "nothing there"
+    """The server was asked and answered; it holds nothing, or nothing that the configuration lets through."""
+    DISPUTED = "disputed"
+    """It was measured, and another figure contradicts it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Something that was asked for and not measured."""
+
+    fact: str
+    reason: Reason
+    detail: str
+    """One line: what happened and what would help."""
+    database: str | None = None
+    measurement: str | None = None
+    """None: the whole database, or the whole target."""
+
+    def __post_init__(self) -> None:
+        # Whatever a driver quoted: gaps go into the history, the report, and messages.
+        object.__setattr__(self, "detail", mask(self.detail))
+
+    def covers(self, database: str, measurement: str | None = None) -> bool:
+        """Whether it leaves something unmeasured there; a server that is gone leaves all that would have followed."""
+        if self.database is None or (self.reason is Reason.UNREACHABLE and self.measurement is None):
+            return True
+        return self.database == database and (self.measurement is None or self.measurement == measurement)
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one fact cost the audited database."""
+
+    fact: str
+    statements: int
+    seconds: float
+    rows: int
+    bytes: int | None
+    """Received; None where the driver does not tell."""
+    bytes_scanned: int | None = None
+    """Read by the server; None where it does not tell."""
+    bytes_metered: int | None = None
+    """Charged for; None where the provider does not tell."""
+
+    @property
+    def bytes_charged(self) -> int:
+        """What counts against `budget.max_bytes_scanned`: a provider may charge for more than is read."""
+        return max(self.bytes_scanned or 0, self.bytes_metered or 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The rows a data fact looks at: from `start` (included) to `end` (excluded)."""
+
+    start: datetime
+    end: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which measurements were to be looked at. What is outside was not seen, which does not say it was not there."""
+
+    databases: tuple[str, ...] = ()
+    """Empty for all."""
+    include: tuple[str, ...] = ("*",)
+    exclude: tuple[str, ...] = ()
+    """Patterns of measurement names; wins over `include`."""
+    parts_of: tuple[str, ...] = ()
+    """Databases of which all retention policies were to be looked at, as `database/policy` (InfluxDB 1.x)."""
+
+    def takes(self, database: str, measurement: str | None = None) -> bool:
+        """Whether the database, or the measurement in it, was to be looked at."""
+        if self.databases and database not in self.databases and not self._is_part(database):
+            return False
+        if measurement is None:
+            return True
+        included, excluded = (
+            any(fnmatch.fnmatchcase(measurement, pattern) for pattern in patterns)
+            for patterns in (self.include, self.exclude)
+        )
+        return included and not excluded
+
+    def _is_part(self, database: str) -> bool:
+        return any(database.startswith(f"{whole}{POLICY_MARK}") for whole in self.parts_of)
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """How many measurements a database has, and how many of them the patterns leave out."""
+
+    database: str
+    measurements: int
+    left_out: int
+    """By `include` and `exclude`; the budget may leave out more, which is a gap."""
+    examples: tuple[str, ...] = ()
+    """The first few of those left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnusedSetting:
+    """A setting that fits nothing there is, so that it does nothing."""
+
+    setting: str
+    """Where it stands below the target, e.g. `include` or `columns.cpu.tags`; `routes[2].measurements` of all."""
+    value: str
+    """As it is written."""
+    detail: str
+    """What it does not match, and what comes near: `matches none of 42 measurements, did you mean cpu?`."""
+
+    def __str__(self) -> str:
+        return f"{self.setting}: `{self.value}` {self.detail}"
+
+
+def utc_now() -> datetime:
+    """The present instant, aware, in UTC."""
+    return datetime.now(UTC)

@@ -1,0 +1,35 @@
+"""A database, bucket, schema or retention policy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from tsaudit.model.profile.figures import Count
+from tsaudit.model.profile.storage import DatabaseStorage, DeclaredColumn, Retention
+
+POLICY_MARK: Final = "/"
+"""Between a database and its retention policy, in the name under which a policy is audited (`shop/raw`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """A database, bucket or schema within the target."""
+
+    name: str
+    series: Count | None = None
+    """Distinct tag sets, as everywhere in a profile. Where retention policies are audited beside it (`policy_of`), of
+    all of them together: the server counts a series once, in however many policies it is."""
+    retention: tuple[Retention, ...] | None = None
+    """None: not measured, or the engine has no such thing (then without a gap)."""
+    series_with_fields: Count | None = None
+    """Distinct pairs of a tag set and a field, where the product counts those (InfluxDB Cloud); never compared with
+    `series`, and kept under a name of its own in the history."""
+    storage: DatabaseStorage | None = None
+    declared: tuple[DeclaredColumn, ...] | None = None
+    """All that may be written, by measurement and column, where the server enforces a schema (an explicit bucket of
+    InfluxDB Cloud). None: it enforces none, or it was not asked."""
+    own_series: Count | None = None
+    """The part of `series` that is in its own policy. None: there is no other policy with data, or it is not known."""
+    policy_of: str = ""
+    """The database of which it is one retention policy, not the default one (InfluxDB 1.x: `shop` of `shop/raw`)."""

@@ -1,0 +1,75 @@
+"""A figure: its value, where it came from, and how far it is to be trusted."""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, Literal
+
+SAMPLE_SIZE: Final = 64
+"""How many distinct values of a column a profile keeps."""
+Forever = Literal["forever"]
+FOREVER: Final[Forever] = "forever"
+"""The duration of a retention that never drops data."""
+
+
+class How(enum.StrEnum):
+    """How a figure was had."""
+
+    EXACT = "exact"
+    ESTIMATE = "estimate"
+    """Computed by the engine or by us from statistics; has a standard error where one is known."""
+    SAMPLED = "sampled"
+    """Exact for a part of the data; `Source.scope` names the part."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a figure came from."""
+
+    query: str
+    """The query file below `sql/`, e.g. `duckdb/row_count.sql`."""
+    how: How
+    as_of: datetime
+    """When it was measured; older than the profile when the figure was reused."""
+    scope: str = ""
+    """Which part of the data it covers, in words; empty for all of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """A number of things."""
+
+    value: int
+    source: Source
+    standard_error: float | None = None
+    """In the same unit as `value`; None when exact or unknown."""
+
+
+def how_summed(counts: Sequence[Count]) -> tuple[How, float | None]:
+    """How the sum of the counts was measured, and its standard error; None where it is exact, or one is not known."""
+    estimates = [count for count in counts if count.source.how is not How.EXACT]
+    if not estimates:
+        return How.EXACT, None
+    errors = [count.standard_error for count in estimates if count.standard_error is not None]
+    return How.ESTIMATE, math.hypot(*errors) if len(errors) == len(estimates) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """A share, 0 to 1."""
+
+    value: float
+    source: Source
+    standard_error: float | None = None
+
+
+class Role(enum.StrEnum):
+    """What a column is for. InfluxDB says so itself; in SQL it is inferred or configured."""
+
+    TIME = "time"
+    TAG = "tag"
+    FIELD = "field"

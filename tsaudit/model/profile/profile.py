@@ -1,0 +1,117 @@
+"""The profile of a target."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import Final
+
+from tsaudit.model.profile.coverage import Cost, Gap, Listed, Selection, UnusedSetting, Window
+from tsaudit.model.profile.database import POLICY_MARK, Database
+from tsaudit.model.profile.measurement import Measurement
+from tsaudit.model.profile.storage import Storage, StoredQuery
+
+SCHEMA_VERSION: Final = 1
+"""Raised when a stored profile of the version before cannot be read as one of this version."""
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """All that was learnt about one target on one day."""
+
+    target: str
+    engine: str
+    server_version: str
+    day: date
+    """The logical day: a second audit of the same day replaces the first."""
+    collected_at: datetime
+    window: Window
+    facts: tuple[str, ...]
+    """Facts the engine offers, asked for or not."""
+    databases: tuple[Database, ...]
+    measurements: tuple[Measurement, ...]
+    gaps: tuple[Gap, ...]
+    costs: tuple[Cost, ...]
+    statements: Mapping[str, str] = field(default_factory=dict)
+    """Fact name to statement, for facts about a database or the whole target."""
+    reused: int = 0
+    """Measurements whose expensive facts were taken over from the snapshot before."""
+    selection: Selection = field(default_factory=Selection)
+    listed: tuple[Listed, ...] = ()
+    """By database, those of which the measurements could be listed."""
+    unused_settings: tuple[UnusedSetting, ...] = ()
+    """What the configuration says of this target and does nothing. Empty too where the server did not tell what is
+    there."""
+    stored_queries: tuple[StoredQuery, ...] | None = None
+    """Those that are enabled, by name. None: not measured, or the engine keeps none."""
+    storage: Storage | None = None
+    """Of all databases together, where they are one file. None: they are not, or it was not measured."""
+    schema_version: int = SCHEMA_VERSION
+
+    def gaps_for(self, fact: str, measurement: Measurement | None = None) -> Iterator[Gap]:
+        """Gaps that leave `fact` unmeasured, for one measurement or anywhere."""
+        for gap in self.gaps:
+            if gap.fact != fact:
+                continue
+            if measurement is None or (
+                gap.database in (None, measurement.database) and gap.measurement in (None, measurement.name)
+            ):
+                yield gap
+
+    def all_listed(self, database: str | None = None) -> bool:
+        """Whether every measurement of the database, or of the target, that was to be looked at is in here."""
+        gaps = (g for g in self.gaps if g.fact == "measurements" and g.measurement is None)
+        return not any(database is None or g.database in (None, database) for g in gaps)
+
+    @property
+    def wholes(self) -> tuple[Database, ...]:
+        """The databases without those that are a retention policy of another one here: each series is in one."""
+        names = {database.name for database in self.databases}
+        return tuple(database for database in self.databases if database.policy_of not in names)
+
+    def policies_beside(self, database: Database) -> tuple[Database, ...]:
+        """Retention policies of the database that are audited as databases of their own."""
+        return tuple(other for other in self.databases if other.policy_of == database.name)
+
+    def is_within(self, database: str, other: str) -> bool:
+        """Whether the database is the other one or a retention policy of it; `other` is empty for the whole target."""
+        if other in ("", database):
+            return True
+        is_named_so = database.startswith(f"{other}{POLICY_MARK}")
+        return is_named_so and any(d.name == database and d.policy_of == other for d in self.databases)
+
+    def inside(self, database: Database) -> tuple[Measurement, ...]:
+        """All measurements of the database, those in its other retention policies too."""
+        names = {database.name, *(policy.name for policy in self.policies_beside(database))}
+        return tuple(m for m in self.measurements if m.database in names)
+
+    @property
+    def edition(self) -> str:
+        """The product among those of one engine, such as `Core` or `Cloud Serverless`; empty where it has no name."""
+        named = re.match(r"[A-Za-z ]*", self.server_version)
+        return named[0].strip() if named else ""
+
+    @property
+    def series(self) -> int | None:
+        """Series of the whole target: each database's own count, else the sum over all its measurements.
+
+        None when one of them is not known: a part must not look like the whole.
+        """
+        if not self.databases and not self.all_listed():
+            return None
+        total = 0
+        for database in self.wholes:
+            if database.series is not None:
+                total += database.series.value
+                continue
+            if self.policies_beside(database):
+                # A series may be in several of them, so that their sum is not it.
+                return None
+            counts = [m.series for m in self.measurements if m.database == database.name]
+            known = [c.value for c in counts if c is not None]
+            if len(known) != len(counts) or not self.all_listed(database.name):
+                return None
+            total += sum(known)
+        return total
