@@ -1,26 +1,12 @@
-"""The guidelines that tsaudit is to check, and which of them it does: data, and documents made from it."""
+"""The guidelines, in the order in which documents list them."""
 
 from __future__ import annotations
 
-import enum
-import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 from tsaudit.engines.registry import ENGINES
-
-
-class Rule(Protocol):
-    """What is needed of a rule here."""
-
-    @property
-    def code(self) -> str: ...
-    @property
-    def guidelines(self) -> tuple[str, ...]: ...
-    @property
-    def engines(self) -> frozenset[str]: ...
-
+from tsaudit.guidelines.guideline import Guideline
 
 _GROUPS: Final = {
     "I2": ("influxdb1", "influxdb2"),
@@ -31,61 +17,6 @@ _GROUPS: Final = {
     "SQL": ("duckdb", "sqlite", "postgresql"),
     "all": tuple(ENGINES),
 }
-
-CHAPTERS: Final[Mapping[str, str]] = {
-    "A": "Cardinality",
-    "B": "Names",
-    "C": "Tags against fields, types",
-    "D": "Shape of a table",
-    "E": "Keys, indexes, storage options",
-    "F": "Databases, retention, enforcement",
-    "G": "Timestream's measure name",
-    "H": "Documents",
-}
-
-
-class State(enum.StrEnum):
-    """How far a guideline is covered on one engine."""
-
-    CHECKED = "checked"
-    """A rule checks it there."""
-    MOOT = "moot"
-    """It has no meaning or no effect there."""
-    OPEN = "open"
-    """It matters there, and no rule checks it yet."""
-
-
-@dataclass(frozen=True, slots=True)
-class Guideline:
-    """One piece of advice on schema design."""
-
-    id: str
-    title: str
-    engines: frozenset[str]
-    """Where it matters."""
-    moot: Mapping[str, str]
-    """Every other engine, with the reason why it does not matter there."""
-
-
-@dataclass(frozen=True, slots=True)
-class Coverage:
-    """What one engine gets of a guideline."""
-
-    state: State
-    reason: str = ""
-    """Why it is moot; empty otherwise."""
-
-
-@dataclass(frozen=True, slots=True)
-class Status:
-    """One guideline, the rules that check it, and its coverage on every engine."""
-
-    guideline: Guideline
-    rules: tuple[str, ...]
-    """Codes."""
-    engines: Mapping[str, Coverage]
-
-
 _I3_VALUES: Final = {"I3": "tag values are not indexed, so their number does not matter"}
 _NO_TAGS: Final = {"MG": "documents have no tags; H6 judges the metaField"}
 _ABSENT: Final = {"I2": "fields are stored apart from each other, so an absent one costs nothing"}
@@ -297,85 +228,3 @@ def engines_of(ids: Iterable[str]) -> frozenset[str]:
     """Where at least one of the guidelines matters."""
     wanted = set(ids)
     return frozenset().union(*(g.engines for g in GUIDELINES if g.id in wanted))
-
-
-def status(rules: Iterable[Rule]) -> tuple[Status, ...]:
-    """Every guideline with the rules that check it. `rules` are normally `tsaudit.rules.all_rules()`."""
-    known = tuple(rules)
-    return tuple(_status(guideline, [r for r in known if guideline.id in r.guidelines]) for guideline in GUIDELINES)
-
-
-def _status(guideline: Guideline, rules: list[Rule]) -> Status:
-    # A rule may serve several guidelines, and work where one of them has no meaning.
-    checked = guideline.engines.intersection(frozenset().union(*(r.engines for r in rules)))
-
-    def coverage(engine: str) -> Coverage:
-        if engine in checked:
-            return Coverage(State.CHECKED)
-        if engine in guideline.moot:
-            return Coverage(State.MOOT, guideline.moot[engine])
-        return Coverage(State.OPEN)
-
-    return Status(guideline, tuple(sorted(r.code for r in rules)), {e: coverage(e) for e in ENGINES})
-
-
-def as_json(rules: Iterable[Rule]) -> str:
-    """The status of every guideline as a JSON list."""
-    rows = [
-        {
-            "id": s.guideline.id,
-            "title": s.guideline.title,
-            "rules": list(s.rules),
-            "engines": {
-                engine: {"state": str(c.state)} | ({"reason": c.reason} if c.reason else {})
-                for engine, c in s.engines.items()
-            },
-        }
-        for s in status(rules)
-    ]
-    return json.dumps(rows, indent=2, ensure_ascii=False)
-
-
-_INTRODUCTION: Final = (
-    "What tsaudit is to check, and which rule does so on which engine. `yes`: a rule checks it there; `open`: it "
-    "matters there and no rule checks it yet; `-`: it does not matter there, for the reason given below the table."
-)
-_GENERATED: Final = "Generated from `tsaudit/guidelines.py` and the rules; `make golden` writes it anew."
-_SIGNS: Final = {State.CHECKED: "yes", State.MOOT: "-", State.OPEN: "open"}
-
-
-def markdown(rules: Iterable[Rule]) -> str:
-    """The status of every guideline as a document: one table per chapter, then why something is moot."""
-    rows = status(rules)
-    lines = ["# Guidelines", "", _INTRODUCTION, "", _summary(rows), "", _GENERATED]
-    for letter, chapter in CHAPTERS.items():
-        mine = [s for s in rows if s.guideline.id.startswith(letter)]
-        lines += ["", f"## {letter}. {chapter}", "", *_table(mine), "", *_reasons(mine)]
-    return "\n".join(lines) + "\n"
-
-
-def _summary(rows: Iterable[Status]) -> str:
-    every = tuple(rows)
-    counts = [f"{sum(s.engines[e].state is State.CHECKED for s in every)} on {e}" for e in ENGINES]
-    some = sum(bool(s.rules) for s in every)
-    return f"Of {len(every)} guidelines {some} are checked on at least one engine: {', '.join(counts)}."
-
-
-def _table(rows: Iterable[Status]) -> list[str]:
-    lines = [f"| id | guideline | rules | {' | '.join(ENGINES)} |", "|---|---|---|" + "---|" * len(ENGINES)]
-    for s in rows:
-        signs = " | ".join(_SIGNS[s.engines[e].state] for e in ENGINES)
-        lines.append(f"| {s.guideline.id} | {s.guideline.title} | {' '.join(s.rules)} | {signs} |")
-    return lines
-
-
-def _reasons(rows: Iterable[Status]) -> list[str]:
-    lines = []
-    for s in rows:
-        engines: dict[str, list[str]] = {}
-        for engine, coverage in s.engines.items():
-            if coverage.state is State.MOOT:
-                engines.setdefault(coverage.reason, []).append(engine)
-        if engines:
-            lines.append(f"- {s.guideline.id}: " + "; ".join(f"{', '.join(e)}: {r}" for r, e in engines.items()))
-    return lines

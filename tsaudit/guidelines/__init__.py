@@ -1,0 +1,20 @@
+"""The guidelines that tsaudit is to check, and which of them it does: data, and documents made from it."""
+
+from tsaudit.guidelines.catalogue import GUIDELINES, engines_of
+from tsaudit.guidelines.coverage import as_json, status
+from tsaudit.guidelines.document import markdown
+from tsaudit.guidelines.guideline import CHAPTERS, Coverage, Guideline, Rule, State, Status
+
+__all__ = [
+    "CHAPTERS",
+    "GUIDELINES",
+    "Coverage",
+    "Guideline",
+    "Rule",
+    "State",
+    "Status",
+    "as_json",
+    "engines_of",
+    "markdown",
+    "status",
+]

@@ -1,0 +1,47 @@
+"""Which guidelines the rules check, on which engine."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+from tsaudit.engines.registry import ENGINES
+from tsaudit.guidelines.catalogue import GUIDELINES
+from tsaudit.guidelines.guideline import Coverage, Guideline, Rule, State, Status
+
+
+def status(rules: Iterable[Rule]) -> tuple[Status, ...]:
+    """Every guideline with the rules that check it. `rules` are normally `tsaudit.rules.all_rules()`."""
+    known = tuple(rules)
+    return tuple(_status(guideline, [r for r in known if guideline.id in r.guidelines]) for guideline in GUIDELINES)
+
+
+def _status(guideline: Guideline, rules: list[Rule]) -> Status:
+    # A rule may serve several guidelines, and work where one of them has no meaning.
+    checked = guideline.engines.intersection(frozenset().union(*(r.engines for r in rules)))
+
+    def coverage(engine: str) -> Coverage:
+        if engine in checked:
+            return Coverage(State.CHECKED)
+        if engine in guideline.moot:
+            return Coverage(State.MOOT, guideline.moot[engine])
+        return Coverage(State.OPEN)
+
+    return Status(guideline, tuple(sorted(r.code for r in rules)), {e: coverage(e) for e in ENGINES})
+
+
+def as_json(rules: Iterable[Rule]) -> str:
+    """The status of every guideline as a JSON list."""
+    rows = [
+        {
+            "id": s.guideline.id,
+            "title": s.guideline.title,
+            "rules": list(s.rules),
+            "engines": {
+                engine: {"state": str(c.state)} | ({"reason": c.reason} if c.reason else {})
+                for engine, c in s.engines.items()
+            },
+        }
+        for s in status(rules)
+    ]
+    return json.dumps(rows, indent=2, ensure_ascii=False)

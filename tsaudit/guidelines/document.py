@@ -1,0 +1,54 @@
+"""The document that says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from tsaudit.engines.registry import ENGINES
+from tsaudit.guidelines.coverage import status
+from tsaudit.guidelines.guideline import CHAPTERS, Rule, State, Status
+
+_INTRODUCTION: Final = (
+    "What tsaudit is to check, and which rule does so on which engine. `yes`: a rule checks it there; `open`: it "
+    "matters there and no rule checks it yet; `-`: it does not matter there, for the reason given below the table."
+)
+_GENERATED: Final = "Generated from `tsaudit/guidelines.py` and the rules; `make golden` writes it anew."
+_SIGNS: Final = {State.CHECKED: "yes", State.MOOT: "-", State.OPEN: "open"}
+
+
+def markdown(rules: Iterable[Rule]) -> str:
+    """The status of every guideline as a document: one table per chapter, then why something is moot."""
+    rows = status(rules)
+    lines = ["# Guidelines", "", _INTRODUCTION, "", _summary(rows), "", _GENERATED]
+    for letter, chapter in CHAPTERS.items():
+        mine = [s for s in rows if s.guideline.id.startswith(letter)]
+        lines += ["", f"## {letter}. {chapter}", "", *_table(mine), "", *_reasons(mine)]
+    return "\n".join(lines) + "\n"
+
+
+def _summary(rows: Iterable[Status]) -> str:
+    every = tuple(rows)
+    counts = [f"{sum(s.engines[e].state is State.CHECKED for s in every)} on {e}" for e in ENGINES]
+    some = sum(bool(s.rules) for s in every)
+    return f"Of {len(every)} guidelines {some} are checked on at least one engine: {', '.join(counts)}."
+
+
+def _table(rows: Iterable[Status]) -> list[str]:
+    lines = [f"| id | guideline | rules | {' | '.join(ENGINES)} |", "|---|---|---|" + "---|" * len(ENGINES)]
+    for s in rows:
+        signs = " | ".join(_SIGNS[s.engines[e].state] for e in ENGINES)
+        lines.append(f"| {s.guideline.id} | {s.guideline.title} | {' '.join(s.rules)} | {signs} |")
+    return lines
+
+
+def _reasons(rows: Iterable[Status]) -> list[str]:
+    lines = []
+    for s in rows:
+        engines: dict[str, list[str]] = {}
+        for engine, coverage in s.engines.items():
+            if coverage.state is State.MOOT:
+                engines.setdefault(coverage.reason, []).append(engine)
+        if engines:
+            lines.append(f"- {s.guideline.id}: " + "; ".join(f"{', '.join(e)}: {r}" for r, e in engines.items()))
+    return lines
