@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from tsaudit import guidelines, rule_pages
-from tsaudit.rules import all_rules
+from tsaudit import guidelines
+from tsaudit.rules import all_rules, pages
 
 DOCS = Path(__file__).parents[2] / "docs"
 
 
 @pytest.mark.golden
-@pytest.mark.parametrize(("name", "make"), [("rules.md", rule_pages.markdown), ("guidelines.md", guidelines.markdown)])
+@pytest.mark.parametrize(("name", "make"), [("rules.md", pages.markdown), ("guidelines.md", guidelines.markdown)])
 def test_document_when_made_anew(name: str, make: object) -> None:
     assert callable(make)
     text, path = make(all_rules()), DOCS / name
@@ -24,7 +24,7 @@ def test_document_when_made_anew(name: str, make: object) -> None:
 
 
 def test_rules_page_when_a_rule_is_looked_up() -> None:
-    text = rule_pages.markdown(all_rules())
+    text = pages.markdown(all_rules())
     for rule in all_rules():
         assert f"](#{rule.code.lower()}-{rule.name})" in text
         assert f"## {rule.code} {rule.name}\n" in text
