@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tsaudit.collect import excerpts, families, policies, reuse
+from tsaudit.collect.answers import Row, each_of, rows_about, rows_of
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.measure_names import measure_names, name_in_catalogue
@@ -35,9 +36,7 @@ from tsaudit.model.profile import (
 )
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
-Row = dict[str, Any]
+    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,14 +171,14 @@ def outline(
             draft.rows = draft.series = Count(0, asker.source("columns"))
         drafts.append(draft)
     if "measure_names" in asked:
-        by_measurement = _each_of(asker, "measure_names", name, chosen) or {}
+        by_measurement = each_of(asker, "measure_names", name, chosen) or {}
         for draft in drafts:
             if (rows := by_measurement.get(draft.name)) is not None:
                 name_in_catalogue(asker, draft, measure_names(rows))
     if asker.engine.keeps_documents:
         families.choose(asker, drafts)
     singly = [draft.name for draft in drafts if not draft.stood_for]
-    answers = {f: _rows_about(asker, f, name, singly) for f in STORAGE_FACTS if f in asked}
+    answers = {f: rows_about(asker, f, name, singly) for f in STORAGE_FACTS if f in asked}
     for fact, rows in answers.items():
         with asker.understanding(fact, name):
             describe_storage(drafts, {fact: rows})
@@ -215,7 +214,7 @@ def _described(asker: Asker, database: str, asked: frozenset[str], chosen: list[
     if not asked & {"columns", "field_types"}:
         return drafts
     if "columns" in asked:
-        described = _each_of(asker, "columns", database, chosen)
+        described = each_of(asker, "columns", database, chosen)
         for measurement, rows in (described or {}).items():
             if rows is None:
                 draft({"measurement": measurement}).unreadable = asker.gap_in("columns", database, measurement)
@@ -235,22 +234,6 @@ def _described(asker: Asker, database: str, asked: frozenset[str], chosen: list[
     for (measurement, key), kinds in types.items():
         draft({"measurement": measurement}).fields += (Field(key, tuple(sorted(kinds))),)
     return drafts
-
-
-def _each_of(asker: Asker, fact: str, database: str, chosen: list[str]) -> dict[str, list[Row] | None] | None:
-    """Measurement to its rows of the fact; None in place of what left a gap.
-
-    An engine that describes each measurement in a statement of its own may refuse some and not others.
-    """
-    if asker.engine.describes_singly:
-        return {name: rows_of(asker, fact, database, measurement=name, measurements=[name]) for name in chosen}
-    rows = rows_of(asker, fact, database, measurements=chosen)
-    if rows is None:
-        return None
-    found: dict[str, list[Row] | None] = {}
-    for row in rows:
-        found.setdefault(row["measurement"], []).append(row)  # type: ignore[union-attr]
-    return found
 
 
 def _retention(asker: Asker, database: str) -> tuple[Retention, ...] | None:
@@ -282,7 +265,7 @@ def _database_series(asker: Asker, database: str) -> tuple[Count | None, Count |
 
 
 def _estimates(asker: Asker, database: str, chosen: list[str]) -> dict[str, Row]:
-    rows = _rows_about(asker, "row_estimate", database, chosen) or ()
+    rows = rows_about(asker, "row_estimate", database, chosen) or ()
     return {row["measurement"]: row for row in rows}
 
 
@@ -330,35 +313,3 @@ def _fingerprint(draft: Draft, state: int | str | None, settings: list[Any]) -> 
     tags, fields = sorted(t.key for t in draft.tags), sorted([f.key, *f.types] for f in draft.fields)
     text = json.dumps([state, columns, tags, fields, draft.policies, settings])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def _rows_about(asker: Asker, fact: str, database: str, names: list[str]) -> list[Row] | None:
-    """The rows of a fact about the measurements named; None when a gap was left.
-
-    Where each is asked about by a statement of its own, thousands of them would take longer than a statement may.
-    """
-    at_once = asker.engine.asked_in_pieces.get(fact)
-    if at_once is None:
-        return rows_of(asker, fact, database, measurements=names)
-    found: list[Row] = []
-    for first in range(0, len(names), at_once):
-        rows = rows_of(asker, fact, database, measurements=names[first : first + at_once])
-        if rows is None:
-            return None
-        found += rows
-    return found
-
-
-def rows_of(asker: Asker, fact: str, database: str | None = None, **parameters: Any) -> list[Row] | None:
-    """The rows of a fact about the target or a database; None when a gap was left.
-
-    `measurements` among the parameters: those to be looked at, for an engine that is asked for each apart.
-    """
-    rows: list[Row] = []
-
-    def consume(batch: pa.RecordBatch) -> None:
-        if missing := set(FACTS[fact].columns) - set(batch.schema.names):
-            raise ValueError(f"no column {min(missing)}")
-        rows.extend(batch.to_pylist())
-
-    return rows if asker.ask(fact, consume, database=database, **parameters) is not None else None

@@ -9,72 +9,21 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator
 from datetime import timedelta
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
     SecretStr,
-    WithJsonSchema,
     field_validator,
     model_validator,
 )
 
 from tsaudit.config import cron
+from tsaudit.config.types import Duration, Finite, Secret, SlackSecret
 from tsaudit.engines.registry import ENGINES
-
-_UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
-
-
-_LONGEST: Final = timedelta(days=36_500)
-
-
-def _duration(value: Any) -> Any:
-    """`30d`, `12h`, `15m`, `90s`, `2w` as a timedelta; what is no text is left to pydantic."""
-    if not isinstance(value, str):
-        return value
-    match = re.fullmatch(r"([0-9]{1,8})\s*([smhdw])", value)
-    if match is None:
-        raise ValueError("expected a duration such as 30d, 12h, 15m, 90s or 2w")
-    return timedelta(seconds=int(match[1]) * _UNITS[match[2]])
-
-
-def _at_most_longest(value: timedelta) -> timedelta:
-    if not timedelta(0) <= value <= _LONGEST:
-        raise ValueError(f"must be between 0s and {_LONGEST.days}d")
-    return value
-
-
-Duration = Annotated[
-    timedelta,
-    BeforeValidator(_duration),
-    AfterValidator(_at_most_longest),
-    WithJsonSchema({"type": "string", "pattern": r"^[0-9]{1,8}\s*[smhdw]$", "examples": ["30d", "12h"]}),
-]
-"""A length of time, written as `30d`, `12h`, `15m`, `90s` or `2w`."""
-
-Finite = Annotated[float, Field(allow_inf_nan=False)]
-"""A number to compare with: `nan` would never be exceeded and look like a pass."""
-
-Secret = Annotated[SecretStr, Field(min_length=1)]
-"""Text that stays out of every message and file. Never empty: an empty variable is a mistake, not a password."""
-
-
-def _one_word(value: SecretStr) -> SecretStr:
-    """Without the line end that a secret read from a file brings. What no HTTP header or address can hold would fail
-    when it is used, with an error that quotes it."""
-    text = value.get_secret_value().strip()
-    if not re.fullmatch(r"[!-~]+", text):
-        raise ValueError("holds blanks or characters that are not ASCII; copy it again from Slack")
-    return SecretStr(text)
-
-
-SlackSecret = Annotated[Secret, AfterValidator(_one_word)]
-"""A token or an address that is secret, as Slack shows it."""
-
 
 Path = tuple[int | str, ...]
 """Keys and list positions from the top of the file to one value."""

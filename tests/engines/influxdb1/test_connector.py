@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import ConnectorError, FactError
-from tsaudit.engines.influxdb1.connector import duration_s
+from tsaudit.engines.influxdb1.answers import duration_s
 from tsaudit.engines.opening import open_connection
 from tsaudit.model.profile import Reason
 

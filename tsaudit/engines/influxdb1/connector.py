@@ -19,23 +19,21 @@ from tsaudit.engines.connection import ConnectorError, FactError, Rows
 from tsaudit.engines.influx import influxql, streaming
 from tsaudit.engines.influx.influxql import Reader, Series
 from tsaudit.engines.influxdb1 import policies as retention
+from tsaudit.engines.influxdb1.answers import as_batch, database_series, databases, described, retention_rows, summed
 from tsaudit.model.profile import Reason
 from tsaudit.net import causes
 from tsaudit.net.pool import BoundedPool, UnfitAnswerError
 
 _ENGINE: Final = "influxdb1"
-_OWN_DATABASE: Final = "_internal"
 _GRANT: Final = "grant READ on the database, see sql/influxdb1/grants.md"
 _NOTES: Final = "grant READ on _internal, see sql/influxdb1/grants.md"
 _STREAMED: Final = frozenset({"series_listing", "row_sample"})
 """Facts whose rows are used as they arrive, or come in a number that was asked for."""
-_GO_DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|us|µs|ns|s)")
 _TAKES_POLICY: Final = (1, 6)
 """The version from which on a request may name the retention policy that its statement means."""
 _LISTED_AS_ONE: Final = (
     "the index lists the series of all retention policies as one (`inmem`; build `tsi1` with influx_inspect buildtsi)"
 )
-_SECONDS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 
 
 @contextmanager
@@ -149,7 +147,7 @@ class InfluxConnection:
     def _policies(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
         """The names under which the database is audited, once it is known which of its policies hold data."""
         database = ask.about["database"]
-        listed = [p for s in self._whole(ask.rows.statement, ask.timeout_s, ask.rows) for p in _described(s)]
+        listed = [p for s in self._whole(ask.rows.statement, ask.timeout_s, ask.rows) for p in described(s)]
         contents = retention.read_contents(listed, lambda policy: self._fields_in(ask, policy))
         found = list(retention.parts(database, contents, lambda *about: self._lists(ask, *about)))
         self._known.remember(database, contents, found)
@@ -183,7 +181,7 @@ class InfluxConnection:
             yield from self._read(ask)
             return
         ask.rows.statements = 0
-        yield _as_batch([ask.part.policy] if ask.part.policy else [])
+        yield as_batch([ask.part.policy] if ask.part.policy else [])
 
     def _measurements(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
         if not ask.part.is_divided:
@@ -269,14 +267,14 @@ class InfluxConnection:
         """As the server has them, which it tells administrators, else as it notes them itself."""
         rows = ask.rows
         try:
-            return _FileBytes(rows.statement, _summed(self._whole(rows.statement, ask.timeout_s, rows)))
+            return _FileBytes(rows.statement, summed(self._whole(rows.statement, ask.timeout_s, rows)))
         except FactError as error:
             if error.reason is not Reason.DENIED:
                 raise
         statement = queries.render_file(queries.root() / _ENGINE / "_noted_shards.influxql")
         rows.statements += 1
         try:
-            found = _summed(self._whole(statement, ask.left_s, rows))
+            found = summed(self._whole(statement, ask.left_s, rows))
         except FactError as error:
             if error.reason is not Reason.DENIED:
                 raise
@@ -356,37 +354,6 @@ class InfluxConnection:
 # --- From series to the columns of a fact ------------------------------------------------------------------------
 
 
-def _databases(answer: Iterator[Series], _: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
-    for series in answer:
-        names = [name for name in influxql.column(series, "name") if name != _OWN_DATABASE]
-        yield pa.record_batch({"database": pa.array(names, pa.string())})
-
-
-def _described(series: Series) -> list[retention.Policy]:
-    """The policies in one series of the answer."""
-    columns = (influxql.column(series, name) for name in ("name", "duration", "shardGroupDuration", "default"))
-    return [
-        retention.Policy(name, duration_s(duration), duration_s(partition), bool(default))
-        for name, duration, partition, default in zip(*columns, strict=True)
-    ]
-
-
-def _retention(answer: Iterator[Series], _: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
-    for series in answer:
-        yield _as_batch(_described(series))
-
-
-def _as_batch(policies: Sequence[retention.Policy]) -> pa.RecordBatch:
-    return pa.record_batch(
-        {
-            "policy": pa.array([policy.name for policy in policies], pa.string()),
-            "duration_s": pa.array([policy.duration_s for policy in policies], pa.int64()),
-            "partition_s": pa.array([policy.partition_s for policy in policies], pa.int64()),
-            "default": pa.array([policy.is_default for policy in policies], pa.bool_()),
-        }
-    )
-
-
 def _columns(names: Sequence[str], rows: Sequence[tuple[str, ...]]) -> pa.RecordBatch:
     return pa.record_batch({name: pa.array([row[i] for row in rows], pa.string()) for i, name in enumerate(names)})
 
@@ -397,33 +364,13 @@ def _version(text: str) -> tuple[int, int]:
     return (int(match[1]), int(match[2])) if match else (0, 0)
 
 
-def duration_s(text: str) -> int:
-    """Seconds in a duration as Go writes it, such as `168h0m0s`."""
-    return round(sum(float(number) * _SECONDS[unit] for number, unit in _GO_DURATION.findall(text)))
-
-
-def _summed(answer: Iterator[Series]) -> dict[tuple[str, str], int]:
-    """The bytes of all shards, by database and retention policy."""
-    held: dict[tuple[str, str], int] = {}
-    for series in answer:
-        key = series["tags"]["database"], series["tags"]["retentionPolicy"]
-        held[key] = held.get(key, 0) + sum(int(n) for n in influxql.column(series, "diskBytes") if n)
-    return held
-
-
-def _database_series(answer: Iterator[Series], _: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
-    # A database without series answers nothing, or 0. The column's name differs between versions.
-    total = sum(int(row[0]) for series in answer for row in series.get("values", ()))
-    yield pa.record_batch({"series": pa.array([total], pa.int64()), "counts_fields": [False]})
-
-
 _READERS: Final[Mapping[str, Reader]] = {
-    "databases": _databases,
+    "databases": databases,
     "measurements": influxql.columns_of(measurement="name"),
     "tag_keys": influxql.columns_of(measurement="name of series", tag="tagKey"),
     "field_types": influxql.columns_of(measurement="name of series", field="fieldKey", data_type="fieldType"),
-    "retention": _retention,
-    "database_series": _database_series,
+    "retention": retention_rows,
+    "database_series": database_series,
     "series_listing": influxql.listing,
     "row_sample": influxql.sample,
     "row_count": influxql.row_count,

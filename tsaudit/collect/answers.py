@@ -1,0 +1,62 @@
+"""The rows of a fact about the target or a database."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tsaudit.collect.asking import Asker
+from tsaudit.model.facts import FACTS
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+Row = dict[str, Any]
+
+
+def each_of(asker: Asker, fact: str, database: str, chosen: list[str]) -> dict[str, list[Row] | None] | None:
+    """Measurement to its rows of the fact; None in place of what left a gap.
+
+    An engine that describes each measurement in a statement of its own may refuse some and not others.
+    """
+    if asker.engine.describes_singly:
+        return {name: rows_of(asker, fact, database, measurement=name, measurements=[name]) for name in chosen}
+    rows = rows_of(asker, fact, database, measurements=chosen)
+    if rows is None:
+        return None
+    found: dict[str, list[Row] | None] = {}
+    for row in rows:
+        found.setdefault(row["measurement"], []).append(row)  # type: ignore[union-attr]
+    return found
+
+
+def rows_about(asker: Asker, fact: str, database: str, names: list[str]) -> list[Row] | None:
+    """The rows of a fact about the measurements named; None when a gap was left.
+
+    Where each is asked about by a statement of its own, thousands of them would take longer than a statement may.
+    """
+    at_once = asker.engine.asked_in_pieces.get(fact)
+    if at_once is None:
+        return rows_of(asker, fact, database, measurements=names)
+    found: list[Row] = []
+    for first in range(0, len(names), at_once):
+        rows = rows_of(asker, fact, database, measurements=names[first : first + at_once])
+        if rows is None:
+            return None
+        found += rows
+    return found
+
+
+def rows_of(asker: Asker, fact: str, database: str | None = None, **parameters: Any) -> list[Row] | None:
+    """The rows of a fact about the target or a database; None when a gap was left.
+
+    `measurements` among the parameters: those to be looked at, for an engine that is asked for each apart.
+    """
+    rows: list[Row] = []
+
+    def consume(batch: pa.RecordBatch) -> None:
+        if missing := set(FACTS[fact].columns) - set(batch.schema.names):
+            raise ValueError(f"no column {min(missing)}")
+        rows.extend(batch.to_pylist())
+
+    return rows if asker.ask(fact, consume, database=database, **parameters) is not None else None

@@ -1,0 +1,68 @@
+"""How what a server shows becomes the columns of a fact."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import pyarrow as pa
+
+from tsaudit.engines.influx import influxql
+from tsaudit.engines.influx.influxql import Series
+from tsaudit.engines.influxdb1 import policies as retention
+
+OWN_DATABASE: Final = "_internal"
+_GO_DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|us|µs|ns|s)")
+_SECONDS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
+
+
+def databases(answer: Iterator[Series], _: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
+    for series in answer:
+        names = [name for name in influxql.column(series, "name") if name != OWN_DATABASE]
+        yield pa.record_batch({"database": pa.array(names, pa.string())})
+
+
+def described(series: Series) -> list[retention.Policy]:
+    """The policies in one series of the answer."""
+    columns = (influxql.column(series, name) for name in ("name", "duration", "shardGroupDuration", "default"))
+    return [
+        retention.Policy(name, duration_s(duration), duration_s(partition), bool(default))
+        for name, duration, partition, default in zip(*columns, strict=True)
+    ]
+
+
+def retention_rows(answer: Iterator[Series], _: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
+    for series in answer:
+        yield as_batch(described(series))
+
+
+def as_batch(policies: Sequence[retention.Policy]) -> pa.RecordBatch:
+    return pa.record_batch(
+        {
+            "policy": pa.array([policy.name for policy in policies], pa.string()),
+            "duration_s": pa.array([policy.duration_s for policy in policies], pa.int64()),
+            "partition_s": pa.array([policy.partition_s for policy in policies], pa.int64()),
+            "default": pa.array([policy.is_default for policy in policies], pa.bool_()),
+        }
+    )
+
+
+def duration_s(text: str) -> int:
+    """Seconds in a duration as Go writes it, such as `168h0m0s`."""
+    return round(sum(float(number) * _SECONDS[unit] for number, unit in _GO_DURATION.findall(text)))
+
+
+def summed(answer: Iterator[Series]) -> dict[tuple[str, str], int]:
+    """The bytes of all shards, by database and retention policy."""
+    held: dict[tuple[str, str], int] = {}
+    for series in answer:
+        key = series["tags"]["database"], series["tags"]["retentionPolicy"]
+        held[key] = held.get(key, 0) + sum(int(n) for n in influxql.column(series, "diskBytes") if n)
+    return held
+
+
+def database_series(answer: Iterator[Series], _: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
+    # A database without series answers nothing, or 0. The column's name differs between versions.
+    total = sum(int(row[0]) for series in answer for row in series.get("values", ()))
+    yield pa.record_batch({"series": pa.array([total], pa.int64()), "counts_fields": [False]})
