@@ -13,18 +13,15 @@ import importlib.util
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import tsaudit
 
 if TYPE_CHECKING:
     from tsaudit.rule import Rule
-
-_SOURCES: Final = ("", "analysis", "rules")
-"""Folders of the package whose modules decide what a rule says."""
 
 
 @dataclass(frozen=True)
@@ -113,15 +110,19 @@ def _page(entry: dict[str, Any]) -> Page:
 
 
 def _stamp() -> list[list[Any]]:
-    """Name, size and time of every module that has a say, and the version: what bytecode goes by."""
-    found: list[list[Any]] = [[tsaudit.__version__, 0, 0]]
-    for folder in _SOURCES:
-        with os.scandir(os.path.join(tsaudit.__path__[0], folder)) as entries:
-            for entry in entries:
-                if entry.name.endswith(".py"):
-                    state = entry.stat()
-                    found.append([f"{folder}/{entry.name}", state.st_size, state.st_mtime_ns])
-    return sorted(found)
+    """Name, size and time of every module, and the version: what bytecode goes by."""
+    package = tsaudit.__path__[0]
+    modules = ((entry.path[len(package) :], entry.stat()) for entry in _modules(package))
+    return sorted([[tsaudit.__version__, 0, 0], *([name, state.st_size, state.st_mtime_ns] for name, state in modules)])
+
+
+def _modules(folder: str) -> Iterator[os.DirEntry[str]]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.endswith(".py"):
+                yield entry
+            elif entry.name != "__pycache__" and entry.is_dir():
+                yield from _modules(entry.path)
 
 
 def _file() -> str:
