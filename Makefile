@@ -31,7 +31,7 @@ golden: $(VENV)/.dev ## write the golden files and generated documents anew; rev
 
 record-influxdb2: $(VENV)/.dev ## record anew what the tests say to an InfluxDB 2.x: URL=http://... TOKEN=(of an operator)
 	TSAUDIT_INFLUXDB2_URL=$(URL) TSAUDIT_INFLUXDB2_TOKEN=$(TOKEN) TSAUDIT_INFLUXDB2_RECORD=1 \
-		$(BIN)/pytest -q -p no:xdist -k "influxdb2 or influxdb_family" tests
+		$(BIN)/pytest -q -p no:xdist -k "influxdb2 or test_family" tests
 
 bench: $(VENV)/.dev ## print the ratios that are promised; fails where one is not reached
 	@for script in bench/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
