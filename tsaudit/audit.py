@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime
 
 import tsaudit
 from tsaudit import not_audited
-from tsaudit.model.finding import AuditResult, Finding, Outcome, RuleResult
+from tsaudit.model.finding import AuditResult, Finding, Outcome, RuleResult, Severity
 from tsaudit.model.profile import Gap, Profile, utc_now
 from tsaudit.model.timeline import Timeline
-from tsaudit.rule import Case, LimitPolicy, Rule
+from tsaudit.rule import Case, LimitPolicy, Rule, RulePolicy
 from tsaudit.rules import all_rules
 from tsaudit.secrets import mask
 
@@ -21,16 +22,19 @@ def audit(
     policy: LimitPolicy | None = None,
     rules: Iterable[Rule] | None = None,
     now: datetime | None = None,
+    switches: RulePolicy | None = None,
 ) -> AuditResult:
     """Judge the profile by every rule. A rule that breaks is an `error` result; the others go on.
 
     What was not audited, the whole target or a database, is a result as well, unless `rules` are given: `None` stands
-    for all of them. Where nothing was looked at it is the only one, because no rule could say more.
+    for all of them. Where nothing was looked at it is the only one, because no rule could say more. `switches`: rules
+    that the configuration switches off, or whose findings it gives another severity; None for none.
     """
     chosen = all_rules() if rules is None else tuple(rules)
     if rules is None and not_audited.unseen(profile) is not None:
         chosen = ()
-    results = [_apply(rule, profile, timeline or Timeline(), policy or LimitPolicy()) for rule in chosen]
+    days, limits, switched = timeline or Timeline(), policy or LimitPolicy(), switches or RulePolicy()
+    results = [_apply(rule, profile, days, limits, switched) for rule in chosen]
     if rules is None and (missed := not_audited.missed(profile, results, timeline.previous if timeline else None)):
         results.append(not_audited.result_of(missed))
     return AuditResult(
@@ -50,7 +54,7 @@ def required_facts(engine: str, rules: Iterable[Rule] | None = None) -> frozense
     return frozenset().union(*(r.requires | r.uses for r in chosen if engine in r.engines))
 
 
-def _apply(rule: Rule, profile: Profile, timeline: Timeline, policy: LimitPolicy) -> RuleResult:
+def _apply(rule: Rule, profile: Profile, timeline: Timeline, policy: LimitPolicy, switches: RulePolicy) -> RuleResult:
     case = Case(rule, profile, timeline, policy)
     limits = tuple(case.limit(t.name) for t in rule.thresholds)
 
@@ -71,6 +75,9 @@ def _apply(rule: Rule, profile: Profile, timeline: Timeline, policy: LimitPolicy
             why=" ".join(rule.section("Why it matters").split()),
         )
 
+    if switches.is_off(rule.code, rule.name):
+        off = result(Outcome.NOT_APPLICABLE, reason="switched off by `rules` in tsaudit.yaml")
+        return replace(off, switched_off=True)
     product = f"{profile.engine} {profile.edition}"
     if profile.engine not in rule.engines or product in rule.moot:
         name = product if product in rule.moot else profile.engine
@@ -79,12 +86,28 @@ def _apply(rule: Rule, profile: Profile, timeline: Timeline, policy: LimitPolicy
     missing = rule.requires - set(profile.facts)
     if missing:
         return result(Outcome.NOT_APPLICABLE, reason=f"{profile.engine} does not offer {', '.join(sorted(missing))}")
-    gaps = tuple(gap for gap in profile.gaps if gap.fact in rule.gaps_matter_in)
+    gaps = tuple(gap for gap in profile.gaps if gap.fact in rule.gaps_matter_in and _is_on(rule, switches, gap))
     try:
-        findings = tuple(sorted(rule.check(case), key=lambda f: (-f.severity.rank, f.subject)))
+        found = (_with_severity(rule, switches, finding) for finding in rule.check(case))
+        findings = tuple(sorted((f for f in found if f is not None), key=lambda f: (-f.severity.rank, f.subject)))
     except Exception as error:
         return result(Outcome.ERROR, gaps=gaps, reason=mask(f"{type(error).__name__}: {error}"))
     reason = f"{len(gaps)} gap(s), the first: {gaps[0].detail}" if gaps else ""
     if findings:
         return result(Outcome.FAIL, findings, gaps, reason)
     return result(Outcome.OPEN if gaps else Outcome.PASS, (), gaps, reason)
+
+
+def _is_on(rule: Rule, switches: RulePolicy, gap: Gap) -> bool:
+    """Whether the rule is to judge what the gap is about."""
+    if not switches.measurements or gap.measurement is None:
+        return True
+    return switches.setting(rule.code, rule.name, gap.measurement) != "off"
+
+
+def _with_severity(rule: Rule, switches: RulePolicy, finding: Finding) -> Finding | None:
+    """The finding as the configuration wants it; None where the rule is switched off."""
+    setting = switches.setting(rule.code, rule.name, finding.subject.measurement)
+    if setting is None or setting == "on":
+        return finding
+    return None if setting == "off" else replace(finding, severity=Severity(setting))

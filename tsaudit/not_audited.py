@@ -126,7 +126,7 @@ def _unjudged(profile: Profile, results: Sequence[RuleResult]) -> str | None:
     if any(_judged_some(r, profile) for r in applying):
         return None
     if not applying:
-        return "no rule applies to it"
+        return "all rules are switched off" if any(r.switched_off for r in results) else "no rule applies to it"
     broken = next((f"{r.code} broke: {r.reason}" for r in applying if r.outcome is Outcome.ERROR), None)
     return _cause(g for r in applying for g in r.gaps) or broken or applying[0].reason or "no rule could judge"
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import enum
-import fnmatch
 import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 
 from tsaudit.engines.engine import Engine
 from tsaudit.engines.queries import query_files
@@ -78,6 +78,39 @@ class LimitPolicy:
     measurements: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class RulePolicy:
+    """What the configuration says about rules; most general first.
+
+    Code or name, or a pattern of them, to `off`, `on` or a severity: for all targets, for the target, and by pattern of
+    measurement names. The most special that says something of a rule decides.
+    """
+
+    everywhere: Mapping[str, str] = field(default_factory=dict)
+    target: Mapping[str, str] = field(default_factory=dict)
+    measurements: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    def setting(self, code: str, name: str, measurement: str = "") -> str | None:
+        """What applies to the rule on the measurement, or on the target as a whole; None for nothing."""
+        special = (s for pattern, s in self.measurements.items() if measurement and fnmatchcase(measurement, pattern))
+        for settings in (*special, self.target, self.everywhere):
+            if (found := _said_of(code, name, settings)) is not None:
+                return found
+        return None
+
+    def is_off(self, code: str, name: str) -> bool:
+        """Whether it judges nothing: switched off, and not on again for any measurement."""
+        again = (_said_of(code, name, settings) for settings in self.measurements.values())
+        return self.setting(code, name) == "off" and all(one in (None, "off") for one in again)
+
+
+def _said_of(code: str, name: str, settings: Mapping[str, str]) -> str | None:
+    words = {word.lower().replace("_", "-"): setting for word, setting in settings.items()}
+    names = (code.lower(), name)
+    exact = next((words[one] for one in names if one in words), None)
+    return exact or next((s for word, s in words.items() if any(fnmatchcase(one, word) for one in names)), None)
+
+
 def resolve_limit(
     rule_name: str,
     threshold: Threshold,
@@ -94,7 +127,7 @@ def resolve_limit(
 
     if measurement is not None:
         for pattern, values in policy.measurements.items():
-            if name in values and fnmatch.fnmatchcase(measurement, pattern):
+            if name in values and fnmatchcase(measurement, pattern):
                 return limit(values[name], f"measurement {pattern}", "set in tsaudit.yaml")
     if name in policy.target:
         return limit(policy.target[name], "target", "set in tsaudit.yaml")

@@ -18,7 +18,7 @@ from tsaudit import alerts, not_audited, report
 from tsaudit.audit import audit, required_facts
 from tsaudit.collect import collect
 from tsaudit.config import cron
-from tsaudit.config.plans import limit_policy
+from tsaudit.config.plans import limit_policy, rule_policy
 from tsaudit.config.settings import Settings, Target
 from tsaudit.config.unused_routes import unused_routes
 from tsaudit.engines.connection import Connection, ConnectorError
@@ -219,7 +219,7 @@ def _judge(
     target: Target, settings: Settings, timeline: Timeline, profile: Profile | None, failure: str | None, day: date
 ) -> AuditResult:
     if profile is not None:
-        return audit(profile, timeline, limit_policy(settings, target))
+        return audit(profile, timeline, limit_policy(settings, target), switches=rule_policy(settings, target))
     nothing = not_audited.result_of([not_audited.whole(failure or "")])
     return AuditResult(target.name, target.engine, "", day, utc_now(), tsaudit.__version__, (nothing,))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import re
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
@@ -14,7 +15,9 @@ from tsaudit.cli import main
 from tsaudit.cli.errors import Exit
 from tsaudit.config.file import json_schema
 from tsaudit.config.plans import PLANS
+from tsaudit.engines.registry import ENGINES
 from tsaudit.rules import all_rules
+from tsaudit.rules.applicability import why_not
 
 
 def tsaudit(*arguments: str) -> Result:
@@ -32,6 +35,33 @@ def test_rules_when_listed_as_json_have_their_limits() -> None:
     found = {r["code"]: r for r in json.loads(tsaudit("rules", "--format", "json").stdout)}
     assert list(found) == [r.code for r in all_rules()]
     assert found["CAR001"]["limits"][0]["name"].startswith("high-series-cardinality.")
+
+
+def test_rules_of_a_target_say_why_they_do_not_judge(tmp_path: Path) -> None:
+    file = tmp_path / "tsaudit.yaml"
+    file.write_text(
+        "rules: {DRF*: off, CAR001: info}\ntargets:\n  - name: a\n    engine: sqlite\n    url: sqlite:///a.db\n"
+        "    rules: {needless_index: off}\n    measurements: {'tmp*': {rules: {TAG002: off}}}\n"
+    )
+    done = tsaudit("rules", "--target", "a", "--config", str(file), "--format", "json")
+    found = {one["code"]: (one["severity"], one["why"]) for one in json.loads(done.stdout)}
+    assert list(found) == [rule.code for rule in all_rules()]
+    off = ("", "switched off by `rules` in tsaudit.yaml")
+    assert (found["DRF001"], found["STO001"]) == (off, off)
+    assert found["CAR001"] == ("info", "set by `rules` in tsaudit.yaml")
+    assert found["TAG002"] == ("warn", "differs for tmp*")
+    assert found["TAG001"] == ("warn", "")
+    assert found["CAR007"] == ("", "does not apply to sqlite: only Timestream has measure names")
+    assert all(why for severity, why in found.values() if not severity)
+    assert {code for code, (severity, _) in found.items() if severity} == {
+        rule.code for rule in all_rules() if "sqlite" in rule.engines
+    } - {"DRF001", "STO001"}
+
+
+@pytest.mark.parametrize("engine", sorted(ENGINES))
+def test_every_rule_that_does_not_apply_has_a_reason(engine: str) -> None:
+    for rule in all_rules():
+        assert bool(why_not(rule, engine)) == (engine not in rule.engines), rule.code
 
 
 @pytest.mark.parametrize("form", ["text", "json"])

@@ -146,6 +146,15 @@ CASES = {
     ),
     "list for text": (TARGET + "    owner: [x]\n", "5: targets[0].owner: expected text, got a list"),
     "text for a mapping": (TARGET + "slack: x\n", "5: slack: expected `key: value` lines, got `x`"),
+    "rule that does not exist": (
+        TARGET + "rules: {high-series-cardinalty: off}\n",
+        "5: rules.high-series-cardinalty: there is no rule `high-series-cardinalty`, did you mean high-series-card",
+    ),
+    "setting of a rule": (TARGET + "rules: {CAR001: loud}\n", "5: rules.CAR001: "),
+    "coverage switched off": (
+        TARGET + "    measurements: {x: {rules: {TGT001: off}}}\n",
+        "5: targets[0].measurements.x.rules.TGT001: is no rule that could be switched off",
+    ),
     "text for limits": (TARGET + "limits: x\n", "5: limits: expected `key: value` lines, got `x`"),
     "text for a number": (
         TARGET + "    budget: {max_rows: many}\n",

@@ -177,6 +177,12 @@ def test_incident_of_a_rule_that_was_retired_is_resolved(store: Store) -> None:
     assert [str(c.kind) for c in run(store, 1, a_rule_result(code="TAG001"))] == ["resolved"]
 
 
+def test_incident_of_a_rule_that_was_switched_off_is_resolved(store: Store) -> None:
+    run(store, 0, BAD)
+    off = replace(not_judged(Outcome.NOT_APPLICABLE), switched_off=True)
+    assert [str(c.kind) for c in run(store, 1, off, a_rule_result(code="TAG001"))] == ["resolved"]
+
+
 def test_gap_in_any_part_keeps_an_incident_of_the_whole_open(store: Store) -> None:
     whole = a_rule_result(a_finding(Subject()))
     run(store, 0, whole)

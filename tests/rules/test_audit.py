@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,7 +14,7 @@ from tsaudit.audit import audit, required_facts
 from tsaudit.model.finding import Finding, Outcome, Severity, Subject, Verdict
 from tsaudit.model.profile import Gap, Reason
 from tsaudit.model.timeline import Timeline
-from tsaudit.rule import Case, Family, LimitPolicy, Threshold, resolve_limit, rule
+from tsaudit.rule import Case, Family, LimitPolicy, RulePolicy, Threshold, resolve_limit, rule
 from tsaudit.rules import all_rules
 
 LIMIT = Threshold("max_things", 10, "things", "house judgement: ten", {"duckdb": (20, "https://duckdb.org")})
@@ -134,3 +135,59 @@ def test_fix_when_names_are_hostile(name: str) -> None:
 def test_family_when_taken_from_the_code() -> None:
     # Each family is a check in Dagster: one without rules would say nothing.
     assert {found.family for found in all_rules()} == set(Family)
+
+
+def _found(switches: RulePolicy) -> list[tuple[str, Severity]]:
+    profile = a_profile(a_measurement("bad"), a_measurement("bad_too"), a_measurement("worst"))
+    (result,) = audit(profile, rules=[too_many_things], switches=switches).results
+    return [(f.subject.measurement, f.severity) for f in result.findings]
+
+
+BOTH = [("worst", Severity.CRITICAL), ("bad", Severity.WARN), ("bad_too", Severity.WARN)]
+
+
+@pytest.mark.parametrize("word", ["CAR999", "car999", "too-many-things", "too_many_things", "CAR*", "*things"])
+def test_rule_when_it_is_switched_off(word: str) -> None:
+    profile = a_profile(a_measurement("bad"))
+    (result,) = audit(profile, rules=[too_many_things], switches=RulePolicy(everywhere={word: "off"})).results
+    assert (result.outcome, result.verdict, result.findings) == (Outcome.NOT_APPLICABLE, None, ())
+    assert result.switched_off
+    assert result.reason == "switched off by `rules` in tsaudit.yaml"
+
+
+def test_rule_when_the_target_has_it_otherwise_than_all_others() -> None:
+    assert _found(RulePolicy({"CAR999": "off"}, {"too-many-things": "on"})) == BOTH
+    assert _found(RulePolicy({"CAR999": "off"}, {"CAR*": "info"}))[0] == ("bad", Severity.INFO)
+    assert _found(RulePolicy({"CAR999": "off"}, {"TAG*": "on"})) == []
+
+
+def test_rule_when_its_own_name_and_a_pattern_say_different_things() -> None:
+    assert _found(RulePolicy(target={"CAR*": "off", "CAR999": "on"})) == BOTH
+    assert _found(RulePolicy(target={"CAR*": "on", "*": "off"})) == BOTH
+    assert _found(RulePolicy(target={"*": "off", "CAR*": "on"})) == []
+
+
+def test_rule_when_it_is_switched_for_some_measurements() -> None:
+    assert _found(RulePolicy(measurements={"bad_*": {"CAR999": "off"}})) == BOTH[:2]
+    assert _found(RulePolicy(measurements={"bad_*": {"CAR999": "critical"}}))[:2] == [
+        ("bad_too", Severity.CRITICAL),
+        ("worst", Severity.CRITICAL),
+    ]
+    assert _found(RulePolicy({"*": "off"}, measurements={"bad": {"CAR999": "on"}})) == [BOTH[1]]
+    first_wins = RulePolicy(measurements={"bad*": {"TAG001": "off"}, "b*": {"CAR999": "off"}})
+    assert _found(first_wins) == BOTH[:1], "a pattern that says nothing of the rule leaves it to the next"
+
+
+def test_gap_when_the_rule_is_switched_off_there() -> None:
+    gaps = (Gap("series_listing", Reason.DENIED, "no right", "main", "tmp"),)
+    profile = dataclasses.replace(a_profile(a_measurement("tmp"), a_measurement("good")), gaps=gaps)
+    off = RulePolicy(measurements={"tmp": {"CAR999": "off"}})
+    assert audit(profile, rules=[too_many_things]).results[0].outcome is Outcome.OPEN
+    assert audit(profile, rules=[too_many_things], switches=off).results[0].outcome is Outcome.PASS
+
+
+def test_target_when_all_rules_are_switched_off_is_not_audited() -> None:
+    result = audit(a_profile(a_measurement("bad")), switches=RulePolicy({"*": "off"}))
+    assert result.not_audited is not None
+    assert "all rules are switched off" in result.not_audited.findings[0].message
+    assert result.verdict is not Verdict.OK

@@ -114,7 +114,7 @@ def _replayed(file: Path, config: str | None) -> AuditResult:
     """The verdicts on a stored profile, by the limits of its target where the configuration has it."""
     from tsaudit.audit import audit as judge
     from tsaudit.config import file as config_file
-    from tsaudit.config.plans import limit_policy
+    from tsaudit.config.plans import limit_policy, rule_policy
     from tsaudit.model.jsonfile import from_json
     from tsaudit.model.profile import Profile
 
@@ -129,7 +129,9 @@ def _replayed(file: Path, config: str | None) -> AuditResult:
             raise
         return judge(profile)
     target = next((t for t in settings.targets if t.name == profile.target), None)
-    return judge(profile, policy=limit_policy(settings, target) if target else None)
+    if target is None:
+        return judge(profile)
+    return judge(profile, policy=limit_policy(settings, target), switches=rule_policy(settings, target))
 
 
 def _first_problem(error: ValueError) -> str:

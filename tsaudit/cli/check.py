@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tsaudit.config.settings import Settings, Slack, Target
     from tsaudit.model.finding import RuleResult
     from tsaudit.model.profile import Gap, Profile
+    from tsaudit.rule import RulePolicy
 
 _CALL_S = 10.0
 """How long Slack may take to say whose token it is."""
@@ -32,6 +33,7 @@ def check(targets: tuple[str, ...], config: str | None) -> int:
     """
     from tsaudit.config import exposure
     from tsaudit.config import file as config_file
+    from tsaudit.config.plans import rule_policy
     from tsaudit.config.unused_routes import unused_routes
 
     file = config_file.find(config)
@@ -45,7 +47,7 @@ def check(targets: tuple[str, ...], config: str | None) -> int:
     surroundings = [_history(settings), _report(settings), _slack(settings.slack)]
     in_time = not surroundings[0] or _clock(settings, [target.name for target in chosen])
     seen: dict[str, Profile] = {}
-    audited = [_target(target, seen) for target in chosen]
+    audited = [_target(target, rule_policy(settings, target), seen) for target in chosen]
     for unused in unused_routes(settings, seen):
         _line("routes", "warn", str(unused))
     if not all(surroundings):
@@ -129,7 +131,7 @@ def _slack(slack: Slack) -> bool:
     return True
 
 
-def _target(target: Target, seen: dict[str, Profile]) -> bool:
+def _target(target: Target, switches: RulePolicy, seen: dict[str, Profile]) -> bool:
     """Whether the target can be audited; facts that will be missing are said, and do not count against it.
 
     What there is on it goes into `seen`.
@@ -150,30 +152,31 @@ def _target(target: Target, seen: dict[str, Profile]) -> bool:
         _line(target.name, "failed", cause)
         return False
     seen[target.name] = profile
-    missed = not_audited.missed(profile, _foreseen(profile))
+    missed = not_audited.missed(profile, _foreseen(profile, switches))
     for one in missed:
         _line(target.name, "failed", one.message)
     gone = {one.subject.database for one in missed}
     gaps = [gap for gap in profile.gaps if gap.database not in gone]
     # What is left out of one measurement takes no rule away.
     lost = [gap for gap in gaps if gap.reason is not Reason.OVER_BUDGET or gap.measurement is None]
-    judged = _judged(target.engine) - {rule for gap in lost for rule in _rules_without(target.engine, gap.fact)}
+    judged = _judged(target.engine, switches)
+    judged -= {rule for gap in lost for rule in _rules_without(target.engine, gap.fact, switches)}
     if not missed:
         version = f"{target.engine} {profile.server_version}"
         _line(target.name, "ok", f"{version}: {show.plural(len(judged), 'rule')} can be judged")
-    for line in _missing(target.engine, gaps):
+    for line in _missing(target.engine, gaps, switches):
         _line("", "unknown", line)
     for unused in profile.unused_settings:
         _line("", "warn", str(unused))
     return not missed
 
 
-def _foreseen(profile: Profile) -> list[RuleResult]:
+def _foreseen(profile: Profile, switches: RulePolicy) -> list[RuleResult]:
     """What an audit could make of each rule as far as the gaps go: judged, or open for them."""
     from tsaudit.model.finding import Outcome, RuleResult
     from tsaudit.rules import all_rules
 
-    judged = _judged(profile.engine)
+    judged = _judged(profile.engine, switches)
     found = []
     for rule in all_rules():
         if rule.code in judged:
@@ -183,7 +186,7 @@ def _foreseen(profile: Profile) -> list[RuleResult]:
     return found
 
 
-def _missing(engine: str, gaps: Iterable[Gap]) -> Iterator[str]:
+def _missing(engine: str, gaps: Iterable[Gap], switches: RulePolicy) -> Iterator[str]:
     """One line per fact and reason: where first, in how many more places, and the rules that are unknown for it."""
     alike: dict[tuple[str, str], list[Gap]] = {}
     for gap in gaps:
@@ -192,23 +195,24 @@ def _missing(engine: str, gaps: Iterable[Gap]) -> Iterator[str]:
         where = "/".join(part for part in (first.database, first.measurement) if part)
         place = f" of {where}" if where else ""
         more = f" and {len(rest):,} more" if rest else ""
-        codes = ", ".join(sorted(_rules_without(engine, fact))) or "no rule"
+        codes = ", ".join(sorted(_rules_without(engine, fact, switches))) or "no rule"
         yield f"{fact}{place}{more} {reason}: {first.detail} ({codes})"
 
 
-def _judged(engine: str) -> set[str]:
-    """Codes of the rules for the engine whose facts it offers."""
+def _judged(engine: str, switches: RulePolicy) -> set[str]:
+    """Codes of the rules for the engine whose facts it offers, and that are not switched off."""
     from tsaudit.engines.queries import query_files
     from tsaudit.model.facts import offered
     from tsaudit.rules import all_rules
 
     facts = offered(frozenset(query_files(engine)))
-    return {r.code for r in all_rules() if engine in r.engines and r.requires <= facts}
+    able = (r for r in all_rules() if engine in r.engines and r.requires <= facts)
+    return {r.code for r in able if not switches.is_off(r.code, r.name)}
 
 
-def _rules_without(engine: str, fact: str) -> set[str]:
+def _rules_without(engine: str, fact: str, switches: RulePolicy) -> set[str]:
     """Codes of the rules that are unknown when the fact is missing."""
     from tsaudit.rules import all_rules
 
-    judged = _judged(engine)
+    judged = _judged(engine, switches)
     return {r.code for r in all_rules() if r.code in judged and fact in r.gaps_matter_in}

@@ -17,10 +17,15 @@ if TYPE_CHECKING:
 @click.command()
 @options.format_option("text", "json")
 @click.option("--plans", is_flag=True, help="List the named sets of limits instead.")
-def rules(form: str, plans: bool) -> None:
+@click.option("--target", metavar="NAME", help="What becomes of each rule on this target, and why.")
+@options.config_option
+def rules(form: str, plans: bool, target: str | None, config: str | None) -> None:
     """List the rules: code, name, severity, what each finds."""
     if plans:
         _plans(form)
+        return
+    if target is not None:
+        _of_target(form, target, config)
         return
     from tsaudit.cli.catalogue import pages
 
@@ -29,6 +34,23 @@ def rules(form: str, plans: bool) -> None:
         return
     show.table([(p.code, p.name, p.severity, p.title) for p in pages()], ("code", "name", "severity", "finds"))
     click.echo("\n`tsaudit explain CODE` prints the page of a rule.")
+
+
+def _of_target(form: str, name: str, config: str | None) -> None:
+    from tsaudit.config import file as config_file
+    from tsaudit.config.plans import rule_policy
+    from tsaudit.rules import all_rules
+    from tsaudit.rules.applicability import severity_on
+
+    settings = config_file.load(config_file.find(config), resolve_env=False)
+    (target,) = options.chosen(settings, [name])
+    switches = rule_policy(settings, target)
+    heads = ("code", "name", "severity", "why")
+    rows = [(rule.code, rule.name, *severity_on(rule, target.engine, switches)) for rule in all_rules()]
+    if form == "json":
+        show.as_json([dict(zip(heads, row, strict=True)) for row in rows])
+        return
+    show.table(rows, heads)
 
 
 def _plans(form: str) -> None:

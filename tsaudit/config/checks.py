@@ -18,6 +18,7 @@ def contradictions(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
     yield from _history(data)
     yield from _names_and_owners(data)
     yield from _limits(data)
+    yield from _rules(data)
     yield from _routes(data)
 
 
@@ -26,6 +27,10 @@ def unused(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
     for place, pattern, names, what in _route_patterns(data):
         if _is_pattern(pattern) and not any(fnmatch.fnmatchcase(name, pattern) for name in names):
             yield place, f"`{pattern}` matches no {what}{_near(pattern, names)}"
+    words = [word for rule in all_rules() for word in (rule.code, rule.name)]
+    for place in _rule_places(data):
+        if _is_pattern(pattern := str(place[-1])) and not any(fnmatch.fnmatch(word, pattern) for word in words):
+            yield place, f"`{pattern}` matches no rule{_near(pattern, words)}"
     engines = {rule.name: rule.engines for rule in all_rules()}
     used = dict(_at(data, "targets", "*", "engine"))
     for prefix in ((), ("targets", "*"), ("targets", "*", "measurements", "*")):
@@ -70,6 +75,26 @@ def _limits(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
                 yield place, "there is no such limit" + (near or "; `tsaudit explain RULE` lists a rule's limits")
 
 
+def _rules(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    """Rules that do not exist, and what is no rule."""
+    known = [word for rule in all_rules() for word in (rule.code.lower(), rule.name)]
+    ruleless = [word.lower() for pair in RULELESS_CODES.items() for word in pair]
+    for place in _rule_places(data):
+        name = str(place[-1])
+        word = name.lower().replace("_", "-")
+        if word in ruleless:
+            yield place, "is no rule that could be switched off: it says what was not audited"
+        elif not _is_pattern(name) and word not in known:
+            yield place, f"there is no rule `{name}`{_near(name, known)}"
+
+
+def _rule_places(data: Mapping[str, Any]) -> Iterator[Path]:
+    """Every place that sets something for a rule; its last part names the rule."""
+    for prefix in ((), ("targets", "*"), ("targets", "*", "measurements", "*")):
+        for place, found in _at(data, *prefix, "rules", kind=dict):
+            yield from ((*place, name) for name in found)
+
+
 def _routes(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
     """Routes that name a rule or a target that does not exist; patterns may be there for what is yet to come."""
     for place, name, names, what in _route_patterns(data):
@@ -98,10 +123,10 @@ def _near(pattern: str, names: list[str]) -> str:
     return nearest(pattern.strip("*?[]"), names) or f"; there is {', '.join(names[:3])}, ..."
 
 
-def _at(data: object, *pattern: str) -> Iterator[tuple[Path, str]]:
-    """Every text at places like `pattern`, where `*` stands for any key or position."""
+def _at(data: object, *pattern: str, kind: type = str) -> Iterator[tuple[Path, Any]]:
+    """Every text, or value of another kind, at places like `pattern`, where `*` stands for any key or position."""
     if not pattern:
-        if isinstance(data, str):
+        if isinstance(data, kind):
             yield (), data
         return
     if isinstance(data, list):
@@ -111,5 +136,5 @@ def _at(data: object, *pattern: str) -> Iterator[tuple[Path, str]]:
     else:
         return
     for key, value in entries:
-        for place, found in _at(value, *pattern[1:]):
+        for place, found in _at(value, *pattern[1:], kind=kind):
             yield (key, *place), found

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tsaudit.config.settings import Settings, Target
-from tsaudit.rule import LimitPolicy
+from tsaudit.rule import LimitPolicy, RulePolicy
 from tsaudit.rules import all_rules
 
 
@@ -66,6 +66,12 @@ def limit_policy(settings: Settings, target: Target) -> LimitPolicy:
         target=target.limits,
         measurements={pattern: override.limits for pattern, override in target.measurements.items()},
     )
+
+
+def rule_policy(settings: Settings, target: Target) -> RulePolicy:
+    """What the configuration says about rules on the target."""
+    by_pattern = {pattern: override.rules for pattern, override in target.measurements.items()}
+    return RulePolicy(settings.rules, target.rules, by_pattern)
 
 
 def check_limits(settings: Settings) -> None:

@@ -22,7 +22,7 @@ from pydantic import (
 )
 
 from tsaudit.config import cron
-from tsaudit.config.types import Duration, Finite, Secret, SlackSecret
+from tsaudit.config.types import Duration, Finite, RuleSetting, Secret, SlackSecret
 from tsaudit.engines.registry import ENGINES
 
 Path = tuple[int | str, ...]
@@ -86,9 +86,16 @@ Limits = dict[str, Finite]
 """`<rule name>.<threshold>` to its value, e.g. `high-series-cardinality.max_series: 100000`."""
 
 
+Rules = dict[str, RuleSetting]
+"""Code or name of a rule, or a pattern of them, to `off`, `on`, or the severity of its findings: `info`, `warn`,
+`critical`. A code or name goes before a pattern, the first pattern before the next."""
+
+
 class MeasurementOverride(Model):
     """Settings for the measurements that a pattern matches."""
 
+    rules: Rules = {}
+    """Rules switched off or on for these measurements, or with another severity."""
     limits: Limits = {}
     """Limits for these measurements."""
     owner: str | None = None
@@ -127,6 +134,8 @@ class Target(Model):
     """Measurement name to the roles of its columns (SQL engines)."""
     plan: str | None = None
     """A named set of limits, e.g. `influxdb-cloud-free`; `tsaudit rules --plans` lists them."""
+    rules: Rules = {}
+    """Rules switched off or on for this target, or with another severity."""
     limits: Limits = {}
     """Limits for this target."""
     measurements: dict[str, MeasurementOverride] = {}
@@ -270,6 +279,8 @@ class Settings(Model):
     """Which owner is told of what; the first that matches wins."""
     incidents: Incidents = Incidents()
     """When a finding becomes an incident, and when one ends."""
+    rules: Rules = {}
+    """Rules switched off, or with another severity, for all targets."""
     limits: Limits = {}
     """For all targets."""
     targets: tuple[Target, ...] = Field(min_length=1)

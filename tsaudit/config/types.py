@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, WithJsonSchema
 
@@ -52,3 +52,12 @@ def _one_word(value: SecretStr) -> SecretStr:
 
 SlackSecret = Annotated[Secret, AfterValidator(_one_word)]
 """A token or an address that is secret, as Slack shows it."""
+
+
+def _word(value: Any) -> Any:
+    """YAML reads `on` and `off` as true and false."""
+    return {True: "on", False: "off"}.get(value, value) if isinstance(value, bool) else value
+
+
+RuleSetting = Annotated[Literal["on", "off", "info", "warn", "critical"], BeforeValidator(_word)]
+"""Whether a rule judges, or how severe its findings are."""

@@ -183,10 +183,12 @@ class DaySeen:
         return self._after_unknown(before, earlier)
 
     def _is_retired(self, code: str) -> bool:
-        """Whether there is no such rule any more: an audit that judged has a result of every one there is.
+        """Whether there is no such rule any more, or it is switched off: an audit has a result of every rule there is.
 
         Nobody would ever find its incidents again, nor see them gone.
         """
+        if code in self._rules and self._rules[code].switched_off:
+            return True
         judged = self._rules.keys() - RULELESS_CODES.keys()
         return bool(judged) and code not in judged | RULELESS_CODES.keys()
 

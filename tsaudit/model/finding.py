@@ -184,6 +184,8 @@ class RuleResult:
     """The target-wide limits it used."""
     why: str = ""
     """The rule's section "Why it matters"."""
+    switched_off: bool = False
+    """Whether the configuration switches it off here; its outcome is then that it does not apply."""
 
     @property
     def verdict(self) -> Verdict | None:

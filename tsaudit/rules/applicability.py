@@ -1,0 +1,43 @@
+"""What becomes of a rule on a target, as far as the engine and the configuration tell."""
+
+from __future__ import annotations
+
+from tsaudit.engines.queries import query_files
+from tsaudit.guidelines import GUIDELINES
+from tsaudit.model.facts import offered
+from tsaudit.rule import Rule, RulePolicy
+
+
+def severity_on(rule: Rule, engine: str, switches: RulePolicy) -> tuple[str, str]:
+    """(the severity of most of its findings there, empty where it does not judge; why it is so, empty for no reason).
+
+    Products of one engine may differ in more; which one a server is, only an audit finds out.
+    """
+    if reason := why_not(rule, engine):
+        return "", reason
+    if switches.is_off(rule.code, rule.name):
+        return "", "switched off by `rules` in tsaudit.yaml"
+    setting = switches.setting(rule.code, rule.name)
+    special = [pattern for pattern in switches.measurements if _differs(rule, switches, pattern)]
+    reasons = [f"differs for {', '.join(special)}"] if special else []
+    if setting in (None, "on"):
+        return str(rule.severity), "; ".join(reasons)
+    return ("" if setting == "off" else str(setting)), "; ".join(["set by `rules` in tsaudit.yaml", *reasons])
+
+
+def why_not(rule: Rule, engine: str) -> str:
+    """Why the rule says nothing on the engine; empty where it does."""
+    if engine in rule.engines:
+        return ""
+    if engine in rule.moot:
+        return f"does not apply to {engine}: {rule.moot[engine]}"
+    missing = rule.requires - offered(frozenset(query_files(engine)))
+    moot = [g.moot[engine] for g in GUIDELINES if g.id in rule.guidelines and engine in g.moot]
+    if len(moot) == len(rule.guidelines):
+        return f"does not apply to {engine}: {moot[0]}"
+    return f"{engine} does not offer {', '.join(sorted(missing))}"
+
+
+def _differs(rule: Rule, switches: RulePolicy, pattern: str) -> bool:
+    only = RulePolicy(target=switches.measurements[pattern])
+    return only.setting(rule.code, rule.name) not in (None, switches.setting(rule.code, rule.name))
