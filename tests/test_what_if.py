@@ -158,7 +158,7 @@ def test_name_when_unknown_has_the_nearest_one_beside_it(target: Target) -> None
     with pytest.raises(UnknownNameError, match="did you mean cpu"):
         answer(target, None, "cpus", BY_USER, now=NOW)
     for profile in (None, collected(target)):
-        with pytest.raises(UnknownNameError, match="no tag `user`; did you mean user_id"):
+        with pytest.raises(UnknownNameError, match="no tag `user`, did you mean user_id"):
             answer(target, profile, "cpu", Change(frozenset({"user"})), now=NOW)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import difflib
+from collections.abc import Iterable, Sequence
 
 from tsaudit.model.profile import Count, How, Measurement, MeasureName, ValuesOverTime
 
@@ -70,6 +71,15 @@ def listed(words: Sequence[str], most: int = 8) -> str:
     if len(words) > most:
         return f"{', '.join(words[: most - 1])} and {number(len(words) - most + 1)} more"
     return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]
+
+
+def nearest(word: str, choices: Iterable[str], cutoff: float = 0.6) -> str:
+    """`, did you mean x?`; empty when nothing is close. Case does not count."""
+    names = {name.lower(): name for name in choices}
+    start = word.lower()
+    found = [n for n in names if len(start) > 2 and n and (n.startswith(start) or start.startswith(n))]
+    found = found[:3] or difflib.get_close_matches(start, names, n=1, cutoff=cutoff)
+    return f", did you mean {' or '.join(names[n] for n in found)}?" if found else ""
 
 
 def under(part: Measurement | MeasureName) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import glob
 from collections.abc import Iterable
 from contextlib import closing
@@ -23,6 +22,7 @@ from tsaudit.engines.opening import with_connection
 from tsaudit.engines.queries import query_files
 from tsaudit.model.profile import Cost, How, Measurement, Profile, Role, Window, utc_now
 from tsaudit.net.watchdog import Deadline
+from tsaudit.text import nearest
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -227,8 +227,5 @@ def _check_tags(change: Change, measurement: Measurement) -> None:
 
 
 def _near(name: str, names: Iterable[str]) -> str:
-    near = difflib.get_close_matches(name, sorted(names), n=1, cutoff=0.5)
-    if near:
-        return f"; did you mean {near[0]}?"
     few = ", ".join(sorted(names)[:10])
-    return f"; there are {few}" if few else "; there is none"
+    return nearest(name, names, cutoff=0.5) or (f"; there are {few}" if few else "; there is none")

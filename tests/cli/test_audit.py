@@ -44,7 +44,7 @@ def test_audit_when_one_target_is_named(tsaudit: Tsaudit) -> None:
 def test_audit_when_the_target_is_not_there(tsaudit: Tsaudit) -> None:
     done = tsaudit("audit", "shopp")
     assert done.exit_code == Exit.USAGE
-    assert "no target is named `shopp`; did you mean shop?" in done.stderr
+    assert "no target is named `shopp`, did you mean shop?" in done.stderr
     assert "the configuration has shop, plant" in tsaudit("audit", "zzz").stderr
 
 

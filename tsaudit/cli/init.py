@@ -82,8 +82,8 @@ def _say(file: Path, found: list[Found]) -> None:
 
 def _given(engine: str, url: str, name: str | None) -> Found:
     """The target that the options describe, its password moved out of the address."""
-    from tsaudit.config.words import nearest
     from tsaudit.engines.registry import ENGINES
+    from tsaudit.text import nearest
 
     if engine not in ENGINES:
         hint = nearest(engine, ENGINES) or f"; one of {', '.join(ENGINES)}"

@@ -107,14 +107,13 @@ def load_settings(config: str | None) -> Settings:
 
 def chosen(settings: Settings, names: Sequence[str]) -> list[Target]:
     """The named targets in the order of the file; all for no names. A name that is not there is a usage error."""
-    import difflib
+    from tsaudit.text import nearest
 
     known = [t.name for t in settings.targets]
     for name in names:
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"the configuration has {', '.join(known[:10])}"
-            raise click.BadParameter(f"no target is named `{name}`; {hint}", param_hint="TARGET")
+            hint = nearest(name, known) or f"; the configuration has {', '.join(known[:10])}"
+            raise click.BadParameter(f"no target is named `{name}`{hint}", param_hint="TARGET")
     return [t for t in settings.targets if not names or t.name in names]
 
 

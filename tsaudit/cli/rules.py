@@ -78,11 +78,10 @@ def explain(rule: str) -> None:
     known = {name: page for page in pages() for name in (page.code.lower(), page.name)}
     found = known.get(rule.lower().replace("_", "-"))
     if found is None:
-        import difflib
+        from tsaudit.text import nearest
 
-        near = difflib.get_close_matches(rule.lower(), known, n=1, cutoff=0.5)
-        hint = f"did you mean {known[near[0]].name}?" if near else "`tsaudit rules` lists them"
-        raise click.BadParameter(f"no rule is called `{rule}`; {hint}", param_hint="RULE")
+        hint = nearest(rule, known, cutoff=0.5) or "; `tsaudit rules` lists them"
+        raise click.BadParameter(f"no rule is called `{rule}`{hint}", param_hint="RULE")
     click.echo("\n".join(_lines(found)))
 
 

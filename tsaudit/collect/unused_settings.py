@@ -7,11 +7,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from tsaudit.config.words import nearest
 from tsaudit.engines.queries import query_files
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.profile import Listed, UnusedSetting
-from tsaudit.text import many
+from tsaudit.text import many, nearest
 
 if TYPE_CHECKING:
     from tsaudit.collect.draft import Draft

@@ -8,9 +8,9 @@ from typing import Any
 
 from tsaudit.config.plans import PLANS
 from tsaudit.config.settings import Path, inconsistencies
-from tsaudit.config.words import nearest
 from tsaudit.model.finding import RULELESS_CODES
 from tsaudit.rules import all_rules
+from tsaudit.text import nearest
 
 
 def contradictions(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:

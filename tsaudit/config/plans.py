@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -10,6 +9,7 @@ from typing import Final
 from tsaudit.config.settings import Settings, Target
 from tsaudit.rule import LimitPolicy, RulePolicy
 from tsaudit.rules import all_rules
+from tsaudit.text import nearest
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +100,4 @@ def _plan(name: str, place: str = "") -> Plan:
 
 
 def _nearest(word: str, choices: Iterable[str]) -> str:
-    names = sorted(choices)
-    found = difflib.get_close_matches(word, names, n=1, cutoff=0.5)
-    return f"; did you mean `{found[0]}`?" if found else f"; there are {', '.join(names)}"
+    return nearest(word, choices, cutoff=0.5) or f"; there are {', '.join(sorted(choices))}"

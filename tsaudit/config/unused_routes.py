@@ -6,9 +6,8 @@ import fnmatch
 from collections.abc import Iterator, Mapping
 
 from tsaudit.config.settings import Route, Settings
-from tsaudit.config.words import nearest
 from tsaudit.model.profile import Profile, UnusedSetting
-from tsaudit.text import many
+from tsaudit.text import many, nearest
 
 
 def unused_routes(settings: Settings, profiles: Mapping[str, Profile]) -> Iterator[UnusedSetting]:

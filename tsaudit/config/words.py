@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from types import UnionType
 from typing import Any, Final, Union, get_args, get_origin
 
@@ -11,6 +10,7 @@ from pydantic import BaseModel
 
 from tsaudit.config.settings import Path, Settings
 from tsaudit.terminal import printable
+from tsaudit.text import nearest
 
 _EXPECTED: Final = {
     "string_type": "expected text",
@@ -39,15 +39,6 @@ def place(path: Path) -> str:
 def unset(name: str) -> str:
     """What to say of a reference whose variable does not exist."""
     return f"the environment variable {name} is not set; export it or write the value here"
-
-
-def nearest(word: str, choices: Iterable[str], cutoff: float = 0.6) -> str:
-    """`, did you mean x?`; empty when nothing is close. Case does not count."""
-    names = {name.lower(): name for name in choices}
-    start = word.lower()
-    found = [n for n in names if len(start) > 2 and n and (n.startswith(start) or start.startswith(n))]
-    found = found[:3] or difflib.get_close_matches(start, names, n=1, cutoff=cutoff)
-    return f", did you mean {' or '.join(names[n] for n in found)}?" if found else ""
 
 
 def problem(item: Mapping[str, Any], path: Path, written: str | None) -> str:
