@@ -368,7 +368,7 @@ def test_patterns_that_take_no_measurement_are_not_ok(one_table: Writer) -> None
     target = one_table(Dataset([_http()])).model_copy(update={"include": ("htttp_*",)})
     profile = collected(target)
     result = audit(profile)
-    noun = ENGINES[one_table.engine].measurement
+    noun = ENGINES[one_table.engine].words.measurement
     assert result.verdict is Verdict.UNKNOWN
     assert result.not_audited is not None
     assert result.not_audited.reason == f'include: ["htttp_*"] does not match the only {noun}, did you mean http?'
@@ -386,12 +386,12 @@ def test_settings_that_match_nothing_are_named_and_those_that_match_are_not(one_
     with open_connection(target) as connection:
         tried = probe(target, connection, NOW)
     found = {(one.setting, one.value): one.detail for one in tried.unused_settings}
-    noun = ENGINES[one_table.engine].measurement
+    noun = ENGINES[one_table.engine].words.measurement
     for setting, value in (("include", "dsk*"), ("exclude", "tmp_*"), ("measurements", "htp*")):
         assert f"does not match the only {noun}" in found.pop((setting, value))
     if one_table.engine in SPEAK_INFLUXQL | KEEP_DOCUMENTS | {"timestream"}:
         assert set(found) == {("columns", "htpt"), ("columns", "http")}
-        assert all(f"{one_table.engine} itself" in detail for detail in found.values())
+        assert all(f"{one_table.engine} defines them itself" in detail for detail in found.values())
     else:
         assert "did you mean http?" in found.pop(("columns", "htpt"))
         assert "did you mean region?" in found.pop(("columns.http.tags", "regoin"))

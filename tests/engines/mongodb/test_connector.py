@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import socket
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import bson
 import pymongo
@@ -17,12 +18,14 @@ from tests.collecting import collected, collected_with
 from tests.databases import Collection, Dataset, times, write
 from tests.engines.mongodb.double import MongoDB, User
 from tests.engines.mongodb.pipeline import CommandError
-from tsaudit.collect import catalogue, families, probe
+from tsaudit.collect import probe
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import ConnectorError
+from tsaudit.engines.engine import Engine
 from tsaudit.engines.mongodb.documents import leaves
 from tsaudit.engines.mongodb.sampling import in_words, sample_size
 from tsaudit.engines.opening import open_connection
+from tsaudit.engines.registry import ENGINES
 from tsaudit.model.profile import How, Profile, Reason
 
 PASSWORD = "secret"
@@ -321,7 +324,8 @@ def test_command_that_takes_too_long_is_given_up_on_the_server_too() -> None:
 
 
 def test_thousands_of_collections_are_asked_about_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(catalogue._AT_ONCE, "mongodb", (families.SINGLY, 4))
+    few = dataclasses.replace(ENGINES["mongodb"], asked_in_pieces=dict.fromkeys(ENGINES["mongodb"].asked_in_pieces, 4))
+    monkeypatch.setitem(cast("dict[str, Engine]", ENGINES), "mongodb", few)
     asked: dict[str, list[int]] = {}
 
     def noted(fact: str, parameters: Any) -> None:

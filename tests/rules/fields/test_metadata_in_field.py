@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 from tests.builders import a_count, a_field, a_measurement, a_profile, a_ratio
@@ -152,4 +153,6 @@ def test_index_when_there_is_one_already() -> None:
 
 def test_silence_when_the_column_holds_values_of_many_measures() -> None:
     """Timestream's own column for records of one value: what a value means is said by its measure name."""
-    assert judge(rule, _profile(_text("measure_value::varchar", 5))).outcome is Outcome.PASS
+    profile = _profile(_text("measure_value::varchar", 5))
+    assert judge(rule, dataclasses.replace(profile, engine="timestream")).outcome is Outcome.PASS
+    assert judge(rule, profile).outcome is Outcome.FAIL, "elsewhere it is a column like any other"

@@ -141,9 +141,8 @@ def test_no_warning_where_no_limit_is_known() -> None:
 
 def test_words_are_those_of_the_engine() -> None:
     messages = {e: judge(rule, _profile(_tenants(5), engine=e)).findings[0].message for e in sorted(rule.engines)}
-    held = {
-        e: f"5 {ENGINES[e].database}s named tenant_{{id}} hold the same {ENGINES[e].measurement}s" for e in messages
-    }
+    words = {e: ENGINES[e].words for e in messages}
+    held = {e: f"5 {w.database}s named tenant_{{id}} hold the same {w.measurement}s" for e, w in words.items()}
     assert all(messages[e].startswith(held[e]) for e in messages)
     assert messages["influxdb2"].startswith("5 buckets named tenant_{id} hold the same measurements")
     assert messages["timestream"].startswith("5 databases named tenant_{id} hold the same tables")
