@@ -243,7 +243,7 @@ def _postgresql(url: URL) -> Engine:
         raise HistoryError(
             f"history {_label(url)}: the PostgreSQL driver is not installed; run pip install 'tsaudit[postgresql]'"
         ) from None
-    wire.keep_time(engine, float(str(url.query.get("connect_timeout", _CONNECT_S))))
+    wire.keep_time(engine, float(str(url.query.get("connect_timeout", _CONNECT_S))), crowded_s=_BUSY_S)
 
     def begun(connection: Connection) -> None:
         raw = _raw(connection)

@@ -8,6 +8,7 @@ it is sent. psycopg waits in short steps, and between any two of them the clock 
 from __future__ import annotations
 
 import math
+import random
 import socket
 import struct
 import sys
@@ -23,6 +24,10 @@ from tsaudit.net.watchdog import within
 
 _RECEIVED: Final = slice(128, 136)
 """Where Linux' `struct tcp_info` has `tcpi_bytes_received`: https://man7.org/linux/man-pages/man7/tcp.7.html"""
+
+
+_FULL: Final = ("too many clients already", "remaining connection slots", "too many connections for")
+"""What the server says when it takes no further connection; libpq brings no code along with it."""
 
 
 class OutOfTimeError(psycopg.OperationalError):
@@ -85,14 +90,25 @@ class TimedConnection(psycopg.Connection[Any]):
         return struct.unpack("=Q", info[_RECEIVED])[0] if len(info) >= _RECEIVED.stop else 0
 
 
-def keep_time(engine: sa.Engine, connect_s: float, most_bytes: int | None = None) -> None:
+def keep_time(engine: sa.Engine, connect_s: float, most_bytes: int | None = None, crowded_s: float = 0.0) -> None:
     """Let the engine's connections be timed ones, each made and greeted within `connect_s`.
 
     `most_bytes`: what one exchange may bring, SQLAlchemy's own questions to a new connection included. What a
-    connection may wait for later is for whoever checks it out to say. OutOfTimeError, TooBigError, or psycopg's errors.
+    connection may wait for later is for whoever checks it out to say. `crowded_s`: for how long it is tried again while
+    the server has no place for a further client. OutOfTimeError, TooBigError, or psycopg's errors.
     """
 
     def connect(_dialect: object, _record: object, _arguments: object, parameters: dict[str, Any]) -> TimedConnection:
+        until = time.monotonic() + crowded_s
+        while True:
+            try:
+                return greeted(parameters)
+            except psycopg.OperationalError as error:
+                if time.monotonic() >= until or not any(words in str(error) for words in _FULL):
+                    raise
+                time.sleep(random.uniform(0.1, 0.5))  # noqa: S311 -- so that a crowd does not come back at once
+
+    def greeted(parameters: dict[str, Any]) -> TimedConnection:
         deadline = time.monotonic() + connect_s
         try:
             # In a thread of its own: the system's look-up of a name cannot be interrupted, and addresses add up.
