@@ -105,10 +105,19 @@ class RulePolicy:
 
 
 def _said_of(code: str, name: str, settings: Mapping[str, str]) -> str | None:
-    words = {word.lower().replace("_", "-"): setting for word, setting in settings.items()}
-    names = (code.lower(), name)
-    exact = next((words[one] for one in names if one in words), None)
-    return exact or next((s for word, s in words.items() if any(fnmatchcase(one, word) for one in names)), None)
+    words = {plain(word): setting for word, setting in settings.items()}
+    exact = next((words[one] for one in (code.lower(), name) if one in words), None)
+    return exact or next((setting for word, setting in words.items() if takes_in(word, code, name)), None)
+
+
+def plain(word: str) -> str:
+    """A rule's code, name, or a pattern of them, as they are compared: case and `_` for `-` do not count."""
+    return word.lower().replace("_", "-")
+
+
+def takes_in(word: str, code: str, name: str) -> bool:
+    """Whether the word is the rule's code or name, or a pattern that one of them fits."""
+    return fnmatchcase(code.lower(), plain(word)) or fnmatchcase(name, plain(word))
 
 
 def resolve_limit(

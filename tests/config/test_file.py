@@ -153,7 +153,7 @@ CASES = {
     "setting of a rule": (TARGET + "rules: {CAR001: loud}\n", "5: rules.CAR001: "),
     "coverage switched off": (
         TARGET + "    measurements: {x: {rules: {TGT001: off}}}\n",
-        "5: targets[0].measurements.x.rules.TGT001: is no rule that could be switched off",
+        "5: targets[0].measurements.x.rules.TGT001: cannot be switched off: it says what was not audited",
     ),
     "text for limits": (TARGET + "limits: x\n", "5: limits: expected `key: value` lines, got `x`"),
     "text for a number": (
@@ -407,6 +407,14 @@ def test_advice_when_patterns_of_routes_meet_nothing(tmp_path: Path) -> None:
         "6: routes[0].rules[1]: `XYZ*` matches no rule",
         "7: routes[1].targets[1]: `prod-*` matches no target",
     ]
+
+
+def test_advice_when_patterns_of_rules_meet_nothing(tmp_path: Path) -> None:
+    """Case and `_` for `-` do not count, here as little as when a rule is judged."""
+    file = write(tmp_path, TARGET + "rules: {'car*': off, '*_CARDINALITY': info, 'XYZ*': off}\n")
+    load(file)
+    (found,) = (line.removeprefix(f"{file}:") for line in advice(file))
+    assert found.startswith("5: rules.XYZ*: `XYZ*` matches no rule")
 
 
 def test_advice_when_limits_are_of_rules_that_do_not_apply(tmp_path: Path) -> None:

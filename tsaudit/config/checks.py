@@ -9,6 +9,7 @@ from typing import Any
 from tsaudit.config.plans import PLANS
 from tsaudit.config.settings import Path, inconsistencies
 from tsaudit.model.finding import RULELESS_CODES
+from tsaudit.rule import plain, takes_in
 from tsaudit.rules import all_rules
 from tsaudit.text import nearest
 
@@ -29,7 +30,7 @@ def unused(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
             yield place, f"`{pattern}` matches no {what}{_near(pattern, names)}"
     words = [word for rule in all_rules() for word in (rule.code, rule.name)]
     for place in _rule_places(data):
-        if _is_pattern(pattern := str(place[-1])) and not any(fnmatch.fnmatch(word, pattern) for word in words):
+        if _is_pattern(pattern := str(place[-1])) and not any(takes_in(pattern, r.code, r.name) for r in all_rules()):
             yield place, f"`{pattern}` matches no rule{_near(pattern, words)}"
     engines = {rule.name: rule.engines for rule in all_rules()}
     used = dict(_at(data, "targets", "*", "engine"))
@@ -77,14 +78,12 @@ def _limits(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
 
 def _rules(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
     """Rules that do not exist, and what is no rule."""
-    known = [word for rule in all_rules() for word in (rule.code.lower(), rule.name)]
-    ruleless = [word.lower() for pair in RULELESS_CODES.items() for word in pair]
+    known = [word for rule in all_rules() for word in (rule.code, rule.name)]
     for place in _rule_places(data):
         name = str(place[-1])
-        word = name.lower().replace("_", "-")
-        if word in ruleless:
-            yield place, "is no rule that could be switched off: it says what was not audited"
-        elif not _is_pattern(name) and word not in known:
+        if any(plain(name) in (code.lower(), word) for code, word in RULELESS_CODES.items()):
+            yield place, "cannot be switched off: it says what was not audited"
+        elif not _is_pattern(name) and plain(name) not in map(str.lower, known):
             yield place, f"there is no rule `{name}`{_near(name, known)}"
 
 
