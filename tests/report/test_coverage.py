@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from tests.builders import a_finding, a_profile, a_result, a_rule_result
 from tests.report import sample
@@ -39,8 +40,10 @@ def test_rules_are_told_apart_by_why_they_say_nothing() -> None:
         a_rule_result(code="CAR003", outcome=Outcome.ERROR, gaps=(GAP,)),
         a_rule_result(code="CAR004", outcome=Outcome.NOT_APPLICABLE),
         a_rule_result(code="CAR005"),
+        replace(a_rule_result(code="CAR006", outcome=Outcome.NOT_APPLICABLE), switched_off=True),
     )
     found = coverage(result, None)
+    assert [r.code for r in found.switched_off] == ["CAR006"]
     assert [r.code for r in found.open_rules] == ["CAR001", "CAR002"]
     assert [r.code for r in found.broken_rules] == ["CAR003"]
     assert [r.code for r in found.not_applicable] == ["CAR004"]

@@ -36,6 +36,8 @@ class Coverage:
     """Needed something that was not measured."""
     broken_rules: tuple[RuleResult, ...]
     not_applicable: tuple[RuleResult, ...]
+    switched_off: tuple[RuleResult, ...]
+    """By `rules` in the configuration."""
     missed: tuple[Missed, ...]
     """What could not be audited: the target, the end of it, or databases."""
     unused_settings: tuple[UnusedSetting, ...]
@@ -77,7 +79,8 @@ def coverage(result: AuditResult, profile: Profile | None) -> Coverage:
         gaps=tuple(_grouped(profile.gaps)) if profile else (),
         open_rules=tuple(sorted(open_rules, key=lambda r: r.code)),
         broken_rules=having(Outcome.ERROR),
-        not_applicable=having(Outcome.NOT_APPLICABLE),
+        not_applicable=tuple(r for r in having(Outcome.NOT_APPLICABLE) if not r.switched_off),
+        switched_off=tuple(r for r in having(Outcome.NOT_APPLICABLE) if r.switched_off),
         missed=tuple(_missed(result, profile)),
         unused_settings=profile.unused_settings if profile else (),
         left_out=tuple(one for one in profile.listed if one.left_out) if profile else (),
