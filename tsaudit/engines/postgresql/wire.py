@@ -27,7 +27,7 @@ _RECEIVED: Final = slice(128, 136)
 
 
 _FULL: Final = ("too many clients already", "remaining connection slots", "too many connections for")
-"""What the server says when it takes no further connection; libpq brings no code along with it."""
+"""What a server that speaks English says when it takes no further connection; libpq brings no code along with it."""
 
 
 class OutOfTimeError(psycopg.OperationalError):
