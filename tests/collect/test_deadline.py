@@ -182,3 +182,23 @@ def test_who_is_interrupted_breaks_off_what_runs(monkeypatch: pytest.MonkeyPatch
         with_connection(_target(), measure)
     assert server.aborted.is_set()
     assert deadlines[0].left() <= 0
+
+
+class Interrupted(Stubborn):
+    """A server that never lists its databases, and whose next connection is there when somebody presses Ctrl-C."""
+
+    def reconnect(self) -> Stubborn:
+        self.children.append(_PressesCtrlC())
+        return self.children[-1]
+
+
+class _PressesCtrlC(Stubborn):
+    def query(self, fact: str, timeout_s: float, **parameters: Any) -> Rows:
+        raise KeyboardInterrupt
+
+
+def test_connections_opened_on_the_way_are_closed_when_the_audit_is_interrupted() -> None:
+    server = Interrupted(silent="databases")
+    with pytest.raises(KeyboardInterrupt):
+        collect(_target(statement_timeout_s=0.1), server, day=DAY, now=NOW)
+    assert [child.closed for child in server.children] == [1]

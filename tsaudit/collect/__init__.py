@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -73,22 +74,21 @@ def collect(
     end = now or utc_now()
     files = frozenset(query_files(target.engine))
     asked = _asked(frozenset(FACTS) if wanted is None else wanted, files)
-    asker = Asker(target, connection, Window(end - target.window, end), deadline)
-    before = {(m.database, m.name): m for m in previous.measurements} if previous else {}
-    found = _find(asker, asked, before)
-    databases, drafts = found.databases, found.drafts
-    stored = catalogue.stored_queries(asker) if databases and "scheduled_queries" in asked else None
-    storage = catalogue.target_storage(asker) if databases and "target_storage" in asked else None
-    incomplete = {(gap.database, gap.measurement) for gap in previous.gaps} if previous else set()
-    disputed = {gap.database for gap in previous.gaps if _is_of_many(gap)} if previous else set()
-    for draft in drafts:
-        if (draft.database, draft.name) not in incomplete and not disputed & {draft.database, None}:
-            take_over(draft, asker.window, target.max_age)
-    moved = [draft for draft in drafts if not draft.reused and not draft.is_empty]
-    comparison = Comparison(memory, day, asker.window, {d.name: d for d in databases}) if memory else None
-    for step in _ladder(asker, asked, {d.name: d.series.value for d in databases if d.series}, comparison):
-        asker.each(step, moved)
-    asker.close()
+    with closing(Asker(target, connection, Window(end - target.window, end), deadline)) as asker:
+        before = {(m.database, m.name): m for m in previous.measurements} if previous else {}
+        found = _find(asker, asked, before)
+        databases, drafts = found.databases, found.drafts
+        stored = catalogue.stored_queries(asker) if databases and "scheduled_queries" in asked else None
+        storage = catalogue.target_storage(asker) if databases and "target_storage" in asked else None
+        incomplete = {(gap.database, gap.measurement) for gap in previous.gaps} if previous else set()
+        disputed = {gap.database for gap in previous.gaps if _is_of_many(gap)} if previous else set()
+        for draft in drafts:
+            if (draft.database, draft.name) not in incomplete and not disputed & {draft.database, None}:
+                take_over(draft, asker.window, target.max_age)
+        moved = [draft for draft in drafts if not draft.reused and not draft.is_empty]
+        comparison = Comparison(memory, day, asker.window, {d.name: d for d in databases}) if memory else None
+        for step in _ladder(asker, asked, {d.name: d.series.value for d in databases if d.series}, comparison):
+            asker.each(step, moved)
     profile = replace(
         _profile(asker, found, day, connection.server_version),
         statements=dict(sorted(asker.statements.items())),
@@ -109,12 +109,11 @@ def probe(
     """
     end = now or utc_now()
     asked = _asked(frozenset(FACTS), frozenset(query_files(target.engine)))
-    asker = Asker(target, connection, Window(end - timedelta(seconds=1), end), deadline)
-    found = _find(asker, asked, {})
-    for database in found.databases:
-        for draft in [d for d in found.drafts if d.database == database.name and not d.is_empty][:1]:
-            try_facts(asker, draft, asked)
-    asker.close()
+    with closing(Asker(target, connection, Window(end - timedelta(seconds=1), end), deadline)) as asker:
+        found = _find(asker, asked, {})
+        for database in found.databases:
+            for draft in [d for d in found.drafts if d.database == database.name and not d.is_empty][:1]:
+                try_facts(asker, draft, asked)
     return _profile(asker, found, end.date(), connection.server_version)
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from tsaudit.collect.agreement import in_order
+from tsaudit.collect.bill import Bill
 from tsaudit.collect.connections import Connections
-from tsaudit.engines.connection import Connection, ConnectorError, FactError, Rows
+from tsaudit.engines.connection import Connection, ConnectorError, FactError
 from tsaudit.engines.engine import Engine
 from tsaudit.engines.queries import query_name
 from tsaudit.engines.registry import ENGINES
@@ -72,7 +72,7 @@ class Asker:
         """Fact to statement, of the facts about a database or the target."""
         self._deadline = deadline or Deadline(target.budget.deadline_s)
         self._connections = Connections(connection, self._deadline)
-        self._costs: dict[str, Cost] = {}
+        self._bill = Bill(target.budget.max_bytes_scanned)
         self._ways: dict[tuple[str, str | None, str | None], tuple[str, str]] = {}
         """(fact, database, measurement) to query file and scope, of answers that did not come the normal way."""
         self._since: dict[tuple[str, str | None, str | None], datetime] = {}
@@ -142,7 +142,7 @@ class Asker:
         if left <= 0:
             self.gap(fact, Reason.OVER_BUDGET, self._out_of_time(), database, measurement)
             return None
-        if overspent := self._overspent():
+        if overspent := self._bill.overspent():
             self.gap(fact, Reason.OVER_BUDGET, overspent, database, measurement)
             return None
         timeout = min(self.target.budget.statement_timeout_s, left)
@@ -216,7 +216,7 @@ class Asker:
 
     def costs(self) -> tuple[Cost, ...]:
         """The bill so far, by fact."""
-        return tuple(self._costs[fact] for fact in sorted(self._costs))
+        return self._bill.costs()
 
     def sorted_gaps(self) -> tuple[Gap, ...]:
         """The gaps, each once, in an order that does not depend on which worker was faster."""
@@ -232,16 +232,16 @@ class Asker:
     ) -> str:
         window = {"start": self.window.start, "end": self.window.end}
         connection = self._connections.here()
-        with self._billed(fact) as bill, self._bounded(timeout, connection):
+        with self._bill.statement(fact) as count, self._bounded(timeout, connection):
             rows = connection.query(fact, timeout, **window | parameters)
             held, most = 0, _MOST_HELD if FACTS[fact].scope is Scope.MEASUREMENT else _MOST_NAMES
             try:
                 for batch in rows:
-                    running = bill(batch.num_rows, rows)
+                    running = count(batch.num_rows, rows)
                     held += batch.nbytes
                     if held > most and fact not in _STREAMED:
                         raise TooMuchError(f"the answer has more than {most >> 20} MiB")
-                    if overspent := self._overspent(running):
+                    if overspent := self._bill.overspent(running):
                         raise TooMuchError(overspent)
                     if batch.num_columns:
                         _see_names(fact, batch)
@@ -250,7 +250,7 @@ class Asker:
                         break
             finally:
                 rows.close()
-                bill(0, rows)
+                count(0, rows)
         if rows.since is not None:
             with self._lock:
                 self._since[fact, parameters["database"], parameters["measurement"]] = rows.since
@@ -267,39 +267,6 @@ class Asker:
             with self._lock:
                 self.statements[fact] = rows.statement
         return rows.statement
-
-    @contextmanager
-    def _billed(self, fact: str) -> Iterator[Callable[[int, Rows], Cost]]:
-        began = time.monotonic()
-        total = Cost(fact, 1, 0.0, 0, None)
-
-        def bill(more_rows: int, answer: Rows) -> Cost:
-            nonlocal total
-            total = Cost(
-                fact,
-                answer.statements,
-                0.0,
-                total.rows + more_rows,
-                answer.bytes,
-                answer.bytes_scanned,
-                answer.bytes_metered,
-            )
-            return total
-
-        try:
-            yield bill
-        finally:
-            with self._lock:
-                before = self._costs.get(fact, Cost(fact, 0, 0.0, 0, None))
-                self._costs[fact] = Cost(
-                    fact=fact,
-                    statements=before.statements + total.statements,
-                    seconds=before.seconds + time.monotonic() - began,
-                    rows=before.rows + total.rows,
-                    bytes=_sum(before.bytes, total.bytes),
-                    bytes_scanned=_sum(before.bytes_scanned, total.bytes_scanned),
-                    bytes_metered=_sum(before.bytes_metered, total.bytes_metered),
-                )
 
     @contextmanager
     def _bounded(self, timeout: float, connection: Connection) -> Iterator[None]:
@@ -319,7 +286,7 @@ class Asker:
             return  # nothing more is asked anyway
         try:
             connection = self._connections.here()
-            with self._billed("databases"), self._bounded(timeout, connection):
+            with self._bill.statement("databases"), self._bounded(timeout, connection):
                 for _ in connection.query("databases", timeout):
                     pass
         except FactError as error:
@@ -330,16 +297,6 @@ class Asker:
         except Exception:  # noqa: S110 -- it did answer, whatever that was
             pass
 
-    def _overspent(self, running: Cost | None = None) -> str:
-        """Why no more may be scanned; empty while more may. `running`: the statement at hand, not on the bill yet."""
-        most = self.target.budget.max_bytes_scanned
-        if most is None:
-            return ""
-        with self._lock:
-            spent = sum(cost.bytes_charged for cost in self._costs.values())
-        spent += running.bytes_charged if running else 0
-        return f"{spent:,} bytes were scanned or charged for; raise budget.max_bytes_scanned" if spent >= most else ""
-
     def _out_of_time(self) -> str:
         return f"the audit's {self.target.budget.deadline_s:g} s were used up; raise budget.deadline_s"
 
@@ -348,8 +305,3 @@ def _reason(error: FactError | OutOfTimeError, timeout: float) -> tuple[Reason, 
     if isinstance(error, FactError):
         return error.reason, error.detail
     return Reason.TIMED_OUT, f"no answer within {timeout:.3g} s; the connection was broken off"
-
-
-def _sum(before: int | None, more: int | None) -> int | None:
-    """None only where neither is known."""
-    return more if before is None else before + (more or 0)

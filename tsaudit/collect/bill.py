@@ -1,0 +1,79 @@
+"""What an audit's statements have cost so far, by fact, and when the budget for what they read is used up."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from tsaudit.engines.connection import Rows
+from tsaudit.model.profile import Cost
+
+
+class Bill:
+    """The cost of each fact. Safe for use by several threads."""
+
+    def __init__(self, max_bytes_scanned: int | None) -> None:
+        """`max_bytes_scanned`: the most that may be read or charged for; None for no limit."""
+        self._most = max_bytes_scanned
+        self._costs: dict[str, Cost] = {}
+        self._lock = threading.Lock()
+
+    def costs(self) -> tuple[Cost, ...]:
+        """The costs so far, by fact."""
+        return tuple(self._costs[fact] for fact in sorted(self._costs))
+
+    @contextmanager
+    def statement(self, fact: str) -> Iterator[Callable[[int, Rows], Cost]]:
+        """Put one statement on the bill when it is done.
+
+        Call what is returned with the rows that arrived since the last call, and with the answer: it returns the cost
+        of the statement so far.
+        """
+        began = time.monotonic()
+        total = Cost(fact, 1, 0.0, 0, None)
+
+        def count(more_rows: int, answer: Rows) -> Cost:
+            nonlocal total
+            total = Cost(
+                fact,
+                answer.statements,
+                0.0,
+                total.rows + more_rows,
+                answer.bytes,
+                answer.bytes_scanned,
+                answer.bytes_metered,
+            )
+            return total
+
+        try:
+            yield count
+        finally:
+            with self._lock:
+                before = self._costs.get(fact, Cost(fact, 0, 0.0, 0, None))
+                self._costs[fact] = Cost(
+                    fact=fact,
+                    statements=before.statements + total.statements,
+                    seconds=before.seconds + time.monotonic() - began,
+                    rows=before.rows + total.rows,
+                    bytes=_sum(before.bytes, total.bytes),
+                    bytes_scanned=_sum(before.bytes_scanned, total.bytes_scanned),
+                    bytes_metered=_sum(before.bytes_metered, total.bytes_metered),
+                )
+
+    def overspent(self, running: Cost | None = None) -> str:
+        """Why no more may be read; empty while more may. `running`: the current statement, not on the bill yet."""
+        if self._most is None:
+            return ""
+        with self._lock:
+            spent = sum(cost.bytes_charged for cost in self._costs.values())
+        spent += running.bytes_charged if running else 0
+        if spent < self._most:
+            return ""
+        return f"{spent:,} bytes were scanned or charged for; raise budget.max_bytes_scanned"
+
+
+def _sum(before: int | None, more: int | None) -> int | None:
+    """None only where neither is known."""
+    return more if before is None else before + (more or 0)
