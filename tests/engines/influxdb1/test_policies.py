@@ -23,7 +23,7 @@ from tsaudit.collect.policies import with_own_series
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import FactError, Rows
 from tsaudit.engines.influxdb1 import policies
-from tsaudit.engines.influxdb1.connector import InfluxConnection
+from tsaudit.engines.influxdb1.client import Client
 from tsaudit.engines.opening import open_connection
 from tsaudit.engines.quoting import quote_identifier
 from tsaudit.model.finding import AuditResult, Verdict
@@ -380,14 +380,14 @@ def test_index_shows_by_a_foreign_measurement_that_it_tells_policies_apart(
 
 def test_rows_cannot_be_looked_up(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     target = written(server, {"": ["m,host=a v=1"], "raw": ["m,host=b v=1"]})
-    true = InfluxConnection._series
+    true = Client.series
 
-    def refusing(self: InfluxConnection, statement: str, *how: Any) -> Any:
+    def refusing(self: Client, statement: str, *how: Any) -> Any:
         if "WHERE time" in statement and "SHOW SERIES" in statement:
             raise FactError(Reason.FAILED, "max-select-series limit exceeded")
         return true(self, statement, *how)
 
-    monkeypatch.setattr(InfluxConnection, "_series", refusing)
+    monkeypatch.setattr(Client, "series", refusing)
     profile = collected(target)
     assert set(series(profile).values()) == {None}
     assert all("max-select-series" in g.detail for g in profile.gaps)
@@ -413,14 +413,14 @@ def test_server_takes_no_policy_beside_the_statement(server: Server, monkeypatch
     target = written(server, {"": ["m,host=a v=1"], "raw": ["m,host=b v=1i", "n,id=1 w=2"]})
     now = collected(target)
     asked: list[str] = []
-    true = InfluxConnection._series
+    true = Client.series
 
-    def ignoring(self: InfluxConnection, statement: str, timeout_s: float, rows: Rows, *_: Any) -> Any:
+    def ignoring(self: Client, statement: str, timeout_s: float, rows: Rows, *_: Any) -> Any:
         asked.append(statement)
         return true(self, statement, timeout_s, rows)
 
-    monkeypatch.setattr(InfluxConnection, "_series", ignoring)
-    monkeypatch.setattr(InfluxConnection, "_ping", lambda _: "1.5.4")
+    monkeypatch.setattr(Client, "series", ignoring)
+    monkeypatch.setattr(Client, "_ping", lambda _: "1.5.4")
     before = collected(target)
     assert before.measurements == now.measurements
     assert any(statement.endswith('FROM "raw"./.*/') for statement in asked)

@@ -33,7 +33,7 @@ from tsaudit.audit import audit
 from tsaudit.collect import collect, probe
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import ConnectorError, FactError
-from tsaudit.engines.influxdb1.connector import InfluxConnection
+from tsaudit.engines.influxdb1.client import Client
 from tsaudit.engines.opening import open_connection
 from tsaudit.model.profile import How, Profile, Reason
 from tsaudit.model.timeline import stored_bytes
@@ -303,10 +303,10 @@ def _asked(profile: Profile) -> int:
 def test_bytes_when_the_server_notes_nothing_or_breaks_off(influxd: Influxd, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [Row(at, {}, {"v": 1.0}) for at in times(3)]
     target = write(Dataset([Table("t", (), {"v": "float"}, rows)]), "influxdb1", influxd.url)
-    true = InfluxConnection._series
+    true = Client.series
     said: dict[str, FactError | None] = {}
 
-    def series(self: InfluxConnection, statement: str, *how: Any) -> Iterator[Any]:
+    def series(self: Client, statement: str, *how: Any) -> Iterator[Any]:
         for part, error in said.items():
             if part in statement:
                 if error:
@@ -314,7 +314,7 @@ def test_bytes_when_the_server_notes_nothing_or_breaks_off(influxd: Influxd, mon
                 return iter(())
         return true(self, statement, *how)
 
-    monkeypatch.setattr(InfluxConnection, "_series", series)
+    monkeypatch.setattr(Client, "series", series)
     said |= {"SHOW STATS": FactError(Reason.DENIED, "not authorized"), "_internal": None}
     (gap,) = collected(target).gaps
     assert (gap.fact, gap.reason) == ("database_bytes", Reason.UNSUPPORTED)

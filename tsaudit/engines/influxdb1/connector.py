@@ -1,4 +1,4 @@
-"""InfluxDB 1.x: InfluxQL over HTTP, in chunks, read as they arrive."""
+"""InfluxDB 1.x: which statements answer which fact, for databases with one retention policy or several."""
 
 from __future__ import annotations
 
@@ -8,24 +8,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
-from urllib.parse import unquote, urlencode, urlsplit
+from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
-import urllib3
-from urllib3.exceptions import HTTPError
 
 from tsaudit.engines import queries
 from tsaudit.engines.connection import ConnectorError, FactError, Rows
 from tsaudit.engines.influx import influxql, streaming
-from tsaudit.engines.influx.influxql import Reader, Series
+from tsaudit.engines.influx.influxql import Reader
 from tsaudit.engines.influxdb1 import policies as retention
 from tsaudit.engines.influxdb1.answers import as_batch, database_series, databases, described, retention_rows, summed
+from tsaudit.engines.influxdb1.client import Address, Client
 from tsaudit.model.profile import Reason
-from tsaudit.net import causes
-from tsaudit.net.pool import BoundedPool, UnfitAnswerError
 
 _ENGINE: Final = "influxdb1"
-_GRANT: Final = "grant READ on the database, see sql/influxdb1/grants.md"
 _NOTES: Final = "grant READ on _internal, see sql/influxdb1/grants.md"
 _STREAMED: Final = frozenset({"series_listing", "row_sample"})
 """Facts whose rows are used as they arrive, or come in a number that was asked for."""
@@ -44,9 +40,9 @@ def connect(
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ConnectorError("the URL is not of the form http://host:8086")
-    address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
+    server = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
     login = (username or _decoded(parts.username), password or _decoded(parts.password))
-    connection = InfluxConnection(address, login, float(options.get("connect_timeout_s", 10.0)))
+    connection = InfluxConnection(Address(server, *login, float(options.get("connect_timeout_s", 10.0))))
     try:
         yield connection
     finally:
@@ -90,30 +86,14 @@ class _Ask:
 
 
 class InfluxConnection:
-    """A pool of one HTTP connection."""
+    """A client, and what is known of the server's retention policies."""
 
-    def __init__(
-        self,
-        url: str,
-        login: tuple[str | None, str | None],
-        connect_timeout_s: float,
-        known: retention.KnownParts | None = None,
-    ) -> None:
+    def __init__(self, address: Address, known: retention.KnownParts | None = None) -> None:
         self._known = known or retention.KnownParts()
-        self._url = url
-        self._login = login
-        self._connect_timeout_s = connect_timeout_s
-        self._headers = {"Content-Type": "application/x-www-form-urlencoded"}
-        if login[0] is not None:
-            self._headers |= urllib3.make_headers(basic_auth=f"{login[0]}:{login[1] or ''}")
-        self._pool = BoundedPool()
+        self._client = Client(address)
+        self.server_version = self._client.version
         self._file_bytes: _FileBytes | FactError | None = None
         """Or why they are not known; None until they were asked for."""
-        try:
-            self.server_version = self._ping()
-        except BaseException:
-            self.close()
-            raise
 
     def query(self, fact: str, timeout_s: float, **parameters: Any) -> Rows:
         """Run `sql/influxdb1/<fact>.influxql`; see `connector.Connection`."""
@@ -127,27 +107,27 @@ class InfluxConnection:
 
     def reconnect(self) -> InfluxConnection:
         """A further connection to the same server."""
-        return InfluxConnection(self._url, self._login, self._connect_timeout_s, self._known)
+        return InfluxConnection(self._client.address, self._known)
 
     def close(self) -> None:
         """Close the connection; a statement that runs on it is aborted by the server."""
-        self._pool.clear()
+        self._client.close()
 
     def abort(self) -> None:
         """Shut the connection down; the server aborts the statement."""
-        self._pool.abort()
+        self._client.abort()
 
     # --- Facts that take more than one statement, or none ---------------------------------------------------------
 
     def _read(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
         """The answer to the fact's own statement."""
         most = None if ask.fact in _STREAMED else streaming.MOST_BYTES
-        return _READERS[ask.fact](self._series(ask.rows.statement, ask.timeout_s, ask.rows, most), ask.about)
+        return _READERS[ask.fact](self._client.series(ask.rows.statement, ask.timeout_s, ask.rows, most), ask.about)
 
     def _policies(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
         """The names under which the database is audited, once it is known which of its policies hold data."""
         database = ask.about["database"]
-        listed = [p for s in self._whole(ask.rows.statement, ask.timeout_s, ask.rows) for p in described(s)]
+        listed = [p for s in self._client.whole(ask.rows.statement, ask.timeout_s, ask.rows) for p in described(s)]
         contents = retention.read_contents(listed, lambda policy: self._fields_in(ask, policy))
         found = list(retention.parts(database, contents, lambda *about: self._lists(ask, *about)))
         self._known.remember(database, contents, found)
@@ -165,7 +145,7 @@ class InfluxConnection:
         about = {"database": ask.about["database"], "named_policy": "" if by_url else policy}
         statement = queries.render(_ENGINE, "field_types", **about)
         ask.rows.statements += 1
-        answer = self._whole(statement, ask.left_s, ask.rows, policy if by_url else "")
+        answer = self._client.whole(statement, ask.left_s, ask.rows, policy if by_url else "")
         batches = _READERS["field_types"](answer, about)
         return [(r["measurement"], r["field"], r["data_type"]) for batch in batches for r in batch.to_pylist()]
 
@@ -174,7 +154,7 @@ class InfluxConnection:
         about = {"database": ask.about["database"], "policy": policy, "measurement": measurement}
         statement = queries.render_file(queries.root() / _ENGINE / "_listed_series.influxql", **about)
         ask.rows.statements += 1
-        return any(series.get("values") for series in self._whole(statement, ask.left_s, ask.rows))
+        return any(series.get("values") for series in self._client.whole(statement, ask.left_s, ask.rows))
 
     def _retention(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
         if ask.part.database not in self._known.contents:
@@ -244,7 +224,7 @@ class InfluxConnection:
         path = queries.root() / _ENGINE / "_series_with_rows.influxql"
         statement = queries.render_file(path, **ask.about)
         ask.rows.statements += 1
-        found = list(influxql.listing(self._whole(statement, ask.left_s, ask.rows), ask.about))
+        found = list(influxql.listing(self._client.whole(statement, ask.left_s, ask.rows), ask.about))
         ask.rows.statement = statement
         return found
 
@@ -267,14 +247,14 @@ class InfluxConnection:
         """As the server has them, which it tells administrators, else as it notes them itself."""
         rows = ask.rows
         try:
-            return _FileBytes(rows.statement, summed(self._whole(rows.statement, ask.timeout_s, rows)))
+            return _FileBytes(rows.statement, summed(self._client.whole(rows.statement, ask.timeout_s, rows)))
         except FactError as error:
             if error.reason is not Reason.DENIED:
                 raise
         statement = queries.render_file(queries.root() / _ENGINE / "_noted_shards.influxql")
         rows.statements += 1
         try:
-            found = summed(self._whole(statement, ask.left_s, rows))
+            found = summed(self._client.whole(statement, ask.left_s, rows))
         except FactError as error:
             if error.reason is not Reason.DENIED:
                 raise
@@ -283,75 +263,6 @@ class InfluxConnection:
             # It would have noted its own database.
             raise FactError(Reason.UNSUPPORTED, "the server notes no statistics of itself: [monitor] store-enabled")
         return _FileBytes(statement, found)
-
-    def _ping(self) -> str:
-        try:
-            with self._pool.until(self._connect_timeout_s):
-                timeout, headers = self._connect_timeout_s, self._headers
-                response = self._pool.request("GET", f"{self._url}/ping", headers=headers, timeout=timeout)
-        except (HTTPError, OSError) as error:
-            raise ConnectorError(f"{self._url} does not answer: {causes.words(error)}") from error
-        if what := causes.what_it_is(response, "the user name or the password"):
-            raise ConnectorError(f"{self._url} {what}")
-        version = response.headers.get("X-Influxdb-Version")
-        if version is None:
-            raise ConnectorError(f"{self._url} answers, but not as InfluxDB (HTTP {response.status})")
-        if not re.match(r"v?1\.", version):
-            raise ConnectorError(f"{self._url} is InfluxDB {version[:40]}; this engine is for 1.x")
-        return version.removeprefix("v")[:40]
-
-    def _whole(self, statement: str, timeout_s: float, rows: Rows, policy: str = "") -> Iterator[Series]:
-        """The series of an answer that is kept as a whole, so that its size is bounded. See `_series`."""
-        return self._series(statement, timeout_s, rows, streaming.MOST_BYTES, policy)
-
-    def _series(
-        self, statement: str, timeout_s: float, rows: Rows, most: int | None = None, policy: str = ""
-    ) -> Iterator[Series]:
-        """The series of the answer as they arrive. FactError unless the answer is whole and without error.
-
-        `most`: bytes of the answer; None where it is used as it arrives. `policy`: the one that a statement means that
-        names none; empty for the default one.
-        """
-        response = None
-        try:
-            with self._pool.until(timeout_s):
-                response = self._post({"q": statement} | ({"rp": policy} if policy else {}), timeout_s)
-                if response.status != 200:
-                    raise influxql.refused(response, _GRANT)
-                yield from influxql.read_series(response, rows, _GRANT, most)
-        except TimeoutError as error:
-            raise streaming.timed_out(timeout_s) from error
-        except UnfitAnswerError as error:
-            raise streaming.unfit(error) from error
-        except (HTTPError, OSError) as error:
-            raise self._broken(error) from error
-        finally:
-            if response is not None:
-                # Nothing is kept of a connection with an unread rest: closing it makes the server give up.
-                response.close()
-
-    def _post(self, form: Mapping[str, str], timeout_s: float) -> urllib3.BaseHTTPResponse:
-        # A limit of the socket's own comes after that of the pool.
-        timeout = urllib3.Timeout(connect=min(self._connect_timeout_s, timeout_s), read=timeout_s + 1)
-        return self._pool.request(
-            "POST",
-            f"{self._url}/query",
-            body=urlencode({**form, **influxql.PARAMETERS}),
-            headers=self._headers,
-            timeout=timeout,
-            preload_content=False,
-        )
-
-    def _broken(self, error: Exception) -> FactError:
-        """The connection was lost: because the server is gone, or only this answer?"""
-        try:
-            self._ping()
-        except ConnectorError:
-            return FactError(Reason.UNREACHABLE, f"the server is gone ({causes.words(error)})")
-        return FactError(Reason.FAILED, f"the connection broke off ({causes.words(error)}); the server still answers")
-
-
-# --- From series to the columns of a fact ------------------------------------------------------------------------
 
 
 def _columns(names: Sequence[str], rows: Sequence[tuple[str, ...]]) -> pa.RecordBatch:

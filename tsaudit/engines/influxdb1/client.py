@@ -1,0 +1,122 @@
+"""InfluxDB 1.x over HTTP: who answers, and InfluxQL whose answers come in chunks and are read as they arrive."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+from urllib.parse import urlencode
+
+import urllib3
+from urllib3.exceptions import HTTPError
+
+from tsaudit.engines.connection import ConnectorError, FactError, Rows
+from tsaudit.engines.influx import influxql, streaming
+from tsaudit.engines.influx.influxql import Series
+from tsaudit.model.profile import Reason
+from tsaudit.net import causes
+from tsaudit.net.pool import BoundedPool, UnfitAnswerError
+
+_GRANT: Final = "grant READ on the database, see sql/influxdb1/grants.md"
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a server is, and how to log in."""
+
+    url: str
+    username: str | None
+    """None where the server asks for no login."""
+    password: str | None = field(repr=False)
+    connect_timeout_s: float
+
+
+class Client:
+    """A pool of one HTTP connection, used by one thread. ConnectorError when no InfluxDB 1.x answers."""
+
+    def __init__(self, address: Address) -> None:
+        self.address = address
+        self._headers = {"Content-Type": "application/x-www-form-urlencoded"}
+        if address.username is not None:
+            self._headers |= urllib3.make_headers(basic_auth=f"{address.username}:{address.password or ''}")
+        self._pool = BoundedPool()
+        try:
+            self.version = self._ping()
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Close the connection; the server aborts a statement that runs on it."""
+        self._pool.clear()
+
+    def abort(self) -> None:
+        """Shut the connection down, from any thread; the server aborts the statement."""
+        self._pool.abort()
+
+    def whole(self, statement: str, timeout_s: float, rows: Rows, policy: str = "") -> Iterator[Series]:
+        """The series of an answer that is kept as a whole, so that its size is bounded. See `series`."""
+        return self.series(statement, timeout_s, rows, streaming.MOST_BYTES, policy)
+
+    def series(
+        self, statement: str, timeout_s: float, rows: Rows, most: int | None = None, policy: str = ""
+    ) -> Iterator[Series]:
+        """The series of the answer as they arrive. FactError unless the answer is whole and without error.
+
+        `most`: bytes of the answer; None where it is used as it arrives. `policy`: the one that a statement means that
+        names none; empty for the default one.
+        """
+        response = None
+        try:
+            with self._pool.until(timeout_s):
+                response = self._post({"q": statement} | ({"rp": policy} if policy else {}), timeout_s)
+                if response.status != 200:
+                    raise influxql.refused(response, _GRANT)
+                yield from influxql.read_series(response, rows, _GRANT, most)
+        except TimeoutError as error:
+            raise streaming.timed_out(timeout_s) from error
+        except UnfitAnswerError as error:
+            raise streaming.unfit(error) from error
+        except (HTTPError, OSError) as error:
+            raise self._broken(error) from error
+        finally:
+            if response is not None:
+                # Nothing is kept of a connection with an unread rest: closing it makes the server give up.
+                response.close()
+
+    def _ping(self) -> str:
+        try:
+            with self._pool.until(self.address.connect_timeout_s):
+                timeout, headers = self.address.connect_timeout_s, self._headers
+                response = self._pool.request("GET", f"{self.address.url}/ping", headers=headers, timeout=timeout)
+        except (HTTPError, OSError) as error:
+            raise ConnectorError(f"{self.address.url} does not answer: {causes.words(error)}") from error
+        if what := causes.what_it_is(response, "the user name or the password"):
+            raise ConnectorError(f"{self.address.url} {what}")
+        version = response.headers.get("X-Influxdb-Version")
+        if version is None:
+            raise ConnectorError(f"{self.address.url} answers, but not as InfluxDB (HTTP {response.status})")
+        if not re.match(r"v?1\.", version):
+            raise ConnectorError(f"{self.address.url} is InfluxDB {version[:40]}; this engine is for 1.x")
+        return version.removeprefix("v")[:40]
+
+    def _post(self, form: Mapping[str, str], timeout_s: float) -> urllib3.BaseHTTPResponse:
+        # A limit of the socket's own comes after that of the pool.
+        timeout = urllib3.Timeout(connect=min(self.address.connect_timeout_s, timeout_s), read=timeout_s + 1)
+        return self._pool.request(
+            "POST",
+            f"{self.address.url}/query",
+            body=urlencode({**form, **influxql.PARAMETERS}),
+            headers=self._headers,
+            timeout=timeout,
+            preload_content=False,
+        )
+
+    def _broken(self, error: Exception) -> FactError:
+        """The connection was lost: because the server is gone, or only this answer?"""
+        try:
+            self._ping()
+        except ConnectorError:
+            return FactError(Reason.UNREACHABLE, f"the server is gone ({causes.words(error)})")
+        return FactError(Reason.FAILED, f"the connection broke off ({causes.words(error)}); the server still answers")
