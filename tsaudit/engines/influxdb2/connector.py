@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
-from urllib.parse import parse_qs, unquote, urlencode, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import pyarrow as pa
 from influxdb_client.rest import ApiException
@@ -19,7 +19,8 @@ from tsaudit.engines.connection import ConnectorError, FactError, Rows
 from tsaudit.engines.influx import gauges, influxql
 from tsaudit.engines.influx.streaming import MOST_BYTES
 from tsaudit.engines.influxdb2.annotated_csv import Record
-from tsaudit.engines.influxdb2.client import Address, Client, Turn
+from tsaudit.engines.influxdb2.buckets import Ask, Buckets, KnownBuckets, shown
+from tsaudit.engines.influxdb2.client import Address, Client
 from tsaudit.model.facts import FACTS
 from tsaudit.model.profile import Reason
 
@@ -54,46 +55,16 @@ def connect(
         connection.close()
 
 
-@dataclass(frozen=True, slots=True)
-class _Bucket:
-    id: str
-    org_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Dbrp:
-    """What InfluxQL calls a bucket."""
-
-    database: str
-    policy: str
-    default: bool
-    """Whether the bucket is the one that is meant when only the database is named."""
-
-
 @dataclass(slots=True)
 class _Known:
     """What is known of the server, shared by all connections to it."""
 
     address: Address
-    buckets: dict[str, _Bucket] = field(default_factory=dict)
-    mappings: dict[str, _Dbrp | None] = field(default_factory=dict)
-    """Name of the bucket to what InfluxQL calls it; None where it does not know it."""
+    buckets: KnownBuckets = field(default_factory=KnownBuckets)
     has_influxql: bool = True
     """Until it turns out otherwise."""
     metrics: tuple[float, gauges.Gauges | ApiException] = (-_GAUGES_S, gauges.Gauges({}, {}))
     """When /metrics was read, and what it shows, or why it shows nothing."""
-
-
-@dataclass(slots=True)
-class _Ask(Turn):
-    """One question to the connection, and what it is about."""
-
-    fact: str
-    about: Mapping[str, Any]
-
-    @property
-    def bucket(self) -> str:
-        return str(self.about["database"])
 
 
 class InfluxConnection:
@@ -102,6 +73,7 @@ class InfluxConnection:
     def __init__(self, known: _Known) -> None:
         self._known = known
         self._client = Client(known.address)
+        self._buckets = Buckets(self._client, known.buckets)
         self.server_version = self._client.version
 
     def query(self, fact: str, timeout_s: float, **parameters: Any) -> Rows:
@@ -109,7 +81,7 @@ class InfluxConnection:
         rows = Rows("", iter(()))
         rows.statements = 0
         about = parameters | {"org": self._known.address.org}
-        ask = _Ask(time.monotonic() + timeout_s, rows, fact, about)
+        ask = Ask(time.monotonic() + timeout_s, rows, fact, about)
         return rows.reading(self._answered(ask, timeout_s))
 
     def reconnect(self) -> InfluxConnection:
@@ -126,8 +98,8 @@ class InfluxConnection:
 
     # --- The ways to a fact --------------------------------------------------------------------------------------
 
-    def _answered(self, ask: _Ask, timeout_s: float) -> Iterator[pa.RecordBatch]:
-        own: dict[str, Callable[[_Ask], Iterator[pa.RecordBatch]]] = {
+    def _answered(self, ask: Ask, timeout_s: float) -> Iterator[pa.RecordBatch]:
+        own: dict[str, Callable[[Ask], Iterator[pa.RecordBatch]]] = {
             "databases": self._databases,
             "retention": self._retention,
             "declared_schema": self._declared_schema,
@@ -138,20 +110,20 @@ class InfluxConnection:
         with self._client.translated(timeout_s):
             yield from own.get(ask.fact, self._by_influxql_or_flux)(ask)
 
-    def _databases(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
+    def _databases(self, ask: Ask) -> Iterator[pa.RecordBatch]:
         request = json.loads(queries.render(_ENGINE, ask.fact, **ask.about))
-        ask.rows.statement = _shown(request)
+        ask.rows.statement = shown(request)
         page: list[Any] = [{}] * _PAGE
         while len(page) == _PAGE:
             page = self._client.rest(request, ask)["buckets"]
             names = [bucket["name"] for bucket in page if bucket.get("type") != "system"]
-            self._remember(page)
+            self._buckets.remember(page)
             yield pa.record_batch({"database": pa.array(names, pa.string())})
             if page:
                 request["query"]["after"] = page[-1]["id"]
 
-    def _retention(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
-        bucket = self._look_up(ask)
+    def _retention(self, ask: Ask) -> Iterator[pa.RecordBatch]:
+        bucket = self._buckets.look_up(ask)
         rules = [rule for rule in bucket.get("retentionRules") or () if rule.get("type", "expire") == "expire"]
         rule = rules[0] if rules else {}
         yield pa.record_batch(
@@ -163,13 +135,13 @@ class InfluxConnection:
             }
         )
 
-    def _declared_schema(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
-        bucket = self._look_up(ask)
+    def _declared_schema(self, ask: Ask) -> Iterator[pa.RecordBatch]:
+        bucket = self._buckets.look_up(ask)
         declared: list[tuple[str | None, ...]] = []
         if bucket.get("schemaType") == "explicit":
             about = dict(ask.about) | {"bucket_id": bucket["id"], "org_id": bucket["orgID"]}
             request = json.loads(queries.render(_ENGINE, ask.fact, **about))
-            ask.rows.statement = _shown(request)
+            ask.rows.statement = shown(request)
             declared.append((None, None, None, None))
             for one in self._client.rest(request, ask)["measurementSchemas"]:
                 declared += [(one["name"], c["name"], c["type"], c.get("dataType")) for c in one["columns"]]
@@ -180,7 +152,7 @@ class InfluxConnection:
             {name: pa.array([row[i] for row in declared], pa.string()) for i, name in enumerate(names)}
         )
 
-    def _database_series(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
+    def _database_series(self, ask: Ask) -> Iterator[pa.RecordBatch]:
         count = None if self._client.is_cloud else self._gauge(ask)
         if count is None:
             definition = "tag sets with their fields" if self._client.is_cloud else "tag sets"
@@ -190,19 +162,19 @@ class InfluxConnection:
         series = pa.array([count], pa.int64())
         yield pa.record_batch({"series": series, "counts_fields": pa.array([self._client.is_cloud])})
 
-    def _gauge(self, ask: _Ask) -> int | None:
+    def _gauge(self, ask: Ask) -> int | None:
         """The series of the bucket by the server's metrics; None where they cannot be read, or not yet."""
-        bucket = self._bucket(ask)
+        bucket = self._buckets.of(ask)
         request = json.loads(queries.render(_ENGINE, ask.fact, "json", **ask.about))
         found = self._read_gauges(request, ask)
         count = None if isinstance(found, ApiException) else found.series.get(bucket.id)
         if count is not None:
-            ask.rows.statement = _shown(request)
+            ask.rows.statement = shown(request)
             ask.rows.query = queries.query_name(_ENGINE, ask.fact, "json")
             ask.rows.scope = "tag sets of all time, as /metrics has them"
         return count
 
-    def _read_gauges(self, request: Mapping[str, Any], ask: _Ask) -> gauges.Gauges | ApiException:
+    def _read_gauges(self, request: Mapping[str, Any], ask: Ask) -> gauges.Gauges | ApiException:
         """What /metrics shows, at most 10 s old, or what the server says instead."""
         if time.monotonic() - self._known.metrics[0] >= _GAUGES_S:
             try:
@@ -212,12 +184,12 @@ class InfluxConnection:
             self._known.metrics = (time.monotonic(), found)
         return self._known.metrics[1]
 
-    def _database_bytes(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
+    def _database_bytes(self, ask: Ask) -> Iterator[pa.RecordBatch]:
         if self._client.is_cloud:
             raise FactError(Reason.UNSUPPORTED, "InfluxDB Cloud tells no bytes of a bucket")
-        bucket = self._bucket(ask)
+        bucket = self._buckets.of(ask)
         request = json.loads(queries.render(_ENGINE, ask.fact, **ask.about))
-        ask.rows.statement = _shown(request)
+        ask.rows.statement = shown(request)
         found = self._read_gauges(request, ask)
         if isinstance(found, ApiException):
             detail = f"only /metrics tells bytes, and it cannot be read (HTTP {found.status})"
@@ -227,13 +199,13 @@ class InfluxConnection:
         sizes = {"data_bytes": found.file_bytes.get(bucket.id, 0)}
         yield pa.record_batch({n: pa.array([sizes.get(n)], pa.int64()) for n in FACTS[ask.fact].columns})
 
-    def _measurements(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
+    def _measurements(self, ask: Ask) -> Iterator[pa.RecordBatch]:
         ask.rows.statement = queries.render(_ENGINE, "measurements", **ask.about)
         names = [record.values["_value"] for record in self._records(ask.rows.statement, ask, MOST_BYTES)]
         yield pa.record_batch({"measurement": pa.array(names, pa.string())})
 
-    def _by_influxql_or_flux(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
-        dbrp = self._dbrp(ask) if self._known.has_influxql else None
+    def _by_influxql_or_flux(self, ask: Ask) -> Iterator[pa.RecordBatch]:
+        dbrp = self._buckets.dbrp(ask) if self._known.has_influxql else None
         if dbrp and (dbrp.default or ask.fact != "tag_keys"):
             ask.rows.statement = queries.render(_ENGINE, ask.fact, **ask.about, dbrp=dbrp)
             try:
@@ -251,10 +223,10 @@ class InfluxConnection:
 
     # --- Flux, where InfluxQL does not reach the bucket ----------------------------------------------------------
 
-    def _records(self, statement: str, ask: _Ask, most: int | None = None) -> Iterator[Record]:
-        return self._client.records(statement, self._bucket(ask).org_id, ask, most)
+    def _records(self, statement: str, ask: Ask, most: int | None = None) -> Iterator[Record]:
+        return self._client.records(statement, self._buckets.of(ask).org_id, ask, most)
 
-    def _tag_keys(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
+    def _tag_keys(self, ask: Ask) -> Iterator[pa.RecordBatch]:
         listed = queries.render(_ENGINE, "measurements", **ask.about)
         for measurement in [record.values["_value"] for record in self._records(listed, ask, MOST_BYTES)]:
             ask.rows.statement = queries.render(
@@ -266,7 +238,7 @@ class InfluxConnection:
                 {"measurement": pa.array([measurement] * len(tags), pa.string()), "tag": pa.array(tags, pa.string())}
             )
 
-    def _field_types(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
+    def _field_types(self, ask: Ask) -> Iterator[pa.RecordBatch]:
         ask.rows.statement = queries.render(_ENGINE, "field_types", "flux", **ask.about)
         found = dict.fromkeys(
             (record.values["_measurement"], record.values["_field"], record.types["_value"])
@@ -276,7 +248,7 @@ class InfluxConnection:
         names = ("measurement", "field", "data_type")
         yield pa.record_batch({name: pa.array([r[i] for r in rows], pa.string()) for i, name in enumerate(names)})
 
-    def _series_listing(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
+    def _series_listing(self, ask: Ask) -> Iterator[pa.RecordBatch]:
         tags = list(ask.about["tags"])
         ask.rows.statement = queries.render(_ENGINE, "series_listing", "flux", **ask.about)
         listed = 0
@@ -298,50 +270,7 @@ class InfluxConnection:
             detail = f"Flux shows {listed} of {known} series, as it reads one type of a field only"
             raise FactError(Reason.FAILED, f"{detail}; map the bucket to a database (DBRP) for InfluxQL")
 
-    # --- What is known of buckets --------------------------------------------------------------------------------
-
-    def _remember(self, buckets: list[Any]) -> None:
-        for bucket in buckets:
-            known = self._known.buckets.get(bucket["name"])
-            if known and known.org_id != bucket["orgID"]:
-                detail = f"two organizations have a bucket {bucket['name']}; name one in the URL: ?org=NAME"
-                raise FactError(Reason.FAILED, detail)
-            self._known.buckets[bucket["name"]] = _Bucket(bucket["id"], bucket["orgID"])
-
-    def _look_up(self, ask: _Ask) -> dict[str, Any]:
-        """The bucket as the server describes it. FactError when it lists none of that name."""
-        request = json.loads(queries.render(_ENGINE, "retention", **ask.about))
-        ask.rows.statement = _shown(request)
-        buckets = self._client.rest(request, ask)["buckets"]
-        if not buckets:
-            detail = f"no bucket {ask.bucket} is visible: there is none, or the token may not read it"
-            raise FactError(Reason.FAILED, detail)
-        self._remember(buckets)
-        found: dict[str, Any] = buckets[0]
-        return found
-
-    def _bucket(self, ask: _Ask) -> _Bucket:
-        if ask.bucket not in self._known.buckets:
-            self._look_up(ask)
-        return self._known.buckets[ask.bucket]
-
-    def _dbrp(self, ask: _Ask) -> _Dbrp | None:
-        """What InfluxQL calls the bucket: a default of its own database, else made by somebody, else virtual."""
-        known = self._known.mappings
-        if ask.bucket not in known:
-            bucket = self._bucket(ask)
-            path = queries.root() / _ENGINE / "_dbrp.json"
-            request = json.loads(queries.render_file(path, org_id=bucket.org_id, bucket_id=bucket.id))
-            try:
-                listed = self._client.rest(request, ask).get("content") or []
-            except ApiException:
-                listed = []
-            listed.sort(key=lambda m: (not m["default"], bool(m.get("virtual"))))
-            names = [_Dbrp(m["database"], m["retention_policy"], m["default"]) for m in listed]
-            known[ask.bucket] = names[0] if names else None
-        return known[ask.bucket]
-
-    def _cardinality(self, statement: str, ask: _Ask, noted: bool = True) -> int:
+    def _cardinality(self, statement: str, ask: Ask, noted: bool = True) -> int:
         if noted:
             ask.rows.statement = statement
         counts = [int(record.values["_value"]) for record in self._records(statement, ask, MOST_BYTES)]
@@ -355,11 +284,6 @@ def _tag_sets(records: list[Mapping[str, str]], tags: list[str]) -> pa.RecordBat
     return pa.RecordBatch.from_arrays(arrays, names=tags)
 
 
-def _shown(request: Mapping[str, Any]) -> str:
-    query = urlencode(request["query"])
-    return f"{request['method']} {request['path']}{'?' + query if query else ''}"
-
-
 _INFLUXQL: Final[Mapping[str, influxql.Reader]] = {
     "tag_keys": influxql.columns_of(measurement="name of series", tag="tagKey"),
     "field_types": influxql.columns_of(measurement="name of series", field="fieldKey", data_type="fieldType"),
@@ -367,7 +291,7 @@ _INFLUXQL: Final[Mapping[str, influxql.Reader]] = {
     "row_sample": influxql.sample,
     "row_count": influxql.row_count,
 }
-_FLUX: Final[Mapping[str, Callable[[InfluxConnection, _Ask], Iterator[pa.RecordBatch]]]] = {
+_FLUX: Final[Mapping[str, Callable[[InfluxConnection, Ask], Iterator[pa.RecordBatch]]]] = {
     "tag_keys": InfluxConnection._tag_keys,
     "field_types": InfluxConnection._field_types,
     "series_listing": InfluxConnection._series_listing,
