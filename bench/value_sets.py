@@ -20,7 +20,7 @@ from sqlalchemy import text
 from tsaudit.analysis.values.value_sets import ValueSet, hash_values
 from tsaudit.history.store import Store
 from tsaudit.history.value_sets import RememberedValues
-from tsaudit.model.finding import Subject
+from tsaudit.model.subject import Subject
 
 SIZES = (1_000, 100_000, 1_000_000)
 MOST_BYTES = 5.0

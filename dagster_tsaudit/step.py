@@ -16,8 +16,8 @@ from dagster_tsaudit.plan import AuditConfig, Plan, Shard, Unit
 from tsaudit import secrets
 from tsaudit.config.file import ConfigError
 from tsaudit.config.settings import Settings
-from tsaudit.model.finding import Subject
 from tsaudit.model.profile import utc_now
+from tsaudit.model.subject import Subject
 
 if TYPE_CHECKING:
     from tsaudit.history.store import Store

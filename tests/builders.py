@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from tsaudit.model.facts import FACTS
-from tsaudit.model.finding import AuditResult, Finding, Outcome, RuleResult, Severity, Subject
+from tsaudit.model.finding import AuditResult, Finding, Outcome, RuleResult, Severity
 from tsaudit.model.profile import (
     Count,
     Database,
@@ -21,6 +21,7 @@ from tsaudit.model.profile import (
     ValuesOverTime,
     Window,
 )
+from tsaudit.model.subject import Subject
 
 DAY = date(2026, 3, 31)
 NOW = datetime(2026, 3, 31, 6, tzinfo=UTC)

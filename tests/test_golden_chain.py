@@ -20,9 +20,10 @@ from tsaudit.audit import audit
 from tsaudit.config.settings import Owner, Settings, Target
 from tsaudit.history import deliveries, incidents
 from tsaudit.history.store import Store
-from tsaudit.model.finding import AuditResult, Subject
+from tsaudit.model.finding import AuditResult
 from tsaudit.model.jsonfile import from_json, to_json
 from tsaudit.model.profile import Profile
+from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.rule import LimitPolicy
 

@@ -32,7 +32,7 @@ from tsaudit.history.incidents import State
 from tsaudit.history.schema import incident_day
 from tsaudit.history.store import Store
 from tsaudit.history.value_sets import RememberedValues
-from tsaudit.model.finding import Subject
+from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import figures
 from tsaudit.rules import all_rules
 

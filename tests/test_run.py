@@ -27,8 +27,9 @@ from tsaudit.history import incidents
 from tsaudit.history.incidents import ChangeKind, State
 from tsaudit.history.lifecycle import Change
 from tsaudit.history.store import Store
-from tsaudit.model.finding import SILENCED_CODE, UNREACHABLE_CODE, Subject, Verdict
+from tsaudit.model.finding import SILENCED_CODE, UNREACHABLE_CODE, Verdict
 from tsaudit.model.profile import Reason
+from tsaudit.model.subject import Subject
 from tsaudit.net.watchdog import Deadline
 
 NEXT_DAY = DAY + timedelta(days=1)

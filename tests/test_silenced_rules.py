@@ -13,8 +13,9 @@ from tsaudit.config.settings import Incidents
 from tsaudit.history import incidents
 from tsaudit.history.schema import snapshot
 from tsaudit.history.store import Store
-from tsaudit.model.finding import SILENCED_CODE, AuditResult, Outcome, RuleResult, Severity, Subject, Verdict
+from tsaudit.model.finding import SILENCED_CODE, AuditResult, Outcome, RuleResult, Severity, Verdict
 from tsaudit.model.profile import Gap, Reason
+from tsaudit.model.subject import Subject
 from tsaudit.not_audited import Missed, result_of, whole
 from tsaudit.silenced_rules import RuleOutcomes, outcomes_of, silenced_rules
 

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from tsaudit.model.facts import STRUCTURE
-from tsaudit.model.finding import RULELESS_CODES, UNREACHABLE_CODE, Finding, Outcome, RuleResult, Severity, Subject
+from tsaudit.model.finding import RULELESS_CODES, UNREACHABLE_CODE, Finding, Outcome, RuleResult, Severity
 from tsaudit.model.profile import Gap, Profile, Reason
+from tsaudit.model.subject import Subject
 from tsaudit.text import many
 
 TITLE: Final = "The target could not be audited"

@@ -15,8 +15,9 @@ from tsaudit.engines.quoting import Qualified, quote_name
 from tsaudit.engines.registry import ENGINES
 from tsaudit.guidelines import engines_of
 from tsaudit.model.facts import offered, sources_of
-from tsaudit.model.finding import Finding, Limit, Severity, Subject
+from tsaudit.model.finding import Finding, Limit, Severity
 from tsaudit.model.profile import Measurement, Profile
+from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline
 
 SECTIONS = ("Why it matters", "Example", "Fix", "References")

@@ -20,9 +20,9 @@ from tsaudit.model.finding import (
     Outcome,
     RuleResult,
     Severity,
-    Subject,
 )
 from tsaudit.model.profile import Gap
+from tsaudit.model.subject import Subject
 from tsaudit.text import many
 
 _MOST_NAMED: Final = 10

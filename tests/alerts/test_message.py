@@ -22,7 +22,8 @@ from tsaudit.alerts.escape import size
 from tsaudit.alerts.message import Closed
 from tsaudit.alerts.terminal import readable
 from tsaudit.history.incidents import Decision, DecisionKind, Incident
-from tsaudit.model.finding import Forecast, Limit, Severity, Subject, Verdict
+from tsaudit.model.finding import Forecast, Limit, Severity, Verdict
+from tsaudit.model.subject import Subject
 
 GOLDEN = Path(__file__).parent / "golden"
 LIMIT = Limit("high-series-cardinality.max_series", 100_000, "series", "house", "plan influxdb-cloud-free")

@@ -16,7 +16,8 @@ from tsaudit.history import deliveries, incidents
 from tsaudit.history.deliveries import Delivery, Kind, State
 from tsaudit.history.schema import delivery
 from tsaudit.history.store import Store
-from tsaudit.model.finding import UNREACHABLE_CODE, Outcome, Severity, Subject
+from tsaudit.model.finding import UNREACHABLE_CODE, Outcome, Severity
+from tsaudit.model.subject import Subject
 
 CRITICAL, WARN = Severity.CRITICAL, Severity.WARN
 

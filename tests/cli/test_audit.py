@@ -14,9 +14,10 @@ from tsaudit.alerts import SendReport
 from tsaudit.cli import results
 from tsaudit.cli.audit import FAIL_ON
 from tsaudit.cli.errors import Exit
-from tsaudit.model.finding import Outcome, Severity, Subject
+from tsaudit.model.finding import Outcome, Severity
 from tsaudit.model.jsonfile import from_json
 from tsaudit.model.profile import Cost, Gap, Profile, Reason
+from tsaudit.model.subject import Subject
 from tsaudit.run import AuditRun
 
 ON = ("--day", DAY.isoformat())

@@ -17,7 +17,8 @@ from tsaudit.cli.options import Until
 from tsaudit.config.settings import Incidents
 from tsaudit.history.incidents import update
 from tsaudit.history.store import Store
-from tsaudit.model.finding import Severity, Subject
+from tsaudit.model.finding import Severity
+from tsaudit.model.subject import Subject
 
 TODAY = datetime.now(UTC).date()
 

@@ -16,7 +16,7 @@ from dagster_project import demo
 from tsaudit.config import file as config_file
 from tsaudit.demo import World, tables
 from tsaudit.history.store import Store
-from tsaudit.model.finding import Subject
+from tsaudit.model.subject import Subject
 
 END = date(2026, 3, 31)
 

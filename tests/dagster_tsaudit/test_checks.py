@@ -25,8 +25,9 @@ from tests.builders import (
     a_tag,
 )
 from tests.dagster_tsaudit.runs import a_failed_audit, an_audit
-from tsaudit.model.finding import AuditResult, Finding, Forecast, Limit, Outcome, Severity, Subject
+from tsaudit.model.finding import AuditResult, Finding, Forecast, Limit, Outcome, Severity
 from tsaudit.model.profile import Gap, Profile, Reason
+from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point
 from tsaudit.not_audited import Missed, result_of
 from tsaudit.report import ReportLocation

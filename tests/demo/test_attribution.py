@@ -13,8 +13,8 @@ from tsaudit.analysis.shapes.redaction import redact
 from tsaudit.config.settings import Report, Settings, Target
 from tsaudit.demo import World, tables
 from tsaudit.history.store import Store
-from tsaudit.model.finding import Subject
 from tsaudit.model.profile import ValuesOverTime
+from tsaudit.model.subject import Subject
 from tsaudit.run import AuditRun, audit_target
 
 FIRST = date(2026, 3, 1)

@@ -14,8 +14,9 @@ from tsaudit.collect import collect
 from tsaudit.config.settings import Target
 from tsaudit.demo import World, tables
 from tsaudit.engines.opening import open_connection
-from tsaudit.model.finding import Finding, Subject
+from tsaudit.model.finding import Finding
 from tsaudit.model.profile import Profile
+from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.rule import LimitPolicy
 from tsaudit.rules.cardinality.runaway_cardinality import runaway_cardinality

@@ -20,7 +20,8 @@ from tsaudit.history.deliveries import Draft, Kind
 from tsaudit.history.incidents import State
 from tsaudit.history.schema import decision, figure, incident_day, metadata, snapshot
 from tsaudit.history.store import Store
-from tsaudit.model.finding import RuleResult, Severity, Subject, fingerprint
+from tsaudit.model.finding import RuleResult, Severity, fingerprint
+from tsaudit.model.subject import Subject
 
 POLICY: Final = Incidents(open_after=1, resolve_after=1)
 LASTING: Final = a_finding(Subject("main", "cpu", "host"))

@@ -16,8 +16,9 @@ from tsaudit.history import incidents
 from tsaudit.history.incidents import Change, ChangeKind, DecisionKind, Incident, State
 from tsaudit.history.schema import incident_day
 from tsaudit.history.store import Store
-from tsaudit.model.finding import UNREACHABLE_CODE, Finding, Outcome, RuleResult, Severity, Subject, fingerprint
+from tsaudit.model.finding import UNREACHABLE_CODE, Finding, Outcome, RuleResult, Severity, fingerprint
 from tsaudit.model.profile import Gap, Reason
+from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Episode
 
 HOST: Final = Subject("main", "cpu", "host")

@@ -16,7 +16,8 @@ from tsaudit.config.settings import Incidents
 from tsaudit.history import incidents
 from tsaudit.history.incidents import State
 from tsaudit.history.store import Store
-from tsaudit.model.finding import AuditResult, Outcome, RuleResult, Severity, Subject
+from tsaudit.model.finding import AuditResult, Outcome, RuleResult, Severity
+from tsaudit.model.subject import Subject
 
 HOST: Final = Subject("main", "cpu", "host")
 

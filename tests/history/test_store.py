@@ -27,9 +27,10 @@ from tests.builders import (
 )
 from tsaudit.history.schema import figure, snapshot
 from tsaudit.history.store import HistoryError, Store, stored_subject, subject_from
-from tsaudit.model.finding import UNREACHABLE_CODE, AuditResult, Outcome, Subject
+from tsaudit.model.finding import UNREACHABLE_CODE, AuditResult, Outcome
 from tsaudit.model.jsonfile import to_json
 from tsaudit.model.profile import Gap, Profile, Reason
+from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, figures
 
 ROOT = Path(__file__).parents[2]

@@ -20,7 +20,7 @@ from tsaudit.history.compaction import DAILY, WEEKLY, compact
 from tsaudit.history.schema import value_set
 from tsaudit.history.store import Store
 from tsaudit.history.value_sets import MOST_CHANGES, REMEMBERED, RememberedValues
-from tsaudit.model.finding import Subject
+from tsaudit.model.subject import Subject
 
 FIRST = date(2026, 1, 5)
 HOST = Subject("main", "cpu", "host")

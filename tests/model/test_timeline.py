@@ -8,8 +8,8 @@ from datetime import timedelta
 import pytest
 
 from tests.builders import DAY, NOW, a_count, a_measurement, a_profile
-from tsaudit.model.finding import Subject
 from tsaudit.model.profile import Count, Database, How
+from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Episode, Figure, Point, Timeline, figures, figures_of_its_day
 
 REQUESTS = Subject("main", "requests")

@@ -32,7 +32,6 @@ from tsaudit.model.finding import (
     Outcome,
     RuleResult,
     Severity,
-    Subject,
     fingerprint,
 )
 from tsaudit.model.profile import (
@@ -52,6 +51,7 @@ from tsaudit.model.profile import (
     Retention,
     TagSets,
 )
+from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.report import ReportLocation, html, write
 

@@ -8,7 +8,8 @@ from datetime import date, timedelta
 from tests.builders import DAY, a_finding, a_measurement, a_profile, a_result, a_rule_result
 from tests.report import sample
 from tsaudit.history.incidents import State
-from tsaudit.model.finding import AuditResult, Finding, Forecast, Severity, Subject
+from tsaudit.model.finding import AuditResult, Finding, Forecast, Severity
+from tsaudit.model.subject import Subject
 from tsaudit.report import findings
 
 

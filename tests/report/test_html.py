@@ -19,8 +19,9 @@ from hypothesis import strategies as st
 
 from tests.builders import a_count, a_field, a_finding, a_measurement, a_profile, a_result, a_rule_result, a_tag
 from tests.report import sample
-from tsaudit.model.finding import Evidence, Finding, Outcome, Severity, Subject, fingerprint
+from tsaudit.model.finding import Evidence, Finding, Outcome, Severity, fingerprint
 from tsaudit.model.profile import Count, Gap, How, MeasureName, MeasureNames, Profile, Reason
+from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Timeline
 from tsaudit.report import html, index
 

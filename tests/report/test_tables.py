@@ -18,8 +18,9 @@ from tests.builders import (
     a_tag,
 )
 from tests.report import sample
-from tsaudit.model.finding import Severity, Subject, Verdict
+from tsaudit.model.finding import Severity, Verdict
 from tsaudit.model.profile import FOREVER, Database, Documents, Gap, Profile, Reason, Retention, Storage
+from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.report import findings, tables, words
 

@@ -10,8 +10,9 @@ from typing import Any
 from tests.builders import DAY
 from tests.databases import Dataset, Row, Table, Value, times
 from tsaudit.audit import audit
-from tsaudit.model.finding import RuleResult, Severity, Subject
+from tsaudit.model.finding import RuleResult, Severity
 from tsaudit.model.profile import Profile
+from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.rule import LimitPolicy, Rule
 

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from tests.builders import NOW, a_finding, a_measurement, a_profile
 from tsaudit.audit import audit, required_facts
-from tsaudit.model.finding import Finding, Outcome, Severity, Subject, Verdict
+from tsaudit.model.finding import Finding, Outcome, Severity, Verdict
 from tsaudit.model.profile import Gap, Reason
+from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Timeline
 from tsaudit.rule import Case, Family, LimitPolicy, RulePolicy, Threshold, resolve_limit, rule
 from tsaudit.rules import all_rules

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import a_field, a_measurement, a_profile, a_tag
-from tsaudit.model.finding import Subject
 from tsaudit.model.profile import FOREVER, Database, Gap, Measurement, Profile, Reason, Retention, Role
+from tsaudit.model.subject import Subject
 from tsaudit.schema.diff import Column, Difference, Kind, differences, shows
 
 

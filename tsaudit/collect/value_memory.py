@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Protocol
 
-from tsaudit.model.finding import Subject
 from tsaudit.model.profile import FOREVER, Database, How, Window, utc_now
+from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import SAME_DAY
 
 if TYPE_CHECKING:

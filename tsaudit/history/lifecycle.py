@@ -21,10 +21,10 @@ from tsaudit.model.finding import (
     Outcome,
     RuleResult,
     Severity,
-    Subject,
     fingerprint,
 )
 from tsaudit.model.profile import Gap
+from tsaudit.model.subject import Subject
 
 
 class State(enum.StrEnum):

@@ -16,9 +16,10 @@ from tsaudit.history import clock, database
 from tsaudit.history.database import HistoryError
 from tsaudit.history.schema import figure, incident_day, snapshot
 from tsaudit.model.facts import STRUCTURE
-from tsaudit.model.finding import AuditResult, Finding, Subject
+from tsaudit.model.finding import AuditResult, Finding
 from tsaudit.model.jsonfile import from_json, to_json
 from tsaudit.model.profile import SCHEMA_VERSION, Profile
+from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Episode, Point, Timeline, figures_of_its_day
 from tsaudit.silenced_rules import RuleOutcomes, outcomes_of
 

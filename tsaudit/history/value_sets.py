@@ -21,7 +21,7 @@ from tsaudit.history.store import LONGEST_SUBJECT_BYTES, Store, stored_subject
 
 if TYPE_CHECKING:
     from tsaudit.analysis.values.value_sets import ValueSet
-    from tsaudit.model.finding import Subject
+    from tsaudit.model.subject import Subject
 
 MOST_CHANGES: Final = 14
 """Days in a row that are kept as changes; reading a set takes as many steps."""

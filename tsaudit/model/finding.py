@@ -9,6 +9,7 @@ from datetime import date, datetime
 from typing import Final
 
 from tsaudit.model.profile import Gap, Source
+from tsaudit.model.subject import Subject
 
 
 class Severity(enum.StrEnum):
@@ -55,31 +56,6 @@ class Verdict(enum.StrEnum):
     def worst(cls, verdicts: Iterable[Verdict]) -> Verdict:
         """The worst of the given; `ok` of none."""
         return max(verdicts, key=lambda v: v.rank, default=cls.OK)
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Subject:
-    """What a finding is about: the target (all empty), a database, a measurement, or one of its columns."""
-
-    database: str = ""
-    measurement: str = ""
-    column: str = ""
-
-    def __str__(self) -> str:
-        """For people: `db/measurement.column`, without what is not set."""
-        name = "/".join(part for part in (self.database, self.measurement) if part)
-        return f"{name}.{self.column}" if self.column else name or "(whole target)"
-
-    @property
-    def key(self) -> str:
-        """For storage: one text per subject, no two alike, whatever characters the names hold."""
-        parts = (self.database, self.measurement, self.column)
-        return "/".join(p.replace("%", "%25").replace("/", "%2F") for p in parts)
-
-    @classmethod
-    def from_key(cls, key: str) -> Subject:
-        """The subject that `key` was made from."""
-        return cls(*(p.replace("%2F", "/").replace("%25", "%") for p in key.split("/")))
 
 
 def fingerprint(target: str, code: str, subject: Subject) -> str:

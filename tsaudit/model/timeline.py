@@ -9,8 +9,8 @@ from typing import Final
 
 from tsaudit.engines.engine import Language
 from tsaudit.engines.registry import ENGINES
-from tsaudit.model.finding import Subject
 from tsaudit.model.profile import Count, DatabaseStorage, How, Profile, Ratio, Storage, how_summed
+from tsaudit.model.subject import Subject
 
 
 @dataclass(frozen=True, slots=True)

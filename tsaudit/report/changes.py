@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from datetime import date
 
 from tsaudit.history.lifecycle import is_good
-from tsaudit.model.finding import AuditResult, Finding, RuleResult, Severity, Subject, Verdict, fingerprint
+from tsaudit.model.finding import AuditResult, Finding, RuleResult, Severity, Verdict, fingerprint
 from tsaudit.model.profile import FOREVER, Measurement, Profile, Retention
+from tsaudit.model.subject import Subject
 from tsaudit.report import words
 from tsaudit.schema.diff import Column, Difference, Kind, differences
 

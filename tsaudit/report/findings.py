@@ -11,8 +11,9 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.model.facts import FACTS, sources_of
-from tsaudit.model.finding import AuditResult, Finding, Forecast, RuleResult, Severity, Subject, fingerprint
+from tsaudit.model.finding import AuditResult, Finding, Forecast, RuleResult, Severity, fingerprint
 from tsaudit.model.profile import Measurement, Profile
+from tsaudit.model.subject import Subject
 from tsaudit.report import foreign, words
 
 if TYPE_CHECKING:

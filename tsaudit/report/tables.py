@@ -9,7 +9,7 @@ from typing import Final
 
 from tsaudit.engines.mongodb.collection_families import families_by_member
 from tsaudit.engines.registry import ENGINES
-from tsaudit.model.finding import Severity, Subject, Verdict
+from tsaudit.model.finding import Severity, Verdict
 from tsaudit.model.profile import (
     Contribution,
     Dependency,
@@ -21,6 +21,7 @@ from tsaudit.model.profile import (
     Retention,
     Tag,
 )
+from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Timeline
 from tsaudit.report import words
 from tsaudit.report.findings import Item

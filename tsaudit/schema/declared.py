@@ -11,8 +11,9 @@ import tsaudit
 from tsaudit.config.columns_file import Column, Schema, Semantic
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.facts import STRUCTURE
-from tsaudit.model.finding import AuditResult, Evidence, Finding, Outcome, RuleResult, Severity, Subject
+from tsaudit.model.finding import AuditResult, Evidence, Finding, Outcome, RuleResult, Severity
 from tsaudit.model.profile import Measurement, Profile
+from tsaudit.model.subject import Subject
 from tsaudit.schema.diff import shows
 
 _DATA_TYPES: Final = {"uinteger": "unsigned"}

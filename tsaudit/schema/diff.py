@@ -10,8 +10,8 @@ from datetime import datetime
 from typing import Final
 
 from tsaudit.model.facts import STRUCTURE
-from tsaudit.model.finding import Subject
 from tsaudit.model.profile import How, Measurement, Profile, Role
+from tsaudit.model.subject import Subject
 
 _ROLES: Final = STRUCTURE | {"row_sample"}
 """In SQL engines the role of a column may come from the values read."""

@@ -22,7 +22,6 @@ from tsaudit.analysis.values import value_sets
 from tsaudit.analysis.values.value_sets import ValueSet
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.value_memory import Comparison
-from tsaudit.model.finding import Subject
 from tsaudit.model.profile import (
     Count,
     Database,
@@ -35,6 +34,7 @@ from tsaudit.model.profile import (
     Window,
     utc_now,
 )
+from tsaudit.model.subject import Subject
 
 FIRST = date(2026, 1, 5)
 TagSet = Mapping[str, str | None]

@@ -18,8 +18,9 @@ from tsaudit.collect import collect
 from tsaudit.config.settings import Target
 from tsaudit.engines.opening import open_connection
 from tsaudit.history.lifecycle import is_good
-from tsaudit.model.finding import AuditResult, Finding, Outcome, Severity, Subject
+from tsaudit.model.finding import AuditResult, Finding, Outcome, Severity
 from tsaudit.model.profile import Profile
+from tsaudit.model.subject import Subject
 
 
 def _taken(server: MongoDB) -> float:

@@ -18,8 +18,9 @@ from tests.servers import Postgresql
 from tsaudit.audit import audit
 from tsaudit.config.settings import Target
 from tsaudit.guidelines import GUIDELINES
-from tsaudit.model.finding import AuditResult, Outcome, Severity, Subject
+from tsaudit.model.finding import AuditResult, Outcome, Severity
 from tsaudit.model.profile import Profile
+from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline, stored_bytes
 from tsaudit.rule import LimitPolicy
 from tsaudit.rules import all_rules

@@ -6,8 +6,9 @@ import dataclasses
 
 from tests.builders import a_field, a_measurement, a_profile, a_source, a_tag
 from tests.rules.cases import Case, dataset, hosts, judge, table
-from tsaudit.model.finding import Outcome, Severity, Subject
+from tsaudit.model.finding import Outcome, Severity
 from tsaudit.model.profile import Dependency, JointDependency, NearDependency, TagSets
+from tsaudit.model.subject import Subject
 from tsaudit.rules.cardinality.dependent_tag import dependent_tag as rule
 
 CASES = (

@@ -6,8 +6,9 @@ import dataclasses
 
 from tests.builders import a_measurement, a_profile, a_source, a_tag
 from tests.rules.cases import Case, dataset, judge, table
-from tsaudit.model.finding import Outcome, Severity, Subject
+from tsaudit.model.finding import Outcome, Severity
 from tsaudit.model.profile import Bucketing, Contribution, How, Measurement, TagSets
+from tsaudit.model.subject import Subject
 from tsaudit.rules.cardinality.dominant_tag import dominant_tag as rule
 
 CASES = (

@@ -11,8 +11,9 @@ from tests.builders import a_count, a_field, a_measurement, a_profile, a_source,
 from tests.engines.greptimedb.cases import a_table, findings
 from tests.rules.cases import Case, dataset, hosts, judge, table
 from tsaudit.audit import audit
-from tsaudit.model.finding import Outcome, Severity, Subject
+from tsaudit.model.finding import Outcome, Severity
 from tsaudit.model.profile import Contribution, Database, Gap, How, Measurement, MeasureNames, Reason, TagSets
+from tsaudit.model.subject import Subject
 from tsaudit.rule import LimitPolicy
 from tsaudit.rules.cardinality.high_series_cardinality import high_series_cardinality as rule
 

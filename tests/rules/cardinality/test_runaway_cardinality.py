@@ -12,8 +12,9 @@ from tests.builders import DAY, a_count, a_field, a_measurement, a_profile, a_so
 from tests.engines.traits import engines_that
 from tests.rules.cases import Case, dataset, history_of, hosts, judge, table
 from tsaudit.audit import audit
-from tsaudit.model.finding import Outcome, RuleResult, Severity, Subject
+from tsaudit.model.finding import Outcome, RuleResult, Severity
 from tsaudit.model.profile import Arrivals, Database, Dependency, Profile, SeriesSince, TagSets, ValuesOverTime
+from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Episode, Point, Timeline
 from tsaudit.rule import LimitPolicy
 from tsaudit.rules.cardinality.runaway_cardinality import runaway_cardinality as rule

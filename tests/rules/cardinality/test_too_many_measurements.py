@@ -7,8 +7,9 @@ from typing import Any
 
 from tests.builders import a_measurement, a_profile
 from tests.rules.cases import Case, dataset, judge, table
-from tsaudit.model.finding import Outcome, Severity, Subject
+from tsaudit.model.finding import Outcome, Severity
 from tsaudit.model.profile import Database, Profile, Selection
+from tsaudit.model.subject import Subject
 from tsaudit.rules.cardinality.too_many_measurements import too_many_measurements as rule
 
 ONE = [{"host": "a"}]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from tests.builders import a_field, a_measurement, a_profile, a_source, a_tag
 from tests.rules.cases import Case, dataset, judge, table
-from tsaudit.model.finding import Outcome, Severity, Subject
+from tsaudit.model.finding import Outcome, Severity
 from tsaudit.model.profile import Dependency, Measurement, TagSets
+from tsaudit.model.subject import Subject
 from tsaudit.rules.cardinality.worst_case_above_limit import worst_case_above_limit as rule
 
 CASES = (

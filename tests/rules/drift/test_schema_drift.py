@@ -10,8 +10,9 @@ import pytest
 from tests.builders import DAY, a_field, a_measurement, a_profile, a_source, a_tag
 from tests.engines.traits import KEEP_DOCUMENTS
 from tests.rules.cases import Case, dataset, hosts, judge, table
-from tsaudit.model.finding import Finding, Outcome, RuleResult, Severity, Subject
+from tsaudit.model.finding import Finding, Outcome, RuleResult, Severity
 from tsaudit.model.profile import Database, Documents, Gap, How, Measurement, Profile, Reason, Selection
+from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Timeline
 from tsaudit.rules.drift.schema_drift import schema_drift as rule
 

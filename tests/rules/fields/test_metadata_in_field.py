@@ -8,8 +8,9 @@ from typing import Any
 from tests.builders import a_count, a_field, a_measurement, a_profile, a_ratio
 from tests.engines.greptimedb.cases import a_table, a_text, findings
 from tests.rules.cases import Case, dataset, judge, table
-from tsaudit.model.finding import Finding, Outcome, Severity, Subject
+from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import Field, Profile
+from tsaudit.model.subject import Subject
 from tsaudit.rules.fields.metadata_in_field import metadata_in_field as rule
 
 SENSORS = ("TLM0100", "TLM0101", "TLM0102", "TLM0103", "TLM0200", "TLM0201", "TLM0202", "TLM0203")

@@ -10,8 +10,9 @@ import pytest
 from tests.builders import NOW, a_count, a_field, a_measurement, a_profile, a_ratio
 from tests.rules.cases import Case, dataset, hosts, judge, table
 from tests.servers import Postgresql
-from tsaudit.model.finding import Finding, Outcome, Severity, Subject
+from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import Field, Profile
+from tsaudit.model.subject import Subject
 from tsaudit.rules.fields.mistyped_field import mistyped_field as rule
 
 CASES = (

@@ -8,8 +8,9 @@ from tests.builders import a_count, a_field, a_measurement, a_profile, a_tag
 from tests.databases import influxql, write
 from tests.rules.cases import Case, dataset, judge, table
 from tests.servers import Influxd
-from tsaudit.model.finding import Finding, Outcome, Severity, Subject
+from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import Measurement
+from tsaudit.model.subject import Subject
 from tsaudit.rules.layout.customer_in_tag import customer_in_tag as rule
 
 

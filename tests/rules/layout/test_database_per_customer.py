@@ -13,8 +13,9 @@ from tests.engines.influxdb3.double import InfluxDB3
 from tests.engines.influxdb3.server import RealInfluxDB3
 from tests.rules.cases import Case, hosts, judge, table
 from tsaudit.engines.registry import ENGINES
-from tsaudit.model.finding import Finding, Outcome, Severity, Subject
+from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import Database, DatabaseStorage, Profile
+from tsaudit.model.subject import Subject
 from tsaudit.rules.layout.database_per_customer import database_per_customer as rule
 
 HELD = (table("orders", hosts(2)), table("users", hosts(2)))

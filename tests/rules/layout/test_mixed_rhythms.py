@@ -12,8 +12,9 @@ import pytest
 from tests.builders import NOW, a_measurement, a_profile, a_source
 from tests.databases import Row, Table, times
 from tests.rules.cases import Case, dataset, judge
-from tsaudit.model.finding import Finding, Outcome, Severity, Subject
+from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import FieldRhythm, PartingTag, Profile, Rhythms
+from tsaudit.model.subject import Subject
 from tsaudit.rules.layout.mixed_rhythms import mixed_rhythms as rule
 
 MACHINES = ("press-1", "press-2", "saw-1")

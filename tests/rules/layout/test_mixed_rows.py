@@ -13,8 +13,9 @@ from tests.engines.influxdb3.server import RealInfluxDB3
 from tests.rules.cases import Case, dataset, judge
 from tsaudit.collect import collect
 from tsaudit.engines.opening import open_connection
-from tsaudit.model.finding import Finding, Outcome, Subject
+from tsaudit.model.finding import Finding, Outcome
 from tsaudit.model.profile import Measurement, Profile, RowPattern, RowPatterns
+from tsaudit.model.subject import Subject
 from tsaudit.rules.layout.mixed_rows import mixed_rows as rule
 
 HOURS = times(4, timedelta(hours=1))

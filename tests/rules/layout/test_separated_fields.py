@@ -11,8 +11,9 @@ import pytest
 from tests.builders import NOW, a_field, a_measurement, a_profile, a_source, a_tag
 from tests.databases import Row, Table, times
 from tests.rules.cases import Case, dataset, judge
-from tsaudit.model.finding import Finding, Outcome, Severity, Subject
+from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import Gap, Measurement, PointSample, Reason, SampledPoint
+from tsaudit.model.subject import Subject
 from tsaudit.rules.layout.separated_fields import separated_fields as rule
 
 PATIENTS = ("ann", "bob", "cem")

@@ -7,8 +7,9 @@ from datetime import timedelta
 
 from tests.builders import DAY, a_count, a_field, a_measurement, a_profile
 from tests.rules.cases import Case, dataset, hosts, judge, table
-from tsaudit.model.finding import Outcome, Severity, Subject
+from tsaudit.model.finding import Outcome, Severity
 from tsaudit.model.profile import Profile
+from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.rules.layout.sparse_table import sparse_table as rule
 

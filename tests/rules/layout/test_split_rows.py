@@ -6,8 +6,9 @@ from typing import Any
 
 from tests.builders import a_measurement, a_profile, a_source
 from tests.rules.cases import Case, dataset, hosts, judge, table
-from tsaudit.model.finding import Outcome, Severity, Subject
+from tsaudit.model.finding import Outcome, Severity
 from tsaudit.model.profile import Profile, RowPattern, RowPatterns
+from tsaudit.model.subject import Subject
 from tsaudit.rules.layout.split_rows import split_rows as rule
 
 FIELDS = {"fieldA": "float", "fieldB": "float"}

@@ -5,8 +5,9 @@ from __future__ import annotations
 from tests.builders import a_measurement, a_profile, a_source, a_tag
 from tests.engines.greptimedb.cases import a_table, findings
 from tests.rules.cases import Case, dataset, judge, table
-from tsaudit.model.finding import Outcome, Subject
+from tsaudit.model.finding import Outcome
 from tsaudit.model.profile import Profile, TagSets
+from tsaudit.model.subject import Subject
 from tsaudit.rules.layout.too_many_tags import too_many_tags as rule
 
 

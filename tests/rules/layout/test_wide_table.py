@@ -8,8 +8,9 @@ import pytest
 
 from tests.builders import a_field, a_measurement, a_profile
 from tests.rules.cases import Case, dataset, hosts, judge, table
-from tsaudit.model.finding import Outcome, Severity, Subject
+from tsaudit.model.finding import Outcome, Severity
 from tsaudit.model.profile import Profile
+from tsaudit.model.subject import Subject
 from tsaudit.rules.layout.wide_table import wide_table as rule
 
 

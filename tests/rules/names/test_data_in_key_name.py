@@ -7,7 +7,8 @@ import pytest
 from tests.builders import a_field, a_measurement, a_profile, a_tag
 from tests.databases import Dataset, Row, Table, times
 from tests.rules.cases import Case, dataset, judge
-from tsaudit.model.finding import Finding, Severity, Subject
+from tsaudit.model.finding import Finding, Severity
+from tsaudit.model.subject import Subject
 from tsaudit.rules.names.data_in_key_name import data_in_key_name as rule
 
 SERVERS = ("server-01", "server-02", "server-03")

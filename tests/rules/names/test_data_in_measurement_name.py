@@ -5,8 +5,9 @@ from __future__ import annotations
 from tests.builders import a_count, a_field, a_measurement, a_profile
 from tests.databases import Row, Table, times
 from tests.rules.cases import Case, dataset, judge, table
-from tsaudit.model.finding import Outcome, Subject
+from tsaudit.model.finding import Outcome
 from tsaudit.model.profile import MeasureName, MeasureNames, Profile
+from tsaudit.model.subject import Subject
 from tsaudit.rules.names.data_in_measurement_name import data_in_measurement_name as rule
 
 NAMES = ("Cpu.server-5.us-west.usage_user", "Cpu.server-6.us-east.usage_user")

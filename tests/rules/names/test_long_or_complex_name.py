@@ -6,7 +6,8 @@ import pytest
 
 from tests.builders import a_field, a_measurement, a_profile
 from tests.rules.cases import Case, dataset, hosts, judge, table
-from tsaudit.model.finding import Outcome, Severity, Subject
+from tsaudit.model.finding import Outcome, Severity
+from tsaudit.model.subject import Subject
 from tsaudit.rules.names.long_or_complex_name import long_or_complex_name as rule
 
 LONG = "temperature_in_degrees_celsius_measured_by_the_backup_sensor_of_the_second_floor"

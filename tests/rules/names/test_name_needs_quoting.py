@@ -14,7 +14,8 @@ from tests.builders import a_field, a_measurement, a_profile, a_tag
 from tests.databases import influxql
 from tests.rules.cases import Case, dataset, hosts, judge, table
 from tests.servers import Influxd, Postgresql
-from tsaudit.model.finding import Outcome, Subject
+from tsaudit.model.finding import Outcome
+from tsaudit.model.subject import Subject
 from tsaudit.rules.names.name_needs_quoting import keywords
 from tsaudit.rules.names.name_needs_quoting import name_needs_quoting as rule
 

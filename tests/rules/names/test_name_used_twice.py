@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tests.builders import a_field, a_measurement, a_profile, a_tag
 from tests.rules.cases import Case, dataset, judge, table
-from tsaudit.model.finding import Outcome, Subject
+from tsaudit.model.finding import Outcome
+from tsaudit.model.subject import Subject
 from tsaudit.rules.names.name_used_twice import name_used_twice as rule
 
 STATUS = [{"status": "ok"}, {"status": "failed"}]

@@ -10,8 +10,9 @@ import pytest
 from tests.builders import DAY, a_measurement, a_profile
 from tests.engines.influxdb3.server import REAL
 from tests.rules.cases import Case, dataset, hosts, judge, table
-from tsaudit.model.finding import Finding, Outcome, Severity, Subject
+from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import Database, DatabaseStorage, Gap, Measurement, Profile, Reason, Storage
+from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline, figures, stored_bytes
 from tsaudit.rules.retention.growing_storage import growing_storage as rule
 

@@ -14,7 +14,7 @@ from tests.databases import Greptime
 from tests.engines.timestream.proposals import arguments
 from tests.engines.traits import SPEAK_INFLUXQL
 from tests.rules.cases import Case, dataset, history_of, hosts, judge, table
-from tsaudit.model.finding import Outcome, Severity, Subject
+from tsaudit.model.finding import Outcome, Severity
 from tsaudit.model.profile import (
     FOREVER,
     Database,
@@ -26,6 +26,7 @@ from tsaudit.model.profile import (
     Retention,
     Storage,
 )
+from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.rule import subject_of
 from tsaudit.rules.retention.unbounded_retention import unbounded_retention as rule

@@ -15,8 +15,9 @@ from tests.rules.cases import Case, dataset, hosts, judge, table
 from tests.rules.storage.test_needless_index import an_index
 from tests.servers import Postgresql
 from tsaudit.config.settings import Target
-from tsaudit.model.finding import Outcome, Severity, Subject
+from tsaudit.model.finding import Outcome, Severity
 from tsaudit.model.profile import Index, Measurement, Partitioning, Storage
+from tsaudit.model.subject import Subject
 from tsaudit.rules.storage.missing_index import missing_index as rule
 
 ANY_SIZE = {"missing-index.min_rows": 1.0}

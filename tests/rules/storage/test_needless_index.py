@@ -16,8 +16,9 @@ from tests.collecting import collected
 from tests.databases import Greptime, write
 from tests.rules.cases import Case, dataset, hosts, judge, table
 from tests.servers import Postgresql
-from tsaudit.model.finding import Outcome, Severity, Subject
+from tsaudit.model.finding import Outcome, Severity
 from tsaudit.model.profile import Index, Partitioning, Profile
+from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Timeline
 from tsaudit.rules.storage.needless_index import needless_index as rule
 

@@ -9,8 +9,9 @@ import pytest
 from tests.builders import a_measurement, a_profile
 from tests.databases import Dataset, Greptime
 from tests.rules.cases import Case, dataset, hosts, judge, table
-from tsaudit.model.finding import Outcome, Severity, Subject
+from tsaudit.model.finding import Outcome, Severity
 from tsaudit.model.profile import MAX_PARTITIONS, Partition, Partitioning, Profile
+from tsaudit.model.subject import Subject
 from tsaudit.rules.storage.uneven_partitions import uneven_partitions as rule
 
 POSTGRESQL = frozenset({"postgresql"})

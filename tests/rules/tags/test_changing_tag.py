@@ -7,8 +7,9 @@ from typing import Any
 from tests.builders import a_measurement, a_profile, a_source, a_tag
 from tests.databases import Dataset, Row, Table, times
 from tests.rules.cases import Case, dataset, judge
-from tsaudit.model.finding import Outcome, Severity, Subject
+from tsaudit.model.finding import Outcome, Severity
 from tsaudit.model.profile import Contribution, Measurement, TagChanges, TagSets
+from tsaudit.model.subject import Subject
 from tsaudit.rules.tags.changing_tag import changing_tag as rule
 
 MACHINES = 6

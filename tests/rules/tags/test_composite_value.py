@@ -6,7 +6,8 @@ import duckdb
 
 from tests.builders import a_field, a_measurement, a_profile, a_tag
 from tests.rules.cases import Case, dataset, judge, table
-from tsaudit.model.finding import Outcome, Subject
+from tsaudit.model.finding import Outcome
+from tsaudit.model.subject import Subject
 from tsaudit.rules.tags.composite_value import composite_value as rule
 
 SENSORS = ("loc-bath.model-A612.id-2635YB", "loc-kitchen.model-A612.id-1726ZA")

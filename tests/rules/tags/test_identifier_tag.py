@@ -9,8 +9,9 @@ from typing import Final
 from tests.builders import a_count, a_measurement, a_profile, a_tag, values_over_time
 from tests.engines.greptimedb.cases import a_table, findings
 from tests.rules.cases import Case, dataset, judge, table
-from tsaudit.model.finding import Outcome, Subject
+from tsaudit.model.finding import Outcome
 from tsaudit.model.profile import Measurement, ValuesKind, ValuesOverTime
+from tsaudit.model.subject import Subject
 from tsaudit.rules.tags.identifier_tag import identifier_tag as rule
 
 KINDS: Final[tuple[ValuesKind, ...]] = ("bounded", "churning", "unknown")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from tests.builders import a_measurement, a_profile, a_tag, values_over_time
 from tests.rules.cases import Case, dataset, hosts, judge, table
-from tsaudit.model.finding import Finding, Outcome, RuleResult, Severity, Subject
+from tsaudit.model.finding import Finding, Outcome, RuleResult, Severity
 from tsaudit.model.profile import ValuesKind
+from tsaudit.model.subject import Subject
 from tsaudit.rules.tags.log_text_tag import log_text_tag as rule
 
 

@@ -12,8 +12,9 @@ from tests.builders import a_measurement, a_profile, a_source, a_tag
 from tests.databases import Dataset, Row, Table, times
 from tests.engines.greptimedb.cases import a_table
 from tests.rules.cases import Case, dataset, judge, table
-from tsaudit.model.finding import Finding, Outcome, Subject
+from tsaudit.model.finding import Finding, Outcome
 from tsaudit.model.profile import Contribution, Measurement, TagChanges, TagSets
+from tsaudit.model.subject import Subject
 from tsaudit.rules.tags.measured_value_in_tag import measured_value_in_tag as rule
 
 SENSORS = ("kitchen", "hall", "cellar")

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from tsaudit.engines.mongodb import DOCUMENT_ID
 from tsaudit.engines.registry import ENGINES
-from tsaudit.model.finding import Evidence, Finding, Subject
+from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.profile import Measurement, Profile
+from tsaudit.model.subject import Subject
 
 if TYPE_CHECKING:
     from tsaudit.analysis.shapes.periods import PeriodFamily

@@ -18,8 +18,9 @@ from tsaudit.advice.statements import copy_without_tags
 from tsaudit.analysis.cardinality.contributions import guilty_tag, share_of
 from tsaudit.engines.greptimedb.statements import left_out_by_sender
 from tsaudit.engines.influxdb1.retention_policies import drop_measurement
-from tsaudit.model.finding import Evidence, Finding, Limit, Severity, Subject
+from tsaudit.model.finding import Evidence, Finding, Limit, Severity
 from tsaudit.model.profile import Measurement
+from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
 from tsaudit.text import number, percent
 

@@ -11,8 +11,9 @@ from tsaudit.advice.growth_cause import cause_of
 from tsaudit.advice.series_estimate import series_limit, series_of
 from tsaudit.advice.statements import tag_values
 from tsaudit.engines.influxdb1.retention_policies import also_deleted, delete_rows
-from tsaudit.model.finding import Evidence, Finding, Forecast, Limit, Severity, Subject
+from tsaudit.model.finding import Evidence, Finding, Forecast, Limit, Severity
 from tsaudit.model.profile import Measurement
+from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point
 from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
 from tsaudit.text import many, number, percent

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from tsaudit.engines.influxdb1.retention_policies import drop_measurement, table_in
 from tsaudit.engines.timestream.tables import delete_table
-from tsaudit.model.finding import Evidence, Finding, Limit, Severity, Subject
+from tsaudit.model.finding import Evidence, Finding, Limit, Severity
 from tsaudit.model.profile import Selection
+from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, Threshold, rule
 from tsaudit.text import listed, many, number, percent
 

@@ -9,8 +9,9 @@ from tsaudit.advice.statements import schema_in_bucket
 from tsaudit.engines.engine import Language
 from tsaudit.engines.influxdb1.retention_policies import table_in
 from tsaudit.engines.quoting import Qualified
-from tsaudit.model.finding import Evidence, Finding, Severity, Subject
+from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Measurement, Profile, Role
+from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, rule
 from tsaudit.schema.diff import Column, Difference, Kind, differences
 

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from tsaudit.engines.influxdb1.retention_policies import server_name
-from tsaudit.model.finding import Evidence, Finding, Severity, Subject
+from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Count, Database, Measurement
+from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, Threshold, rule
 from tsaudit.text import listed, number, values_of
 

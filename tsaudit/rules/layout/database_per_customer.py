@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from tsaudit.engines.quoting import quote_text
-from tsaudit.model.finding import Evidence, Finding, Limit, Severity, Subject
+from tsaudit.model.finding import Evidence, Finding, Limit, Severity
 from tsaudit.model.profile import Database
+from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, Threshold, rule
 from tsaudit.text import listed, many, number, size
 

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from tsaudit.model.finding import Evidence, Finding, Severity, Subject
+from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Measurement, PointSample
+from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, Threshold, rule
 from tsaudit.text import listed, many, number, percent
 

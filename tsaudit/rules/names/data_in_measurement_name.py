@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from tsaudit.engines.influxdb1.retention_policies import drop_measurement
 from tsaudit.engines.timestream.tables import delete_table
-from tsaudit.model.finding import Evidence, Finding, Severity, Subject
+from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Measurement
+from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
 from tsaudit.text import listed, many, number
 

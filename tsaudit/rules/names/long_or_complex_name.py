@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 from tsaudit.advice.statements import rename
 from tsaudit.engines.influxdb1.retention_policies import own_name
-from tsaudit.model.finding import Evidence, Finding, Severity, Subject
+from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Measurement
+from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import listed, many, number
 

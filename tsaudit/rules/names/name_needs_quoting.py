@@ -12,8 +12,9 @@ from tsaudit.engines.engine import Language
 from tsaudit.engines.greptimedb.tables import has_given_columns
 from tsaudit.engines.influxdb1.retention_policies import not_mapped
 from tsaudit.engines.registry import ENGINES
-from tsaudit.model.finding import Evidence, Finding, Severity, Subject
+from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Measurement
+from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, rule, subject_of, table_of
 from tsaudit.text import listed, number
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tsaudit.model.finding import Evidence, Finding, Forecast, Limit, Severity, Subject
+from tsaudit.model.finding import Evidence, Finding, Forecast, Limit, Severity
+from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, stored_bytes, stored_parts
 from tsaudit.rule import Case, Threshold, rule
 from tsaudit.text import many, number, percent, size

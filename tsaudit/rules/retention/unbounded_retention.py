@@ -8,8 +8,9 @@ from tsaudit.engines.influxdb1.retention_policies import server_name
 from tsaudit.engines.quoting import quote_text
 from tsaudit.engines.sql.types import is_integer, is_text
 from tsaudit.engines.timestream.tables import keep_for
-from tsaudit.model.finding import Evidence, Finding, Severity, Subject
+from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import FOREVER, Database, Measurement, Retention
+from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point
 from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
 from tsaudit.text import listed, many, number, percent, size

@@ -7,8 +7,8 @@ from tests.databases import Dataset, Greptime, Row, Table, times
 from tests.engines.greptimedb.cases import LINES, a_table, a_text, findings
 from tests.rules.cases import Case, dataset
 from tsaudit.engines.greptimedb.rules.duplicate_rows import duplicate_rows as rule
-from tsaudit.model.finding import Subject
 from tsaudit.model.profile import Measurement, Repeats
+from tsaudit.model.subject import Subject
 
 
 def _payments(again: int, append_mode: str = "true", offset: float = 0.0) -> Dataset:

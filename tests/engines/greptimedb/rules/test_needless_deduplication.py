@@ -9,8 +9,9 @@ from tests.databases import Dataset, Greptime, Row, Table, times
 from tests.engines.greptimedb.cases import IDS, LINES, a_table, a_text, findings, stored
 from tests.rules.cases import Case, dataset
 from tsaudit.engines.greptimedb.rules.needless_deduplication import needless_deduplication as rule
-from tsaudit.model.finding import Finding, Severity, Subject
+from tsaudit.model.finding import Finding, Severity
 from tsaudit.model.profile import How, Measurement
+from tsaudit.model.subject import Subject
 
 
 def _logs(append_mode: str, again: int = 0) -> Dataset:

@@ -8,8 +8,9 @@ from tests.builders import a_measurement, a_profile
 from tests.databases import Greptime
 from tests.rules.cases import Case, dataset, hosts, judge, table
 from tsaudit.engines.greptimedb.rules.needless_partitions import needless_partitions as rule
-from tsaudit.model.finding import Outcome, RuleResult, Severity, Subject
+from tsaudit.model.finding import Outcome, RuleResult, Severity
 from tsaudit.model.profile import Partition, Partitioning, Storage
+from tsaudit.model.subject import Subject
 
 GB = 1_000_000_000
 DIVIDED = Greptime(partition_by=("host",), partitions=("host < 'web-010'", "host >= 'web-010'"))

@@ -9,8 +9,9 @@ from tests.databases import Dataset, Greptime, Row, Table, times
 from tests.engines.greptimedb.cases import IDS, LINES, a_table, findings
 from tests.rules.cases import Case, dataset
 from tsaudit.engines.greptimedb.rules.needless_primary_key import needless_primary_key as rule
-from tsaudit.model.finding import Severity, Subject
+from tsaudit.model.finding import Severity
 from tsaudit.model.profile import Measurement
+from tsaudit.model.subject import Subject
 
 
 def _logs(tag: str, values: tuple[str, ...]) -> Dataset:

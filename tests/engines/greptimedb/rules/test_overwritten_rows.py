@@ -9,7 +9,8 @@ from tests.databases import Dataset, Greptime, Row, Table, times
 from tests.engines.greptimedb.cases import LINES, METHODS, a_table, a_text, findings, stored
 from tests.rules.cases import Case, dataset
 from tsaudit.engines.greptimedb.rules.overwritten_rows import overwritten_rows as rule
-from tsaudit.model.finding import Severity, Subject
+from tsaudit.model.finding import Severity
+from tsaudit.model.subject import Subject
 
 
 def _logs(append_mode: str, lines: tuple[str, ...] = LINES, name: str = "message") -> Dataset:

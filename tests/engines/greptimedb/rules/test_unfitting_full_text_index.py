@@ -7,7 +7,7 @@ from tests.databases import Dataset, Greptime, Row, Table, times
 from tests.engines.greptimedb.cases import IDS, LINES, METHODS, a_table, a_text, findings
 from tests.rules.cases import Case, dataset
 from tsaudit.engines.greptimedb.rules.unfitting_full_text_index import unfitting_full_text_index as rule
-from tsaudit.model.finding import Subject
+from tsaudit.model.subject import Subject
 
 
 def _logs(indexes: dict[str, str]) -> Dataset:

@@ -11,8 +11,9 @@ from tests.databases import Dataset, Greptime, Row, Table, times
 from tests.engines.greptimedb.cases import IDS, METHODS, a_table, a_text, findings
 from tests.rules.cases import Case, dataset
 from tsaudit.engines.greptimedb.rules.unfitting_index import unfitting_index as rule
-from tsaudit.model.finding import Severity, Subject
+from tsaudit.model.finding import Severity
 from tsaudit.model.profile import Measurement, RowPatterns
+from tsaudit.model.subject import Subject
 
 
 def _requests(index_of_id: str, index_of_method: str) -> Dataset:

@@ -7,8 +7,9 @@ from tests.databases import Dataset, Greptime, Row, Table, times
 from tests.engines.greptimedb.cases import a_table, findings, stored
 from tests.rules.cases import Case, dataset
 from tsaudit.engines.greptimedb.rules.unfitting_merge_mode import unfitting_merge_mode as rule
-from tsaudit.model.finding import Severity, Subject
+from tsaudit.model.finding import Severity
 from tsaudit.model.profile import Measurement, RowPattern, RowPatterns
+from tsaudit.model.subject import Subject
 
 
 def _parts(merge_mode: str, whole: bool = False) -> Dataset:

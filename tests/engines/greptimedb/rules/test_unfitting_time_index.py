@@ -10,8 +10,9 @@ from tests.databases import Dataset, Row, Table, times
 from tests.engines.greptimedb.cases import a_table, findings
 from tests.rules.cases import Case, dataset
 from tsaudit.engines.greptimedb.rules.unfitting_time_index import unfitting_time_index as rule
-from tsaudit.model.finding import Severity, Subject
+from tsaudit.model.finding import Severity
 from tsaudit.model.profile import Field, Measurement, TimeLag
+from tsaudit.model.subject import Subject
 
 
 def _readings(index: str, other: str, lag: timedelta) -> Dataset:

@@ -9,8 +9,8 @@ from tests.databases import Dataset, Greptime, Row, Table, times
 from tests.engines.greptimedb.cases import a_table, findings
 from tests.rules.cases import Case, dataset
 from tsaudit.engines.greptimedb.rules.unsuitable_key_type import unsuitable_key_type as rule
-from tsaudit.model.finding import Subject
 from tsaudit.model.profile import Measurement
+from tsaudit.model.subject import Subject
 
 
 def _levels(type_: str, values: tuple[str, ...]) -> Dataset:

@@ -16,8 +16,9 @@ from tests.engines.mongodb.rules.test_collection_per_period import a_collection,
 from tests.rules.cases import Case, judge
 from tests.servers import need
 from tsaudit.engines.mongodb.rules.closed_period_kept import closed_period_kept as rule
-from tsaudit.model.finding import Finding, Outcome, Severity, Subject
+from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import Activity, Measurement, Selection
+from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline
 
 CASES = (

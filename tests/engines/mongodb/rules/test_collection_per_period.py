@@ -13,8 +13,9 @@ from tests.engines.mongodb import visits
 from tests.rules.cases import Case, judge
 from tsaudit.engines.mongodb.collection_families import CollectionFamily
 from tsaudit.engines.mongodb.rules.collection_per_period import collection_per_period as rule
-from tsaudit.model.finding import Finding, Outcome, Severity, Subject
+from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import Database, DatabaseStorage, Documents, Index, Measurement, Storage
+from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline
 
 FALSE_FRIENDS = [Collection(name, [{"total": 9.5}]) for name in ("order_201210", "order_201305", "sku_20121003")]

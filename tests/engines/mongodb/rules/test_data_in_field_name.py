@@ -11,7 +11,8 @@ from tests.databases import Collection, Dataset
 from tests.engines.mongodb.rules.test_collection_per_period import a_collection
 from tests.rules.cases import Case, judge
 from tsaudit.engines.mongodb.rules.data_in_field_name import data_in_field_name as rule
-from tsaudit.model.finding import Finding, Outcome, Subject
+from tsaudit.model.finding import Finding, Outcome
+from tsaudit.model.subject import Subject
 
 CASES = (
     Case(

@@ -11,8 +11,9 @@ from tests.databases import Collection, Dataset
 from tests.engines.mongodb.rules.test_collection_per_period import a_collection
 from tests.rules.cases import Case, judge
 from tsaudit.engines.mongodb.rules.disk_fills_up import disk_fills_up as rule
-from tsaudit.model.finding import Finding, Outcome, Severity, Subject
+from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import Database, DatabaseStorage, Profile
+from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline, figures
 
 DAYS = 28

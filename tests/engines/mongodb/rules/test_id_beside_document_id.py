@@ -17,8 +17,9 @@ from tests.engines.mongodb.rules.test_collection_per_period import a_collection,
 from tests.rules.cases import Case, judge
 from tests.servers import need
 from tsaudit.engines.mongodb.rules.id_beside_document_id import id_beside_document_id as rule
-from tsaudit.model.finding import Finding, Outcome, Severity, Subject
+from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import Measurement
+from tsaudit.model.subject import Subject
 
 CASES = (
     Case(

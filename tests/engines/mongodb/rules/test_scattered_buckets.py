@@ -10,8 +10,9 @@ from tests.databases import Collection, Dataset, times
 from tests.engines.mongodb.rules.test_collection_per_period import a_collection
 from tests.rules.cases import Case, judge
 from tsaudit.engines.mongodb.rules.scattered_buckets import scattered_buckets as rule
-from tsaudit.model.finding import Finding, Outcome, Severity, Subject
+from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import Buckets
+from tsaudit.model.subject import Subject
 
 SERIES = {"timeseries": {"timeField": "at", "metaField": "meta"}}
 

@@ -12,8 +12,9 @@ from tests.databases import Collection, Dataset, times
 from tests.engines.mongodb.rules.test_collection_per_period import a_collection
 from tests.rules.cases import Case, judge
 from tsaudit.engines.mongodb.rules.time_data_as_documents import time_data_as_documents as rule
-from tsaudit.model.finding import Finding, Outcome, Subject
+from tsaudit.model.finding import Finding, Outcome
 from tsaudit.model.profile import Measurement
+from tsaudit.model.subject import Subject
 
 READINGS = [{"time": at, "sensor": f"TLM{i % 5}", "celsius": 20 + i / 7} for i, at in enumerate(times(300))]
 CASES = (

@@ -9,8 +9,9 @@ from tests.databases import Collection, Dataset
 from tests.engines.mongodb.rules.test_collection_per_period import a_collection
 from tests.rules.cases import Case, judge
 from tsaudit.engines.mongodb.rules.unbounded_array import unbounded_array as rule
-from tsaudit.model.finding import Finding, Outcome, Severity, Subject
+from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import Items
+from tsaudit.model.subject import Subject
 
 CASES = (
     Case(

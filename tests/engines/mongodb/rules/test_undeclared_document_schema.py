@@ -11,8 +11,9 @@ from tests.databases import Collection, Dataset
 from tests.engines.mongodb.rules.test_collection_per_period import a_collection, days
 from tests.rules.cases import Case, judge
 from tsaudit.engines.mongodb.rules.undeclared_document_schema import undeclared_document_schema as rule
-from tsaudit.model.finding import Evidence, Finding, Outcome, Severity, Subject
+from tsaudit.model.finding import Evidence, Finding, Outcome, Severity
 from tsaudit.model.profile import Field, Measurement
+from tsaudit.model.subject import Subject
 
 MIXED = [{"price": "n/a" if i % 10 == 0 else i / 4, "currency": "EUR"} for i in range(120)]
 VALIDATED = {"validator": {"$jsonSchema": {"required": ["price"]}}}

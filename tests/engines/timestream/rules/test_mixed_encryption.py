@@ -9,7 +9,8 @@ from tests.engines.timestream.devops import devops
 from tests.engines.timestream.proposals import arguments
 from tests.rules.cases import Case, judge
 from tsaudit.engines.timestream.rules.mixed_encryption import mixed_encryption as rule
-from tsaudit.model.finding import Severity, Subject
+from tsaudit.model.finding import Severity
+from tsaudit.model.subject import Subject
 
 
 def _rejecting(**settings: str) -> dict[str, object]:

@@ -10,8 +10,9 @@ from tests.builders import DAY, a_count, a_measurement, a_profile
 from tests.engines.timestream.devops import devops
 from tests.rules.cases import Case, judge
 from tsaudit.engines.timestream.rules.too_many_measure_names import too_many_measure_names as rule
-from tsaudit.model.finding import Outcome, Severity, Subject
+from tsaudit.model.finding import Outcome, Severity
 from tsaudit.model.profile import MeasureName, MeasureNames, Profile
+from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline
 
 CASES = (

@@ -10,8 +10,9 @@ from tests.builders import NOW, a_measurement, a_profile, a_source, a_tag
 from tests.engines.timestream.devops import devops
 from tests.rules.cases import Case, dataset, judge, table
 from tsaudit.engines.timestream.rules.typed_value_in_dimension import typed_value_in_dimension as rule
-from tsaudit.model.finding import Finding, Subject
+from tsaudit.model.finding import Finding
 from tsaudit.model.profile import TagChanges
+from tsaudit.model.subject import Subject
 
 VEHICLES = [{"vehicle": f"car-{i:03}", "latitude": f"{48 + i / 7:.4f}"} for i in range(20)]
 

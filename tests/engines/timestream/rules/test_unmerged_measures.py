@@ -7,8 +7,9 @@ from tests.databases import Row, Table, times
 from tests.engines.timestream.devops import devops
 from tests.rules.cases import Case, dataset, judge
 from tsaudit.engines.timestream.rules.unmerged_measures import unmerged_measures as rule
-from tsaudit.model.finding import Outcome, Subject
+from tsaudit.model.finding import Outcome
 from tsaudit.model.profile import MeasureName, MeasureNames, Profile, SharedInstants
+from tsaudit.model.subject import Subject
 
 SOIL = tuple(
     Row(

@@ -8,8 +8,9 @@ from tests.builders import a_count, a_measurement, a_profile
 from tests.engines.timestream.devops import devops, partitioned_by
 from tests.rules.cases import Case, judge
 from tsaudit.engines.timestream.rules.unpruned_query import unpruned_query as rule
-from tsaudit.model.finding import Finding, Outcome, Severity, Subject
+from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import MeasureName, MeasureNames, StoredQuery
+from tsaudit.model.subject import Subject
 
 IN_TIME = "time BETWEEN @scheduled_runtime - 1h AND @scheduled_runtime"
 

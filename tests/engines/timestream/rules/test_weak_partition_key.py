@@ -10,8 +10,9 @@ from tests.engines.timestream.devops import devops, partitioned_by
 from tests.engines.timestream.proposals import arguments
 from tests.rules.cases import Case, judge
 from tsaudit.engines.timestream.rules.weak_partition_key import weak_partition_key as rule
-from tsaudit.model.finding import Finding, Outcome, Severity, Subject
+from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import MeasureName, MeasureNames, Profile
+from tsaudit.model.subject import Subject
 
 FEW = {"weak-partition-key.min_values": 10}
 

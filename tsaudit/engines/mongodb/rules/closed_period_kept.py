@@ -8,7 +8,8 @@ from typing import Final
 
 from tsaudit.engines.mongodb.collection_families import CollectionFamily, Member, collection_families, documents_of
 from tsaudit.engines.mongodb.mongosh import is_one_of, text
-from tsaudit.model.finding import Evidence, Finding, Severity, Subject
+from tsaudit.model.finding import Evidence, Finding, Severity
+from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point
 from tsaudit.rule import Case, Threshold, rule
 from tsaudit.text import many, number, size

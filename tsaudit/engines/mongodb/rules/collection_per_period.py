@@ -7,7 +7,8 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from tsaudit.engines.mongodb.collection_families import CollectionFamily, collection_families
-from tsaudit.model.finding import Evidence, Finding, Forecast, Severity, Subject
+from tsaudit.model.finding import Evidence, Finding, Forecast, Severity
+from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point
 from tsaudit.rule import Case, Threshold, rule
 from tsaudit.text import listed, many, number, size

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tsaudit.model.finding import Evidence, Finding, Forecast, Severity, Subject
+from tsaudit.model.finding import Evidence, Finding, Forecast, Severity
 from tsaudit.model.profile import Database
+from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point
 from tsaudit.rule import Case, Threshold, rule
 from tsaudit.text import many, percent, size

@@ -10,8 +10,9 @@ from typing import Final
 from tsaudit.engines.mongodb import DOCUMENT_ID
 from tsaudit.engines.mongodb.collection_families import CollectionFamily, families_by_member
 from tsaudit.engines.mongodb.mongosh import is_one_of, text
-from tsaudit.model.finding import Evidence, Finding, Severity, Subject
+from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Field, Index, Measurement
+from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, Threshold, rule
 from tsaudit.text import listed, many, number, percent, size
 
