@@ -142,8 +142,10 @@ def test_every_command_when_listed_has_its_own_first_line() -> None:
 
 
 def commands_in(text: str) -> set[str]:
-    """`tsaudit x` wherever the text shows it as code."""
-    return set(re.findall(r"(?:^|`)tsaudit ([a-z][a-z-]*)", text, re.MULTILINE))
+    """`tsaudit x` in code blocks and inline code; a sentence may start with the program's name."""
+    blocks = "\n".join(re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
+    inline = re.findall(r"`tsaudit ([a-z][a-z-]*)", text)
+    return {*re.findall(r"^tsaudit ([a-z][a-z-]*)", blocks, re.MULTILINE), *inline}
 
 
 @pytest.mark.parametrize("file", ["README.md", "CONTRIBUTING.md", "docs/cli.md", "docs/configuration.md"])
