@@ -132,7 +132,7 @@ def _live(asker: Asker, name: str, change: Change, database: str | None, with_co
         if left is None:
             # Of a listing that was broken off no group is known to be whole.
             groups = dataclasses.replace(groups, whole=False)
-        if not draft.columns:
+        if draft.is_indexed:
             # Points collide across series: of too many to read all, those are read that would become one.
             draft.some_series = list(groups.series) or draft.some_series
             read_points(asker, draft, database_series, frozenset({"row_sample"}))
@@ -183,7 +183,7 @@ def _collisions(asker: Asker, draft: Draft, change: Change, groups: Groups) -> t
     if draft.sampled_series and not groups.series:
         # Not a 0, which would read like an all-clear: others may.
         return None, "not measured: none of the series looked at would become one, of too many to look at all"
-    time = draft.sample.column(draft.time.name if draft.columns else "time")
+    time = draft.sample.column("time" if draft.is_indexed else draft.time.name)
     tags = {t.key: _one(as_text(draft.read(Role.TAG, t.key))) for t in draft.tags}
     found = collisions(tags, _one(time), change)
     source = sample_source(asker, draft)

@@ -19,6 +19,7 @@ from tsaudit.collect.draft import Draft
 from tsaudit.collect.rows import _joined, _scaled, instant
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import ConnectorError, FactError, Rows
+from tsaudit.engines.engine import Ladder
 from tsaudit.engines.sql.roles import TimeKind
 from tsaudit.model.profile import Count, How, Reason, Window
 
@@ -135,7 +136,7 @@ def _scaled_up(
     counts: list[int], read: int, series: int, series_error: float | None = None, how: How | None = None
 ) -> Count:
     """The rows of so many series, estimated by the counts of those of `read` that have any."""
-    draft = Draft("db", "m")
+    draft = Draft("db", "m", Ladder.TAG_LISTING)
     draft.sampled_series = read
     how = how or (How.ESTIMATE if series_error else How.EXACT)
     draft.series = a_count(series, how, standard_error=series_error)

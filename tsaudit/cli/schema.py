@@ -120,10 +120,10 @@ def _live(name: str, config: str | None, also: frozenset[str] = frozenset()) -> 
 
     from tsaudit.collect import collect
     from tsaudit.engines.opening import with_connection
-    from tsaudit.engines.queries import query_files
+    from tsaudit.engines.registry import ENGINES
     from tsaudit.model.facts import STRUCTURE
 
-    inferred = {"row_sample"} if "columns" in query_files(chosen.engine) else set()
+    inferred = {"row_sample"} if ENGINES[chosen.engine].infers_roles else set()
     wanted = STRUCTURE | inferred | also
     return with_connection(
         chosen, lambda connection, end: collect(chosen, connection, day=options.today(), wanted=wanted, deadline=end)

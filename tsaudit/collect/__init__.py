@@ -6,8 +6,7 @@ and the rest goes on.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
@@ -16,21 +15,16 @@ from typing import TYPE_CHECKING
 from tsaudit.collect import catalogue, unused_settings
 from tsaudit.collect.agreement import reconciled
 from tsaudit.collect.asking import Asker, not_understood
-from tsaudit.collect.columns import assign_roles
-from tsaudit.collect.documents import read_documents
 from tsaudit.collect.draft import Draft
-from tsaudit.collect.hidden_labels import note_hidden_labels
-from tsaudit.collect.listing import list_tag_sets
-from tsaudit.collect.measure_names import count_rows, list_where_worth_it, read_newest
+from tsaudit.collect.ladders import Climb, Step, asked_on, rungs_of
 from tsaudit.collect.policies import with_own_series
 from tsaudit.collect.probing import try_facts
 from tsaudit.collect.reuse import take_over
-from tsaudit.collect.rows import count_nulls, describe_fields, read_points
 from tsaudit.collect.unjudged import unjudged_noted
-from tsaudit.collect.unseen_rows import look_outside
 from tsaudit.collect.value_memory import Comparison, ValueMemory
 from tsaudit.engines.queries import query_files
-from tsaudit.model.facts import FACTS, STRUCTURE, asked_for, offered
+from tsaudit.engines.registry import ENGINES
+from tsaudit.model.facts import FACTS, offered
 from tsaudit.model.profile import (
     Database,
     Gap,
@@ -48,8 +42,6 @@ from tsaudit.net.watchdog import Deadline
 if TYPE_CHECKING:
     from tsaudit.config.settings import Target
     from tsaudit.engines.connection import Connection
-
-Step = Callable[[Draft], None]
 
 
 def collect(
@@ -72,8 +64,8 @@ def collect(
     None for the budget's, from now on. Failures are gaps in the profile, never raised.
     """
     end = now or utc_now()
-    files = frozenset(query_files(target.engine))
-    asked = _asked(frozenset(FACTS) if wanted is None else wanted, files)
+    ladder = ENGINES[target.engine].ladder
+    asked = asked_on(ladder, frozenset(FACTS) if wanted is None else wanted, frozenset(query_files(target.engine)))
     with closing(Asker(target, connection, Window(end - target.window, end), deadline)) as asker:
         before = {(m.database, m.name): m for m in previous.measurements} if previous else {}
         found = _find(asker, asked, before)
@@ -87,8 +79,9 @@ def collect(
                 take_over(draft, asker.window, target.max_age)
         moved = [draft for draft in drafts if not draft.reused and not draft.is_empty]
         comparison = Comparison(memory, day, asker.window, {d.name: d for d in databases}) if memory else None
-        for step in _ladder(asker, asked, {d.name: d.series.value for d in databases if d.series}, comparison):
-            asker.each(step, moved)
+        series = {database.name: database.series.value for database in databases if database.series}
+        for fact, step in rungs_of(ladder, Climb(asker, asked, series, comparison)):
+            asker.each(_contained(asker, fact, step), moved)
     profile = replace(
         _profile(asker, found, day, connection.server_version),
         statements=dict(sorted(asker.statements.items())),
@@ -108,7 +101,7 @@ def probe(
     it is; None for the present. `deadline`: as for `collect`.
     """
     end = now or utc_now()
-    asked = _asked(frozenset(FACTS), frozenset(query_files(target.engine)))
+    asked = asked_on(ENGINES[target.engine].ladder, frozenset(FACTS), frozenset(query_files(target.engine)))
     with closing(Asker(target, connection, Window(end - timedelta(seconds=1), end), deadline)) as asker:
         found = _find(asker, asked, {})
         for database in found.databases:
@@ -178,66 +171,6 @@ def _profile(asker: Asker, found: _Found, day: date, server_version: str) -> Pro
 def _is_of_many(gap: Gap) -> bool:
     """Whether figures of several measurements together were contradicted: which of them are wrong is not known."""
     return gap.reason is Reason.DISPUTED and gap.measurement is None
-
-
-def _asked(wanted: frozenset[str], files: frozenset[str]) -> frozenset[str]:
-    """The query files to run, with those that nothing can be asked without."""
-    asked = asked_for(wanted, files)
-    asked |= files & STRUCTURE
-    # By these it is seen whether a measurement has moved.
-    asked |= files & {"row_estimate", "database_series"}
-    if "documents" in asked:
-        # How a collection is kept, and how many documents it holds, decide how it is read.
-        asked |= files & {"options", "buckets"}
-    if asked & {"series_listing", "row_sample"}:
-        # It tells whether a listing is worth it, and how long a time the newest rows take.
-        asked |= files & {"measure_name_counts"}
-    if asked & {"series_listing", "null_counts", "row_sample"}:
-        # By these it is decided how much of a big table is read.
-        asked |= files & {"column_statistics", "scan_estimate"}
-    if "columns" not in files and asked & {"row_sample", "row_count"}:
-        # InfluxDB: rows are read of listed series, and out of retention policies.
-        asked |= files & {"series_listing", "retention"}
-    return asked
-
-
-def _ladder(
-    asker: Asker, asked: frozenset[str], database_series: dict[str, int], comparison: Comparison | None
-) -> list[Step]:
-    """What is done for each measurement, one rung for all of them before the next."""
-    if "documents" in asked:
-        return [_contained(asker, "documents", functools.partial(read_documents, asker))]
-    if "measure_name_counts" in query_files(asker.target.engine):
-        by_name = _by_measure_name(asker, asked, comparison)
-        return [_contained(asker, fact, step) for fact, step in by_name]
-    steps: list[tuple[str, Step]] = [
-        ("columns", functools.partial(assign_roles, asker, sample_wanted="row_sample" in asked))
-    ]
-    if "series_listing" in asked:
-        steps.append(
-            ("series_listing", functools.partial(list_tag_sets, asker, then=comparison.compare if comparison else None))
-        )
-    if "null_counts" in asked:
-        steps.append(("null_counts", functools.partial(count_nulls, asker)))
-    if "columns" not in asked and asked & {"row_sample", "row_count"}:
-        series = database_series.get
-        steps.append(("row_sample", lambda draft: read_points(asker, draft, series(draft.database), asked)))
-    if "row_sample" in asked:
-        steps.append(("row_sample", functools.partial(describe_fields, asker)))
-        if "columns" in asked:
-            steps.append(("series_listing", functools.partial(note_hidden_labels, asker)))
-            steps.append(("row_sample", functools.partial(look_outside, asker, asked=asked)))
-    return [_contained(asker, fact, step) for fact, step in steps]
-
-
-def _by_measure_name(asker: Asker, asked: frozenset[str], comparison: Comparison | None) -> Iterator[tuple[str, Step]]:
-    """The same for tables with measure names (Timestream), of which the engine itself says what columns are for."""
-    counted = "measure_name_counts" in asked
-    yield "measure_name_counts", functools.partial(count_rows, asker, counted=counted)
-    if "series_listing" in asked:
-        yield "series_listing", functools.partial(list_where_worth_it, asker, comparison=comparison)
-    if "row_sample" in asked:
-        yield "row_sample", functools.partial(read_newest, asker)
 
 
 def _contained(asker: Asker, fact: str, step: Step) -> Step:

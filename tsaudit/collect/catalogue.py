@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Final
 
 from tsaudit.collect import excerpts, families, policies, reuse
 from tsaudit.collect.answers import Row, each_of, rows_about, rows_of
@@ -16,6 +16,7 @@ from tsaudit.collect.measure_names import measure_names, name_in_catalogue
 from tsaudit.collect.policies import Audited
 from tsaudit.collect.storage import STORAGE_FACTS, describe_storage
 from tsaudit.collect.unused_settings import no_such_database, takes
+from tsaudit.engines.engine import Ladder
 from tsaudit.engines.sql.roles import Column, TimeColumn, TimeKind
 from tsaudit.model.facts import FACTS
 from tsaudit.model.profile import (
@@ -35,8 +36,8 @@ from tsaudit.model.profile import (
     Tag,
 )
 
-if TYPE_CHECKING:
-    pass
+_FROM_CATALOGUE: Final = frozenset({Ladder.COLUMNS, Ladder.MEASURE_NAMES})
+"""The ladders on which the catalogue lists columns, whatever they are for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +109,7 @@ def outline(
 
     `known`: what `databases` found. `previous`: (database, name) to the measurements of the profile before.
     """
-    audited = known.audited[name]
+    audited, ladder = known.audited[name], asker.engine.ladder
     if audited.unknown is not None:
         asker.gap_in_all(asked, audited.unknown.reason, audited.unknown.detail, name)
         return Database(name), [], None
@@ -119,7 +120,7 @@ def outline(
         asker.gap_in_all(asked, Reason.FAILED, no_such_database(asker.target, name, known.listed), name)
         return Database(name), [], None
     chosen, left_out = _chosen(asker, names)
-    described = None if found is None else _described(asker, name, asked, chosen)
+    described = None if found is None else _described(asker, name, chosen)
     retention = _retention(asker, name) if "retention" in asked else None
     counted = "database_series" in asked and not audited.policy_of
     series, with_fields = _database_series(asker, name) if counted else (None, None)
@@ -150,8 +151,8 @@ def outline(
         settings.append(str(asker.target.budget.max_scan_rows))
     drafts = []
     for measurement in chosen:
-        draft = described.get(measurement, Draft(name, measurement))
-        if "field_types" in asked:
+        draft = described.get(measurement, Draft(name, measurement, ladder))
+        if draft.is_indexed:
             draft.time = TimeColumn("time", TimeKind.NANOSECONDS)
         draft.policies = tuple(r.policy for r in retention or ())
         draft.previous = previous.get((name, measurement))
@@ -165,7 +166,7 @@ def outline(
             state = None
         draft.fingerprint = _fingerprint(draft, state, [*settings, repr(chosen_columns)])
         draft.fingerprint_as_of = as_of
-        if "columns" in asked and not draft.columns and not draft.unreadable:
+        if ladder in _FROM_CATALOGUE and not draft.columns and not draft.unreadable:
             # That is measured, and there is nothing more to ask.
             draft.is_empty = True
             draft.rows = draft.series = Count(0, asker.source("columns"))
@@ -175,7 +176,7 @@ def outline(
         for draft in drafts:
             if (rows := by_measurement.get(draft.name)) is not None:
                 name_in_catalogue(asker, draft, measure_names(rows))
-    if asker.engine.keeps_documents:
+    if ladder is Ladder.DOCUMENTS:
         families.choose(asker, drafts)
     singly = [draft.name for draft in drafts if not draft.stood_for]
     answers = {f: rows_about(asker, f, name, singly) for f in STORAGE_FACTS if f in asked}
@@ -204,16 +205,17 @@ def _chosen(asker: Asker, names: list[str]) -> tuple[list[str], int]:
     return chosen[:most], len(chosen[most:])
 
 
-def _described(asker: Asker, database: str, asked: frozenset[str], chosen: list[str]) -> dict[str, Draft] | None:
+def _described(asker: Asker, database: str, chosen: list[str]) -> dict[str, Draft] | None:
     """Measurements with what the catalogue says of their columns; None when it was not told."""
+    ladder = asker.engine.ladder
     drafts: dict[str, Draft] = {}
 
     def draft(row: Row) -> Draft:
-        return drafts.setdefault(row["measurement"], Draft(database, row["measurement"]))
+        return drafts.setdefault(row["measurement"], Draft(database, row["measurement"], ladder))
 
-    if not asked & {"columns", "field_types"}:
+    if ladder is Ladder.DOCUMENTS:
         return drafts
-    if "columns" in asked:
+    if ladder in _FROM_CATALOGUE:
         described = each_of(asker, "columns", database, chosen)
         for measurement, rows in (described or {}).items():
             if rows is None:

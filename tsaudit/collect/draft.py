@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from tsaudit.engines.engine import Ladder
 from tsaudit.engines.sql.roles import Column, TimeColumn
 from tsaudit.model.profile import (
     Activity,
@@ -46,6 +47,8 @@ class Draft:
 
     database: str
     name: str
+    ladder: Ladder = Ladder.COLUMNS
+    """How it is measured."""
     columns: tuple[Column, ...] = ()
     """As the catalogue has them; empty for an engine that says itself what is a tag and what a field."""
     is_empty: bool = False
@@ -117,6 +120,11 @@ class Draft:
     """Of how many of its series the rows were read; 0 for all of them."""
 
     @property
+    def is_indexed(self) -> bool:
+        """Whether its tags and tag sets are those that an index knows, which has no window."""
+        return self.ladder is Ladder.TAG_LISTING
+
+    @property
     def estimated_rows(self) -> int | None:
         """The number of `rows_total`."""
         return self.rows_total.value if self.rows_total else None
@@ -137,7 +145,7 @@ class Draft:
     def read(self, role: Role, key: str) -> pa.ChunkedArray:
         """The rows read of one column. InfluxDB lets a tag and a field have one name, so that a name is not enough."""
         assert self.sample is not None
-        return self.sample.column(key if self.columns else f"{role} {key}")
+        return self.sample.column(f"{role} {key}" if self.is_indexed else key)
 
     def note(self, fact: str, statement: str | None) -> bool:
         """Remember the statement; whether there was an answer."""

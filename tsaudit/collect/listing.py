@@ -110,7 +110,7 @@ def _by_statistics(asker: Asker, draft: Draft, tag: Tag) -> Tag:
 
 def scope(asker: Asker, draft: Draft, fact: str) -> str:
     """Which rows a statement about a SQL table covers, in words; empty where an index knows all series."""
-    if not draft.columns:
+    if draft.is_indexed:
         return ""
     if draft.time is None:
         return "all rows: the table has no time column"

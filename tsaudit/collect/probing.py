@@ -31,7 +31,7 @@ def try_facts(asker: Asker, draft: Draft, asked: frozenset[str]) -> None:
         # Only time series have buckets.
         if fact == "documents" or (draft.options or {}).get("type") == "timeseries":
             asker.ask(fact, _ignore, **draft.about, total=None, limit=1)
-    if draft.tags and not series and not draft.columns:
+    if draft.tags and not series and draft.is_indexed:
         return  # the gap of the listing stands for what needs it: rows of all series at once are too dear for a probe
     names = [c.name for c in draft.columns]
     facts = {"row_sample"} if part else {"row_sample", "row_count", "null_counts", "measure_name_counts"}

@@ -55,7 +55,7 @@ def _same_rows(draft: Draft, before: Measurement, window: Window) -> bool:
 
     An index of series knows no window; where its rows were read, their figures keep the age they have.
     """
-    if not draft.columns or before.time_column is None or before.fingerprint_as_of == window.end:
+    if draft.is_indexed or before.time_column is None or before.fingerprint_as_of == window.end:
         return True
     if before.rows is None or before.rows.source.how is not How.EXACT or before.later_rows is not False:
         return False

@@ -106,7 +106,7 @@ def describe_fields(asker: Asker, draft: Draft) -> None:
     draft.row_patterns, draft.rhythms = row_figures(draft, series, source)
     if draft.time is not None:
         tags = {tag.key: draft.read(Role.TAG, tag.key) for tag in draft.tags}
-        times = draft.sample.column(draft.time.name if draft.columns else 0)
+        times = draft.sample.column(0 if draft.is_indexed else draft.time.name)
         draft.point_sample = points.point_sample(
             tags,
             epoch_us(times, draft.time.kind),
@@ -134,7 +134,7 @@ def row_figures(
     tags = {tag.key: taken(draft.read(Role.TAG, tag.key)) for tag in draft.tags}
     fields = {field.key: taken(draft.read(Role.FIELD, field.key)) for field in draft.fields}
     assert draft.sample is not None
-    times = taken(draft.sample.column(draft.time.name if draft.columns else 0)) if draft.time else None
+    times = taken(draft.sample.column(0 if draft.is_indexed else draft.time.name)) if draft.time else None
     series = series if only is None else series[only]
     patterns = figures.row_patterns(tags, fields, times, series, source)
     if times is None or draft.time is None:

@@ -43,7 +43,7 @@ def look_outside(asker: Asker, draft: Draft, asked: frozenset[str]) -> None:
     The figures of a table whose rows are all older stay, as estimates: they are what its window holds. Of one without
     any time, or with times to come, nothing is known.
     """
-    if draft.time is None or not draft.columns or _saw_rows(draft) or not _may_have_rows(asker, draft):
+    if draft.time is None or _saw_rows(draft) or not _may_have_rows(asker, draft):
         return
     found = _found(asker, draft)
     if found is None or (found.newest and found.read):

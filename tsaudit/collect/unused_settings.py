@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from tsaudit.engines.queries import query_files
+from tsaudit.engines.engine import Ladder
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.profile import Listed, UnusedSetting
 from tsaudit.text import many, nearest
@@ -95,8 +95,7 @@ def _columns(measurement: str, columns: Columns, there: Sequence[str]) -> Iterat
 
 def _infers_roles(engine: str) -> bool:
     """Whether it is found out what columns are for, which the configuration can do better."""
-    files = query_files(engine)
-    return "columns" in files and not {"documents", "measure_name_counts"} & set(files)
+    return ENGINES[engine].ladder is Ladder.COLUMNS
 
 
 def _database(engine: str) -> str:

@@ -51,7 +51,7 @@ class Comparison:
 
         if draft.series is None or draft.series.source.how is not How.EXACT:
             return
-        is_bounded = bool(draft.columns) and draft.time is not None
+        is_bounded = not draft.is_indexed and draft.time is not None
         if not is_bounded and utc_now() - self.window.end > SAME_DAY:
             return
         listing_days = self._listing_days(draft)
@@ -76,7 +76,7 @@ class Comparison:
 
     def _listing_days(self, draft: Draft) -> int | None:
         """How many days of data the listing covers; None for all that was ever written."""
-        if draft.columns:
+        if not draft.is_indexed:
             window = draft.listing_window or self.window
             return _days(window.end - window.start) if draft.time else None
         policies = self.databases[draft.database].retention or ()

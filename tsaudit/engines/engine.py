@@ -18,6 +18,24 @@ class Language(enum.StrEnum):
     MONGOSH = "mongosh"
 
 
+class Ladder(enum.StrEnum):
+    """How measurements are measured: which facts are asked for, in which order, and what each decides of the next."""
+
+    COLUMNS = "columns"
+    """Tables whose columns the catalogue lists. Their roles are read there, or inferred from names, types and some rows
+    (`Engine.infers_roles`); then the tag sets of the rows within the window are listed, nulls counted, and the newest
+    rows read. What SQL databases take."""
+    TAG_LISTING = "tag listing"
+    """An index knows tags, fields and every tag set. The tag sets are listed from it; then the newest rows are read, of
+    some series where there are many, since each series is read on its own. Needs `tag_keys` and `field_types`."""
+    MEASURE_NAMES = "measure names"
+    """Tables whose rows are of several measure names, and whose catalogue says what columns are for. One scan counts
+    by measure name and decides whether the tag sets are listed and how many rows are read: reading costs money."""
+    DOCUMENTS = "documents"
+    """Collections without a schema: what there is, is known from documents chosen at random. Of collections whose names
+    differ in a period or number alone, some stand for the others."""
+
+
 @dataclass(frozen=True, slots=True)
 class Words:
     """What the engine's users call things, in the singular."""
@@ -50,6 +68,8 @@ class Engine:
     """The module that connects: see `tsaudit.engines.connection.Connector`."""
     example_url: str
     """`{name}` stands for the database's name."""
+    ladder: Ladder = Ladder.COLUMNS
+    """How its measurements are measured."""
     extra: str | None = None
     """What installs its driver; None where the core brings it."""
     language: Language = Language.SQL

@@ -22,6 +22,7 @@ from tsaudit.analysis.values import value_sets
 from tsaudit.analysis.values.value_sets import ValueSet
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.value_memory import Comparison
+from tsaudit.engines.engine import Ladder
 from tsaudit.model.profile import (
     Count,
     Database,
@@ -65,7 +66,7 @@ def listed(
     keys = sorted({key for row in rows for key in row})
     counter = TagSetCounter(keys)
     counter.add(pa.RecordBatch.from_pylist(rows, pa.schema([(key, pa.string()) for key in keys])))
-    draft = Draft("main", "cpu", tags=tuple(Tag(key, "string") for key in keys))
+    draft = Draft("main", "cpu", Ladder.TAG_LISTING, tags=tuple(Tag(key, "string") for key in keys))
     draft.series = Count(counter.series.value, a_source(how))
     draft.tag_sets = counter.tag_sets(a_source())
     at = utc_now()

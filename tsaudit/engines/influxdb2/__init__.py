@@ -2,11 +2,12 @@
 
 from typing import Final
 
-from tsaudit.engines.engine import Engine, Language, Words
+from tsaudit.engines.engine import Engine, Ladder, Language, Words
 
 ENGINE: Final = Engine(
     name="influxdb2",
     connector="tsaudit.engines.influxdb2.connector",
+    ladder=Ladder.TAG_LISTING,
     example_url="http://localhost:8086?org=acme",
     keywords=("influx/keywords.txt",),
     language=Language.INFLUXQL,

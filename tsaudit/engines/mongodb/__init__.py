@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from tsaudit.engines.engine import Engine, Language, Words
+from tsaudit.engines.engine import Engine, Ladder, Language, Words
 
 DOCUMENT_ID: Final = "_id"
 """What names a document in its collection: always there, always indexed."""
@@ -10,6 +10,7 @@ DOCUMENT_ID: Final = "_id"
 ENGINE: Final = Engine(
     name="mongodb",
     connector="tsaudit.engines.mongodb.connector",
+    ladder=Ladder.DOCUMENTS,
     extra="mongodb",
     example_url="mongodb://localhost:27017",
     language=Language.MONGOSH,

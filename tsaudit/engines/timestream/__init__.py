@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from tsaudit.engines.engine import Engine, Words
+from tsaudit.engines.engine import Engine, Ladder, Words
 
 SINGLE_VALUE: Final = "measure_value::"
 """Begins the columns that Timestream itself names, for records of one value, with its type behind it."""
@@ -10,6 +10,7 @@ SINGLE_VALUE: Final = "measure_value::"
 ENGINE: Final = Engine(
     name="timestream",
     connector="tsaudit.engines.timestream.connector",
+    ladder=Ladder.MEASURE_NAMES,
     extra="timestream",
     example_url="timestream://eu-central-1",
     keywords=("timestream/keywords.txt",),

@@ -1,0 +1,118 @@
+"""The ladders that engines choose from: what is done for each measurement, rung by rung, and what that needs."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from tsaudit.collect.asking import Asker
+from tsaudit.collect.columns import assign_roles
+from tsaudit.collect.documents import read_documents
+from tsaudit.collect.draft import Draft
+from tsaudit.collect.hidden_labels import note_hidden_labels
+from tsaudit.collect.listing import list_tag_sets
+from tsaudit.collect.measure_names import count_rows, list_where_worth_it, read_newest
+from tsaudit.collect.rows import count_nulls, describe_fields, read_points
+from tsaudit.collect.unseen_rows import look_outside
+from tsaudit.collect.value_memory import Comparison
+from tsaudit.engines.engine import Ladder
+from tsaudit.model.facts import STRUCTURE, asked_for
+
+Step = Callable[[Draft], None]
+Rung = tuple[str, Step]
+"""The fact in which a gap is left where the step breaks, and the step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Climb:
+    """What the rungs of one audit have at hand."""
+
+    asker: Asker
+    asked: frozenset[str]
+    """The query files to run."""
+    database_series: Mapping[str, int]
+    """Database to its series, where the engine counts them."""
+    comparison: Comparison | None
+    """What complete listings are compared with; None for nothing."""
+
+
+def asked_on(ladder: Ladder, wanted: frozenset[str], files: frozenset[str]) -> frozenset[str]:
+    """Which of an engine's query files to run for the facts wanted, with those that decide how others are asked."""
+    asked = asked_for(wanted, files) | (files & STRUCTURE)
+    # By these it is seen whether a measurement has moved.
+    asked |= files & {"row_estimate", "database_series"}
+    some, needed = _DECIDED_BY[ladder]
+    return asked | (files & needed) if asked & some else asked
+
+
+def rungs_of(ladder: Ladder, climb: Climb) -> list[Rung]:
+    """The steps of the ladder, in order; each is done for all measurements before the next."""
+    return list(_RUNGS[ladder](climb))
+
+
+def _by_columns(climb: Climb) -> Iterator[Rung]:
+    asker, asked = climb.asker, climb.asked
+    yield "columns", functools.partial(assign_roles, asker, sample_wanted="row_sample" in asked)
+    if "series_listing" in asked:
+        yield "series_listing", _listing(climb)
+    if "null_counts" in asked:
+        yield "null_counts", functools.partial(count_nulls, asker)
+    if "row_sample" in asked:
+        yield "row_sample", functools.partial(describe_fields, asker)
+        yield "series_listing", functools.partial(note_hidden_labels, asker)
+        yield "row_sample", functools.partial(look_outside, asker, asked=asked)
+
+
+def _by_tag_listing(climb: Climb) -> Iterator[Rung]:
+    asker, asked = climb.asker, climb.asked
+    if "series_listing" in asked:
+        yield "series_listing", _listing(climb)
+    if asked & {"row_sample", "row_count"}:
+        series = climb.database_series.get
+        yield "row_sample", lambda draft: read_points(asker, draft, series(draft.database), asked)
+    if "row_sample" in asked:
+        yield "row_sample", functools.partial(describe_fields, asker)
+
+
+def _by_measure_names(climb: Climb) -> Iterator[Rung]:
+    asker, asked = climb.asker, climb.asked
+    yield "measure_name_counts", functools.partial(count_rows, asker, counted="measure_name_counts" in asked)
+    if "series_listing" in asked:
+        yield "series_listing", functools.partial(list_where_worth_it, asker, comparison=climb.comparison)
+    if "row_sample" in asked:
+        yield "row_sample", functools.partial(read_newest, asker)
+
+
+def _by_documents(climb: Climb) -> Iterator[Rung]:
+    if "documents" in climb.asked:
+        yield "documents", functools.partial(read_documents, climb.asker)
+
+
+def _listing(climb: Climb) -> Step:
+    then = climb.comparison.compare if climb.comparison else None
+    return functools.partial(list_tag_sets, climb.asker, then=then)
+
+
+_RUNGS: Final[Mapping[Ladder, Callable[[Climb], Iterator[Rung]]]] = {
+    Ladder.COLUMNS: _by_columns,
+    Ladder.TAG_LISTING: _by_tag_listing,
+    Ladder.MEASURE_NAMES: _by_measure_names,
+    Ladder.DOCUMENTS: _by_documents,
+}
+
+_DECIDED_BY: Final[Mapping[Ladder, tuple[frozenset[str], frozenset[str]]]] = {
+    # How much of a big table is read.
+    Ladder.COLUMNS: (
+        frozenset({"series_listing", "null_counts", "row_sample"}),
+        frozenset({"column_statistics", "scan_estimate"}),
+    ),
+    # Rows are read of listed series, and out of retention policies.
+    Ladder.TAG_LISTING: (frozenset({"row_sample", "row_count"}), frozenset({"series_listing", "retention"})),
+    # Whether a listing is worth it, and how long a time the newest rows take.
+    Ladder.MEASURE_NAMES: (frozenset({"series_listing", "row_sample"}), frozenset({"measure_name_counts"})),
+    # How a collection is kept, and how many documents it holds, decide how it is read.
+    Ladder.DOCUMENTS: (frozenset({"documents"}), frozenset({"options", "buckets"})),
+}
+"""If any of the first are asked for, the second are asked for as well."""
