@@ -17,7 +17,9 @@ from typing import TypeVar
 
 from sqlalchemy import text
 
-from tsaudit.analysis.values.value_sets import ValueSet, hash_values
+from tsaudit.analysis.values import stored_value_sets as stored
+from tsaudit.analysis.values.value_hashes import hash_values
+from tsaudit.analysis.values.value_sets import ValueSet
 from tsaudit.history.store import Store
 from tsaudit.history.value_sets import RememberedValues
 from tsaudit.model.subject import Subject
@@ -49,12 +51,13 @@ def one_day(size: int) -> float:
     hashing, _ = quickest(lambda: hash_values(names))
     first, values = quickest(lambda: ValueSet.empty().observe(names, FIRST))
     again, later = quickest(lambda: values.observe(names, FIRST + timedelta(days=1)))
-    writing, data = quickest(values.to_bytes)
-    reading, _ = quickest(lambda: ValueSet.from_bytes(data))
+    writing, data = quickest(lambda: stored.to_bytes(values))
+    reading, _ = quickest(lambda: stored.from_bytes(data))
+    unchanged = len(stored.delta(values, later))
     print(
-        f"{size:>9,} values: base {len(data) / size:.2f} bytes a value, unchanged day {len(later.delta_since(values))} "
-        f"bytes; M values/s: hash {size / hashing / 1e6:.2f}, first day {size / first / 1e6:.2f}, "
-        f"next day {size / again / 1e6:.2f}, write {size / writing / 1e6:.1f}, read {size / reading / 1e6:.1f}"
+        f"{size:>9,} values: base {len(data) / size:.2f} bytes a value, unchanged day {unchanged} bytes; M values/s: "
+        f"hash {size / hashing / 1e6:.2f}, first day {size / first / 1e6:.2f}, next day {size / again / 1e6:.2f}, "
+        f"write {size / writing / 1e6:.1f}, read {size / reading / 1e6:.1f}"
     )
     return len(data) / size
 
@@ -69,8 +72,8 @@ def churning(size: int) -> float:
         live += range(made, made + new)
         made += new
         values = before.observe((f"host-{i}" for i in live), FIRST + timedelta(days=number))
-        before, delta = values, len(values.delta_since(before))
-    base = len(values.to_bytes()) / made
+        before, delta = values, len(stored.delta(before, values))
+    base = len(stored.to_bytes(values)) / made
     print(
         f"{size:>9,} values, {CHURN:.0%} new a day for {DAYS} days: base {base:.2f} bytes for each of {made:,} values "
         f"ever seen, last day's delta {delta / new:.2f} bytes a new value"

@@ -14,6 +14,7 @@ from sqlalchemy import func, select
 from tests.builders import DAY, a_profile
 from tests.history.test_incidents_properties import RULES, SIGHTS, audit, fresh_target
 from tests.history.test_value_sets import HOST
+from tsaudit.analysis.values import stored_value_sets
 from tsaudit.config.settings import Incidents
 from tsaudit.history import deliveries, incidents
 from tsaudit.history.deliveries import Draft, Kind, State, thread_of
@@ -105,7 +106,7 @@ def test_past_that_only_the_day_remembers_is_left(store: Store) -> None:
         values = RememberedValues(store, "t", DAY + timedelta(days=2)).of(HOST)
         connection.execute(value_set.delete())
         row = {"target": "t", "subject": HOST.key, "day": DAY + timedelta(days=1), "whole": 1}
-        row |= {"checksum": values.checksum(), "data": values.to_bytes()}
+        row |= {"checksum": stored_value_sets.checksum(values), "data": stored_value_sets.to_bytes(values)}
         connection.execute(value_set.insert().values(row))
     removed = remove_day(store, "t", DAY + timedelta(days=1), POLICY, owner_of)
     assert (removed.values, removed.values_left) == (0, 1)

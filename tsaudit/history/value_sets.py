@@ -176,22 +176,22 @@ class _Chain:
 
     def grown(self, subject: str, day: date, after: ValueSet) -> _Grown:
         """The set with one more day: as that day's changes, or whole, which is due when reading becomes long."""
+        from tsaudit.analysis.values import stored_value_sets
+
         if self.rows and self.rows <= MOST_CHANGES and after.exact == self.values.exact:
-            changes = after.delta_since(self.values)
+            changes = stored_value_sets.delta(self.values, after)
             if self.changes_bytes + len(changes) <= self.whole_bytes:
-                row = _Row(subject, day, False, changes, after.checksum(), self.checksum)
+                row = _Row(subject, day, False, changes, stored_value_sets.checksum(after), self.checksum)
                 size = self.changes_bytes + len(changes)
                 return _Grown(row, _Chain(after, self.rows + 1, self.whole_bytes, size, row.checksum))
         after = after.forget(day - REMEMBERED)
-        data = after.to_bytes()
-        row = _Row(subject, day, True, data, after.checksum(), self.checksum)
+        data = stored_value_sets.to_bytes(after)
+        row = _Row(subject, day, True, data, stored_value_sets.checksum(after), self.checksum)
         return _Grown(row, _Chain(after, 1, len(data), 0, row.checksum))
 
     def extended(self, row: _Row) -> ValueSet:
         """The set that the row leads to from here."""
-        from tsaudit.analysis.values.value_sets import ValueSet
-
-        return ValueSet.from_bytes(row.data) if row.whole else self.values.with_delta(row.data)
+        return _after(self.values, row)
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,9 +228,9 @@ def _chain(rows: Sequence[Any]) -> _Chain:
     if not rows:
         return _Chain(ValueSet.empty())
     try:
-        values = ValueSet.from_bytes(rows[0].data)
-        for row in rows[1:]:
-            values = values.with_delta(row.data)
+        values = ValueSet.empty()
+        for row in rows:
+            values = _after(values, row)
     except ValueError:
         return _Chain(ValueSet.empty(), checksum=rows[-1].checksum)
     sizes = [len(row.data) for row in rows]
@@ -246,9 +246,16 @@ def _observed(connection: Connection, target: str, subject: str, since: date) ->
     first = connection.execute(start).scalar() or since
     values = ValueSet.empty()
     for row in connection.execute(select(value_set).where(*mine, value_set.c.day >= first).order_by(value_set.c.day)):
-        values = ValueSet.from_bytes(row.data) if row.whole else values.with_delta(row.data)
+        values = _after(values, row)
         past = bool((values.first < row.day.toordinal()).any())
         yield _Observation(row.day, values.seen_last(), int(values.distinct[-1]), past)
+
+
+def _after(before: ValueSet, row: Any) -> ValueSet:
+    """The set that a row leads to. ValueError when it cannot be read, or follows another set."""
+    from tsaudit.analysis.values import stored_value_sets
+
+    return stored_value_sets.from_bytes(row.data) if row.whole else stored_value_sets.with_delta(before, row.data)
 
 
 def _delete_from(connection: Connection, target: str, subject: str, day: date) -> None:

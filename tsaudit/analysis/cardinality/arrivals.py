@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from tsaudit.analysis.cardinality.hashed_tag_sets import HashedTag
 from tsaudit.analysis.shapes import shapes
+from tsaudit.analysis.values import value_growth
 from tsaudit.analysis.values.value_sample import sample
 from tsaudit.analysis.values.value_sets import ValueSet
 from tsaudit.model.profile import SAMPLE_SIZE, Arrivals, SeriesSince, ValuesOverTime
@@ -41,18 +42,18 @@ def new_values(
     before: ValueSet, after: ValueSet, tag: HashedTag, began: date, listing_days: int | None
 ) -> ValuesOverTime:
     """The values of a tag of a listing by age. `began`: the first day of listings; `listing_days`: see `index`."""
-    index, observed = after.index(listing_days), _date(after.days[-1])
+    index, observed = value_growth.index(after, listing_days), _date(after.days[-1])
     first = after.first_days(tag.hashes)
     newest = _date(first.max(initial=0)) if first.max(initial=0) > began.toordinal() else None
     fresh = tag.values.take(pa.array(np.flatnonzero(first == newest.toordinal()))) if newest else tag.values[:0]
-    ended = after.lifetimes(listing_days)
+    ended = value_growth.lifetimes(after, listing_days)
     return ValuesOverTime(
         kind=index.kind,
         beta=index.beta,
         turnover=index.turnover,
         days=index.days,
         new_values=_new(before, after),
-        new_per_day=after.arrivals_per_day(),
+        new_per_day=value_growth.arrivals_per_day(after),
         life_days=float(np.median(ended)) if len(ended) else None,
         series=_by_day(first, tag.series_per_value(), began, observed, after.held_ratio),
         newest=newest,

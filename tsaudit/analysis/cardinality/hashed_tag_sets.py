@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tsaudit.analysis.values import value_sets
+from tsaudit.analysis.values import value_hashes
 from tsaudit.analysis.values.value_sample import mixed
 
 _AT_ONCE: Final = 1 << 16
@@ -41,13 +41,13 @@ class HashedTag:
         """The values hashed, some at a time."""
         digests = np.empty(len(values), np.uint64)
         for at in range(0, len(values), _AT_ONCE):
-            digests[at : at + _AT_ONCE] = value_sets.digests(values.slice(at, _AT_ONCE).to_pylist())
+            digests[at : at + _AT_ONCE] = value_hashes.digests(values.slice(at, _AT_ONCE).to_pylist())
         return cls(values, digests, codes)
 
     @property
     def hashes(self) -> _Hashes:
         """One per value, as value sets keep them."""
-        return value_sets.truncated(self.digests)
+        return value_hashes.truncated(self.digests)
 
     def series_per_value(self) -> npt.NDArray[np.int64]:
         """How many series have each value."""
@@ -58,7 +58,7 @@ def series_hashes(tags: Mapping[str, HashedTag], series: int) -> _Hashes:
     """One per series, as value sets keep them."""
     total = np.zeros(series, np.uint64)
     for key, tag in tags.items():
-        words = np.concatenate((np.zeros(1, np.uint64), mixed(mixed(value_sets.digests([key])) + tag.digests)))
+        words = np.concatenate((np.zeros(1, np.uint64), mixed(mixed(value_hashes.digests([key])) + tag.digests)))
         for at in range(0, series, _AT_ONCE):
             total[at : at + _AT_ONCE] += words.take(tag.codes[at : at + _AT_ONCE])
-    return value_sets.truncated(total)
+    return value_hashes.truncated(total)

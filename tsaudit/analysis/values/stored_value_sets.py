@@ -1,0 +1,96 @@
+"""Value sets as bytes: how the history keeps them.
+
+Per tag: the set of some day whole (`to_bytes`), and for each day after it only what changed (`delta`), which costs as
+much as the tag churns. `with_delta`, applied in the order of days, gives the set of any day back; auditing a day again
+starts from the day before. A new whole set is due when the deltas together outgrow it, after `forget`, and once the set
+has become a sketch. Old whole sets can be thinned with their deltas.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from typing import Final
+
+import numpy as np
+
+from tsaudit.analysis.values import packed_columns as packed
+from tsaudit.analysis.values import value_sets
+from tsaudit.analysis.values.value_hashes import HASH_BITS, HASH_VERSION
+from tsaudit.analysis.values.value_sets import ValueSet, members
+
+_HASH_BYTES: Final = HASH_BITS // 8
+_DAY_BYTES: Final = 2
+_BASE_HEAD: Final = struct.Struct("<IHQ")
+"""Values, days, bound."""
+_DELTA_HEAD: Final = struct.Struct("<IiQQI")
+"""Checksum of the set before, the day, its distinct values, bound, values added."""
+
+
+def to_bytes(values: ValueSet) -> bytes:
+    """The whole set, compressed."""
+    head = _BASE_HEAD.pack(len(values.hashes), len(values.days), values.bound)
+    columns = (
+        values.days.astype("<i4").tobytes(),
+        values.distinct.astype("<i8").tobytes(),
+        *packed.ascending(values.hashes, _HASH_BYTES),
+        *packed.planes(np.searchsorted(values.days, values.first), _DAY_BYTES),
+        *packed.planes(np.searchsorted(values.days, values.last), _DAY_BYTES),
+    )
+    return packed.sealed(packed.BASE, HASH_VERSION, head, columns)
+
+
+def from_bytes(data: bytes) -> ValueSet:
+    """The set that `to_bytes` wrote. ValueError, one line, for anything else."""
+    head, body = packed.opened(data, packed.BASE, HASH_VERSION, _BASE_HEAD)
+    values, day_count, bound = head
+    if values > value_sets.MAX_EXACT:
+        raise packed.damaged(f"{values} values are more than it can hold")
+    sizes = (4 * day_count, 8 * day_count, _HASH_BYTES * values, _DAY_BYTES * values, _DAY_BYTES * values)
+    days, distinct, hashes, first, last = packed.unpacked(body, sizes)
+    day_numbers = np.frombuffer(days, "<i4").astype(np.int32)
+    seen = [packed.from_planes(column, _DAY_BYTES).astype(np.int64) for column in (first, last)]
+    if any(len(numbers) and numbers.max() >= day_count for numbers in seen):
+        raise packed.damaged("a value was seen on a day that was not observed")
+    counts = np.frombuffer(distinct, "<i8").astype(np.int64)
+    ascending = packed.from_ascending(hashes, _HASH_BYTES)
+    return ValueSet(ascending, day_numbers[seen[0]], day_numbers[seen[1]], day_numbers, counts, bound)
+
+
+def delta(before: ValueSet, after: ValueSet) -> bytes:
+    """What the last day changed: the values added, and which of the others it saw.
+
+    ValueError unless `after` is `before` with one more day.
+    """
+    kept = before.below(after.bound)
+    old = members(after.hashes, kept.hashes)
+    if not np.array_equal(after.days[:-1], before.days) or not len(after.days) or old.sum() != len(kept.hashes):
+        raise ValueError("value set: it is not the one before with one more day, so no delta leads to it")
+    # A day sees most of what the day before saw: nearly all of these are zeros.
+    flips = after.on_last_day()[old] ^ kept.on_last_day()
+    added = after.hashes[~old]
+    head = _DELTA_HEAD.pack(checksum(before), int(after.days[-1]), int(after.distinct[-1]), after.bound, len(added))
+    columns = (*packed.ascending(added, _HASH_BYTES), np.packbits(flips).tobytes())
+    return packed.sealed(packed.DELTA, HASH_VERSION, head, columns)
+
+
+def with_delta(before: ValueSet, data: bytes) -> ValueSet:
+    """The set a day later. ValueError, one line, when the bytes are no delta, damaged, or follow another set."""
+    head, body = packed.opened(data, packed.DELTA, HASH_VERSION, _DELTA_HEAD)
+    follows, day, distinct, bound, added = head
+    if follows != checksum(before):
+        raise ValueError("value set: the delta follows another set; apply the deltas in the order of their days")
+    kept = before.below(bound)
+    hashes, bits = packed.unpacked(body, (_HASH_BYTES * added, (len(kept.hashes) + 7) // 8))
+    flips = np.unpackbits(np.frombuffer(bits, np.uint8), count=len(kept.hashes)).astype(bool)
+    seen = kept.hashes[flips ^ kept.on_last_day()]
+    today = np.sort(np.concatenate([seen, packed.from_ascending(hashes, _HASH_BYTES)]))
+    return kept.with_day(today, day, distinct)
+
+
+def checksum(values: ValueSet) -> int:
+    """32 bits that tell the set from others, by which a delta is known to follow it."""
+    found = values.bound & 0xFFFFFFFF
+    for column in values.columns():
+        found = zlib.crc32(column.tobytes(), found)
+    return found
