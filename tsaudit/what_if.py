@@ -15,8 +15,9 @@ from tsaudit.analysis.cardinality.what_if import Change, Collisions, Left, LeftC
 from tsaudit.collect import catalogue
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.columns import as_text, assign_roles
-from tsaudit.collect.listing import SERIES_KEPT, list_tag_sets, scope
-from tsaudit.collect.rows import read_points, sample_source
+from tsaudit.collect.listing import SERIES_KEPT, SeriesSeen, list_tag_sets, scope
+from tsaudit.collect.rows import sample_source
+from tsaudit.collect.series_rows import read_points
 from tsaudit.engines.connection import Connection, ConnectorError
 from tsaudit.engines.opening import with_connection
 from tsaudit.engines.queries import query_files
@@ -110,7 +111,7 @@ def _stored_how(profile: Profile, measurement: Measurement) -> str:
 def _live(asker: Asker, name: str, change: Change, database: str | None, with_collisions: bool) -> Answer:
     files = frozenset(query_files(asker.target.engine))
     draft, database_series = _draft(asker, name, database, files)
-    assign_roles(asker, draft, sample_wanted=with_collisions)
+    draft = assign_roles(asker, draft, sample_wanted=with_collisions)
     _check_tags(change, draft.finished())
     counter = LeftCounter([t.key for t in draft.tags], change, asker.target.budget.max_series)
     merging = MergingSeries(change)
@@ -120,7 +121,7 @@ def _live(asker: Asker, name: str, change: Change, database: str | None, with_co
         if with_collisions:
             merging.add(batch)
 
-    list_tag_sets(asker, draft, also=take_in)
+    draft = list_tag_sets(asker, draft, also=take_in)
     left, how = (counter.left, _live_how(counter.left)) if draft.tag_sets else (None, _why(asker, "series_listing"))
     if left and draft.excerpt and draft.series:
         how = f"sampled, live: {draft.series.source.scope}"
@@ -134,8 +135,8 @@ def _live(asker: Asker, name: str, change: Change, database: str | None, with_co
             groups = dataclasses.replace(groups, whole=False)
         if draft.is_indexed:
             # Points collide across series: of too many to read all, those are read that would become one.
-            draft.some_series = list(groups.series) or draft.some_series
-            read_points(asker, draft, database_series, frozenset({"row_sample"}))
+            draft = draft.knowing(SeriesSeen(list(groups.series) or draft.some_series))
+            draft = read_points(asker, draft, database_series, frozenset({"row_sample"}))
         if draft.sampled_series and left and left == Left(left.now, left.now):
             found, found_how = Collisions(0, 0, 0), "exact: no two series would become one"
         else:

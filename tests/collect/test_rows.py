@@ -16,7 +16,8 @@ import pytest
 from tests.builders import DAY, NOW, a_count, a_source
 from tsaudit.collect import collect
 from tsaudit.collect.draft import Draft
-from tsaudit.collect.rows import _joined, _scaled, instant
+from tsaudit.collect.rows import instant
+from tsaudit.collect.series_rows import _joined, _scaled
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import ConnectorError, FactError, Rows
 from tsaudit.engines.engine import Ladder
@@ -136,10 +137,9 @@ def _scaled_up(
     counts: list[int], read: int, series: int, series_error: float | None = None, how: How | None = None
 ) -> Count:
     """The rows of so many series, estimated by the counts of those of `read` that have any."""
-    draft = Draft("db", "m", Ladder.TAG_LISTING)
-    draft.sampled_series = read
     how = how or (How.ESTIMATE if series_error else How.EXACT)
-    draft.series = a_count(series, how, standard_error=series_error)
+    known = a_count(series, how, standard_error=series_error)
+    draft = Draft("db", "m", Ladder.TAG_LISTING, sampled_series=read, series=known)
     asker: Any = SimpleNamespace(window=Window(NOW - timedelta(days=1), NOW), source=lambda *_: a_source())
     found = _scaled(asker, draft, counts, "row_count")
     assert found is not None

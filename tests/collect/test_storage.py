@@ -28,13 +28,17 @@ def member(index: str, position: int, column: str | None, **changes: Any) -> dic
     } | changes
 
 
+DRAFTS = (Draft("main", "cpu"), Draft("main", "mem"))
+
+
 def partition(name: str, rows: int | None, kept: int | None, key: str = "host, region") -> dict[str, Any]:
     return {"measurement": "cpu", "key": key, "partition": name, "bounds": "", "rows": rows, "bytes": kept}
 
 
 def test_indexes_when_rows_come_in_any_order() -> None:
-    cpu, mem = Draft("main", "cpu"), Draft("main", "mem")
-    describe_storage([cpu, mem], {"indexes": [member("b", 2, None), member("a", 1, "host"), member("b", 1, "time")]})
+    cpu, mem = describe_storage(
+        DRAFTS, {"indexes": [member("b", 2, None), member("a", 1, "host"), member("b", 1, "time")]}
+    )
     since = datetime(2026, 3, 1, tzinfo=UTC)
     assert cpu.indexes == (
         Index("a", "btree", ("host",), False, False, False, 8192, 3, since),
@@ -44,35 +48,35 @@ def test_indexes_when_rows_come_in_any_order() -> None:
 
 
 def test_partitions_when_there_are_very_many_keep_the_largest() -> None:
-    cpu, mem = Draft("main", "cpu"), Draft("main", "mem")
     rows = [partition(f"p{i:04}", i, i * 10) for i in range(MAX_PARTITIONS + 5)]
-    describe_storage([cpu, mem], {"partitions": rows})
+    cpu, mem = describe_storage(DRAFTS, {"partitions": rows})
     assert cpu.partitioning is not None
     assert cpu.partitioning.key == ("host", "region")
     assert cpu.partitioning.count == MAX_PARTITIONS + 5
     assert len(cpu.partitioning.partitions) == MAX_PARTITIONS
     assert cpu.partitioning.partitions[0] == Partition("p0104", "", 104, 1040)
     assert mem.partitioning is None
-    describe_storage([cpu], {"partitions": [*rows, partition("rest", 1, 1) | {"bounds": "DEFAULT"}]})
+    (cpu,) = describe_storage(DRAFTS[:1], {"partitions": [*rows, partition("rest", 1, 1) | {"bounds": "DEFAULT"}]})
+    assert cpu.partitioning is not None
     assert len(cpu.partitioning.partitions) == MAX_PARTITIONS
     assert cpu.partitioning.partitions[-1] == Partition("rest", "DEFAULT", 1, 1)
 
 
 def test_partitions_when_nothing_is_known_of_their_size() -> None:
-    cpu = Draft("main", "cpu")
-    describe_storage([cpu], {"partitions": [partition("q", None, None, ""), partition("p", None, None, "")]})
+    (cpu,) = describe_storage(
+        DRAFTS[:1], {"partitions": [partition("q", None, None, ""), partition("p", None, None, "")]}
+    )
     assert cpu.partitioning is not None
     assert [p.name for p in cpu.partitioning.partitions] == ["p", "q"]
     assert cpu.partitioning.key == ()
 
 
 def test_options_and_storage_when_one_measurement_has_none() -> None:
-    cpu, mem = Draft("main", "cpu"), Draft("main", "mem")
     answers = {
         "options": [{"measurement": "cpu", "option": "ttl", "value": "7days"}],
         "storage": [{"measurement": "cpu", "data_bytes": 10, "index_bytes": None}],
     }
-    describe_storage([cpu, mem], answers)
+    cpu, mem = describe_storage(DRAFTS, answers)
     assert cpu.options == {"ttl": "7days"}
     assert mem.options == {}
     assert cpu.storage == Storage(10, None)
@@ -80,8 +84,7 @@ def test_options_and_storage_when_one_measurement_has_none() -> None:
 
 
 def test_nothing_is_known_when_a_gap_was_left() -> None:
-    cpu = Draft("main", "cpu")
-    describe_storage([cpu], dict.fromkeys(("indexes", "options", "storage", "partitions")))
+    (cpu,) = describe_storage(DRAFTS[:1], dict.fromkeys(("indexes", "options", "storage", "partitions")))
     assert (cpu.indexes, cpu.options, cpu.storage, cpu.partitioning) == (None, None, None, None)
 
 

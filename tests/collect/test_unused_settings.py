@@ -63,8 +63,8 @@ def test_columns_of_a_table_that_is_left_out_or_not_there() -> None:
 
 @pytest.mark.parametrize("role", ["time", "tags", "fields"])
 def test_each_named_column_is_looked_up(role: str) -> None:
-    draft = Draft("main", "cpu")
-    draft.columns = (Column("ts", "TIMESTAMP", None), Column("host", "VARCHAR", None))
+    columns = (Column("ts", "TIMESTAMP", None), Column("host", "VARCHAR", None))
+    draft = Draft("main", "cpu", columns=columns)
     wrong: Any = {role: "hots" if role == "time" else ("host", "hots")}
     target = a_target(columns={"cpu": Columns(**wrong)})
     assert found(target, NAMES, draft) == [f"columns.cpu.{role}: `hots` matches none of 2 columns, did you mean host?"]

@@ -6,16 +6,16 @@ and the rest goes on.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from tsaudit.collect import catalogue, unused_settings
+from tsaudit.collect import catalogue, database_figures, unused_settings
 from tsaudit.collect.agreement import reconciled
 from tsaudit.collect.asking import Asker, not_understood
-from tsaudit.collect.draft import Draft
+from tsaudit.collect.draft import Draft, Found
 from tsaudit.collect.ladders import Climb, Step, asked_on, rungs_of
 from tsaudit.collect.policies import with_own_series
 from tsaudit.collect.probing import try_facts
@@ -69,23 +69,27 @@ def collect(
     with closing(Asker(target, connection, Window(end - target.window, end), deadline)) as asker:
         before = {(m.database, m.name): m for m in previous.measurements} if previous else {}
         found = _find(asker, asked, before)
-        databases, drafts = found.databases, found.drafts
-        stored = catalogue.stored_queries(asker) if databases and "scheduled_queries" in asked else None
-        storage = catalogue.target_storage(asker) if databases and "target_storage" in asked else None
+        databases = found.databases
+        stored = database_figures.stored_queries(asker) if databases and "scheduled_queries" in asked else None
+        storage = database_figures.target_storage(asker) if databases and "target_storage" in asked else None
         incomplete = {(gap.database, gap.measurement) for gap in previous.gaps} if previous else set()
         disputed = {gap.database for gap in previous.gaps if _is_of_many(gap)} if previous else set()
-        for draft in drafts:
-            if (draft.database, draft.name) not in incomplete and not disputed & {draft.database, None}:
-                take_over(draft, asker.window, target.max_age)
+        drafts = [
+            draft
+            if (draft.database, draft.name) in incomplete or disputed & {draft.database, None}
+            else take_over(draft, asker.window, target.max_age)
+            for draft in found.drafts
+        ]
         moved = [draft for draft in drafts if not draft.reused and not draft.is_empty]
+        settled = [draft for draft in drafts if draft.reused or draft.is_empty]
         comparison = Comparison(memory, day, asker.window, {d.name: d for d in databases}) if memory else None
         series = {database.name: database.series.value for database in databases if database.series}
         for fact, step in rungs_of(ladder, Climb(asker, asked, series, comparison)):
-            asker.each(_contained(asker, fact, step), moved)
+            moved = asker.each(_contained(asker, fact, step), moved)
     profile = replace(
-        _profile(asker, found, day, connection.server_version),
+        _profile(asker, found, [*settled, *moved], day, connection.server_version),
         statements=dict(sorted(asker.statements.items())),
-        reused=sum(draft.reused for draft in drafts),
+        reused=sum(draft.reused for draft in settled),
         stored_queries=stored,
         storage=storage,
     )
@@ -107,11 +111,11 @@ def probe(
         for database in found.databases:
             for draft in [d for d in found.drafts if d.database == database.name and not d.is_empty][:1]:
                 try_facts(asker, draft, asked)
-    return _profile(asker, found, end.date(), connection.server_version)
+    return _profile(asker, found, found.drafts, end.date(), connection.server_version)
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Outline:
     """What catalogue and index show, before any row is read."""
 
     databases: list[Database]
@@ -120,7 +124,7 @@ class _Found:
     unused_settings: tuple[UnusedSetting, ...]
 
 
-def _find(asker: Asker, asked: frozenset[str], before: Mapping[tuple[str, str], Measurement]) -> _Found:
+def _find(asker: Asker, asked: frozenset[str], before: Mapping[tuple[str, str], Measurement]) -> _Outline:
     """The databases and measurements to look at. `before`: the measurements of an earlier day, by where they are."""
     known = catalogue.databases(asker, asked)
     databases: list[Database] = []
@@ -139,12 +143,12 @@ def _find(asker: Asker, asked: frozenset[str], before: Mapping[tuple[str, str], 
         if why := unused_settings.nothing_to_audit(asker.target, names):
             asker.gap_in_all(asked, Reason.NOTHING_THERE, why)
     listed_counts = tuple(unused_settings.listed(asker.target, name, found) for name, found in names.items())
-    return _Found(databases, drafts, listed_counts, unused)
+    return _Outline(databases, drafts, listed_counts, unused)
 
 
-def _profile(asker: Asker, found: _Found, day: date, server_version: str) -> Profile:
+def _profile(asker: Asker, found: _Outline, measured: Sequence[Draft], day: date, server_version: str) -> Profile:
     target = asker.target
-    drafts = sorted(found.drafts, key=lambda d: (d.database, d.name))
+    drafts = sorted(measured, key=lambda d: (d.database, d.name))
     return Profile(
         target=target.name,
         engine=target.engine,
@@ -173,20 +177,27 @@ def _is_of_many(gap: Gap) -> bool:
     return gap.reason is Reason.DISPUTED and gap.measurement is None
 
 
+@dataclass(frozen=True, slots=True)
+class _BrokenOff(Found):
+    """A step broke: what it found out is lost, and without the roles nothing more can be asked."""
+
+    roles_known: bool
+
+
 def _contained(asker: Asker, fact: str, step: Step) -> Step:
     """The step, except that what breaks in it is a gap, and the other measurements go on."""
 
-    def run(draft: Draft) -> None:
+    def run(draft: Draft) -> Draft:
         if not draft.roles_known:
             asker.gap(fact, Reason.FAILED, "the roles of its columns are not known", draft.database, draft.name)
-            return
+            return draft
         if draft.unreadable:
             asker.gap(fact, draft.unreadable.reason, draft.unreadable.detail, draft.database, draft.name)
-            return
+            return draft
         try:
-            step(draft)
+            return step(draft)
         except Exception as error:
             asker.gap(fact, Reason.FAILED, not_understood(error), draft.database, draft.name)
-            draft.roles_known = fact != "columns"
+            return draft.knowing(_BrokenOff(roles_known=fact != "columns"))
 
     return run

@@ -167,12 +167,12 @@ class Asker:
         return None
 
     @contextmanager
-    def understanding(self, fact: str, database: str) -> Iterator[None]:
+    def understanding(self, fact: str, database: str, measurement: str | None = None) -> Iterator[None]:
         """What breaks inside over the fact's answer is a gap in it, and the audit goes on."""
         try:
             yield
         except Exception as error:
-            self.gap(fact, Reason.FAILED, not_understood(error), database)
+            self.gap(fact, Reason.FAILED, not_understood(error), database, measurement)
 
     def gap(
         self, fact: str, reason: Reason, detail: str, database: str | None = None, measurement: str | None = None
@@ -198,17 +198,24 @@ class Asker:
             if FACTS[fact].scope is not Scope.TARGET:
                 self.gap(fact, reason, detail, database)
 
-    def each(self, step: Callable[[T], None], subjects: Sequence[T]) -> None:
-        """Do the step for every subject, `budget.concurrency` at a time, each worker with a connection of its own."""
+    def each(self, step: Callable[[T], T], subjects: Sequence[T]) -> list[T]:
+        """What the step makes of every subject, in their order.
+
+        `budget.concurrency` of them at a time, each worker with a connection of its own.
+        """
         workers = min(self.target.budget.concurrency, len(subjects))
         if workers <= 1:
-            for subject in subjects:
-                step(subject)
-            return
+            return [step(subject) for subject in subjects]
+        made = list(subjects)
+
+        def make(place: int) -> None:
+            made[place] = step(subjects[place])
+
         try:
-            watchdog.each(step, subjects, workers)
+            watchdog.each(make, range(len(subjects)), workers)
         finally:
             self._connections.close_others()
+        return made
 
     def close(self) -> None:
         """Close the connections that were opened while asking."""

@@ -6,13 +6,14 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
-from tsaudit.collect import excerpts, families, policies, reuse
+from tsaudit.collect import database_figures, excerpts, families, policies, reuse
 from tsaudit.collect.answers import Row, each_of, rows_about, rows_of
 from tsaudit.collect.asking import Asker
-from tsaudit.collect.draft import Draft
-from tsaudit.collect.measure_names import measure_names, name_in_catalogue
+from tsaudit.collect.draft import Draft, Found
+from tsaudit.collect.measure_names import in_catalogue, measure_names
 from tsaudit.collect.policies import Audited
 from tsaudit.collect.storage import STORAGE_FACTS, describe_storage
 from tsaudit.collect.unused_settings import no_such_database, takes
@@ -20,24 +21,67 @@ from tsaudit.engines.engine import Ladder
 from tsaudit.engines.sql.roles import Column, TimeColumn, TimeKind
 from tsaudit.model.facts import FACTS
 from tsaudit.model.profile import (
-    FOREVER,
     Count,
     Database,
-    DatabaseStorage,
-    DeclaredColumn,
     Field,
+    Gap,
     How,
     Measurement,
     Reason,
-    Retention,
     Role,
-    Storage,
-    StoredQuery,
     Tag,
 )
 
 _FROM_CATALOGUE: Final = frozenset({Ladder.COLUMNS, Ladder.MEASURE_NAMES})
 """The ladders on which the catalogue lists columns, whatever they are for."""
+
+
+_TIME: Final = TimeColumn("time", TimeKind.NANOSECONDS)
+
+
+@dataclass(frozen=True, slots=True)
+class InTable(Found):
+    """The columns of a table, or why they are not known."""
+
+    columns: tuple[Column, ...]
+    unreadable: Gap | None
+
+
+@dataclass(frozen=True, slots=True)
+class InIndex(Found):
+    """The tags and fields of a measurement; its time is always called the same."""
+
+    tags: tuple[Tag, ...]
+    fields: tuple[Field, ...]
+    time: TimeColumn = _TIME
+
+
+@dataclass(frozen=True, slots=True)
+class Listed(Found):
+    """What is known of a measurement as soon as its database is."""
+
+    policies: tuple[str, ...]
+    path: tuple[str, ...]
+    is_divided: bool
+    previous: Measurement | None
+    rows_total: Count | None
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint(Found):
+    """What is another one as soon as the measurement has moved, and when it was taken."""
+
+    fingerprint: str
+    fingerprint_as_of: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Empty(Found):
+    """A table without columns: nothing was ever written to it."""
+
+    rows: Count
+    series: Count
+    is_empty: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,27 +120,6 @@ def databases(asker: Asker, asked: frozenset[str]) -> Databases:
     return Databases({name: Audited(name) for name in wanted}, listed)
 
 
-def stored_queries(asker: Asker) -> tuple[StoredQuery, ...] | None:
-    """The enabled queries that the service runs by itself; None when a gap was left."""
-    rows = rows_of(asker, "scheduled_queries")
-    if rows is None:
-        return None
-    enabled = [row for row in rows if row["enabled"]]
-    read = [row for row in enabled if row["statement"] is not None]
-    if len(read) < len(enabled):
-        detail = f"{len(enabled) - len(read)} of {len(enabled)} scheduled queries not looked at: each takes a call"
-        asker.gap("scheduled_queries", Reason.OVER_BUDGET, detail)
-    figures = ("statement", "bytes_scanned", "spatial_coverage", "temporal_range_s")
-    found = [StoredQuery(row["query"], *(row[figure] for figure in figures)) for row in read]
-    return tuple(sorted(found, key=lambda query: query.name))
-
-
-def target_storage(asker: Asker) -> Storage | None:
-    """What all databases take together; None when a gap was left."""
-    rows = rows_of(asker, "target_storage")
-    return Storage(**rows[0]) if rows else None
-
-
 def outline(
     asker: Asker,
     name: str,
@@ -121,11 +144,11 @@ def outline(
         return Database(name), [], None
     chosen, left_out = _chosen(asker, names)
     described = None if found is None else _described(asker, name, chosen)
-    retention = _retention(asker, name) if "retention" in asked else None
+    retention = database_figures.retention(asker, name) if "retention" in asked else None
     counted = "database_series" in asked and not audited.policy_of
-    series, with_fields = _database_series(asker, name) if counted else (None, None)
-    storage = _storage(asker, name, asked)
-    declared = _declared(asker, name) if "declared_schema" in asked else None
+    series, with_fields = database_figures.series(asker, name) if counted else (None, None)
+    storage = database_figures.storage(asker, name, asked)
+    declared = database_figures.declared(asker, name) if "declared_schema" in asked else None
     database = Database(
         name,
         series=series,
@@ -149,46 +172,50 @@ def outline(
     settings = [sorted(asked), sorted(FACTS), str(asker.target.window)]
     if "column_statistics" in asked:
         settings.append(str(asker.target.budget.max_scan_rows))
+    policies = tuple(r.policy for r in retention or ())
     drafts = []
     for measurement in chosen:
-        draft = described.get(measurement, Draft(name, measurement, ladder))
-        if draft.is_indexed:
-            draft.time = TimeColumn("time", TimeKind.NANOSECONDS)
-        draft.policies = tuple(r.policy for r in retention or ())
-        draft.previous = previous.get((name, measurement))
-        if (rows_total := estimates.get(measurement, {}).get("rows")) is not None:
-            draft.rows_total = Count(rows_total, asker.source("row_estimate", How.ESTIMATE))
-        chosen_columns = asker.target.columns.get(measurement)
-        draft.path, draft.is_divided = audited.path or asker.path_of("field_types", name), audited.is_divided
+        draft = described.get(measurement) or Draft(name, measurement, ladder)
+        if draft.time is None and ladder is Ladder.TAG_LISTING:
+            draft = draft.knowing(InIndex((), ()))
+        counted_rows = estimates.get(measurement, {}).get("rows")
+        estimate = None if counted_rows is None else Count(counted_rows, asker.source("row_estimate", How.ESTIMATE))
+        path = audited.path or asker.path_of("field_types", name)
+        draft = draft.knowing(
+            Listed(policies, path, audited.is_divided, previous.get((name, measurement)), rows_total=estimate)
+        )
         state = series.value if series else with_fields.value if with_fields else _state(estimates.get(measurement))
         if audited.is_divided:
             # A series that comes to a further policy changes nothing that is cheap to ask for.
             state = None
-        draft.fingerprint = _fingerprint(draft, state, [*settings, repr(chosen_columns)])
-        draft.fingerprint_as_of = as_of
+        further = [*settings, repr(asker.target.columns.get(measurement))]
+        draft = draft.knowing(Fingerprint(_fingerprint(draft, state, further), as_of))
         if ladder in _FROM_CATALOGUE and not draft.columns and not draft.unreadable:
             # That is measured, and there is nothing more to ask.
-            draft.is_empty = True
-            draft.rows = draft.series = Count(0, asker.source("columns"))
+            none = Count(0, asker.source("columns"))
+            draft = draft.knowing(Empty(rows=none, series=none))
         drafts.append(draft)
+    return database, _with_catalogue(asker, name, asked, drafts), names
+
+
+def _with_catalogue(asker: Asker, database: str, asked: frozenset[str], drafts: list[Draft]) -> list[Draft]:
+    """The drafts of one database with what else the catalogue says of each."""
     if "measure_names" in asked:
-        by_measurement = each_of(asker, "measure_names", name, chosen) or {}
-        for draft in drafts:
-            if (rows := by_measurement.get(draft.name)) is not None:
-                name_in_catalogue(asker, draft, measure_names(rows))
-    if ladder is Ladder.DOCUMENTS:
-        families.choose(asker, drafts)
+        by_measurement = each_of(asker, "measure_names", database, [draft.name for draft in drafts]) or {}
+        known = {name: rows for name, rows in by_measurement.items() if rows is not None}
+        named = {name: in_catalogue(asker, measure_names(rows)) for name, rows in known.items()}
+        drafts = [draft.knowing(named[draft.name]) if draft.name in named else draft for draft in drafts]
+    if asker.engine.ladder is Ladder.DOCUMENTS:
+        drafts = families.choose(asker, drafts)
     singly = [draft.name for draft in drafts if not draft.stood_for]
-    answers = {f: rows_about(asker, f, name, singly) for f in STORAGE_FACTS if f in asked}
+    answers = {f: rows_about(asker, f, database, singly) for f in STORAGE_FACTS if f in asked}
     for fact, rows in answers.items():
-        with asker.understanding(fact, name):
-            describe_storage(drafts, {fact: rows})
+        with asker.understanding(fact, database):
+            drafts = describe_storage(drafts, {fact: rows})
     if answers.get("storage") is not None:
         _note_unknown_sizes(asker, drafts)
     families.note_left_out(asker, drafts, asked)
-    if "column_statistics" in asked:
-        _look_up_statistics(asker, drafts)
-    return database, drafts, names
+    return _with_statistics(asker, drafts) if "column_statistics" in asked else drafts
 
 
 def _note_unknown_sizes(asker: Asker, drafts: list[Draft]) -> None:
@@ -208,62 +235,49 @@ def _chosen(asker: Asker, names: list[str]) -> tuple[list[str], int]:
 def _described(asker: Asker, database: str, chosen: list[str]) -> dict[str, Draft] | None:
     """Measurements with what the catalogue says of their columns; None when it was not told."""
     ladder = asker.engine.ladder
-    drafts: dict[str, Draft] = {}
-
-    def draft(row: Row) -> Draft:
-        return drafts.setdefault(row["measurement"], Draft(database, row["measurement"], ladder))
-
     if ladder is Ladder.DOCUMENTS:
-        return drafts
-    if ladder in _FROM_CATALOGUE:
-        described = each_of(asker, "columns", database, chosen)
-        for measurement, rows in (described or {}).items():
-            if rows is None:
-                draft({"measurement": measurement}).unreadable = asker.gap_in("columns", database, measurement)
-            for row in rows or ():
-                said = row.get("role")
-                role, reason = Role(said) if said else None, row.get("reason") or ""
-                draft(row).columns += (Column(row["column"], row["data_type"], row["key_position"], role, reason),)
-        return None if described is None else drafts
-    tags, fields = rows_of(asker, "tag_keys", database), rows_of(asker, "field_types", database)
-    if tags is None or fields is None:
+        return {}
+    if ladder is Ladder.TAG_LISTING:
+        return _by_keys(asker, database)
+    described = each_of(asker, "columns", database, chosen)
+    if described is None:
         return None
-    for row in tags:
-        draft(row).tags += (Tag(row["tag"], "string"),)
-    types: dict[tuple[str, str], set[str]] = {}
-    for row in fields:
-        types.setdefault((row["measurement"], row["field"]), set()).add(row["data_type"])
-    for (measurement, key), kinds in types.items():
-        draft({"measurement": measurement}).fields += (Field(key, tuple(sorted(kinds))),)
-    return drafts
+    return {
+        measurement: Draft(database, measurement, ladder).knowing(
+            InTable((), asker.gap_in("columns", database, measurement))
+            if rows is None
+            else InTable(tuple(map(_column, rows)), None)
+        )
+        for measurement, rows in described.items()
+    }
 
 
-def _retention(asker: Asker, database: str) -> tuple[Retention, ...] | None:
-    rows = rows_of(asker, "retention", database)
-    if rows is None:
+def _column(row: Row) -> Column:
+    said = row.get("role")
+    role, reason = Role(said) if said else None, row.get("reason") or ""
+    return Column(row["column"], row["data_type"], row["key_position"], role, reason)
+
+
+def _by_keys(asker: Asker, database: str) -> dict[str, Draft] | None:
+    """Measurements with the tags and fields of which an index knows; None when it was not told."""
+    found_tags, found_fields = rows_of(asker, "tag_keys", database), rows_of(asker, "field_types", database)
+    if found_tags is None or found_fields is None:
         return None
-    return tuple(
-        Retention(row["policy"], row["duration_s"] or FOREVER, row["partition_s"] or None, row["default"])
-        for row in sorted(rows, key=lambda row: str(row["policy"]))
-    )
-
-
-def _declared(asker: Asker, database: str) -> tuple[DeclaredColumn, ...] | None:
-    rows = rows_of(asker, "declared_schema", database)
-    if not rows:
-        return None
-    columns = [row for row in rows if row["measurement"] is not None]
-    found = (DeclaredColumn(r["measurement"], r["column"], r["type"], r["data_type"]) for r in columns)
-    return tuple(sorted(found, key=lambda one: (one.measurement, one.column)))
-
-
-def _database_series(asker: Asker, database: str) -> tuple[Count | None, Count | None]:
-    """Series as tag sets, and as tag sets with their fields: an engine counts one or the other."""
-    rows = rows_of(asker, "database_series", database)
-    if not rows:
-        return None, None
-    count = Count(rows[0]["series"], asker.source("database_series", database=database))
-    return (None, count) if rows[0]["counts_fields"] else (count, None)
+    tags: dict[str, list[Tag]] = {}
+    for row in found_tags:
+        tags.setdefault(row["measurement"], []).append(Tag(row["tag"], "string"))
+    types: dict[str, dict[str, set[str]]] = {}
+    for row in found_fields:
+        types.setdefault(row["measurement"], {}).setdefault(row["field"], set()).add(row["data_type"])
+    return {
+        measurement: Draft(database, measurement, Ladder.TAG_LISTING).knowing(
+            InIndex(
+                tuple(tags.get(measurement, ())),
+                tuple(Field(key, tuple(sorted(kinds))) for key, kinds in types.get(measurement, {}).items()),
+            )
+        )
+        for measurement in (tags | types)
+    }
 
 
 def _estimates(asker: Asker, database: str, chosen: list[str]) -> dict[str, Row]:
@@ -276,32 +290,21 @@ def _state(estimate: Row | None) -> int | str | None:
     return None if estimate is None else estimate.get("state", estimate["rows"])
 
 
-def _look_up_statistics(asker: Asker, drafts: list[Draft]) -> None:
-    """What the engine knows of the columns of tables that may be too big to be read."""
+def _with_statistics(asker: Asker, drafts: list[Draft]) -> list[Draft]:
+    """The drafts with what the engine knows of the columns of tables that may be too big to be read."""
     most = asker.target.budget.max_scan_rows
-    big = [draft for draft in drafts if draft.estimated_rows is None or draft.estimated_rows > most]
-    if big and most:
-        names = [draft.name for draft in big]
-        found = rows_of(asker, "column_statistics", big[0].database, measurements=names)
-        for draft in big:
-            draft.statistics = {}
-        with asker.understanding("column_statistics", big[0].database):
-            excerpts.look_up(big, found or ())
-
-
-def _storage(asker: Asker, database: str, asked: frozenset[str]) -> DatabaseStorage | None:
-    if "database_bytes" in asked:
-        rows = rows_of(asker, "database_bytes", database)
-        return DatabaseStorage(**rows[0], disk_used_bytes=None, disk_bytes=None) if rows else None
-    if "database_storage" not in asked:
-        return None
-    rows = rows_of(asker, "database_storage", database)
-    if not rows:
-        return None
-    found = DatabaseStorage(**rows[0])
-    if found.disk_bytes is None:
-        asker.gap("database_storage", Reason.UNSUPPORTED, "the server does not report its disk", database)
-    return found
+    big = {draft.name for draft in drafts if draft.estimated_rows is None or draft.estimated_rows > most}
+    if not big or not most:
+        return drafts
+    database = drafts[0].database
+    rows = rows_of(asker, "column_statistics", database, measurements=[d.name for d in drafts if d.name in big])
+    known: dict[str, dict[str, excerpts.ColumnStatistics]] = {}
+    with asker.understanding("column_statistics", database):
+        known = excerpts.by_measurement(rows or ())
+    return [
+        draft.knowing(excerpts.Statistics(known.get(draft.name, {}))) if draft.name in big else draft
+        for draft in drafts
+    ]
 
 
 def _fingerprint(draft: Draft, state: int | str | None, settings: list[Any]) -> str:

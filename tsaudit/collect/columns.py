@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from tsaudit.collect.asking import Asker
-from tsaudit.collect.draft import Draft
+from tsaudit.collect.draft import Draft, Found
 from tsaudit.collect.excerpts import measure_extent
 from tsaudit.engines.sql import roles
 from tsaudit.engines.sql import types as column_types
+from tsaudit.engines.sql.roles import TimeColumn
 from tsaudit.model.profile import Field, Reason, Role, Tag
 
 if TYPE_CHECKING:
@@ -24,42 +26,63 @@ _ROLE_ROWS: Final = 1000
 _NUMBER: Final = r"^\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*$"
 
 
-def assign_roles(asker: Asker, draft: Draft, sample_wanted: bool) -> None:
-    """Fill in time column, tags and fields; keep the rows read for it."""
+@dataclass(frozen=True, slots=True)
+class Roles(Found):
+    """What the columns are for."""
+
+    time: TimeColumn | None
+    tags: tuple[Tag, ...]
+    fields: tuple[Field, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RowsRead(Found):
+    """The newest rows."""
+
+    sample: pa.Table
+
+
+def assign_roles(asker: Asker, draft: Draft, sample_wanted: bool) -> Draft:
+    """Find out time column, tags and fields; keep the rows read for it."""
     if not draft.columns:
-        return
+        return draft
     chosen = _chosen(asker, draft)
     typed = asker.engine.enforces_types
     candidates = roles.time_candidates(draft.columns, chosen, typed=typed)
     values = _peek(asker, draft, [c.name for c in candidates]) if candidates else {}
-    draft.time = roles.time_column(draft.columns, values, chosen, typed=typed)
-    measure_extent(asker, draft)
+    time = roles.time_column(draft.columns, values, chosen, typed=typed)
+    draft = measure_extent(asker, draft.knowing(Roles(time, draft.tags, draft.fields)))
     if not draft.unreadable:
         most = asker.target.budget.max_rows
-        read_sample(asker, draft, most if sample_wanted else min(most, _ROLE_ROWS))
-    _assign(asker, draft, _values(draft))
+        draft = read_sample(asker, draft, most if sample_wanted else min(most, _ROLE_ROWS))
+    draft = draft.knowing(_assigned(asker, draft, time, _values(draft)))
     guessed = [t.key for t in draft.tags if t.role_reason.endswith(roles.UNJUDGED)]
     if guessed and "row_sample" not in draft.statements:
         reason = draft.unreadable.reason if draft.unreadable else asker.why(("row_sample",), draft.database, draft.name)
         detail = f"without rows to judge by, {', '.join(guessed)} may be tags or fields"
         asker.gap("columns", reason, detail, draft.database, draft.name)
+    return draft
 
 
-def roles_without_rows(asker: Asker, draft: Draft) -> None:
+def roles_without_rows(asker: Asker, draft: Draft) -> Draft:
     """The same by the catalogue alone, reading nothing."""
-    if draft.columns:
-        typed = asker.engine.enforces_types
-        draft.time = roles.time_column(draft.columns, {}, asker.target.columns.get(draft.name), typed=typed)
-        _assign(asker, draft, {})
+    if not draft.columns:
+        return draft
+    typed = asker.engine.enforces_types
+    time = roles.time_column(draft.columns, {}, asker.target.columns.get(draft.name), typed=typed)
+    return draft.knowing(_assigned(asker, draft, time, {}))
 
 
-def _assign(asker: Asker, draft: Draft, values: dict[str, roles.Values]) -> None:
+def _assigned(asker: Asker, draft: Draft, time: TimeColumn | None, values: dict[str, roles.Values]) -> Roles:
     chosen = asker.target.columns.get(draft.name)
-    assigned = roles.assign(draft.columns, draft.time, values, chosen=chosen, previous=draft.previous)
+    assigned = roles.assign(draft.columns, time, values, chosen=chosen, previous=draft.previous)
     tags = [a for a in assigned if a.role is Role.TAG]
     fields = [a for a in assigned if a.role is Role.FIELD]
-    draft.tags = tuple(Tag(a.column.name, a.column.data_type, role_reason=a.reason) for a in tags)
-    draft.fields = tuple(Field(a.column.name, (a.column.data_type,), role_reason=a.reason) for a in fields)
+    return Roles(
+        time,
+        tuple(Tag(a.column.name, a.column.data_type, role_reason=a.reason) for a in tags),
+        tuple(Field(a.column.name, (a.column.data_type,), role_reason=a.reason) for a in fields),
+    )
 
 
 def _chosen(asker: Asker, draft: Draft) -> Columns | None:
@@ -91,7 +114,7 @@ def sampled(draft: Draft, names: list[str]) -> dict[str, Any]:
     return draft.about | {"columns": names, "texts": texts, "longest": _LONGEST}
 
 
-def read_sample(asker: Asker, draft: Draft, limit: int) -> None:
+def read_sample(asker: Asker, draft: Draft, limit: int) -> Draft:
     """Keep the newest rows, at most `limit`, from `draft.sampled_since` on."""
     import pyarrow as pa
 
@@ -101,8 +124,10 @@ def read_sample(asker: Asker, draft: Draft, limit: int) -> None:
     part = draft.excerpt.of(limit) if draft.excerpt else None
     about = sampled(draft, names) | since
     statement = asker.ask("row_sample", batches.append, **about, limit=limit, excerpt=part)
-    if draft.note("row_sample", statement) and batches:
-        draft.sample = pa.Table.from_batches(batches)
+    if statement is None:
+        return draft
+    draft = draft.asked("row_sample", statement)
+    return draft.knowing(RowsRead(pa.Table.from_batches(batches))) if batches else draft
 
 
 def _values(draft: Draft) -> dict[str, roles.Values]:

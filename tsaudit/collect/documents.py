@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from tsaudit.collect.asking import Asker
-from tsaudit.collect.draft import Draft
+from tsaudit.collect.draft import Draft, Found
 from tsaudit.collect.figures import some_texts
 from tsaudit.engines.sql.roles import TimeColumn, TimeKind, time_names
 from tsaudit.model.profile import (
@@ -41,31 +41,63 @@ _MOST_SEEN: Final = 20 * MOST_PATHS
 """Different fields that are looked at before the commonest of them are kept."""
 
 
-def read_documents(asker: Asker, draft: Draft) -> None:
-    """Fill in all that documents tell. A collection that others of its family stand for is left as it is."""
+@dataclass(frozen=True, slots=True)
+class BucketsRead(Found):
+    """How the buckets of a time series are filled, and how many rows there are by that."""
+
+    buckets: Buckets
+    rows: Count | None
+
+
+@dataclass(frozen=True, slots=True)
+class Described(Found):
+    """What the documents read tell."""
+
+    rows: Count | None
+    documents: Documents
+    time: TimeColumn | None
+    first_time: datetime | None
+    last_time: datetime | None
+    tags: tuple[Tag, ...]
+    fields: tuple[Field, ...]
+    row_patterns: RowPatterns
+
+
+@dataclass(frozen=True, slots=True)
+class TimeField(Found):
+    """The field that a time series says is its time."""
+
+    time: TimeColumn
+
+
+def read_documents(asker: Asker, draft: Draft) -> Draft:
+    """Find out all that documents tell. A collection that others of its family stand for is left as it is."""
     if draft.stood_for:
-        return
+        return draft
     options = draft.options or {}
     of_series = options.get("type") == "timeseries"
     if of_series:
-        draft.time = TimeColumn(options["timeseries.timeField"], TimeKind.ZONED)
-        _read_buckets(asker, draft)
+        draft = draft.knowing(TimeField(TimeColumn(options["timeseries.timeField"], TimeKind.ZONED)))
+        draft = _with_buckets(asker, draft)
     sample = _Sample()
     rows = draft.rows
     total = rows.value if rows else None
     most = min(asker.target.budget.max_rows, MOST)
-    if not draft.note("documents", asker.ask("documents", sample.add, **draft.about, total=total, limit=most)):
-        return
+    statement = asker.ask("documents", sample.add, **draft.about, total=total, limit=most)
+    if statement is None:
+        return draft
+    draft = draft.asked("documents", statement)
     if not sample.bytes:
-        return
+        return draft
     known = rows is not None and (not of_series or rows.source.how is How.EXACT)
     # As many as were asked for: there may be more than the count in the metadata says.
     exact = known and (total or 0) <= len(sample.bytes) < most
     about = {"database": draft.database, "measurement": draft.name}
     source = asker.source("documents", How.EXACT if exact else How.SAMPLED, **about)
     if exact:
-        draft.rows = Count(len(sample.bytes), source)
-    _describe(asker, draft, sample, source, options if of_series else {})
+        rows = Count(len(sample.bytes), source)
+    sample.paths = _most_common(asker, draft, sample)
+    return draft.knowing(_described(sample, rows, source, options if of_series else {}))
 
 
 @dataclass(slots=True)
@@ -106,21 +138,26 @@ class _Sample:
                 path.items.append(row["items"])
 
 
-def _describe(asker: Asker, draft: Draft, sample: _Sample, source: Source, options: Mapping[str, str]) -> None:
+def _described(sample: _Sample, rows: Count | None, source: Source, options: Mapping[str, str]) -> Described:
     """`options`: of a time series, which says itself what is its time and what names the source; else empty."""
     sizes = list(sample.bytes.values())
-    draft.documents = Documents(len(sizes), statistics.fmean(sizes), max(sizes), source)
-    paths = _with_objects(_most_common(asker, draft, sample))
+    paths = _with_objects(sample.paths)
     name = options.get("timeseries.timeField") or _time_among(paths, len(sizes))
-    draft.time = TimeColumn(name, TimeKind.ZONED) if name else None
-    draft.first_time, draft.last_time = _ends(paths, name)
+    first, last = _ends(paths, name)
     meta = options.get("timeseries.metaField")
-    for key, path in paths.items():
-        if meta is not None and (key == meta or key.startswith(f"{meta}.")):
-            draft.tags += (_tag(key, path, len(sizes), source),)
-        elif key != name:
-            draft.fields += (_field(key, path, len(sizes), source),)
-    draft.row_patterns = _patterns({k: p for k, p in paths.items() if k != name}, len(sizes), source)
+    naming = {key for key in paths if meta is not None and (key == meta or key.startswith(f"{meta}."))}
+    return Described(
+        rows=rows,
+        documents=Documents(len(sizes), statistics.fmean(sizes), max(sizes), source),
+        time=TimeColumn(name, TimeKind.ZONED) if name else None,
+        first_time=first,
+        last_time=last,
+        tags=tuple(_tag(key, path, len(sizes), source) for key, path in paths.items() if key in naming),
+        fields=tuple(
+            _field(key, path, len(sizes), source) for key, path in paths.items() if key not in naming and key != name
+        ),
+        row_patterns=_patterns({k: p for k, p in paths.items() if k != name}, len(sizes), source),
+    )
 
 
 def _most_common(asker: Asker, draft: Draft, sample: _Sample) -> dict[str, _Path]:
@@ -202,15 +239,19 @@ def _patterns(paths: Mapping[str, _Path], read: int, source: Source) -> RowPatte
     return RowPatterns(tuple(RowPattern(keys, rows) for keys, rows in ordered), read, 0, 0, source)
 
 
-def _read_buckets(asker: Asker, draft: Draft) -> None:
-    """Fill in how the buckets are filled, and how many rows there are by that."""
+def _with_buckets(asker: Asker, draft: Draft) -> Draft:
+    """The draft with how the buckets are filled, and how many rows there are by that."""
     rows: list[dict[str, Any]] = []
 
     def consume(batch: pa.RecordBatch) -> None:
         rows.extend(batch.to_pylist())
 
-    if not draft.note("buckets", asker.ask("buckets", consume, **draft.about, limit=MOST)) or not rows:
-        return
+    statement = asker.ask("buckets", consume, **draft.about, limit=MOST)
+    if statement is None:
+        return draft
+    draft = draft.asked("buckets", statement)
+    if not rows:
+        return draft
     total = rows[0]["buckets"]
     about = {"database": draft.database, "measurement": draft.name}
     source = asker.source("buckets", How.EXACT if len(rows) >= total else How.SAMPLED, **about)
@@ -218,9 +259,8 @@ def _read_buckets(asker: Asker, draft: Draft) -> None:
     if not held:
         asker.gap("buckets", Reason.FAILED, "no bucket says how many rows it holds", draft.database, draft.name)
     middle = statistics.median(held) if held else None
-    draft.buckets = Buckets(total, len(rows), len({row["source"] for row in rows}), middle, source)
-    if len(held) == len(rows):
-        draft.rows = _scaled(held, total, source)
+    buckets = Buckets(total, len(rows), len({row["source"] for row in rows}), middle, source)
+    return draft.knowing(BucketsRead(buckets, _scaled(held, total, source) if len(held) == len(rows) else draft.rows))
 
 
 def _scaled(held: Sequence[int], total: int, source: Source) -> Count:

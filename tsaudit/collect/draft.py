@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -41,9 +41,18 @@ if TYPE_CHECKING:
     from tsaudit.collect.excerpts import ColumnStatistics, Excerpt
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What one step found out about a measurement. Of itself: nothing.
+
+    Each kind of it is a class beside the step, whose fields are some of the draft's: they stand in its place from then
+    on. See `Draft.knowing`.
+    """
+
+
+@dataclass(frozen=True, slots=True)
 class Draft:
-    """One measurement while it is being looked at. Only one thread at a time works on it."""
+    """One measurement as far as it is known. Steps take one and return one that knows more."""
 
     database: str
     name: str
@@ -70,7 +79,7 @@ class Draft:
     arrivals: Arrivals | None = None
     row_patterns: RowPatterns | None = None
     measure_names: MeasureNames | None = None
-    rough_values: dict[str, list[int]] = field(default_factory=dict)
+    rough_values: Mapping[str, list[int]] = field(default_factory=dict)
     """Tag to about how many values it has under each measure name; empty where they were not counted."""
     listed_names: tuple[MeasureName, ...] = ()
     """Its measure names by the catalogue, all of them."""
@@ -109,8 +118,9 @@ class Draft:
     """Which of its rows may be read; None: all within the window."""
     unreadable: Gap | None = None
     """Why it cannot be told what reading its rows would cost, so that none are."""
-    statements: dict[str, str] = field(default_factory=dict)
-    some_series: list[dict[str, str | None]] = field(default_factory=list)
+    statements: Mapping[str, str] = field(default_factory=dict)
+    """Fact to the statement that was sent for it."""
+    some_series: Sequence[Mapping[str, str | None]] = ()
     """A few of its tag sets, chosen evenly from the listing."""
     sample: pa.Table | None = None
     """Rows read, the newest ones; see `read`."""
@@ -147,11 +157,16 @@ class Draft:
         assert self.sample is not None
         return self.sample.column(f"{role} {key}" if self.is_indexed else key)
 
-    def note(self, fact: str, statement: str | None) -> bool:
-        """Remember the statement; whether there was an answer."""
-        if statement is not None:
-            self.statements[fact] = statement
-        return statement is not None
+    def knowing(self, *found: Found) -> Draft:
+        """The same with what was found: the one place where a measurement is put together."""
+        known = self
+        for one in found:
+            known = replace(known, **{part.name: getattr(one, part.name) for part in fields(one)})
+        return known
+
+    def asked(self, fact: str, statement: str) -> Draft:
+        """The same with the statement that was sent for the fact."""
+        return replace(self, statements={**self.statements, fact: statement})
 
     def finished(self) -> Measurement:
         """What the profile keeps."""

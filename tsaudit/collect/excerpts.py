@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from tsaudit.model.profile import Count, How, Ratio, Reason, Source
+from tsaudit.collect.draft import Draft, Found
+from tsaudit.model.profile import Count, Gap, How, Ratio, Reason, Source
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from tsaudit.collect.asking import Asker
-    from tsaudit.collect.draft import Draft
 
 LISTED_ROWS: Final = 100_000
 """Rows of a big table out of which its tag sets are listed: what tells them apart fits into the server's memory."""
@@ -70,27 +70,41 @@ class ColumnStatistics:
     """Rows written since, as a share of all; None when not counted."""
 
 
-def look_up(drafts: Iterable[Draft], rows: Sequence[Mapping[str, Any]]) -> None:
-    """Give the drafts their columns' statistics, so far as there are any."""
+@dataclass(frozen=True, slots=True)
+class Statistics(Found):
+    """What the engine itself knows of a table that may be too big to be read."""
+
+    statistics: Mapping[str, ColumnStatistics]
+
+
+@dataclass(frozen=True, slots=True)
+class Extent(Found):
+    """Which rows may be read."""
+
+    excerpt: Excerpt | None
+    unreadable: Gap | None
+
+
+def by_measurement(rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, ColumnStatistics]]:
+    """Measurement to column to the statistics in the rows of `column_statistics`."""
     found: dict[str, dict[str, ColumnStatistics]] = {}
     for row in rows:
         found.setdefault(row["measurement"], {})[row["column"]] = _statistics(row)
-    for draft in drafts:
-        draft.statistics = found.get(draft.name, {})
+    return found
 
 
-def measure_extent(asker: Asker, draft: Draft) -> None:
+def measure_extent(asker: Asker, draft: Draft) -> Draft:
     """Decide whether the rows within the window may be read; if not, `draft.excerpt` says which may.
 
     Without an answer nothing is read: `draft.unreadable` says why.
     """
     most = asker.target.budget.max_scan_rows
     if draft.statistics is None or not most:
-        return
-    extent = _extent(asker, draft, limit=min(most, max(asker.target.budget.max_rows, LISTED_ROWS)))
-    if extent is None:
-        draft.unreadable = asker.gap_in("scan_estimate", draft.database, draft.name)
-        return
+        return draft
+    statement, extent = _extent(asker, draft, limit=min(most, max(asker.target.budget.max_rows, LISTED_ROWS)))
+    if statement is None:
+        return draft.knowing(Extent(None, asker.gap_in("scan_estimate", draft.database, draft.name)))
+    draft = draft.asked("scan_estimate", statement)
     # Of a table that was never analysed the planner knows no more than the size; the engine may have counted the rows.
     rows_all = max(extent["rows_all"], draft.estimated_rows or 0)
     scale = rows_all / extent["rows_all"] if extent["rows_all"] else 1.0
@@ -98,7 +112,8 @@ def measure_extent(asker: Asker, draft: Draft) -> None:
     if read > most:
         known = draft.time is None or null_ratio(asker, draft, draft.time.name) is not None
         newest = extent["rows_sorted"] is not None and extent["rows_sorted"] * scale <= most
-        draft.excerpt = Excerpt(newest, extent["rows"] if known else None, rows_all, most)
+        return draft.knowing(Extent(Excerpt(newest, extent["rows"] if known else None, rows_all, most), None))
+    return draft
 
 
 def may_look_up_newest(asker: Asker, draft: Draft, **window: datetime) -> bool:
@@ -109,8 +124,8 @@ def may_look_up_newest(asker: Asker, draft: Draft, **window: datetime) -> bool:
     most = asker.target.budget.max_scan_rows
     if draft.statistics is None or not most:
         return True
-    extent = _extent(asker, draft, limit=1, **window)
-    if extent is None:
+    statement, extent = _extent(asker, draft, limit=1, **window)
+    if statement is None:
         return False
     if extent["rows_sorted"] is not None and extent["rows_sorted"] <= most:
         return True
@@ -125,17 +140,15 @@ def may_look_up_newest(asker: Asker, draft: Draft, **window: datetime) -> bool:
     return False
 
 
-def _extent(asker: Asker, draft: Draft, **about: Any) -> Mapping[str, Any] | None:
-    """The columns of `scan_estimate`; None when a gap was left."""
-    fact, found = "scan_estimate", []
+def _extent(asker: Asker, draft: Draft, **about: Any) -> tuple[str | None, Mapping[str, Any]]:
+    """The statement, and the columns of `scan_estimate`; None and nothing when a gap was left."""
+    found: list[Mapping[str, Any]] = []
 
     def consume(batch: pa.RecordBatch) -> None:
         found.extend(batch.to_pylist())
 
-    if not draft.note(fact, asker.ask(fact, consume, **draft.about | about)):
-        return None
-    extent: Mapping[str, Any] = found[0]
-    return extent
+    statement = asker.ask("scan_estimate", consume, **draft.about | about)
+    return (None, {}) if statement is None else (statement, found[0])
 
 
 def rows_by_planner(asker: Asker, draft: Draft) -> Count | None:

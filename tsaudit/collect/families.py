@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
 from tsaudit.collect.asking import Asker
-from tsaudit.collect.draft import Draft
+from tsaudit.collect.draft import Draft, Found
 from tsaudit.model.profile import Count, How, Reason
 
 SINGLY: Final = frozenset({"row_estimate", "storage", "indexes", "index_use"})
@@ -17,23 +18,36 @@ _BY_FEW: Final = (SINGLY | {"documents"}) - {"row_estimate"}
 """Facts for which few of a family stand for the rest; `buckets` of time series too."""
 
 
-def choose(asker: Asker, drafts: Sequence[Draft]) -> None:
-    """Fill in how many documents there are, and mark the collections that others of their family stand for.
+@dataclass(frozen=True, slots=True)
+class InFamily(Found):
+    """What is known of a collection before one is looked at."""
+
+    rows: Count | None
+    stood_for: str
+    fingerprint: str = ""
+    """Always empty: an update leaves the number of documents as it is."""
+
+
+def choose(asker: Asker, drafts: Sequence[Draft]) -> list[Draft]:
+    """The drafts with how many documents there are, those marked that others of their family stand for.
 
     To ask about thousands of collections makes the server open their files, which is a load of its own.
     """
     from tsaudit.analysis.shapes.positions import spread
 
-    for draft in drafts:
-        draft.fingerprint = ""  # an update leaves the number of documents as it is
-        if draft.estimated_rows is not None:
-            source = asker.source("row_estimate", How.ESTIMATE, "all documents, by the metadata")
-            draft.rows = Count(draft.estimated_rows, source)
-    by_name = {draft.name: draft for draft in drafts}
-    for template, names in _alike(list(by_name), asker.now):
+    stood_for: dict[str, str] = {}
+    for template, names in _alike([draft.name for draft in drafts], asker.now):
         asked = spread(len(names), asker.target.budget.max_family)
         for place, name in enumerate(names):
-            by_name[name].stood_for = "" if place in asked else template
+            stood_for[name] = "" if place in asked else template
+    return [draft.knowing(InFamily(_documents(asker, draft), stood_for.get(draft.name, ""))) for draft in drafts]
+
+
+def _documents(asker: Asker, draft: Draft) -> Count | None:
+    if draft.estimated_rows is None:
+        return draft.rows
+    source = asker.source("row_estimate", How.ESTIMATE, "all documents, by the metadata")
+    return Count(draft.estimated_rows, source)
 
 
 def _alike(names: Sequence[str], now: datetime) -> Iterator[tuple[str, Sequence[str]]]:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.analysis.values.label_sets import Labels, label_sets
 from tsaudit.collect.asking import Asker
-from tsaudit.collect.draft import Draft
+from tsaudit.collect.draft import Draft, Found
 from tsaudit.collect.figures import is_float
 from tsaudit.engines.sql import roles
 from tsaudit.engines.sql import types as column_types
-from tsaudit.model.profile import How, Reason, Role
+from tsaudit.model.profile import Count, How, Reason, Role
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,7 +25,14 @@ _INCOMPARABLE: Final = frozenset({"json"})
 """PostgreSQL cannot tell whether two values of this type are the same, as it can of jsonb: they can be no tag."""
 
 
-def note_hidden_labels(asker: Asker, draft: Draft) -> None:
+@dataclass(frozen=True, slots=True)
+class FewestSeries(Found):
+    """A number of series that may be too low."""
+
+    series: Count
+
+
+def note_hidden_labels(asker: Asker, draft: Draft) -> Draft:
     """Leave a gap where a column holds label sets: there are at least so many series as the tags tell apart.
 
     Only of tables whose roles are worked out here: an engine that says itself what its tags are counts by these.
@@ -32,7 +40,7 @@ def note_hidden_labels(asker: Asker, draft: Draft) -> None:
     all rows were read and the table holds measured numbers beside it.
     """
     if draft.sample is None or draft.series is None or not asker.engine.infers_roles:
-        return
+        return draft
     whole = draft.excerpt is None and draft.sample.num_rows < asker.target.budget.max_rows
     measured = any(is_float(kind) or kind.upper().startswith(("NUMERIC", "DECIMAL")) for kind in _types(draft))
     found: dict[str, Labels] = {}
@@ -44,11 +52,12 @@ def note_hidden_labels(asker: Asker, draft: Draft) -> None:
             found[field.key] = labels
     for column, labels in found.items():
         asker.gap("series_listing", Reason.UNSUPPORTED, _detail(draft, column, labels), draft.database, draft.name)
-    if found:
-        words = f"at least: label sets in {', '.join(found)} were not split into tags"
-        scope = "; ".join(filter(None, (words, draft.series.source.scope)))
-        source = dataclasses.replace(draft.series.source, how=How.ESTIMATE, scope=scope)
-        draft.series = dataclasses.replace(draft.series, source=source)
+    if not found:
+        return draft
+    words = f"at least: label sets in {', '.join(found)} were not split into tags"
+    scope = "; ".join(filter(None, (words, draft.series.source.scope)))
+    source = dataclasses.replace(draft.series.source, how=How.ESTIMATE, scope=scope)
+    return draft.knowing(FewestSeries(dataclasses.replace(draft.series, source=source)))
 
 
 def _types(draft: Draft) -> list[str]:

@@ -14,13 +14,14 @@ from tsaudit.collect.draft import Draft
 from tsaudit.collect.hidden_labels import note_hidden_labels
 from tsaudit.collect.listing import list_tag_sets
 from tsaudit.collect.measure_names import count_rows, list_where_worth_it, read_newest
-from tsaudit.collect.rows import count_nulls, describe_fields, read_points
+from tsaudit.collect.rows import count_nulls, describe_fields
+from tsaudit.collect.series_rows import read_points
 from tsaudit.collect.unseen_rows import look_outside
 from tsaudit.collect.value_memory import Comparison
 from tsaudit.engines.engine import Ladder
 from tsaudit.model.facts import STRUCTURE, asked_for
 
-Step = Callable[[Draft], None]
+Step = Callable[[Draft], Draft]
 Rung = tuple[str, Step]
 """The fact in which a gap is left where the step breaks, and the step."""
 

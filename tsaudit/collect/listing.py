@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.analysis.cardinality.tag_sets import TagColumn, TagSetCounter
 from tsaudit.collect import excerpts
 from tsaudit.collect.asking import Asker, TooMuchError
 from tsaudit.collect.columns import as_text
-from tsaudit.collect.draft import Draft
-from tsaudit.model.profile import SAMPLE_SIZE, Count, How, Ratio, Reason, Role, Source, Tag
+from tsaudit.collect.draft import Draft, Found
+from tsaudit.model.profile import SAMPLE_SIZE, Count, How, Ratio, Reason, Role, Source, Tag, TagSets, Window
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,26 +22,49 @@ SERIES_KEPT: Final = 64
 """Tag sets remembered whole, to read rows of."""
 
 
+@dataclass(frozen=True, slots=True)
+class FewSeries(Found):
+    """Series that are not listed: there are none to tell apart, or few by the engine's statistics."""
+
+    series: Count
+    tags: tuple[Tag, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesSeen(Found):
+    """Some of the tag sets that came, also where the listing was broken off."""
+
+    some_series: Sequence[Mapping[str, str | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Listing(Found):
+    """What a whole listing shows."""
+
+    series: Count
+    tags: tuple[Tag, ...]
+    tag_sets: TagSets
+    listing_window: Window
+
+
 def list_tag_sets(
     asker: Asker,
     draft: Draft,
     also: Callable[[pa.RecordBatch], None] | None = None,
-    then: Callable[[Draft, TagSetCounter], None] | None = None,
-) -> None:
-    """Fill in series, tag values and tag sets, and remember a few of the tag sets.
+    then: Callable[[Draft, TagSetCounter], Found] | None = None,
+) -> Draft:
+    """Find out series, tag values and tag sets, and remember a few of the tag sets.
 
-    `also` is given each batch of tag sets as it comes; `then` the whole listing, unless it was broken off. Of a table
+    `also` is given each batch of tag sets as it comes; `then` the draft and the whole listing, unless it was broken
+    off, and returns what it finds out. Of a table
     too big to be read, a part is listed, and that only if there may be many series, or for `also`.
     """
     fact = "series_listing"
     if not draft.tags:
         # Without tags all rows are of one source: nothing to list.
-        draft.series = Count(1, asker.source(fact, scope="has no tags"))
-        return
+        return draft.knowing(FewSeries(Count(1, asker.source(fact, scope="has no tags")), ()))
     if draft.excerpt and not also and (bound := excerpts.series_bound(asker, draft)):
-        draft.series = bound
-        draft.tags = tuple(_by_statistics(asker, draft, tag) for tag in draft.tags)
-        return
+        return draft.knowing(FewSeries(bound, tuple(_by_statistics(asker, draft, tag) for tag in draft.tags)))
     most = asker.target.budget.max_listed
     known = [] if draft.is_divided else [t.key for t in draft.tags]
     counter = TagSetCounter(known, SAMPLE_SIZE, asker.target.budget.max_series)
@@ -61,30 +84,49 @@ def list_tag_sets(
     rows = min(excerpts.LISTED_ROWS, asker.target.budget.max_scan_rows)
     part = draft.excerpt.of(rows) if draft.excerpt else None
     statement = asker.ask(fact, consume, **draft.about, limit=most + 1, excerpt=part)
-    draft.some_series = kept.series()
-    if draft.note(fact, statement):
-        source = asker.source(fact, scope=scope(asker, draft, fact), database=draft.database, measurement=draft.name)
-        if draft.excerpt:
-            words = f"at least; by {draft.excerpt.words(rows)} {interval(asker, draft, fact)}"
-            source = replace(source, how=How.SAMPLED, scope=words)
-            detail = f"only {draft.excerpt.words(rows)} were listed; {excerpts.too_many(asker, draft)}"
-            asker.gap(fact, Reason.OVER_BUDGET, detail, draft.database, draft.name)
-        if reason := asker.at_most(fact, draft.database, draft.name):
-            source = replace(source, how=How.ESTIMATE, scope=f"at most: {reason}")
-            asker.gap(fact, Reason.UNSUPPORTED, reason, draft.database, draft.name)
-        if draft.is_divided:
-            _forget_foreign_tags(draft, counter)
-            if not draft.tags:
-                draft.series = Count(1, replace(source, scope="has no tags"))
-                return
-        of_series = source if counter.sampled is None else _of_sample(source, counter.sampled)
-        draft.series = Count(counter.series.value, of_series, counter.series.standard_error)
-        draft.tag_sets = counter.tag_sets(of_series)
-        columns = counter.columns()
-        draft.tags = tuple(_described(tag, columns[tag.key], source, of_series) for tag in draft.tags)
-        draft.listing_window = asker.window_of(fact, draft.database, draft.name)
-        if then:
-            then(draft, counter)
+    draft = draft.knowing(SeriesSeen(kept.series()))
+    if statement is None:
+        return draft
+    draft = draft.asked(fact, statement)
+    source = _source(asker, draft, rows)
+    if draft.is_divided:
+        draft = _without_foreign_tags(draft, counter)
+        if not draft.tags:
+            return draft.knowing(FewSeries(Count(1, replace(source, scope="has no tags")), ()))
+    draft = draft.knowing(_listing(asker, draft, counter, source))
+    if then:
+        with asker.understanding(fact, draft.database, draft.name):
+            draft = draft.knowing(then(draft, counter))
+    return draft
+
+
+def _source(asker: Asker, draft: Draft, rows: int) -> Source:
+    """Where the figures of a listing come from; a gap is left where it shows too few tag sets, or may show too many.
+
+    `rows`: of a table too big to be read, how many were.
+    """
+    fact = "series_listing"
+    source = asker.source(fact, scope=scope(asker, draft, fact), database=draft.database, measurement=draft.name)
+    if draft.excerpt:
+        words = f"at least; by {draft.excerpt.words(rows)} {interval(asker, draft, fact)}"
+        source = replace(source, how=How.SAMPLED, scope=words)
+        detail = f"only {draft.excerpt.words(rows)} were listed; {excerpts.too_many(asker, draft)}"
+        asker.gap(fact, Reason.OVER_BUDGET, detail, draft.database, draft.name)
+    if reason := asker.at_most(fact, draft.database, draft.name):
+        source = replace(source, how=How.ESTIMATE, scope=f"at most: {reason}")
+        asker.gap(fact, Reason.UNSUPPORTED, reason, draft.database, draft.name)
+    return source
+
+
+def _listing(asker: Asker, draft: Draft, counter: TagSetCounter, source: Source) -> Listing:
+    of_series = source if counter.sampled is None else _of_sample(source, counter.sampled)
+    columns = counter.columns()
+    return Listing(
+        Count(counter.series.value, of_series, counter.series.standard_error),
+        tuple(_described(tag, columns[tag.key], source, of_series) for tag in draft.tags),
+        counter.tag_sets(of_series),
+        asker.window_of("series_listing", draft.database, draft.name),
+    )
 
 
 def _present(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -95,11 +137,19 @@ def _present(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch.select(names or batch.schema.names[:1])
 
 
-def _forget_foreign_tags(draft: Draft, counter: TagSetCounter) -> None:
-    """Leave the draft with the tags that were listed: the others are those of another retention policy."""
+@dataclass(frozen=True, slots=True)
+class OwnTags(Found):
+    """The tags of one retention policy, whose database has others."""
+
+    tags: tuple[Tag, ...]
+    some_series: Sequence[Mapping[str, str | None]]
+
+
+def _without_foreign_tags(draft: Draft, counter: TagSetCounter) -> Draft:
+    """The draft with the tags that were listed: the others are those of another retention policy."""
     listed = {name for name, column in counter.columns().items() if column.values.value}
-    draft.tags = tuple(tag for tag in draft.tags if tag.key in listed)
-    draft.some_series = [{key: value for key, value in tags.items() if key in listed} for tags in draft.some_series]
+    some_series = [{key: value for key, value in tags.items() if key in listed} for tags in draft.some_series]
+    return draft.knowing(OwnTags(tuple(tag for tag in draft.tags if tag.key in listed), some_series))
 
 
 def _by_statistics(asker: Asker, draft: Draft, tag: Tag) -> Tag:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.columns import read_sample, roles_without_rows
-from tsaudit.collect.draft import Draft
+from tsaudit.collect.draft import Draft, Found
 from tsaudit.collect.listing import list_tag_sets, scope
 from tsaudit.collect.rows import describe_fields, epoch_us, instant, row_figures, sample_source, series_of_read
 from tsaudit.model.profile import (
     MAX_MEASURE_NAMES,
     Count,
+    Field,
     How,
     MeasureName,
     MeasureNames,
@@ -42,53 +44,117 @@ _MARGIN: Final = 2.0
 """How many times as many rows the part of the window that is read should hold as are wanted: rates vary."""
 
 
+@dataclass(frozen=True, slots=True)
+class InCatalogue(Found):
+    """The measure names by the catalogue."""
+
+    listed_names: tuple[MeasureName, ...]
+    measure_names: MeasureNames
+
+
+@dataclass(frozen=True, slots=True)
+class ByName(Found):
+    """What one scan counts by measure name."""
+
+    rows: Count
+    first_time: datetime | None
+    last_time: datetime | None
+    measure_names: MeasureNames
+    fields: tuple[Field, ...]
+    rough_values: Mapping[str, list[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class EstimatedValues(Found):
+    """About how many values the tags have that were not listed, and what follows for the series."""
+
+    tags: tuple[Tag, ...]
+    series: Count | None
+
+
+@dataclass(frozen=True, slots=True)
+class Since(Found):
+    """From when on rows are read."""
+
+    sampled_since: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class OfNewest(Found):
+    """What the newest rows tell of the columns and of each measure name."""
+
+    tags: tuple[Tag, ...]
+    fields: tuple[Field, ...]
+    measure_names: MeasureNames | None
+
+
 def measure_names(rows: Iterable[Mapping[str, Any]]) -> list[MeasureName]:
     """The measure names of one table by the catalogue."""
     return [MeasureName(row["measure_name"], row["data_type"], tuple(row["dimensions"])) for row in rows]
 
 
-def name_in_catalogue(asker: Asker, draft: Draft, names: Sequence[MeasureName]) -> None:
-    """Fill in the measure names as far as the catalogue knows them."""
-    draft.listed_names = tuple(names)
+def in_catalogue(asker: Asker, names: Sequence[MeasureName]) -> InCatalogue:
+    """The measure names of one table as far as the catalogue knows them."""
     count = Count(len(names), asker.source("measure_names"))
-    draft.measure_names = MeasureNames(count, tuple(sorted(names, key=lambda m: m.name)[:MAX_MEASURE_NAMES]))
+    first = tuple(sorted(names, key=lambda m: m.name)[:MAX_MEASURE_NAMES])
+    return InCatalogue(tuple(names), MeasureNames(count, first))
 
 
-def count_rows(asker: Asker, draft: Draft, counted: bool) -> None:
+def count_rows(asker: Asker, draft: Draft, counted: bool) -> Draft:
     """The first of three scans: all that can be counted by measure name. `counted`: whether anybody wants it."""
-    roles_without_rows(asker, draft)
-    if counted:
-        draft.rough_values = _count(asker, draft)
+    draft = roles_without_rows(asker, draft)
+    return _count(asker, draft) if counted else draft
 
 
-def list_where_worth_it(asker: Asker, draft: Draft, comparison: Comparison | None) -> None:
+def list_where_worth_it(asker: Asker, draft: Draft, comparison: Comparison | None) -> Draft:
     """The second: the tag sets, unless nearly every row has one of its own."""
     if own := _tag_with_own_values(draft):
         rows = draft.rows.value if draft.rows else 0
         detail = f"tag {own} has a value of its own in most of {rows:,} rows: a listing would return them all"
         asker.gap("series_listing", Reason.OVER_BUDGET, detail, draft.database, draft.name)
     else:
-        list_tag_sets(asker, draft, then=comparison.compare if comparison else None)
-    if draft.tag_sets is None:
-        _estimate_values(asker, draft)
+        draft = list_tag_sets(asker, draft, then=comparison.compare if comparison else None)
+    return draft if draft.tag_sets else _with_estimated_values(asker, draft)
 
 
-def _count(asker: Asker, draft: Draft) -> dict[str, list[int]]:
-    """Fill in all that one scan counts; about how many values each tag has under each measure name."""
+def _count(asker: Asker, draft: Draft) -> Draft:
+    """The draft with all that one scan counts."""
     fact = "measure_name_counts"
     found: list[dict[str, Any]] = []
 
     def consume(batch: pa.RecordBatch) -> None:
         found.extend(batch.to_pylist())
 
-    if not draft.note(fact, asker.ask(fact, consume, **draft.about)):
-        return {}
+    statement = asker.ask(fact, consume, **draft.about)
+    if statement is None:
+        return draft
     source = asker.source(fact, scope=scope(asker, draft, fact))
     rows = sum(row["rows"] for row in found)
-    draft.rows = Count(rows, source)
+    names = _names(draft, found)
+    count = draft.measure_names.count if draft.measure_names else Count(len(names), source)
+    keys = Count(sum(row["series"] for row in found), dataclasses.replace(source, how=How.ESTIMATE))
+    fields = draft.fields
+    if rows:
+        fields = tuple(
+            dataclasses.replace(field, null_ratio=Ratio(_null_ratio(field.key, names, rows), source))
+            for field in draft.fields
+        )
     kind = draft.time.kind if draft.time else None
-    draft.first_time = instant(min((row["first_time"] for row in found), default=None), kind)
-    draft.last_time = instant(max((row["last_time"] for row in found), default=None), kind)
+    by_name = ByName(
+        rows=Count(rows, source),
+        first_time=instant(min((row["first_time"] for row in found), default=None), kind),
+        last_time=instant(max((row["last_time"] for row in found), default=None), kind),
+        measure_names=MeasureNames(count, tuple(names[:MAX_MEASURE_NAMES]), series_keys=keys),
+        fields=fields,
+        rough_values={
+            tag.key: [row[f"distinct_{i}"] for row in found] for i, tag in enumerate(draft.tags, start=1) if found
+        },
+    )
+    return draft.asked(fact, statement).knowing(by_name)
+
+
+def _names(draft: Draft, found: Sequence[Mapping[str, Any]]) -> list[MeasureName]:
+    """The measure names, those with most rows first: counted ones, and those without rows within the window."""
     counted = {row["measure_name"]: _counted(draft, row) for row in found}
     known = {name.name: name for name in draft.listed_names}
     names = [
@@ -97,16 +163,7 @@ def _count(asker: Asker, draft: Draft) -> dict[str, list[int]]:
     ]
     # Written once, and not within the window.
     names += [dataclasses.replace(name, rows=0, series=0) for key, name in known.items() if key not in counted]
-    names.sort(key=lambda m: (-(m.rows or 0), m.name))
-    count = draft.measure_names.count if draft.measure_names else Count(len(names), source)
-    keys = Count(sum(row["series"] for row in found), dataclasses.replace(source, how=How.ESTIMATE))
-    draft.measure_names = MeasureNames(count, tuple(names[:MAX_MEASURE_NAMES]), series_keys=keys)
-    if rows:
-        draft.fields = tuple(
-            dataclasses.replace(field, null_ratio=Ratio(_null_ratio(field.key, names, rows), source))
-            for field in draft.fields
-        )
-    return {tag.key: [row[f"distinct_{i}"] for row in found] for i, tag in enumerate(draft.tags, start=1) if found}
+    return sorted(names, key=lambda m: (-(m.rows or 0), m.name))
 
 
 def _counted(draft: Draft, row: Mapping[str, Any]) -> tuple[int, int, dict[str, int]]:
@@ -131,22 +188,23 @@ def _tag_with_own_values(draft: Draft) -> str:
     return next((key for key, values in draft.rough_values.items() if sum(values) > _OWN_VALUE_RATIO * rows), "")
 
 
-def read_newest(asker: Asker, draft: Draft) -> None:
+def read_newest(asker: Asker, draft: Draft) -> Draft:
     """The third: the newest rows, and what they tell of the columns and of each measure name."""
     most = asker.target.budget.max_rows
-    draft.sampled_since = _since(asker, draft, most)
     counted = {field.key for field in draft.fields if field.null_ratio is not None}
-    read_sample(asker, draft, most)
-    describe_fields(asker, draft)
+    draft = read_sample(asker, draft.knowing(Since(_since(asker, draft, most))), most)
+    draft = describe_fields(asker, draft)
     # Of the rows of all measure names together a share of nulls says nothing: most lack a field by design.
-    draft.fields = tuple(
+    fields = tuple(
         field if field.key in counted else dataclasses.replace(field, null_ratio=None) for field in draft.fields
     )
     if draft.sample is None or not draft.sample.num_rows:
-        return
-    draft.tags = tuple(tag if tag.sample else _with_sample(draft, tag) for tag in draft.tags)
-    if draft.measure_names is not None:
-        draft.measure_names = _with_rows(draft, draft.measure_names, sample_source(asker, draft))
+        return draft.knowing(OfNewest(draft.tags, fields, draft.measure_names))
+    tags = tuple(tag if tag.sample else _with_sample(draft, tag) for tag in draft.tags)
+    draft = draft.knowing(OfNewest(tags, fields, draft.measure_names))
+    if draft.measure_names is None:
+        return draft
+    return draft.knowing(OfNewest(tags, fields, _with_rows(draft, draft.measure_names, sample_source(asker, draft))))
 
 
 def _since(asker: Asker, draft: Draft, most: int) -> datetime | None:
@@ -233,12 +291,12 @@ def _bytes_of(column: pa.ChunkedArray, with_each: int) -> np.ndarray:
     return taken
 
 
-def _estimate_values(asker: Asker, draft: Draft) -> None:
-    """Fill in the values of tags that were not listed: about as many as the scan counted."""
+def _with_estimated_values(asker: Asker, draft: Draft) -> Draft:
+    """The draft with the values of tags that were not listed: about as many as the scan counted."""
     fact = "measure_name_counts"
     rows, rough = draft.rows.value if draft.rows else 0, draft.rough_values
     if not rough:
-        return
+        return draft
     source = asker.source(fact, How.ESTIMATE, scope(asker, draft, fact))
 
     def described(tag: Tag) -> Tag:
@@ -247,8 +305,9 @@ def _estimate_values(asker: Asker, draft: Draft) -> None:
         once = sum(values) > _OWN_VALUE_RATIO * rows
         return dataclasses.replace(tag, values=Count(sum(values) if once else max(values), source))
 
-    draft.tags = tuple(described(tag) for tag in draft.tags)
+    tags, series = tuple(described(tag) for tag in draft.tags), draft.series
     if own := _tag_with_own_values(draft):
-        at_least = max((tag.values.value for tag in draft.tags if tag.values), default=0)
+        at_least = max((tag.values.value for tag in tags if tag.values), default=0)
         bound = dataclasses.replace(source, scope=f"at least, by the values of {own}; {source.scope}")
-        draft.series = Count(at_least, bound)
+        series = Count(at_least, bound)
+    return draft.knowing(EstimatedValues(tags, series))

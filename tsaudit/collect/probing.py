@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
 def try_facts(asker: Asker, draft: Draft, asked: frozenset[str]) -> None:
     """Ask for one row of each fact; what fails leaves its gap."""
-    roles_without_rows(asker, draft)
-    measure_extent(asker, draft)
+    draft = measure_extent(asker, roles_without_rows(asker, draft))
     series: list[dict[str, Any]] = []
 
     def keep_one(batch: pa.RecordBatch) -> None:

@@ -8,13 +8,30 @@ rows: none left the earlier one at its start, and none came in at its end.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from tsaudit.collect.draft import Draft
+from tsaudit.collect.draft import Draft, Found
 from tsaudit.engines.sql.roles import TimeColumn, TimeKind
-from tsaudit.model.profile import Count, How, Measurement, Ratio, Window, utc_now
+from tsaudit.model.profile import (
+    Arrivals,
+    Count,
+    Field,
+    How,
+    Measurement,
+    MeasureNames,
+    PointSample,
+    Ratio,
+    Repeats,
+    Rhythms,
+    RowPatterns,
+    Tag,
+    TagSets,
+    Window,
+    utc_now,
+)
 
 _PRESENT: Final = timedelta(hours=1)
 """An audit takes its time: a window that ended this long ago still ends now."""
@@ -25,29 +42,64 @@ def as_of(window: Window) -> datetime | None:
     return window.end if utc_now() - window.end <= _PRESENT else None
 
 
-def take_over(draft: Draft, window: Window, max_age: timedelta) -> None:
-    """Fill in the draft from the measurement as it was before, if that is still true of it and young enough."""
+@dataclass(frozen=True, slots=True)
+class TakenOver(Found):
+    """The figures of an earlier day. Nothing more is asked of the measurement."""
+
+    fingerprint_as_of: datetime | None
+    later_rows: bool | None
+    time: TimeColumn | None
+    tags: tuple[Tag, ...]
+    fields: tuple[Field, ...]
+    series: Count | None
+    rows: Count | None
+    rows_total: Count | None
+    tag_sets: TagSets | None
+    arrivals: Arrivals | None
+    row_patterns: RowPatterns | None
+    measure_names: MeasureNames | None
+    rhythms: Rhythms | None
+    point_sample: PointSample | None
+    repeats: Repeats | None
+    first_time: datetime | None
+    last_time: datetime | None
+    statements: Mapping[str, str]
+    reused: bool = True
+
+
+def take_over(draft: Draft, window: Window, max_age: timedelta) -> Draft:
+    """The draft with the figures of the measurement as it was before, if that is still true of it and young enough."""
     before = draft.previous
     if before is None or not draft.fingerprint or before.fingerprint != draft.fingerprint:
-        return
+        return draft
     if draft.fingerprint_as_of is None or before.fingerprint_as_of is None:
-        return
+        return draft
     ages = [window.end - figure.source.as_of for figure in _figures(before)]
     if not ages or max(ages) > max_age or min(ages) < timedelta(0) or not _same_rows(draft, before, window):
-        return
-    draft.reused = True
-    draft.fingerprint_as_of, draft.later_rows = before.fingerprint_as_of, before.later_rows
-    draft.tags, draft.fields = before.tags, before.fields
-    draft.series, draft.rows, draft.tag_sets = before.series, before.rows, before.tag_sets
-    draft.rows_total = before.rows_total or draft.rows_total
-    draft.arrivals, draft.row_patterns = before.arrivals, before.row_patterns
-    draft.measure_names = before.measure_names
-    draft.rhythms, draft.point_sample = before.rhythms, before.point_sample
-    draft.repeats = before.repeats
-    draft.first_time, draft.last_time = before.first_time, before.last_time
-    draft.statements = dict(before.statements)
-    # Only its name goes into the profile, and nothing is asked of the table any more.
-    draft.time = TimeColumn(before.time_column, TimeKind.TIMESTAMP) if before.time_column else None
+        return draft
+    return draft.knowing(
+        TakenOver(
+            fingerprint_as_of=before.fingerprint_as_of,
+            later_rows=before.later_rows,
+            # Only its name goes into the profile.
+            time=TimeColumn(before.time_column, TimeKind.TIMESTAMP) if before.time_column else None,
+            tags=before.tags,
+            fields=before.fields,
+            series=before.series,
+            rows=before.rows,
+            rows_total=before.rows_total or draft.rows_total,
+            tag_sets=before.tag_sets,
+            arrivals=before.arrivals,
+            row_patterns=before.row_patterns,
+            measure_names=before.measure_names,
+            rhythms=before.rhythms,
+            point_sample=before.point_sample,
+            repeats=before.repeats,
+            first_time=before.first_time,
+            last_time=before.last_time,
+            statements=before.statements,
+        )
+    )
 
 
 def _same_rows(draft: Draft, before: Measurement, window: Window) -> bool:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from tsaudit.collect.draft import Draft
+from tsaudit.collect.draft import Draft, Found
 from tsaudit.model.profile import (
     DEFAULT_PARTITION,
     FOREVER,
@@ -38,13 +38,66 @@ STORAGE_FACTS: Final[tuple[str, ...]] = (
 """In the order in which they are asked for: some need what another one told."""
 
 
-def describe_storage(drafts: Sequence[Draft], answers: Mapping[str, Sequence[Row] | None]) -> None:
-    """Fill in the drafts of one database. `answers`: each fact that was asked for to its rows, None for a gap."""
+@dataclass(frozen=True, slots=True)
+class Bytes(Found):
+    """What rows and indexes take."""
+
+    storage: Storage
+
+
+@dataclass(frozen=True, slots=True)
+class Options(Found):
+    """The storage options in force."""
+
+    options: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Indexes(Found):
+    """The indexes, with how often each was used where that is counted."""
+
+    indexes: tuple[Index, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Partitions(Found):
+    """How the rows are divided."""
+
+    partitioning: Partitioning
+
+
+@dataclass(frozen=True, slots=True)
+class Operations(Found):
+    """How often it is read and written."""
+
+    activity: Activity
+
+
+@dataclass(frozen=True, slots=True)
+class OwnRetention(Found):
+    """How long it keeps its rows."""
+
+    retention: Retention
+
+
+@dataclass(frozen=True, slots=True)
+class Files(Found):
+    """The rows in its files."""
+
+    stored: StoredRows
+
+
+def describe_storage(drafts: Sequence[Draft], answers: Mapping[str, Sequence[Row] | None]) -> list[Draft]:
+    """The drafts of one database with what the catalogue says of how they are kept.
+
+    `answers`: each fact that was asked for to its rows, None for a gap.
+    """
+    described = list(drafts)
     for fact, rows in answers.items():
         if rows is not None:
-            fill_in, of_measurement = _FILL_IN[fact], _by_measurement(rows)
-            for draft in drafts:
-                fill_in(draft, of_measurement.get(draft.name, []))
+            found_in, of_measurement = _FOUND_IN[fact], _by_measurement(rows)
+            described = [draft.knowing(found_in(draft, of_measurement.get(draft.name, []))) for draft in described]
+    return described
 
 
 def _by_measurement(rows: Iterable[Row]) -> dict[str, list[Row]]:
@@ -54,23 +107,26 @@ def _by_measurement(rows: Iterable[Row]) -> dict[str, list[Row]]:
     return found
 
 
-def _storage(draft: Draft, rows: list[Row]) -> None:
-    for row in rows:
-        draft.storage = Storage(row["data_bytes"], row["index_bytes"])
+def _storage(draft: Draft, rows: list[Row]) -> Found:
+    del draft
+    return Bytes(Storage(row["data_bytes"], row["index_bytes"])) if (row := _last(rows)) else Found()
 
 
-def _options(draft: Draft, rows: list[Row]) -> None:
-    draft.options = {row["option"]: row["value"] for row in sorted(rows, key=lambda row: str(row["option"]))}
+def _options(draft: Draft, rows: list[Row]) -> Found:
+    del draft
+    return Options({row["option"]: row["value"] for row in sorted(rows, key=lambda row: str(row["option"]))})
 
 
-def _effective_options(draft: Draft, rows: list[Row]) -> None:
-    if draft.options is not None:
-        _options(draft, [*({"option": k, "value": v} for k, v in draft.options.items()), *rows])
+def _effective_options(draft: Draft, rows: list[Row]) -> Found:
+    if draft.options is None:
+        return Found()
+    return _options(draft, [*({"option": k, "value": v} for k, v in draft.options.items()), *rows])
 
 
-def _indexes(draft: Draft, rows: list[Row]) -> None:
+def _indexes(draft: Draft, rows: list[Row]) -> Found:
+    del draft
     ordered = sorted(rows, key=lambda row: (row["index"], row["position"]))
-    draft.indexes = tuple(_index(list(parts)) for _, parts in itertools.groupby(ordered, lambda row: row["index"]))
+    return Indexes(tuple(_index(list(parts)) for _, parts in itertools.groupby(ordered, lambda row: row["index"])))
 
 
 def _index(parts: list[Row]) -> Index:
@@ -94,45 +150,54 @@ def _aware(time: datetime | None) -> datetime | None:
     return time if time is None or time.tzinfo else time.replace(tzinfo=UTC)
 
 
-def _partitions(draft: Draft, rows: list[Row]) -> None:
+def _partitions(draft: Draft, rows: list[Row]) -> Found:
+    del draft
     if not rows:
-        return
+        return Found()
     parts = [Partition(row["partition"], row["bounds"], row["rows"], row["bytes"]) for row in rows]
     parts.sort(key=lambda part: (-(part.bytes or 0), -(part.rows or 0), part.name))
     # A few rows that fit no other partition say something however many there are.
     rest = [part for part in parts[MAX_PARTITIONS:] if part.bounds == DEFAULT_PARTITION]
     key = tuple(rows[0]["key"].split(", ")) if rows[0]["key"] else ()
-    draft.partitioning = Partitioning(key, len(parts), (*parts[: MAX_PARTITIONS - len(rest)], *rest))
+    return Partitions(Partitioning(key, len(parts), (*parts[: MAX_PARTITIONS - len(rest)], *rest)))
 
 
-def _index_use(draft: Draft, rows: list[Row]) -> None:
+def _index_use(draft: Draft, rows: list[Row]) -> Found:
     found = {row["index"]: (row["scans"], _aware(row["counted_since"])) for row in rows}
-    draft.indexes = draft.indexes and tuple(
+    indexes = draft.indexes and tuple(
         replace(index, scans=found[index.name][0], counted_since=found[index.name][1]) if index.name in found else index
         for index in draft.indexes
     )
+    return Indexes(indexes)
 
 
-def _activity(draft: Draft, rows: list[Row]) -> None:
-    for row in rows:
-        draft.activity = Activity(row["reads"], row["writes"], _aware(row["counted_since"]))
+def _activity(draft: Draft, rows: list[Row]) -> Found:
+    del draft
+    return Operations(Activity(r["reads"], r["writes"], _aware(r["counted_since"]))) if (r := _last(rows)) else Found()
 
 
-def _retention(draft: Draft, rows: list[Row]) -> None:
-    for row in rows:
-        if (seconds := row["duration_s"]) is not None:
-            draft.retention = Retention(row["policy"], seconds or FOREVER, row["partition_s"], default=True)
+def _retention(draft: Draft, rows: list[Row]) -> Found:
+    del draft
+    known = _last([row for row in rows if row["duration_s"] is not None])
+    if not known:
+        return Found()
+    return OwnRetention(Retention(known["policy"], known["duration_s"] or FOREVER, known["partition_s"], default=True))
 
 
-def _stored(draft: Draft, rows: list[Row]) -> None:
-    for row in rows:
-        first = _aware(row["first_time"])
-        if first is None:
-            raise ValueError(f"rows in files of {draft.name} have no first time")
-        draft.stored = StoredRows(row["rows"], first)
+def _stored(draft: Draft, rows: list[Row]) -> Found:
+    if not (row := _last(rows)):
+        return Found()
+    first = _aware(row["first_time"])
+    if first is None:
+        raise ValueError(f"rows in files of {draft.name} have no first time")
+    return Files(StoredRows(row["rows"], first))
 
 
-_FILL_IN: Final[Mapping[str, Callable[[Draft, list[Row]], None]]] = {
+def _last(rows: list[Row]) -> Row | None:
+    return rows[-1] if rows else None
+
+
+_FOUND_IN: Final[Mapping[str, Callable[[Draft, list[Row]], Found]]] = {
     "storage": _storage,
     "options": _options,
     "effective_options": _effective_options,

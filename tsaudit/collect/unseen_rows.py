@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 from tsaudit.collect import excerpts
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.columns import sampled
-from tsaudit.collect.draft import Draft
+from tsaudit.collect.draft import Draft, Found
 from tsaudit.collect.rows import instant
 from tsaudit.engines.queries import query_name
-from tsaudit.model.profile import Count, How, Reason, utc_now
+from tsaudit.model.profile import Count, How, Reason, Tag, utc_now
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,26 +37,37 @@ class _Outside:
     a table too big to be read, which has a gap that says so."""
 
 
-def look_outside(asker: Asker, draft: Draft, asked: frozenset[str]) -> None:
+@dataclass(frozen=True, slots=True)
+class Doubted(Found):
+    """What is left of the figures where the window holds no row."""
+
+    rows: Count | None
+    series: Count | None
+    tags: tuple[Tag, ...]
+    tag_sets: None = None
+    arrivals: None = None
+
+
+def look_outside(asker: Asker, draft: Draft, asked: frozenset[str]) -> Draft:
     """Leave gaps where the window holds no row of a table that has rows, and take back what was concluded from none.
 
     The figures of a table whose rows are all older stay, as estimates: they are what its window holds. Of one without
     any time, or with times to come, nothing is known.
     """
     if draft.time is None or _saw_rows(draft) or not _may_have_rows(asker, draft):
-        return
+        return draft
     found = _found(asker, draft)
     if found is None or (found.newest and found.read):
-        return
+        return draft
     detail = _detail(asker, draft, found)
     for fact in sorted(asked.intersection(_OF_ROWS)):
         asker.gap(fact, Reason.DISPUTED, detail, draft.database, draft.name)
     if found.newest is not None and found.newest < asker.window.start:
-        draft.rows, draft.series = _doubted(draft.rows), _doubted(draft.series)
+        rows, series = _doubted(draft.rows), _doubted(draft.series)
     else:
-        draft.rows = draft.series = None
-    draft.tag_sets = draft.arrivals = None
-    draft.tags = tuple(replace(tag, values=None, absent=None, over_time=None) for tag in draft.tags)
+        rows = series = None
+    tags = tuple(replace(tag, values=None, absent=None, over_time=None) for tag in draft.tags)
+    return draft.knowing(Doubted(rows, series, tags))
 
 
 def _saw_rows(draft: Draft) -> bool:

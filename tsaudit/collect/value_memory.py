@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Protocol
 
-from tsaudit.model.profile import FOREVER, Database, How, Window, utc_now
+from tsaudit.collect.draft import Draft, Found
+from tsaudit.model.profile import FOREVER, Arrivals, Database, How, Tag, Window, utc_now
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import SAME_DAY
 
 if TYPE_CHECKING:
     from tsaudit.analysis.cardinality.tag_sets import TagSetCounter
     from tsaudit.analysis.values.value_sets import ValueSet
-    from tsaudit.collect.draft import Draft
 
 
 class ValueMemory(Protocol):
@@ -33,6 +33,14 @@ class ValueMemory(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class OverTime(Found):
+    """What a listing and those of earlier days show together."""
+
+    arrivals: Arrivals
+    tags: tuple[Tag, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Comparison:
     """What a complete listing of a measurement is compared with."""
 
@@ -41,8 +49,8 @@ class Comparison:
     window: Window
     databases: Mapping[str, Database]
 
-    def compare(self, draft: Draft, counter: TagSetCounter) -> None:
-        """Fill in the draft's arrivals and its tags' values over time. A sampled listing is compared with nothing.
+    def compare(self, draft: Draft, counter: TagSetCounter) -> Found:
+        """The draft's arrivals, and its tags' values over time. A sampled listing is compared with nothing.
 
         Nor is one of the present, as an index gives it, when a past day is audited: its values would be taken for old.
         """
@@ -50,17 +58,17 @@ class Comparison:
         from tsaudit.analysis.cardinality.hashed_tag_sets import series_hashes
 
         if draft.series is None or draft.series.source.how is not How.EXACT:
-            return
+            return Found()
         is_bounded = not draft.is_indexed and draft.time is not None
         if not is_bounded and utc_now() - self.window.end > SAME_DAY:
-            return
+            return Found()
         listing_days = self._listing_days(draft)
         tags, subject = counter.hashed(), Subject(draft.database, draft.name)
         hashes, before = series_hashes(tags, counter.series.value), self.memory.of(subject)
         after = before.observe_hashes(hashes, self.day)
         self.memory.keep(subject, after)
-        draft.arrivals = arrivals.new_series(before, after, hashes)
-        watched_until, began = draft.arrivals.before, draft.arrivals.began
+        new_series = arrivals.new_series(before, after, hashes)
+        watched_until, began = new_series.before, new_series.began
         filled_in = []
         for tag in draft.tags:
             of_tag = dataclasses.replace(subject, column=tag.key)
@@ -72,7 +80,7 @@ class Comparison:
             self.memory.keep(of_tag, after)
             over_time = arrivals.new_values(before, after, tags[tag.key], began, listing_days)
             filled_in.append(dataclasses.replace(tag, over_time=over_time))
-        draft.tags = tuple(filled_in)
+        return OverTime(new_series, tuple(filled_in))
 
     def _listing_days(self, draft: Draft) -> int | None:
         """How many days of data the listing covers; None for all that was ever written."""

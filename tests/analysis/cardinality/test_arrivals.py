@@ -66,12 +66,19 @@ def listed(
     keys = sorted({key for row in rows for key in row})
     counter = TagSetCounter(keys)
     counter.add(pa.RecordBatch.from_pylist(rows, pa.schema([(key, pa.string()) for key in keys])))
-    draft = Draft("main", "cpu", Ladder.TAG_LISTING, tags=tuple(Tag(key, "string") for key in keys))
-    draft.series = Count(counter.series.value, a_source(how))
-    draft.tag_sets = counter.tag_sets(a_source())
+    draft = Draft(
+        "main",
+        "cpu",
+        Ladder.TAG_LISTING,
+        tags=tuple(Tag(key, "string") for key in keys),
+        series=Count(counter.series.value, a_source(how)),
+        tag_sets=counter.tag_sets(a_source()),
+    )
     at = utc_now()
-    Comparison(memory, day, Window(at, at), {"main": Database("main", retention=retention)}).compare(draft, counter)
-    return draft.finished()
+    compared = Comparison(memory, day, Window(at, at), {"main": Database("main", retention=retention)}).compare(
+        draft, counter
+    )
+    return draft.knowing(compared).finished()
 
 
 def after(days: Iterable[Iterable[TagSet]]) -> Measurement:

@@ -1,0 +1,173 @@
+"""The newest rows of measurements whose series an index lists: of a few series where there are many, and counted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+from tsaudit.collect.asking import Asker
+from tsaudit.collect.draft import Draft, Found
+from tsaudit.collect.rows import is_complete, series_of_read
+from tsaudit.model.profile import Count, How, Reason, Role
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+ALL_SERIES_UP_TO: Final = 1000
+"""InfluxDB opens a cursor per series and shard: above this many series, rows are read of a few series only."""
+
+Series = Sequence[Mapping[str, str | None]]
+"""Tag sets to read rows of; empty for all."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowsOfSeries(Found):
+    """The newest rows of all series, or of some."""
+
+    sampled_series: int
+    sample: pa.Table | None
+    first_time: datetime | None
+    last_time: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Rows(Found):
+    """How many rows there are within the window."""
+
+    rows: Count | None
+
+
+def read_points(asker: Asker, draft: Draft, database_series: int | None, asked: frozenset[str]) -> Draft:
+    """Read the newest rows, of a few series where there are many, and count them where they are too many."""
+    known = draft.series.value if draft.series else database_series
+    restricted = known is None or known > ALL_SERIES_UP_TO
+    if impossible := _cannot_read(draft, restricted):
+        reason = asker.why(("series_listing", "retention"), draft.database, draft.name)
+        for fact in sorted(asked & {"row_sample", "row_count"}):
+            asker.gap(fact, reason, impossible, draft.database, draft.name)
+        return draft
+    series = _told_apart(draft) if restricted else []
+    read, draft = _read_newest(asker, draft, series)
+    if not read:
+        if "row_count" in asked:
+            reason = asker.why(("row_sample",), draft.database, draft.name)
+            behind = asker.gap_in("row_sample", draft.database, draft.name)
+            detail = "the rows could not be sampled" + (f": {behind.detail}" if behind else "")
+            asker.gap("row_count", reason, detail, draft.database, draft.name)
+        return draft
+    if "row_count" in asked:
+        draft = _with_rows(asker, draft, series)
+    if draft.sample is None and restricted and "row_sample" in asked:
+        detail = f"none of {len(series)} series chosen from the listing has rows within the window"
+        asker.gap("row_sample", Reason.FAILED, detail, draft.database, draft.name)
+    return draft
+
+
+def _with_rows(asker: Asker, draft: Draft, series: Series) -> Draft:
+    """The draft with its rows, where they can be counted."""
+    if is_complete(asker, draft):
+        return draft.knowing(Rows(_scaled(asker, draft, _per_series(draft), "row_sample")))
+    counts: list[int] = []
+
+    def consume(batch: pa.RecordBatch) -> None:
+        counts.extend(batch.column(0).to_pylist())
+
+    statement = asker.ask("row_count", consume, **draft.about, series=series)
+    if statement is None:
+        return draft
+    return draft.asked("row_count", statement).knowing(Rows(_scaled(asker, draft, counts, "row_count")))
+
+
+def _cannot_read(draft: Draft, restricted: bool) -> str:
+    """Why no rows can be read; empty when they can."""
+    if restricted and not draft.some_series:
+        return "rows are read for known series only, and the series could not be listed"
+    if not draft.policies:
+        return "the retention policies that hold the rows are not known"
+    return "" if draft.fields else "no field is known, and rows cannot be queried without one"
+
+
+def _told_apart(draft: Draft) -> Series:
+    """The remembered series, by the tags that suffice to tell them apart."""
+    if draft.tag_sets is None or draft.tag_sets.sampled:
+        # What tells the series of a sample apart may fit several of all.
+        return draft.some_series
+    key = draft.tag_sets.minimal_key
+    return [{tag: tags[tag] for tag in key} for tags in draft.some_series]
+
+
+def _read_newest(asker: Asker, draft: Draft, series: Series) -> tuple[bool, Draft]:
+    """Whether there was an answer, and the draft with the rows in it."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    batches: list[pa.RecordBatch] = []
+    limit = asker.target.budget.max_rows
+    statement = asker.ask("row_sample", batches.append, **draft.about, series=series, limit=limit)
+    if statement is None:
+        return False, draft.knowing(RowsOfSeries(len(series), draft.sample, draft.first_time, draft.last_time))
+    draft = draft.asked("row_sample", statement)
+    if not batches:
+        return True, draft.knowing(RowsOfSeries(len(series), draft.sample, draft.first_time, draft.last_time))
+    names = ["time", *(f"{Role.FIELD} {f.key}" for f in draft.fields), *(f"{Role.TAG} {t.key}" for t in draft.tags)]
+    sample = _joined([pa.Table.from_batches([batch]).rename_columns(names) for batch in batches])
+    times = sample.column(0).cast(pa.timestamp("us", "UTC"), safe=False)
+    ends = pc.min_max(times).as_py()
+    return True, draft.knowing(RowsOfSeries(len(series), sample, ends["min"], ends["max"]))
+
+
+def _joined(tables: list[pa.Table]) -> pa.Table:
+    """One table of batches whose columns may have different types; those that do not go together become text."""
+    import pyarrow as pa
+
+    try:
+        return pa.concat_tables(tables, promote_options="permissive")
+    except pa.ArrowTypeError:
+        from tsaudit.collect.columns import as_text
+
+        names = tables[0].column_names
+        texts = [pa.table([t.column(0), *(as_text(c) for c in t.columns[1:])], names=names) for t in tables]
+        return pa.concat_tables(texts)
+
+
+def _per_series(draft: Draft) -> list[int]:
+    """Rows of each series, out of a sample that holds all of them."""
+    import numpy as np
+
+    return [] if draft.sample is None else [int(n) for n in np.bincount(series_of_read(draft))]
+
+
+def _scaled(asker: Asker, draft: Draft, counts: list[int], fact: str) -> Count | None:
+    """The rows of all series from those of the sampled ones. None when it cannot be told."""
+    read = draft.sampled_series
+    window = f"from {asker.window.start:%Y-%m-%d %H:%M} to {asker.window.end:%Y-%m-%d %H:%M} UTC"
+    if fact == "row_count":
+        window += ", counting the values of each series' fullest field"
+    if not read:
+        return Count(sum(counts), asker.source(fact, How.EXACT, f"rows {window}"))
+    if draft.series is None:
+        detail = "rows cannot be scaled up from a few series: the number of all series is not known"
+        asker.gap("row_count", Reason.OVER_BUDGET, detail, draft.database, draft.name)
+        return None
+    total = draft.series.value
+    mean = sum(counts) / read
+    text = f"scaled up from {read} series, chosen evenly out of {total:,}; rows {window}"
+    return Count(round(mean * total), asker.source(fact, How.ESTIMATE, text), _scaled_error(draft.series, counts, read))
+
+
+def _scaled_error(series: Count, counts: list[int], read: int) -> float | None:
+    """The standard error of rows scaled up from `read` series to all of them; None where it is not known.
+
+    A single series does not show how they differ. A total that is an estimate adds its own error, if that is known.
+    """
+    total, mean = series.value, sum(counts) / read
+    of_total = 0.0 if series.source.how is How.EXACT else series.standard_error
+    if of_total is None or read == 1 < total:
+        return None
+    # Series without rows in the window are not in `counts`, and count as zero.
+    squares = sum((c - mean) ** 2 for c in counts) + (read - len(counts)) * mean**2
+    variance = squares / max(read - 1, 1)
+    return math.hypot(total * math.sqrt((1 - read / total) * variance / read), mean * of_total)
