@@ -7,19 +7,29 @@ themselves are refused; anchors and merge keys (`<<`) work.
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import yaml
+from yaml.composer import Composer, ComposerError
+from yaml.resolver import Resolver
 
-Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_Events: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""libyaml's parser where PyYAML has it. Composing stays in Python: libyaml's own way to compose ends the process when a
+text is nested deeply."""
 
 _DEEPEST: Final = 40
 """Levels of nesting; a configuration has six."""
-_NULLS: Final = frozenset({"", "~", "null", "Null", "NULL"})
-_PLAIN_TAGS: Final = ("tag:yaml.org,2002:str", "tag:yaml.org,2002:seq", "tag:yaml.org,2002:map", "!")
+_NULL: Final = "tag:yaml.org,2002:null"
+_MERGE: Final = "tag:yaml.org,2002:merge"
+_RESOLVED: Final[dict[str, Any]] = {
+    **{first: [(_NULL, re.compile(r"(?:~|null|Null|NULL|)$"))] for first in ("~", "n", "N", "")},
+    "<": [(_MERGE, re.compile(r"<<$"))],
+}
+"""By a scalar's first character."""
+_TAGS: Final = (_NULL, _MERGE, "tag:yaml.org,2002:str", "tag:yaml.org,2002:seq", "tag:yaml.org,2002:map")
 
 
 @dataclass(slots=True)
@@ -80,12 +90,18 @@ class Document:
 def parse(text: str) -> Document:
     """The one document in `text`; an empty text is an empty mapping. Raises DocumentError."""
     try:
-        return _Builder(yaml.parse(text, Loader=Loader)).document()
+        root = _Composer(text).get_single_node()
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, max(error.position, 0)) + 1
         raise DocumentError(line, "holds a character that no text file should hold") from error
+    except ComposerError as error:
+        raise DocumentError(_line(error), "holds a second document (`---`); only one is read") from error
     except yaml.MarkedYAMLError as error:
         raise _unreadable(error) from error
+    if root is None:
+        return Document(Node(1, {}), [])
+    builder = _Builder()
+    return Document(builder.node(root), builder.problems)
 
 
 def of(data: object) -> Document:
@@ -102,95 +118,92 @@ def _node_of(data: object) -> Node:
 
 
 def _unreadable(error: yaml.MarkedYAMLError) -> DocumentError:
-    mark = error.problem_mark or error.context_mark
     problem = " ".join(str(part) for part in (error.problem, error.context) if part) or "cannot be read as YAML"
     if "cannot start any token" in problem:
         problem += " (a tab? YAML is indented with spaces; text that starts with @, ` or % needs quotes)"
-    return DocumentError(mark.line + 1 if mark else 1, f"not YAML: {problem}")
+    return DocumentError(_line(error), f"not YAML: {problem}")
 
 
-def _line(event: yaml.Event) -> int:
-    return event.start_mark.line + 1 if event.start_mark else 1
+def _line(error: yaml.MarkedYAMLError) -> int:
+    mark = error.problem_mark or error.context_mark
+    return mark.line + 1 if mark else 1
+
+
+class _Composer(Composer, Resolver):
+    """Composes the one document of a text. Scalars stay text: nothing but null and the merge key is resolved."""
+
+    def __init__(self, text: str) -> None:
+        Composer.__init__(self)
+        Resolver.__init__(self)
+        self.yaml_implicit_resolvers = _RESOLVED
+        events = _Events(text)
+        self.check_event, self.peek_event, self.get_event = events.check_event, events.peek_event, events.get_event
+        self._depth = 0
+        self._unfinished: set[str] = set()
+        """Anchors of the nodes around the one that is composed."""
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        """The next node, and all below it. DocumentError for one that holds itself, or would exhaust the stack."""
+        event = self.peek_event()
+        anchor, line = event.anchor, event.start_mark.line + 1
+        if isinstance(event, yaml.AliasEvent):
+            if anchor in self._unfinished:
+                raise DocumentError(line, f"`*{anchor}` stands inside `&{anchor}`: it would hold itself")
+            if anchor not in self.anchors:
+                raise DocumentError(line, f"`*{anchor}` is used before `&{anchor}` is set")
+            return super().compose_node(parent, index)
+        if self._depth > _DEEPEST:
+            raise DocumentError(line, f"nested more than {_DEEPEST} levels deep")
+        self.anchors.pop(anchor, None)  # YAML lets an anchor be set again
+        self._unfinished.add(anchor)
+        self._depth += 1
+        node = super().compose_node(parent, index)
+        self._depth -= 1
+        self._unfinished.discard(anchor)
+        return node
 
 
 class _Builder:
-    """Turns parser events into nodes. Not recursive in C, so that no nesting, however deep, ends the process."""
+    """Turns composed nodes into ours, each once, and notes what is wrong although it can be read."""
 
-    def __init__(self, events: Iterator[Any]) -> None:
-        self._events = events
-        self._anchors: dict[str, Node | None] = {}
-        self._problems: list[tuple[int, str]] = []
+    def __init__(self) -> None:
+        self.problems: list[tuple[int, str]] = []
+        self._built: dict[yaml.Node, Node] = {}
 
-    def document(self) -> Document:
-        first = next(e for e in self._events if not isinstance(e, yaml.StreamStartEvent | yaml.DocumentStartEvent))
-        if isinstance(first, yaml.StreamEndEvent):
-            return Document(Node(1, {}), [])
-        root = self._node(first, 0)
-        rest = itertools.dropwhile(lambda e: isinstance(e, yaml.DocumentEndEvent), self._events)
-        if isinstance(event := next(rest), yaml.DocumentStartEvent):
-            raise DocumentError(_line(event), "holds a second document (`---`); only one is read")
-        return Document(root, self._problems)
+    def node(self, source: yaml.Node) -> Node:
+        """The node, and all below it."""
+        if source not in self._built:
+            self._built[source] = self._new(source, source.start_mark.line + 1)
+        return self._built[source]
 
-    def _node(self, event: Any, depth: int) -> Node:
-        line = _line(event)
-        if depth > _DEEPEST:
-            raise DocumentError(line, f"nested more than {_DEEPEST} levels deep")
-        if isinstance(event, yaml.AliasEvent):
-            return self._alias(event.anchor or "", line)
-        if event.tag not in (None, *_PLAIN_TAGS):
-            self._problems.append((line, f"the tag `{event.tag}` is not understood here; leave it out"))
-        if event.anchor:
-            self._anchors[event.anchor] = None
-        if isinstance(event, yaml.ScalarEvent):
-            plain = event.style in (None, "") and event.tag is None
-            node = Node(line, None if plain and event.value in _NULLS else event.value)
-        elif isinstance(event, yaml.SequenceStartEvent):
-            node = Node(line, [self._node(e, depth + 1) for e in self._until(yaml.SequenceEndEvent)])
-        else:
-            node = self._mapping(line, depth)
-        if event.anchor:
-            self._anchors[event.anchor] = node
-        return node
+    def _new(self, source: yaml.Node, line: int) -> Node:
+        if source.tag not in _TAGS:
+            self.problems.append((line, f"the tag `{source.tag}` is not understood here; leave it out"))
+        if isinstance(source, yaml.MappingNode):
+            return self._mapping(source, line)
+        if isinstance(source, yaml.SequenceNode):
+            return Node(line, [self.node(item) for item in source.value])
+        return Node(line, None if source.tag == _NULL else source.value)
 
-    def _until(self, end: type) -> Iterator[Any]:
-        while not isinstance(event := next(self._events), end):
-            yield event
-
-    def _alias(self, anchor: str, line: int) -> Node:
-        if anchor not in self._anchors:
-            raise DocumentError(line, f"`*{anchor}` is used before `&{anchor}` is set")
-        if (node := self._anchors[anchor]) is None:
-            raise DocumentError(line, f"`*{anchor}` stands inside `&{anchor}`: it would hold itself")
-        return node
-
-    def _mapping(self, line: int, depth: int) -> Node:
+    def _mapping(self, source: yaml.MappingNode, line: int) -> Node:
         entries: dict[str, Node] = {}
-        key_lines: dict[str, int] = {}
+        lines: dict[str, int] = {}
         merged: list[Node] = []
-        for event in self._until(yaml.MappingEndEvent):
-            key = self._node(event, depth + 1)
-            plain = isinstance(event, yaml.ScalarEvent) and event.style in (None, "")
-            value = self._node(next(self._events), depth + 1)
-            if plain and key.value == "<<":
-                merged.append(value)
-                continue
-            name = "" if key.value is None else key.value
-            if not isinstance(name, str):
-                self._problems.append((key.line, "a key must be a single text"))
+        for key_source, value_source in source.value:
+            key, value = self.node(key_source), self.node(value_source)
+            if key_source.tag == _MERGE:
+                merged += value.value if isinstance(value.value, list) else [value]
+            elif not isinstance(name := "" if key.value is None else key.value, str):
+                self.problems.append((key.line, "a key must be a single text"))
             elif name in entries:
-                self._problems.append((key.line, f"`{name}` is given twice, first on line {key_lines[name]}"))
+                self.problems.append((key.line, f"`{name}` is given twice, first on line {lines[name]}"))
             else:
-                entries[name], key_lines[name] = value, key.line
-        for source in merged:
-            self._merge(source, line, entries, key_lines)
-        return Node(line, entries, key_lines)
-
-    def _merge(self, source: Node, line: int, entries: dict[str, Node], key_lines: dict[str, int]) -> None:
-        """Add what `<<` brings in and the mapping does not say itself."""
-        for mapping in source.value if isinstance(source.value, list) else [source]:
+                entries[name], lines[name] = value, key.line
+        for mapping in merged:
             if not isinstance(mapping.value, dict):
-                self._problems.append((line, "`<<` takes a mapping, or a list of mappings"))
+                self.problems.append((line, "`<<` takes a mapping, or a list of mappings"))
                 continue
-            for name, value in mapping.value.items():
-                if name not in entries:
-                    entries[name], key_lines[name] = value, mapping.key_lines[name]
+            # What the mapping itself says takes precedence, then the first of several sources.
+            entries = {**entries, **mapping.value, **entries}
+            lines = {**lines, **mapping.key_lines, **lines}
+        return Node(line, entries, lines)
