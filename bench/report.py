@@ -75,7 +75,7 @@ def a_finding(number: int) -> Finding:
     """A finding with everything a rule can say."""
     place = number // TABLES
     measurement, column = f"measurement_number_{number % TABLES:04}", f"field_key_{place % 4}"
-    limit = Limit("sparse-field.max_null_ratio", 0.5, "ratio", "house judgement: half of the rows", "default")
+    limit = Limit("sparse-field.max_null_ratio", 0.5, "ratio", "our default: half of the rows", "default")
     return Finding(
         subject=Subject("telegraf", measurement, column),
         severity=(Severity.CRITICAL, Severity.WARN, Severity.WARN, Severity.INFO)[number % 4],

@@ -59,7 +59,7 @@ class Threshold:
     default: float
     unit: str
     source: str
-    """A vendor's page, or `house judgement: ...` with the reasoning."""
+    """A vendor's page, or `our default: ...` with the reasoning."""
     engines: Mapping[str, tuple[float, str]] = field(default_factory=dict)
     """Engine to (default there, its source); `engine edition` where it differs between products of one engine."""
 

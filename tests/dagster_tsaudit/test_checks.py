@@ -34,7 +34,7 @@ from tsaudit.report import ReportLocation
 from tsaudit.run import AuditRun
 
 KEY = dg.AssetKey(["tsaudit", "demo"])
-LIMIT = Limit("high-series-cardinality.max_series", 100_000, "series", "house judgement", "target")
+LIMIT = Limit("high-series-cardinality.max_series", 100_000, "series", "our default", "target")
 SERIES = (Point(DAY - timedelta(days=2), 10.0), Point(DAY - timedelta(days=1), 20.0), Point(DAY, 30.0))
 
 
@@ -97,7 +97,7 @@ def test_cardinality_always_shows_the_series_of_the_whole_target() -> None:
 
 
 def test_other_families_show_the_figure_of_their_worst_finding() -> None:
-    limit = Limit("sparse-field.max_null_ratio", 0.5, "", "house judgement", "default")
+    limit = Limit("sparse-field.max_null_ratio", 0.5, "", "our default", "default")
     mild = a_finding(Subject("main", "air", "no2"), observed=0.6, limit=limit)
     worst = a_finding(Subject("main", "air", "o3"), Severity.CRITICAL, observed=0.96, limit=limit, baseline=0.1)
     check = checks_of(run_with(mild, worst, code="FLD001", family="fields"))["fields"]

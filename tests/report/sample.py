@@ -269,7 +269,7 @@ def the_findings() -> dict[str, Finding]:
             guilty="host",
             observed=0.31,
             unit="ratio",
-            limit=a_limit(0.2, name="x.y", unit="ratio", source="house judgement: <i>so</i>", origin="default"),
+            limit=a_limit(0.2, name="x.y", unit="ratio", source="our default: <i>so</i>", origin="default"),
         ),
         "FLD001": a_finding(
             Subject("telegraf", "cpu", "guest"),
@@ -281,7 +281,7 @@ def the_findings() -> dict[str, Finding]:
                 0.5,
                 name="sparse-field.max_null_ratio",
                 unit="ratio",
-                source="house judgement: half the rows",
+                source="our default: half the rows",
                 origin="target",
             ),
             source=a_source(How.SAMPLED, scope="newest 10,000 rows"),

@@ -210,7 +210,7 @@ def test_run_link_is_only_ever_a_web_address(address: str | None) -> None:
 def test_source_of_a_limit_is_a_link_only_where_it_is_an_address() -> None:
     outline = Outline(RICH)
     assert "https://docs.influxdata.com/influxdb/cloud/account-management/limits/" in outline.addresses
-    assert "house judgement: &lt;i&gt;so&lt;/i&gt;" in RICH
+    assert "our default: &lt;i&gt;so&lt;/i&gt;" in RICH
 
 
 def headline(*results: Any, incidents: Any = (), profile: Profile | None = None) -> str:

@@ -18,7 +18,7 @@ from tsaudit.model.timeline import Timeline
 from tsaudit.rule import Case, Family, LimitPolicy, RulePolicy, Threshold, resolve_limit, rule
 from tsaudit.rules import all_rules
 
-LIMIT = Threshold("max_things", 10, "things", "house judgement: ten", {"duckdb": (20, "https://duckdb.org")})
+LIMIT = Threshold("max_things", 10, "things", "our default: ten", {"duckdb": (20, "https://duckdb.org")})
 
 
 @rule(

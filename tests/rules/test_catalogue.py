@@ -67,7 +67,7 @@ def test_thresholds_when_shown(rule: Rule) -> None:
     for threshold in rule.thresholds:
         assert threshold.unit
         sources = [threshold.source, *(source for _, source in threshold.engines.values())]
-        assert all(s.startswith("house judgement: ") or "https://" in s for s in sources)
+        assert all(s.startswith("our default: ") or "https://" in s for s in sources)
         assert {name.split(" ")[0] for name in threshold.engines} <= set(ENGINES)
 
 

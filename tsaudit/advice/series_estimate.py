@@ -16,7 +16,7 @@ MAX_SERIES: Final = Threshold(
     "max_series",
     1_000_000,
     "series",
-    "house judgement: from here on an index over all series no longer fits small machines; "
+    "our default: from here on an index over all series no longer fits small machines; "
     "the same number that InfluxDB chose as its own limit",
     {
         "influxdb1": (
@@ -32,7 +32,7 @@ MAX_SERIES: Final = Threshold(
         "greptimedb flat": (
             100_000,
             (
-                "house judgement: what the vendor named for files in the former format; for this one it names no "
+                "our default: what the vendor named for files in the former format; for this one it names no "
                 "number, and says that many values of the key cost memory and time to insert"
             ),
         ),
@@ -48,7 +48,7 @@ COUNT_FIELDS: Final = Threshold(
     "count_fields",
     0,
     "1: each field of a tag set is a series of its own; 0: it is not",
-    "house judgement: as InfluxDB OSS and SQL engines see it; InfluxDB Cloud counts fields, "
+    "our default: as InfluxDB OSS and SQL engines see it; InfluxDB Cloud counts fields, "
     "https://docs.influxdata.com/influxdb/cloud/reference/glossary/#series",
 )
 """Of high-series-cardinality."""

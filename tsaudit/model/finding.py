@@ -78,7 +78,7 @@ class Limit:
     value: float
     unit: str
     source: str
-    """Why this number: a vendor's page, or a plain statement that it is a house judgement."""
+    """Why this number: a vendor's page, or `our default: ...` with the reason."""
     origin: str
     """Who set it: `default`, `engine influxdb1`, `plan influxdb-cloud-free`, `target`, `measurement http_*`."""
 

@@ -23,7 +23,7 @@ from tsaudit.text import listed, many, number, percent
             "min_series",
             2,
             "series",
-            "house judgement: with one series every tag determines every other and nothing is learnt",
+            "our default: with a single series every tag determines every other, which says nothing",
         ),
     ),
     fixes={
@@ -34,29 +34,30 @@ from tsaudit.text import listed, many, number, percent
     },
 )
 def dependent_tag(case: Case) -> Iterator[Finding]:
-    """Tags whose value follows from another tag's value in every series, from the values of two tags, or nearly always.
+    """Tags whose value is determined by another tag, by two tags together, or by another tag with few exceptions.
 
-    Tags with a single value are left out. Where several tags determine one, the one with fewest values is named, as
-    it is the closest. Two tags are named where neither alone determines it, and a tag that nearly determines it (all
-    but at most 5 % of its values) where nothing does in full. So few series that it may be luck show nothing: unrelated
-    tags must agree as well with a chance below 1 % per measurement.
+    Tags with a single value are left out. If several tags determine one, the finding names the one with the fewest
+    values, which is the closest. Two tags are named only if neither determines it alone. A tag that determines it with
+    exceptions (at most 5 % of its values) is named only if nothing determines it completely. If there are so few series
+    that it may be a coincidence, nothing is reported: the chance of unrelated tags agreeing this well must be below 1 %
+    per measurement.
 
     ## Why it matters
 
-    A dependent tag adds no series, so multiplying its values in makes every estimate of the cardinality too high, and
-    dropping it gains nothing. To reduce series, the determining tag has to go. A dependency that ends one day (a
-    machine moves to another region) is worth noticing, too: from then on the tag does add series. A dependency with a
-    few exceptions is often one that was meant: what breaks it are mistakes, or moves that left old series behind.
+    A dependent tag adds no series. Including its values in the product overestimates cardinality, and dropping the tag
+    does not reduce it. To reduce series, drop the tag that determines it. If the dependency ends (a machine moves to
+    another region), the tag starts to add series, so that is worth noticing too. A dependency with a few exceptions is
+    often intended: the exceptions are mistakes, or moves that left old series behind.
 
     ## Example
 
     `tag1` is `a` or `b`; `tag2` is `x` whenever `tag1` is `a` and `y` whenever it is `b`. With 3 fields the usual
-    product gives 12, but there are 6.
+    product is 12, but there are only 6 series.
 
     ## Fix
 
-    None is needed. Count without the tag, and keep it only if queries use it. Where there are exceptions, look at the
-    values that break it.
+    No change is needed. Leave the tag out when you estimate cardinality, and keep it only if queries use it. If there
+    are exceptions, check the values that cause them.
 
     ## References
 
@@ -74,7 +75,7 @@ def dependent_tag(case: Case) -> Iterator[Finding]:
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """What is said of one dependent tag."""
+    """What a finding says about one dependent tag."""
 
     message: str
     fix: str
@@ -84,7 +85,7 @@ class _Said:
 
 def _finding(measurement: Measurement, sets: TagSets, dependent: str, said: _Said) -> Finding:
     values, figures = _values(measurement, dependent), estimate(measurement)
-    incomplete = (Evidence("not looked for", sets.not_looked_for),) if sets.not_looked_for else ()
+    incomplete = (Evidence("not searched", sets.not_looked_for),) if sets.not_looked_for else ()
     return Finding(
         subject=subject_of(measurement, dependent),
         severity=Severity.INFO,
@@ -107,7 +108,7 @@ def _finding(measurement: Measurement, sets: TagSets, dependent: str, said: _Sai
 
 
 def _dependent_tags(case: Case, measurement: Measurement, sets: TagSets) -> dict[str, _Said]:
-    """The tags that follow from others, each with the strongest that can be said of it; by name."""
+    """Dependent tags by name, each with the strongest dependency found."""
     found = {
         dependent: _determined(case, measurement, dependent, determinants)
         for dependent, determinants in _determinants(measurement, sets).items()
@@ -125,8 +126,8 @@ def _determined(case: Case, measurement: Measurement, dependent: str, determinan
     assert sets is not None
     values = many(_values(measurement, determinants[0]), "value")
     return _Said(
-        f"Each of the {values} of tag {determinants[0]} occurs with one value of {dependent} only, so {dependent} adds "
-        f"no series{on_sample(sets)}.",
+        f"Each of the {values} of tag {determinants[0]} occurs with only one value of {dependent}, so "
+        f"{dependent} adds no series{on_sample(sets)}.",
         case.fix(tag=dependent, determinant=determinants[0]),
         (Evidence("determined by", listed(determinants)),),
     )
@@ -135,15 +136,15 @@ def _determined(case: Case, measurement: Measurement, dependent: str, determinan
 def _determined_jointly(case: Case, sets: TagSets, joint: JointDependency) -> _Said:
     both = " and ".join(joint.determinants)
     return _Said(
-        f"Tags {both} together determine {joint.dependent}, though neither does alone: where they are kept, "
-        f"{joint.dependent} adds no series{on_sample(sets)}.",
+        f"Tags {both} together determine {joint.dependent}, although neither does alone. As long as both are "
+        f"kept, {joint.dependent} adds no series{on_sample(sets)}.",
         case.fix(tag=joint.dependent, determinant=both),
         (Evidence("determined by", f"{both} together"),),
     )
 
 
 def _nearly_determined(sets: TagSets, near: NearDependency) -> _Said:
-    absent = " (among them: none)" if None in near.examples else ""
+    absent = " (including missing values)" if None in near.examples else ""
     looked_at = sets.series if sets.sampled is None else sets.sampled
     return _Said(
         f"Tag {near.determinant} determines {near.dependent} except for {number(near.broken)} of "
@@ -153,11 +154,11 @@ def _nearly_determined(sets: TagSets, near: NearDependency) -> _Said:
         (
             Evidence("nearly determined by", near.determinant),
             Evidence(
-                "values that break it",
+                "exceptions by value",
                 f"{number(near.broken)} of {number(near.values)} that occur in several series{absent}",
             ),
             Evidence(
-                "series that break it",
+                "exceptions by series",
                 f"{number(near.exceptions)} of {number(looked_at)} ({percent(near.exceptions / looked_at)})",
             ),
         ),
@@ -166,7 +167,7 @@ def _nearly_determined(sets: TagSets, near: NearDependency) -> _Said:
 
 
 def _determinants(measurement: Measurement, sets: TagSets) -> dict[str, list[str]]:
-    """Tags with more than one value to those that determine them, the closest first."""
+    """Tags with more than one value to the tags that determine them, closest first."""
     found: dict[str, list[str]] = {}
     for dependency in sets.dependencies:
         if _values(measurement, dependency.dependent) > 1:

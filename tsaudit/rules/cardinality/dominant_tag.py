@@ -16,18 +16,18 @@ from tsaudit.text import listed, number, percent
 
 @rule(
     code="CAR006",
-    title="One tag makes nearly all series",
+    title="One tag causes nearly all series",
     severity=Severity.WARN,
     guidelines=("A8",),
     requires={"series_listing"},
     thresholds=(
-        Threshold("max_left_ratio", 0.1, "share of the series left without it", "house judgement: a tenfold reduction"),
-        Threshold("min_series", 1_000, "series", "house judgement: below it no engine notices"),
+        Threshold("max_left_ratio", 0.1, "share of the series left without it", "our default: a tenfold reduction"),
+        Threshold("min_series", 1_000, "series", "our default: below this, no engine is affected"),
         Threshold(
             "warn_series",
             100_000,
             "series",
-            "InfluxDB's sizing guide ends its lowest load class here: "
+            "the lowest load class in InfluxDB's sizing guide ends here: "
             "https://docs.influxdata.com/influxdb/v1/guides/hardware_sizing/",
         ),
     ),
@@ -53,29 +53,32 @@ from tsaudit.text import listed, number, percent
     },
 )
 def dominant_tag(case: Case) -> Iterator[Finding]:
-    """Measurements in which at most `max_left_ratio` of the series would be left without one tag.
+    """Measurements where dropping one tag would leave at most `max_left_ratio` of the series.
 
-    The tags that determine it are taken away with it, as nothing is gained otherwise. Of interest from `min_series`
-    on, a warning from `warn_series` on.
+    Tags that determine it are dropped with it, because dropping it alone would not help. The finding is information
+    from `min_series` and a warning from `warn_series`.
 
     ## Why it matters
 
-    When a measurement has too many series, one tag is nearly always to blame, and it is not always the one with most
-    values: a tag that follows from another adds none. What would be left without each tag says where to start and what
-    it brings.
+    If a measurement has too many series, one tag is nearly always the cause. It is not always the tag with the most
+    values, since a dependent tag adds no series. The number of series left without each tag shows where to start and
+    what it saves.
 
     ## Example
 
-    100,000 series with tags `user_id`, `host` and `region`: without `user_id` 50 are left, without `host` 100,000.
+    100,000 series with the tags `user_id`, `host`, and `region`: without `user_id` 50 series are left, without `host`
+    100,000.
 
     ## Fix
 
-    Turn the tag into a field if queries do not filter by it; bound its values if they do. The finding shows what is
-    left when the values are hashed into 10, 100 or 1,000 buckets (CRC-32 of the value, modulo the number of buckets).
+    If queries do not filter by the tag, turn it into a field. If they do, limit its values. The finding shows how many
+    series are left if the values are hashed into 10, 100, or 1,000 buckets (CRC-32 of the value, modulo the number of
+    buckets).
 
     ## References
 
-    - Resolve high cardinality: https://docs.influxdata.com/influxdb/v2/write-data/best-practices/resolve-high-cardinality/
+    - Resolve high cardinality:
+      https://docs.influxdata.com/influxdb/v2/write-data/best-practices/resolve-high-cardinality/
     - Common causes, InfluxData's guide: https://awesome.influxdata.com/docs/part-2/designing-your-schema/
     """
     for measurement in case.measurements:

@@ -25,7 +25,7 @@ from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
 from tsaudit.text import number, percent
 
 _ELSEWHERE = "engine timestream"
-"""Origin of the limit that Timestream's users meet elsewhere."""
+"""Origin of the limit that Timestream users would have on InfluxDB 2."""
 
 
 @rule(
@@ -38,7 +38,7 @@ _ELSEWHERE = "engine timestream"
     thresholds=(
         MAX_SERIES,
         COUNT_FIELDS,
-        Threshold("warn_ratio", 0.8, "share of the limit", "house judgement: leaves time to act before writes fail"),
+        Threshold("warn_ratio", 0.8, "share of the limit", "our default: leaves time to act before writes fail"),
     ),
     fixes={
         "greptimedb": (
@@ -62,42 +62,44 @@ _ELSEWHERE = "engine timestream"
     },
 )
 def high_series_cardinality(case: Case) -> Iterator[Finding]:
-    """Databases and measurements whose series come near `max_series` or exceed it.
+    """Databases and measurements with a series count near or above `max_series`.
 
-    A series is one set of tag values of one measurement; with `count_fields: 1`, as in the plans of InfluxDB Cloud, one
-    such set and one field. Each measurement is compared, then each database, then the
-    whole target; a wider finding is left out where a narrower one already says as much.
+    A series is one combination of tag values of a measurement. With `count_fields: 1`, as in the plans of InfluxDB
+    Cloud, it is one combination and one field. Each measurement is compared with the limit, then each database, then
+    the whole target. A finding about a whole is left out if a finding about a part is at least as severe.
 
     ## Why it matters
 
-    A time-series engine keeps an index entry for every series, whether it is written to or not. Beyond the limit new
-    series are refused (InfluxDB 1.x answers writes with an error, accounts of InfluxDB Cloud are throttled); well
-    before it memory grows, start-up slows down and queries that touch all series time out. Over a limit that the
-    engine, a plan or the configuration sets the finding is critical; over our own default it is a warning. GreptimeDB's
-    vendor names 100 thousand values of the key as the most for files in the format of the versions before 1.0, which is
-    such a limit for each table; for the present format it names none, and the same number is a warning.
+    A time-series engine keeps an index entry for every series, even if nothing is written to it any more. Above the
+    limit, new series are rejected (InfluxDB 1.x returns an error, InfluxDB Cloud accounts are throttled). Well below
+    it, memory grows, startup slows down, and queries over all series time out. Above a limit set by the engine, a plan,
+    or the configuration, the finding is critical; above our own default, it is a warning. For files in the format
+    before 1.0, GreptimeDB's vendor documents a maximum of 100 thousand key values per table, which counts as an engine
+    limit. For the current format it documents none, so the same number is a warning.
 
     ## Example
 
-    A measurement `requests` with tags `host` (50 values) and `user_id` (100,000 values) holds up to 5,000,000 series.
-    Without `user_id` it holds 50.
+    A measurement `requests` with the tags `host` (50 values) and `user_id` (100,000 values) contains up to 5,000,000
+    series. Without `user_id` it contains 50.
 
     ## Fix
 
-    Find the tag that multiplies the series (rule CAR006 shows what each one contributes) and store it as a field, in
-    coarser values, or not at all. Where the series are many because the sources are many, raise the limit knowingly:
+    Find the tag that multiplies the series (rule CAR006 shows the contribution of each). Store it as a field, use
+    coarser values, or drop it. If there are many series because there are many sources, raise the limit deliberately:
     `limits: {high-series-cardinality.max_series: 2000000}`.
 
-    Timestream for LiveAnalytics has no such limit. The number is the one up to which AWS advises its users to move to
-    InfluxDB 2, and series are counted as they would be there, with the measure name as a tag; a finding is information,
-    unless you set a limit of your own. The report shows for each table where it could move.
+    Timestream for LiveAnalytics has no such limit. The number is the maximum for which AWS recommends InfluxDB 2 as a
+    replacement. Series are counted as they would be there, with the measure name as a tag. The finding is information
+    unless you set your own limit. For each table, the report shows where it could be migrated.
 
     ## References
 
-    - Moving from LiveAnalytics: https://docs.aws.amazon.com/timestream/latest/developerguide/AmazonTimestreamForLiveAnalytics-availability-change.html
+    - Moving from LiveAnalytics:
+      https://docs.aws.amazon.com/timestream/latest/developerguide/AmazonTimestreamForLiveAnalytics-availability-change.html
     - InfluxDB 1.x, `max-series-per-database`: https://docs.influxdata.com/influxdb/v1/administration/config/
     - InfluxDB Cloud, limits of an account: https://docs.influxdata.com/influxdb/cloud/account-management/limits/
-    - Resolve high cardinality: https://docs.influxdata.com/influxdb/v2/write-data/best-practices/resolve-high-cardinality/
+    - Resolve high cardinality:
+      https://docs.influxdata.com/influxdb/v2/write-data/best-practices/resolve-high-cardinality/
     """
     found: list[Finding] = []
     for scope in _scopes(case):
@@ -109,31 +111,31 @@ def high_series_cardinality(case: Case) -> Iterator[Finding]:
 
 @dataclass(frozen=True, slots=True)
 class _Scope:
-    """What is compared with the limit: a measurement, a database or the target."""
+    """What is compared with the limit: a measurement, a database, or the target."""
 
     subject: Subject
     series: int | None
     inside: Sequence[Measurement]
     error: float = 0.0
-    """Standard error of `series`; 0 where they were counted."""
+    """Standard error of `series`; 0 if they were counted."""
 
     @property
     def margin(self) -> float:
-        """By which the true number may well differ: two standard errors."""
+        """How far the true number may reasonably be from the estimate: two standard errors."""
         return 2 * self.error
 
 
 def _scopes(case: Case) -> Iterator[_Scope]:
-    """The narrow ones first."""
+    """Measurements first, then databases, then the target."""
     yield from (_Scope(subject_of(m), _counted(case, m), [m], series_error(case, m)) for m in case.measurements)
     totals, errors = [], []
     wholes = case.profile.wholes
-    # A policy before the database that it is one of.
+    # A policy comes before its database.
     for database in sorted(case.profile.databases, key=lambda d: not d.policy_of):
         inside = case.profile.inside(database)
         own = database.series_with_fields if counts_fields(case) else database.series
         several = not own and case.profile.policies_beside(database)
-        # A series may be in several policies, so that their sum is not what the database has.
+        # Several policies may share a series, so their sum is not the database's total.
         total = own.value if own else None if several else _sum([_counted(case, m) for m in inside])
         error = math.hypot(*(series_error(case, m) for m in inside)) if own is None else own.standard_error or 0.0
         if database in wholes:
@@ -144,7 +146,7 @@ def _scopes(case: Case) -> Iterator[_Scope]:
 
 
 def _counted(case: Case, measurement: Measurement) -> int | None:
-    """The measurement's series as the limit counts them: InfluxDB would have the measure name as one tag more."""
+    """The measurement's series as the limit counts them: InfluxDB would have the measure name as an additional tag."""
     names = measurement.measure_names
     if names is not None and names.series_keys is not None and _is_of_other_engine(series_limit(case, measurement)):
         return names.series_keys.value
@@ -152,12 +154,12 @@ def _counted(case: Case, measurement: Measurement) -> int | None:
 
 
 def _is_of_other_engine(limit: Limit) -> bool:
-    """Whether it is the limit of the engine to which users of this one may have to move."""
+    """Whether the limit belongs to the engine that users of this one may have to migrate to."""
     return limit.origin == _ELSEWHERE
 
 
 def _sum(counts: Sequence[int | None]) -> int | None:
-    """None when one of them is not known."""
+    """None if any of them is not known."""
     known = [c for c in counts if c is not None]
     return sum(known) if len(known) == len(counts) else None
 
@@ -172,7 +174,7 @@ def _already_said(case: Case, wider: Finding, found: Sequence[Finding]) -> bool:
 def _judge(case: Case, scope: _Scope) -> Finding | None:
     limit = series_limit(case, scope.inside[0] if scope.subject.measurement else None)
     series = scope.series
-    # An estimate is as good as over a limit that the true number may well exceed: it was not seen to be under it.
+    # If the true number may be above the limit, report it: it was not shown to be below.
     if not series or series + scope.margin < limit.value * case.limit("warn_ratio").value:
         return None
     sizes = sorted(((_counted(case, m) or 0, i) for i, m in enumerate(scope.inside)), reverse=True)
@@ -181,7 +183,7 @@ def _judge(case: Case, scope: _Scope) -> Finding | None:
     share, blame = None, ""
     if largest and guilty and largest.tag_sets:
         share = share_of(guilty, largest.tag_sets) * sizes[0][0] / series
-        blame = f"; tag {guilty.tag} of {largest.name} makes {percent(share)} of them"
+        blame = f"; tag {guilty.tag} of {largest.name} causes {percent(share)} of them"
     exceeded = series - scope.margin > limit.value
     return Finding(
         subject=scope.subject,
@@ -206,26 +208,26 @@ def _judge(case: Case, scope: _Scope) -> Finding | None:
 def _severity(limit: Limit, exceeded: bool) -> Severity:
     if _is_of_other_engine(limit):
         return Severity.INFO
-    # Set by the engine, a plan or the configuration, and not by us.
-    is_set = not limit.source.startswith("house judgement")
+    # The limit comes from the engine, a plan, or the configuration, and is not our default.
+    is_set = not limit.source.startswith("our default")
     return Severity.CRITICAL if exceeded and is_set else Severity.WARN
 
 
 def _measure_names(measurement: Measurement | None) -> Iterator[Evidence]:
-    """Where the measure names become values of a tag, each of them multiplies the series that it has."""
+    """The measure names: as values of a tag, each would multiply the series that have it."""
     if measurement is not None and measurement.measure_names is not None:
         names = number(measurement.measure_names.count.value)
-        yield Evidence(f"measure names of {measurement.name}, in InfluxDB values of one more tag", names)
+        yield Evidence(f"measure names of {measurement.name}, one more tag in InfluxDB", names)
 
 
 def _message(case: Case, scope: _Scope, series: int, limit: Limit) -> str:
     share = f"{percent(series / limit.value)} of" if limit.value else "above"
     unit = "series (tag sets x fields)" if counts_fields(case) else "series"
-    whose = " up to which AWS advises InfluxDB 2, should it move there" if _is_of_other_engine(limit) else ""
+    whose = " for which AWS recommends InfluxDB 2 as a replacement" if _is_of_other_engine(limit) else ""
     if not scope.error:
         return f"{number(series)} {unit}, {share} the limit of {number(limit.value)}{whose}"
     open_ = abs(series - limit.value) <= scope.margin
-    side = ", so near it that it may be exceeded or not" if open_ else ""
+    side = ", too close to tell whether it is exceeded" if open_ else ""
     estimated = f"About {number(series)} {unit} (estimated, ± {number(round(scope.margin))})"
     return f"{estimated}, {share} the limit of {number(limit.value)}{whose}{side}"
 

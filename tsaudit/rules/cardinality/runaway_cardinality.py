@@ -24,23 +24,23 @@ if TYPE_CHECKING:
 
 @rule(
     code="CAR004",
-    title="Series run away",
+    title="Series count is growing without bound",
     severity=Severity.CRITICAL,
     guidelines=("A4",),
     requires={"series_listing", "tag_values"},
     uses={"database_series"},
     thresholds=(
-        Threshold("min_series", 1_000, "series", "house judgement: below it no engine notices"),
-        Threshold("critical_days", 14, "days to the limit", "house judgement: the time a change needs to be deployed"),
-        Threshold("critical_factor", 10, "times the series before", "house judgement: an order of magnitude"),
+        Threshold("min_series", 1_000, "series", "our default: below this, no engine is affected"),
+        Threshold("critical_days", 14, "days to the limit", "our default: the time it takes to deploy a change"),
+        Threshold("critical_factor", 10, "times the series before", "our default: an order of magnitude"),
         Threshold(
-            "critical_min_series", 10_000, "series", "house judgement: a fleet that is being set up stays below it"
+            "critical_min_series", 10_000, "series", "our default: a fleet that is still being set up stays below this"
         ),
-        Threshold("warn_factor", 2, "times the series before", "house judgement: more than a fleet grows by itself"),
+        Threshold("warn_factor", 2, "times the series before", "our default: more than a fleet grows on its own"),
         Threshold(
-            "dating_share", 0.5, "of the new series", "house judgement: what most of them share dates the growth"
+            "dating_share", 0.5, "of the new series", "our default: if most new series have it, it dates the growth"
         ),
-        Threshold("step_days", 14, "days", "house judgement: after that a new level is the level"),
+        Threshold("step_days", 14, "days", "our default: after that, the new level counts as normal"),
     ),
     fixes={
         "influxql": (
@@ -71,22 +71,22 @@ if TYPE_CHECKING:
     },
 )
 def runaway_cardinality(case: Case) -> Iterator[Finding]:
-    """Series that grow: since when, how fast, which tag is to blame, and when the limit is reached.
+    """Growing series counts: since when, how fast, which tag causes it, and when the limit will be reached.
 
-    Growth is told from steps and noise by the daily history of the counts. It is critical when the limit is likely to
-    be reached within `critical_days`, or when there are more than `critical_factor` times as many series as before; a
-    warning when the limit is within sight or the number doubled; otherwise information. With fewer than seven days of
-    history only a tenfold number is reported, as provisional. The limit is that of high-series-cardinality. The days
-    of an earlier incident of this rule that was put right are left out of the history.
+    The daily history of the counts separates growth from steps and noise. A finding is critical if the limit will
+    probably be reached within `critical_days`, or if there are more than `critical_factor` times as many series as
+    before. It is a warning if the limit is within sight or the count has doubled, and information otherwise. With less
+    than seven days of history, only a tenfold increase is reported, as provisional. The limit is the one of
+    high-series-cardinality. The days of an earlier incident of this rule that was resolved are left out of the history.
 
-    The growth is blamed on the tag whose new values most of the new series carry, by comparing the listing with those
-    of the days before; a tag that at least `dating_share` of them carry says since when. Where no listing was
-    remembered, it is blamed on the tag whose number of values grew most.
+    To find the cause, the rule compares today's listing with those of earlier days: the main contributor is the tag
+    whose new values occur in most of the new series. If at least `dating_share` of the new series have such a value,
+    the tag also dates the growth. Without earlier listings, the rule names the tag whose number of values grew most.
 
     ## Why it matters
 
-    A tag without bound adds series every day, and nothing looks wrong until memory runs out or writes are refused.
-    Found early, the fix is one line in a writer; found late, it is a migration of everything that was stored.
+    An unbounded tag adds series every day, and nothing looks wrong until memory runs out or writes are rejected. Found
+    early, the fix is one line in a writer. Found late, it is a migration of all stored data.
 
     ## Example
 
@@ -94,19 +94,21 @@ def runaway_cardinality(case: Case) -> Iterator[Finding]:
 
     ## Fix
 
-    Stop the writer from sending the guilty tag, or bound its values; then decide whether to drop what it wrote.
+    Stop the writer from sending the tag that causes the growth, or limit its values. Then decide whether to delete the
+    series it created.
 
     ## References
 
     - Runaway cardinality, InfluxData's guide: https://awesome.influxdata.com/docs/part-2/designing-your-schema/
-    - Resolve high cardinality: https://docs.influxdata.com/influxdb/v2/write-data/best-practices/resolve-high-cardinality/
+    - Resolve high cardinality:
+      https://docs.influxdata.com/influxdb/v2/write-data/best-practices/resolve-high-cardinality/
     """
     found: list[Finding] = []
     for measurement in case.measurements:
         count = measurement.series
         finding = _judge(case, subject_of(measurement), count.value if count else None, measurement)
         found += [finding] if finding else []
-    # New measurements have no history of their own; what holds them has.
+    # New measurements have no history of their own; their database does.
     for database in sorted(case.profile.databases, key=lambda d: not d.policy_of):
         count = database.series
         found += _unless_said(case, _judge(case, Subject(database.name), count.value if count else None), found)
@@ -125,7 +127,7 @@ def _unless_said(case: Case, wider: Finding | None, found: Sequence[Finding]) ->
 
 @dataclass(frozen=True, slots=True)
 class _Course:
-    """How a count came to where it is."""
+    """How a count reached its current value."""
 
     growth: Growth
     forecast: Forecast | None
@@ -142,7 +144,7 @@ class _Course:
 
 
 def _judge(case: Case, subject: Subject, series: int | None, measurement: Measurement | None = None) -> Finding | None:
-    """The finding on one count; None when it does not run away, or is not known."""
+    """The finding for one count; None if it is not growing without bound, or not known."""
     from tsaudit.analysis.growth import detection as growth
 
     if series is None or series < case.limit("min_series", measurement).value:
@@ -153,7 +155,7 @@ def _judge(case: Case, subject: Subject, series: int | None, measurement: Measur
         return None
     days, values = [p.day for p in points], [p.value for p in points]
     judged = growth.judge(days, values)
-    # History counts tag sets; a limit that counts fields too is that much nearer.
+    # The history counts tag sets; a limit that also counts fields is that much closer.
     reached = limit.value / _fields_per_series(case, subject) if limit else None
     forecast = growth.forecast(days, values, reached) if reached else None
     course = _Course(judged, forecast, _before(points, judged), points[-1])
@@ -164,14 +166,14 @@ def _judge(case: Case, subject: Subject, series: int | None, measurement: Measur
 
 
 def _fields_per_series(case: Case, subject: Subject) -> float:
-    """How many series, as the limit counts them, one tag set of the subject makes."""
+    """How many series one tag set of the subject represents, as the limit counts them."""
     inside = [m for m in case.measurements if subject_of(m) == subject or subject in (Subject(m.database), Subject())]
     sizes = [(size, m.series.value) for m in inside if m.series is not None and (size := series_of(case, m))]
     return sum(size for size, _ in sizes) / sum(sets for _, sets in sizes) if sizes else 1.0
 
 
 def _before(points: Sequence[Point], judged: Growth) -> Point:
-    """The newest point before the onset; the oldest one where there is no onset."""
+    """The newest point before the onset; the oldest point if there is no onset."""
     earlier = [p for p in points if judged.onset is not None and p.day < judged.onset]
     return earlier[-1] if earlier else points[0]
 
@@ -241,16 +243,16 @@ def _finding(
 
 
 def _pace(course: _Course) -> Iterator[Evidence]:
-    """What is known of how it goes on, or of the size of the step."""
+    """The kind of growth, or the size of the step."""
     growth, doubling = course.growth, course.growth.doubling_days
     if growth.step_ratio is not None:
-        yield Evidence("course", f"a step to {number(growth.step_ratio)} times the level before")
+        yield Evidence("trend", f"a step to {number(growth.step_ratio)} times the level before")
     elif doubling is not None and growth.shape == "linear":
-        yield Evidence("course", f"linear, {number(round(growth.growth_per_day * course.now.value))} series a day")
+        yield Evidence("trend", f"linear, {number(round(growth.growth_per_day * course.now.value))} series a day")
     elif doubling is not None and growth.shape == "exponential":
-        yield Evidence("course", f"exponential, doubling in {number(round(doubling, 1))} days")
+        yield Evidence("trend", f"exponential, doubling in {number(round(doubling, 1))} days")
     elif doubling is not None:
-        yield Evidence("course", "linear or exponential, undecided")
+        yield Evidence("trend", "linear or exponential, undecided")
 
 
 def _message(course: _Course, limit: Limit | None, since: date, blame: str) -> str:
@@ -261,7 +263,7 @@ def _message(course: _Course, limit: Limit | None, since: date, blame: str) -> s
     parts += [blame] if blame else []
     parts += [_when(course.forecast, limit)] if limit and course.forecast and course.forecast.days is not None else []
     if course.growth.provisional:
-        parts.append("provisional, as history is short")
+        parts.append("provisional, because the history is short")
     return "; ".join(parts) + "."
 
 

@@ -27,12 +27,12 @@ _INFLUXDB3 = "https://docs.influxdata.com/influxdb3"
     guidelines=("A7",),
     requires={"measurements"},
     thresholds=(
-        Threshold("max_measurements", 1_000, "measurements", "house judgement: more than anybody can know by name"),
+        Threshold("max_measurements", 1_000, "measurements", "our default: more than anyone can remember"),
         Threshold(
             "engine_measurements",
             0,
             "measurements",
-            "house judgement: 0 stands for an engine that documents no limit",
+            "our default: 0 means that the engine documents no limit",
             {
                 "influxdb3 Cloud Serverless": (500, f"{_INFLUXDB3}/cloud-serverless/admin/billing/limits/"),
                 "influxdb3 Cloud Dedicated": (500, f"{_INFLUXDB3}/cloud-dedicated/admin/databases/#table-limit"),
@@ -42,7 +42,7 @@ _INFLUXDB3 = "https://docs.influxdata.com/influxdb3"
             "server_measurements",
             0,
             "measurements",
-            "house judgement: 0 stands for an engine that documents no limit",
+            "our default: 0 means that the engine documents no limit",
             {
                 "timestream": (50_000, "https://docs.aws.amazon.com/timestream/latest/developerguide/ts-limits.html"),
                 "influxdb3 Core": (2_000, f"{_INFLUXDB3}/core/admin/databases/#table-limit"),
@@ -53,15 +53,15 @@ _INFLUXDB3 = "https://docs.influxdata.com/influxdb3"
             "server_databases",
             0,
             "databases",
-            "house judgement: 0 stands for an engine that documents no limit",
+            "our default: 0 means that the engine documents no limit",
             {
                 "timestream": (500, "https://docs.aws.amazon.com/timestream/latest/developerguide/ts-limits.html"),
                 "influxdb3 Core": (5, f"{_INFLUXDB3}/core/admin/databases/#database-limit"),
                 "influxdb3 Enterprise": (100, f"{_INFLUXDB3}/enterprise/admin/databases/#database-limit"),
             },
         ),
-        Threshold("critical_ratio", 0.9, "share of the engine's limit", "house judgement: the next release may fail"),
-        Threshold("max_family", 50, "names", "house judgement: a list of things one runs, not of things one measures"),
+        Threshold("critical_ratio", 0.9, "share of the engine's limit", "our default: the next release may fail"),
+        Threshold("max_family", 50, "names", "our default: a list of things you run, not of things you measure"),
     ),
     fixes={
         "influxql": (
@@ -91,18 +91,18 @@ _INFLUXDB3 = "https://docs.influxdata.com/influxdb3"
 def too_many_measurements(case: Case) -> Iterator[Finding]:
     """Databases with more than `max_measurements` measurements or tables, and families of more than `max_family` names.
 
-    Critical near the number of tables that the product allows: in one database, `engine_measurements`, or in all
-    together, `server_measurements`, as InfluxDB 3 Core and Enterprise count them. Where only some databases or
-    measurements are audited, there are at least as many as are seen. That there are all the databases that the product
-    allows, `server_databases`, is information.
+    A finding is critical near the product's maximum number of tables: `engine_measurements` in one database, or
+    `server_measurements` in all databases, as InfluxDB 3 Core and Enterprise count them. If only some databases or
+    measurements are audited, the count is a lower bound. If a server has as many databases as the product allows
+    (`server_databases`), that is information.
 
-    A family are names that differ only in data, such as `cpu_server_1`, `cpu_server_2` or `events_2024_01`.
+    A family is a set of names that differ only in data, such as `cpu_server_1` and `cpu_server_2`, or `events_2024_01`.
 
     ## Why it matters
 
-    Measurements are meant for kinds of things, of which there are few. When each host, customer or month has its own,
-    one question needs many queries, the catalogue grows without end, and every schema change has to be made many times.
-    It mostly happens to people who come from a key-value store.
+    Measurements are meant for kinds of things, and there are few of those. If every host, customer, or month has its
+    own measurement, one question needs many queries, the catalog keeps growing, and every schema change has to be
+    repeated many times. It often happens to people who are used to a key-value store.
 
     ## Example
 
@@ -110,7 +110,7 @@ def too_many_measurements(case: Case) -> Iterator[Finding]:
 
     ## Fix
 
-    Put what varies into tags or columns, and the period into nothing at all: the rows have their time.
+    Move the varying part into a tag or column. Drop the period: rows already carry a timestamp.
 
     ## References
 
@@ -134,7 +134,7 @@ def too_many_measurements(case: Case) -> Iterator[Finding]:
 
 
 def _server(case: Case, counts: dict[str, int], families: dict[str, list[NameFamily]]) -> Iterator[Finding]:
-    """What the product counts over all databases. One finding at most: of two on one subject only one would be kept."""
+    """Limits on all databases together; at most one finding, because only one per subject is kept."""
     tables, databases = case.limit("server_measurements"), case.limit("server_databases")
     names = sum(counts.values())
     if tables.value and names >= tables.value * case.limit("critical_ratio").value:
@@ -144,7 +144,8 @@ def _server(case: Case, counts: dict[str, int], families: dict[str, list[NameFam
             subject=Subject(),
             severity=Severity.CRITICAL,
             message=f"{_at_least(case)}{number(names)} measurements in {many(len(counts), 'database')}, "
-            f"{percent(names / tables.value)} of the {number(tables.value)} that the product allows in all.",
+            f"{percent(names / tables.value)} of the {number(tables.value)} that the product allows in "
+            "total.",
             fix=_fix(case, *largest) if largest else _NO_FAMILY,
             observed=names,
             limit=tables,
@@ -159,8 +160,8 @@ def _server(case: Case, counts: dict[str, int], families: dict[str, list[NameFam
         yield Finding(
             subject=Subject(),
             severity=Severity.INFO,
-            message=f"{_at_least(case)}{many(len(counts), 'database')}, all that the product allows: "
-            "the next one will be refused.",
+            message=f"{_at_least(case)}{many(len(counts), 'database')}, the maximum that the product allows: "
+            "creating another one will fail.",
             fix="Keep together what needs no retention and no rights of its own; delete databases that nobody uses.",
             observed=len(counts),
             limit=databases,
@@ -171,13 +172,13 @@ def _server(case: Case, counts: dict[str, int], families: dict[str, list[NameFam
 
 
 def _at_least(case: Case) -> str:
-    """What to say before a number that would be higher if everything on the server were audited."""
+    """A prefix for counts that would be higher if everything on the server were audited."""
     chosen = case.profile.selection
     return "" if chosen == Selection() else "At least "
 
 
 def _exceeded(case: Case, names: int) -> Limit | None:
-    """The engine's limit when the names come near it, else the recommended one when there are more."""
+    """The engine's limit if the count is near it; otherwise the recommended limit if it is exceeded."""
     engine, recommended = case.limit("engine_measurements"), case.limit("max_measurements")
     if engine.value and names >= engine.value * case.limit("critical_ratio").value:
         return engine

@@ -21,7 +21,7 @@ from tsaudit.text import number
             "max_series",
             1_000_000,
             "series x fields",
-            "house judgement: the quota of a usage-based InfluxDB Cloud account, "
+            "our default: the quota of a usage-based InfluxDB Cloud account, "
             "https://docs.influxdata.com/influxdb/cloud/account-management/limits/",
         ),
     ),
@@ -33,31 +33,32 @@ from tsaudit.text import number
     },
 )
 def worst_case_above_limit(case: Case) -> Iterator[Finding]:
-    """Measurements whose independent tags could make more series than `max_series`, although today they do not.
+    """Measurements whose independent tags allow more than `max_series` series, even if there are fewer today.
 
-    Counted as InfluxDB's guide does: tag values multiplied, times the number of fields. Tags that another tag
-    determines are left out of the product, as they add no series.
+    The worst case is computed as in InfluxDB's guide: the numbers of tag values multiplied together, times the number
+    of fields. Tags that are determined by another tag are left out of the product, because they add no series.
 
     ## Why it matters
 
-    The product of the tag values is what a measurement may grow to without a single new tag value: a deployment that
-    combines them differently is enough. The worst case and the actual number together tell how much room there is, and
-    how wrong the usual multiplication is for this measurement.
+    A measurement can grow to the product of its tag values without a single new tag value: a deployment that combines
+    them differently is enough. The worst case and the actual number together show how much headroom there is, and how
+    far off the usual product is for this measurement.
 
     ## Example
 
-    `tag1` and `tag2` have 2 values each and there are 3 fields: 12 in the worst case. As `tag1` determines `tag2`, the
-    actual number is 6 and can be no more. Were they independent and had 1,500 values each, the worst case would be
-    6,750,000.
+    `tag1` and `tag2` have 2 values each, and there are 3 fields: 12 series in the worst case. Since `tag1` determines
+    `tag2`, there are actually 6 and cannot be more. If they were independent and had 1,500 values each, the worst case
+    would be 6,750,000.
 
     ## Fix
 
-    Decide whether the tags can come to be combined freely. If so, bound one of them now, while little is stored.
+    Decide whether the tags can be combined freely. If so, limit one of them now, while little data is stored.
 
     ## References
 
     - The guide's formula and its dependent tags: https://awesome.influxdata.com/docs/part-2/designing-your-schema/
-    - InfluxDB glossary, series cardinality: https://docs.influxdata.com/influxdb/v2/reference/glossary/#series-cardinality
+    - InfluxDB glossary, series cardinality:
+      https://docs.influxdata.com/influxdb/v2/reference/glossary/#series-cardinality
     """
     for measurement in case.measurements:
         figures, limit = estimate(measurement), case.limit("max_series", measurement)
@@ -70,8 +71,9 @@ def worst_case_above_limit(case: Case) -> Iterator[Finding]:
             subject=subject_of(measurement),
             severity=Severity.INFO,
             message=(
-                f"Its independent tags allow {number(figures.independent)} series (tag sets x fields), more than "
-                f"{number(limit.value)}; today there are {number(figures.actual)}{on_sample(sets)}."
+                f"The independent tags allow {number(figures.independent)} series (tag sets x fields), more "
+                f"than the limit of {number(limit.value)}; today there are "
+                f"{number(figures.actual)}{on_sample(sets)}."
             ),
             fix=case.fix(tags=" and ".join(free)),
             observed=figures.independent,

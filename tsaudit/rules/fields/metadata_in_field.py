@@ -33,12 +33,10 @@ _SOURCE_KINDS = frozenset({"uuid", "ulid", "id", "mac", "ip", "hostname", "conta
     requires={"field_types", "field_values"},
     uses={"row_count", "null_counts", "options", "indexes"},
     thresholds=(
-        Threshold(
-            "max_values", 100, "distinct values", "house judgement: beyond it a tag would cost more than it gives"
-        ),
-        Threshold("min_rows", 100, "rows", "house judgement: fewer rows repeat nothing"),
-        Threshold("min_rows_per_value", 10, "rows per value", "house judgement: as often as that is no chance"),
-        Threshold("min_constant_ratio", 0.95, "share of the series", "house judgement: exceptions are mistakes"),
+        Threshold("max_values", 100, "distinct values", "our default: beyond it a tag would cost more than it gives"),
+        Threshold("min_rows", 100, "rows", "our default: fewer rows repeat nothing"),
+        Threshold("min_rows_per_value", 10, "rows per value", "our default: as often as that is no chance"),
+        Threshold("min_constant_ratio", 0.95, "share of the series", "our default: exceptions are mistakes"),
     ),
     fixes={
         "influxql": (

@@ -31,8 +31,8 @@ _AS_WRITTEN = {"integer": "42i", "float": "42.5", "boolean": "true", "time": "17
     requires={"field_types", "field_values"},
     uses={"row_count", "null_counts"},
     thresholds=(
-        Threshold("min_rows", 20, "rows", "house judgement: fewer may all be numbers by chance"),
-        Threshold("min_whole_ratio", 1.0, "share of the values", "house judgement: one fraction proves a float"),
+        Threshold("min_rows", 20, "rows", "our default: fewer may all be numbers by chance"),
+        Threshold("min_whole_ratio", 1.0, "share of the values", "our default: one fraction proves a float"),
     ),
     fixes={
         "influxql": (

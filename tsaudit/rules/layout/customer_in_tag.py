@@ -31,9 +31,9 @@ _CUSTOMER: Final = re.compile(
             "min_share",
             0.5,
             "share of the measurements",
-            "house judgement: in most of them it is the design, in a few of them a detail",
+            "our default: in most of them it is the design, in a few of them a detail",
         ),
-        Threshold("min_customers", 2, "values", "house judgement: with one value the database is that customer's own"),
+        Threshold("min_customers", 2, "values", "our default: with one value the database is that customer's own"),
     ),
     fixes={
         "influxdb1": (

@@ -16,7 +16,7 @@ from tsaudit.text import listed, many, number, size
 
 _PART: Final = re.compile(r"([-_.])")
 _FEWEST: Final = 3
-_NO_LIMIT: Final = "house judgement: 0 stands for an engine that documents no limit"
+_NO_LIMIT: Final = "our default: 0 stands for an engine that documents no limit"
 _INFLUXDB3: Final = "https://docs.influxdata.com/influxdb3"
 _TIMESTREAM: Final = "https://docs.aws.amazon.com/timestream/latest/developerguide/ts-limits.html"
 
@@ -32,8 +32,8 @@ _TIMESTREAM: Final = "https://docs.aws.amazon.com/timestream/latest/developergui
             "min_databases",
             5,
             "databases",
-            "house judgement: fewer may be environments, or chance",
-            {"influxdb3 Core": (3, f"house judgement: it has room for five, {_INFLUXDB3}/core/admin/databases/")},
+            "our default: fewer may be environments, or chance",
+            {"influxdb3 Core": (3, f"our default: it has room for five, {_INFLUXDB3}/core/admin/databases/")},
         ),
         Threshold(
             "max_databases",
@@ -42,7 +42,7 @@ _TIMESTREAM: Final = "https://docs.aws.amazon.com/timestream/latest/developergui
             _NO_LIMIT,
             {
                 "influxdb2": (20, "https://docs.influxdata.com/influxdb/v2/admin/buckets/create-bucket/"),
-                "influxdb2 Cloud": (0, "house judgement: it goes by the plan, which the service does not tell"),
+                "influxdb2 Cloud": (0, "our default: it goes by the plan, which the service does not tell"),
                 "influxdb3 Core": (5, f"{_INFLUXDB3}/core/admin/databases/#database-limit"),
                 "influxdb3 Enterprise": (100, f"{_INFLUXDB3}/enterprise/admin/databases/#database-limit"),
                 "timestream": (500, _TIMESTREAM),
@@ -63,7 +63,7 @@ _TIMESTREAM: Final = "https://docs.aws.amazon.com/timestream/latest/developergui
                 "influxdb3 Enterprise": (10_000, f"{_INFLUXDB3}/enterprise/admin/databases/#table-limit"),
             },
         ),
-        Threshold("warn_ratio", 0.8, "share of a limit", "house judgement: customers to come need some room"),
+        Threshold("warn_ratio", 0.8, "share of a limit", "our default: customers to come need some room"),
     ),
     fixes={
         "influxdb1": (

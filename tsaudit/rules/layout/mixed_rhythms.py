@@ -22,7 +22,7 @@ from tsaudit.text import listed, many, number, percent
             "min_share",
             0.1,
             "share of series",
-            "house judgement: a few devices of many that lost their clock make no second kind of data",
+            "our default: a few devices of many that lost their clock make no second kind of data",
         ),
     ),
     fixes={

@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     requires={"row_patterns", "field_types"},
     uses={"options"},
     thresholds=(
-        Threshold("min_rows", 8, "rows read", "house judgement: with fewer, which columns are filled may be chance"),
-        Threshold("min_share", 0.05, "share of rows", "house judgement: rarer rows are exceptions, not a kind"),
-        Threshold("min_coverage", 0.95, "share of rows", "house judgement: nearly every row is of one of the kinds"),
+        Threshold("min_rows", 8, "rows read", "our default: with fewer, which columns are filled may be chance"),
+        Threshold("min_share", 0.05, "share of rows", "our default: rarer rows are exceptions, not a kind"),
+        Threshold("min_coverage", 0.95, "share of rows", "our default: nearly every row is of one of the kinds"),
         Threshold(
             "max_complementary_ratio",
             0.8,
             "share of pairs",
-            "house judgement: above it one source spreads its fields, which split-rows reports",
+            "our default: above it one source spreads its fields, which split-rows reports",
         ),
     ),
     fixes={

@@ -27,17 +27,15 @@ if TYPE_CHECKING:
             "max_fields",
             2,
             "fields",
-            "house judgement: a value and its unit or quality; more make a subject of its own, as cpu and mem are",
+            "our default: a value and its unit or quality; more make a subject of its own, as cpu and mem are",
         ),
         Threshold(
             "min_share",
             0.9,
             "share of points",
-            "house judgement: a source that has not all of the quantities, or fails now and then, costs as much",
+            "our default: a source that has not all of the quantities, or fails now and then, costs as much",
         ),
-        Threshold(
-            "min_instants", 5, "instants", "house judgement: with fewer, one import of old data would look alike"
-        ),
+        Threshold("min_instants", 5, "instants", "our default: with fewer, one import of old data would look alike"),
     ),
     fixes={
         "timestream": (

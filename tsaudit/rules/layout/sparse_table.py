@@ -24,21 +24,21 @@ from tsaudit.text import listed, many, percent, under
     requires={"null_ratios", "field_types"},
     uses={"row_count", "options"},
     thresholds=(
-        Threshold("max_null_ratio", 0.5, "share of cells without a value", "house judgement: more nulls than values"),
+        Threshold("max_null_ratio", 0.5, "share of cells without a value", "our default: more nulls than values"),
         Threshold(
             "max_column_null_ratio",
             0.95,
             "share of rows without a value",
-            "house judgement: rarely set columns are common",
+            "our default: rarely set columns are common",
         ),
         Threshold(
             "max_rise",
             0.25,
             "share of rows newly without a value",
-            "house judgement: no chance, and seen before half is lost",
+            "our default: no chance, and seen before half is lost",
         ),
-        Threshold("min_rows", 100, "rows", "house judgement: fewer say nothing about the habit"),
-        Threshold("min_fields", 3, "fields", "house judgement: with fewer there is little to split"),
+        Threshold("min_rows", 100, "rows", "our default: fewer say nothing about the habit"),
+        Threshold("min_fields", 3, "fields", "our default: with fewer there is little to split"),
     ),
     fixes={
         "influxdb3": (

@@ -17,12 +17,12 @@ from tsaudit.text import listed, many, number, percent, under
     guidelines=("D5",),
     requires={"row_patterns", "field_types"},
     thresholds=(
-        Threshold("min_pairs", 20, "pairs of rows", "house judgement: with fewer, their order may be chance"),
+        Threshold("min_pairs", 20, "pairs of rows", "our default: with fewer, their order may be chance"),
         Threshold(
             "max_complementary_ratio",
             0.8,
             "share of pairs",
-            "house judgement: fields reported at rates of their own stay below it, as the faster one repeats itself",
+            "our default: fields reported at rates of their own stay below it, as the faster one repeats itself",
         ),
     ),
     fixes={

@@ -25,7 +25,7 @@ from tsaudit.text import listed, number
             "max_tags",
             15,
             "tags",
-            "house judgement: twice what common collectors such as Telegraf's write",
+            "our default: twice what common collectors such as Telegraf's write",
             {"greptimedb": (5, DESIGN)},
         ),
     ),

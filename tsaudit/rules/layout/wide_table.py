@@ -24,13 +24,13 @@ _INFLUXDB3 = "https://docs.influxdata.com/influxdb3"
             "columns",
             "InfluxDB Cloud Serverless allows as many per measurement: "
             "https://docs.influxdata.com/influxdb3/cloud-serverless/admin/buckets/#column-limit "
-            "(house judgement that it suits other engines)",
+            "(our default for other engines)",
         ),
         Threshold(
             "engine_columns",
             0,
             "columns",
-            "house judgement: 0 stands for an engine that documents no limit",
+            "our default: 0 stands for an engine that documents no limit",
             {
                 "sqlite": (2_000, "https://www.sqlite.org/limits.html#max_column"),
                 "postgresql": (1_600, "https://www.postgresql.org/docs/current/limits.html"),
@@ -42,7 +42,7 @@ _INFLUXDB3 = "https://docs.influxdata.com/influxdb3"
                 "influxdb3 Cloud Dedicated": (250, f"{_INFLUXDB3}/cloud-dedicated/admin/databases/#column-limit"),
             },
         ),
-        Threshold("critical_ratio", 0.9, "share of the engine's limit", "house judgement: the next release may fail"),
+        Threshold("critical_ratio", 0.9, "share of the engine's limit", "our default: the next release may fail"),
     ),
     fixes={
         "influxdb3": (

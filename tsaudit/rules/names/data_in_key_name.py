@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     uses={"tag_keys"},
     moot={"mongodb": "a rule of its own looks at the fields of documents, whose names may be data by design"},
     thresholds=(
-        Threshold("min_names", 2, "names", "house judgement: one name shows no habit"),
+        Threshold("min_names", 2, "names", "our default: one name shows no habit"),
         Threshold(
             "warn_numbered",
             10,
             "names that differ in a number",
-            "house judgement: up to nine may be parts of one thing, as the phases of a motor; more are a list",
+            "our default: up to nine may be parts of one thing, as the phases of a motor; more are a list",
         ),
     ),
     fixes={

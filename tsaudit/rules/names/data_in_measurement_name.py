@@ -31,7 +31,7 @@ _FEWEST = 3
     guidelines=("B2", "H1"),
     requires={"measurements", "field_types"},
     uses={"measure_names"},
-    thresholds=(Threshold("min_names", 1, "names", "house judgement: raise it to leave small families alone"),),
+    thresholds=(Threshold("min_names", 1, "names", "our default: raise it to leave small families alone"),),
     fixes={
         "influxql": (
             "Write {after} instead of {before}.{template} Delete the measurements that are no longer "

@@ -24,8 +24,8 @@ _SHORT = 24
     guidelines=("B1",),
     requires={"measurements", "tag_keys", "field_types"},
     thresholds=(
-        Threshold("max_length", 64, "characters", "house judgement: what still fits a legend or a column heading"),
-        Threshold("max_parts", 8, "parts", "house judgement: more parts describe values, not a thing"),
+        Threshold("max_length", 64, "characters", "our default: what still fits a legend or a column heading"),
+        Threshold("max_parts", 8, "parts", "our default: more parts describe values, not a thing"),
     ),
     fixes={
         "influxql": "Write under a shorter name and put what varies into tags. Stored data, day by day: {rename}",

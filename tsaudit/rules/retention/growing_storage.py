@@ -25,11 +25,11 @@ from tsaudit.text import many, number, percent, size
     },
     thresholds=(
         Threshold(
-            "max_bytes", 0, "bytes", "house judgement: 0 stands for no limit; set it to the room that there is for them"
+            "max_bytes", 0, "bytes", "our default: 0 stands for no limit; set it to the room that there is for them"
         ),
-        Threshold("min_bytes", 10_000_000_000, "bytes", "house judgement: less is no plan's subject without a limit"),
-        Threshold("warn_days", 90, "days to the limit", "house judgement: a quarter, to decide and to buy"),
-        Threshold("critical_days", 14, "days to the limit", "house judgement: the time a change needs to be deployed"),
+        Threshold("min_bytes", 10_000_000_000, "bytes", "our default: less is no plan's subject without a limit"),
+        Threshold("warn_days", 90, "days to the limit", "our default: a quarter, to decide and to buy"),
+        Threshold("critical_days", 14, "days to the limit", "our default: the time a change needs to be deployed"),
     ),
     fixes={
         "any": ("{where}: give its rows a lifetime, keep coarser values of old ones, or make room in time."),

@@ -30,16 +30,16 @@ _COMPRESS_AFTER = "compress_after"
     requires={"retention"},
     uses={"database_series", "row_count", "storage", "table_retention", "options", "measure_name_counts"},
     thresholds=(
-        Threshold("min_series", 1_000, "series", "house judgement: below it no engine notices"),
-        Threshold("min_bytes", 1_000_000_000, "bytes", "house judgement: a smaller table is no burden for years"),
+        Threshold("min_series", 1_000, "series", "our default: below it no engine notices"),
+        Threshold("min_bytes", 1_000_000_000, "bytes", "our default: a smaller table is no burden for years"),
         Threshold(
             "min_rows",
             1_000_000,
             "rows within the window",
-            "house judgement: of tables that are paid for by what they hold; fewer cost little for years",
+            "our default: of tables that are paid for by what they hold; fewer cost little for years",
         ),
         Threshold(
-            "max_rate_ratio", 1_000, "times the rows of another measurement", "house judgement: another kind of data"
+            "max_rate_ratio", 1_000, "times the rows of another measurement", "our default: another kind of data"
         ),
     ),
     fixes={

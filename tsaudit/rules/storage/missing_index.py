@@ -22,8 +22,8 @@ from tsaudit.text import count, listed, size
         "greptimedb": "it keeps rows by time without being asked",
     },
     thresholds=(
-        Threshold("min_rows", 1_000_000, "rows", "house judgement: fewer are read whole in well under a second"),
-        Threshold("min_bytes", 100_000_000, "bytes", "house judgement: fewer stay in memory"),
+        Threshold("min_rows", 1_000_000, "rows", "our default: fewer are read whole in well under a second"),
+        Threshold("min_bytes", 100_000_000, "bytes", "our default: fewer stay in memory"),
     ),
     fixes={
         "postgresql": (

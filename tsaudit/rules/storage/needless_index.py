@@ -35,14 +35,14 @@ _ON_DEMAND: Final = frozenset({"inverted", "skipping", "fulltext"})
             "max_indexes",
             10,
             "indexes",
-            "house judgement: each row is written to all of them, and readings are looked up by source and time",
+            "our default: each row is written to all of them, and readings are looked up by source and time",
         ),
-        Threshold("min_days", 30, "days", "house judgement: a monthly report has run by then"),
+        Threshold("min_days", 30, "days", "our default: a monthly report has run by then"),
         Threshold(
             "min_values",
             10,
             "distinct values",
-            "house judgement: who has to read a tenth of the rows reads the table",
+            "our default: who has to read a tenth of the rows reads the table",
             {
                 "duckdb": (
                     1_000,
@@ -50,8 +50,8 @@ _ON_DEMAND: Final = frozenset({"inverted", "skipping", "fulltext"})
                 )
             },
         ),
-        Threshold("min_rows", 100_000, "rows", "house judgement: in a small table values may still be to come"),
-        Threshold("min_bytes", 1_000_000, "bytes", "house judgement: a smaller one costs next to nothing"),
+        Threshold("min_rows", 100_000, "rows", "our default: in a small table values may still be to come"),
+        Threshold("min_bytes", 1_000_000, "bytes", "our default: a smaller one costs next to nothing"),
     ),
     fixes={
         "greptimedb": (

@@ -28,11 +28,11 @@ _ANOTHER_TABLE: Final = (
     requires={"partitions"},
     uses={"options"},
     thresholds=(
-        Threshold("max_skew", 4, "times the median of the others", "house judgement: one part does most of the work"),
-        Threshold("min_bytes", 100_000_000, "bytes", "house judgement: smaller partitions are even enough"),
-        Threshold("min_rows", 1_000_000, "rows", "house judgement: smaller partitions are even enough"),
-        Threshold("max_default_ratio", 0.5, "of all rows", "house judgement: the other partitions say little by then"),
-        Threshold("max_empty", 50, "empty partitions", "house judgement: more than are made ahead"),
+        Threshold("max_skew", 4, "times the median of the others", "our default: one part does most of the work"),
+        Threshold("min_bytes", 100_000_000, "bytes", "our default: smaller partitions are even enough"),
+        Threshold("min_rows", 1_000_000, "rows", "our default: smaller partitions are even enough"),
+        Threshold("max_default_ratio", 0.5, "of all rows", "our default: the other partitions say little by then"),
+        Threshold("max_empty", 50, "empty partitions", "our default: more than are made ahead"),
         Threshold(
             "max_partitions",
             1_000,

@@ -25,32 +25,30 @@ from tsaudit.text import listed, many, number
             "min_changing_ratio",
             0.1,
             "share of the sources",
-            "house judgement: fewer are corrections, or machines that moved",
+            "our default: fewer are corrections, or machines that moved",
         ),
         Threshold(
             "max_change_ratio",
             0.3,
             "changes by those to be expected by chance",
-            "house judgement: an attribute keeps its value for long; a level or a status comes in any order, near 1",
+            "our default: an attribute keeps its value for long; a level or a status comes in any order, near 1",
         ),
         Threshold(
-            "min_by_chance", 10, "changes to be expected by chance", "house judgement: fewer could be missing by luck"
+            "min_by_chance", 10, "changes to be expected by chance", "our default: fewer could be missing by luck"
         ),
         Threshold(
             "max_clash_ratio",
             0.01,
             "share of the instants",
-            "house judgement: an attribute has one value at a time, but for a row that comes late",
+            "our default: an attribute has one value at a time, but for a row that comes late",
         ),
         Threshold(
             "min_shared_ratio",
             0.5,
             "share of the values",
-            "house judgement: what mostly one source has names it, like a part or a process that was replaced",
+            "our default: what mostly one source has names it, like a part or a process that was replaced",
         ),
-        Threshold(
-            "warn_series_ratio", 2, "series by those left without it", "house judgement: it has doubled the series"
-        ),
+        Threshold("warn_series_ratio", 2, "series by those left without it", "our default: it has doubled the series"),
     ),
     fixes={
         "influxql": (

@@ -27,7 +27,7 @@ _VAGUE = frozenset({"id", "model", "name", "type", "kind", "version", "serial", 
     guidelines=("B3",),
     requires={"tag_values"},
     uses={"field_values"},
-    thresholds=(Threshold("min_values", 2, "distinct values", "house judgement: one value shows no habit"),),
+    thresholds=(Threshold("min_values", 2, "distinct values", "our default: one value shows no habit"),),
     fixes={
         "influxql": (
             "Write one {role} per attribute: {example} instead of {key}={value}. "

@@ -28,21 +28,21 @@ _UNLESS_FORMER = (
     requires={"tag_values"},
     uses={"row_count", "null_counts"},
     thresholds=(
-        Threshold("max_ids", 1_000, "values shaped like ids", "house judgement: more than the things most people run"),
+        Threshold("max_ids", 1_000, "values shaped like ids", "our default: more than the things most people run"),
         Threshold(
             "endless_values",
             1_000,
             "values",
-            "house judgement: a date as a tag is new each day too, and stays below it for years",
+            "our default: a date as a tag is new each day too, and stays below it for years",
         ),
-        Threshold("endless_days", 7, "days with a listing", "house judgement: a week shows every weekday"),
-        Threshold("max_values_per_row", 0.1, "values per row", "house judgement: a source that lasts writes ten rows"),
-        Threshold("min_values", 500, "values", "house judgement: below it the ratio to rows is chance, and harmless"),
+        Threshold("endless_days", 7, "days with a listing", "our default: a week shows every weekday"),
+        Threshold("max_values_per_row", 0.1, "values per row", "our default: a source that lasts writes ten rows"),
+        Threshold("min_values", 500, "values", "our default: below it the ratio to rows is chance, and harmless"),
         Threshold(
             "engine_values",
             0,
             "values of one tag",
-            "house judgement: 0 stands for an engine that has no limit",
+            "our default: 0 stands for an engine that has no limit",
             {
                 "influxdb1": (
                     100_000,

@@ -33,9 +33,9 @@ _MIXED = "texts with times or UUIDs in them"
     guidelines=("A5",),
     requires={"tag_values"},
     thresholds=(
-        Threshold("min_values", 20, "values", "house judgement: fewer texts are a list somebody wrote down"),
-        Threshold("min_url_values", 1_000, "values", "house judgement: the addresses one watches are fewer"),
-        Threshold("min_embedded_ratio", 0.5, "share of the values read", "house judgement: more than an exception"),
+        Threshold("min_values", 20, "values", "our default: fewer texts are a list somebody wrote down"),
+        Threshold("min_url_values", 1_000, "values", "our default: the addresses one watches are fewer"),
+        Threshold("min_embedded_ratio", 0.5, "share of the values read", "our default: more than an exception"),
     ),
     fixes={
         "greptimedb": (

@@ -34,26 +34,24 @@ _NAMES_A_PART = re.compile(
     requires={"tag_values", "tag_changes"},
     uses={"series_listing"},
     thresholds=(
-        Threshold(
-            "min_values", 30, "values", "house judgement: bounds of histograms and quantiles are numbers and fewer"
-        ),
+        Threshold("min_values", 30, "values", "our default: bounds of histograms and quantiles are numbers and fewer"),
         Threshold(
             "min_values_per_source",
             3,
             "values per source",
-            "house judgement: a position or a size is a number, too, and one per source; few are corrected",
+            "our default: a position or a size is a number, too, and one per source; few are corrected",
         ),
         Threshold(
             "max_clash_ratio",
             0.05,
             "share of the instants",
-            "house judgement: a quantity has one value at a time; what has several names things side by side",
+            "our default: a quantity has one value at a time; what has several names things side by side",
         ),
         Threshold(
             "max_roughness",
             0.5,
             "mean step by that of any two values",
-            "house judgement: whole numbers that do not follow a curve may be ids; near 1 they are in no order",
+            "our default: whole numbers that do not follow a curve may be ids; near 1 they are in no order",
         ),
     ),
     fixes={

@@ -21,10 +21,8 @@ from tsaudit.text import listed, number, percent
     requires={"options", "repeats"},
     uses={"indexes"},
     thresholds=(
-        Threshold("min_rows", 100, "rows read", "house judgement: among fewer a few are no habit"),
-        Threshold(
-            "max_repeated_ratio", 0.01, "share of the rows read", "house judgement: a retry now and then is less"
-        ),
+        Threshold("min_rows", 100, "rows read", "our default: among fewer a few are no habit"),
+        Threshold("max_repeated_ratio", 0.01, "share of the rows read", "our default: a retry now and then is less"),
     ),
     fixes={
         "any": (

@@ -20,12 +20,12 @@ from tsaudit.text import listed, number, percent
     requires={"options", "field_values"},
     uses={"stored_rows", "null_counts"},
     thresholds=(
-        Threshold("min_rows", 10_000, "rows", "house judgement: fewer are compared quickly"),
+        Threshold("min_rows", 10_000, "rows", "our default: fewer are compared quickly"),
         Threshold(
             "max_overwritten_ratio",
             0.001,
             "share of the stored rows",
-            "house judgement: more than a sender's rare retry means that rows are meant to replace others, or get lost",
+            "our default: more than a sender's rare retry means that rows are meant to replace others, or get lost",
         ),
     ),
     fixes={

@@ -25,9 +25,7 @@ _CLUSTER: Final = (
     guidelines=("E13",),
     requires={"partitions"},
     uses={"storage", "options", "indexes"},
-    thresholds=(
-        Threshold("min_bytes", 10_000_000_000, "bytes", "house judgement: any machine holds many times as much"),
-    ),
+    thresholds=(Threshold("min_bytes", 10_000_000_000, "bytes", "our default: any machine holds many times as much"),),
     fixes={
         "any": "If no fast growth is planned, {merge}copy {table} to a table without partitions:\n{copy}",
     },

@@ -21,12 +21,12 @@ from tsaudit.text import listed, many, number
     requires={"options", "tag_values", "series_listing"},
     uses={"null_counts", "indexes"},
     thresholds=(
-        Threshold("min_rows", 1_000, "rows", "house judgement: what a small table costs is not worth a copy"),
+        Threshold("min_rows", 1_000, "rows", "our default: what a small table costs is not worth a copy"),
         Threshold(
             "min_rows_per_key",
             10,
             "rows per value of the key",
-            "house judgement: with fewer, rows of one value fill no block that could be read alone",
+            "our default: with fewer, rows of one value fill no block that could be read alone",
         ),
     ),
     fixes={

@@ -27,8 +27,8 @@ _UNSPACED: Final = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\
     requires={"indexes", "field_values"},
     uses={"null_counts"},
     thresholds=(
-        Threshold("min_rows", 10_000, "rows", "house judgement: fewer are read through quickly"),
-        Threshold("min_words", 4, "words on average", "house judgement: text one searches in is a sentence or more"),
+        Threshold("min_rows", 10_000, "rows", "our default: fewer are read through quickly"),
+        Threshold("min_words", 4, "words on average", "our default: text one searches in is a sentence or more"),
         Threshold("max_low_values", 10_000, "distinct values", DESIGN),
     ),
     fixes={"any": "{statement}\n{note}"},

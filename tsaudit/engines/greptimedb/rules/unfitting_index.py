@@ -27,19 +27,19 @@ from tsaudit.text import count, listed, number
             "max_few_values",
             100,
             "distinct values",
-            "house judgement: each block of rows then has nearly all of them, so that none is skipped",
+            "our default: each block of rows then has nearly all of them, so that none is skipped",
         ),
         Threshold(
             "min_rows_per_value",
             10,
             "rows per value",
-            "house judgement: among the rows read; with fewer, values may be many more than were read",
+            "our default: among the rows read; with fewer, values may be many more than were read",
         ),
         Threshold(
             "min_rows",
             100_000,
             "rows",
-            "house judgement: in a smaller table each part of a file is read quickly anyway",
+            "our default: in a smaller table each part of a file is read quickly anyway",
         ),
     ),
     moot=dict.fromkeys(

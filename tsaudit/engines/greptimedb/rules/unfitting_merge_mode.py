@@ -20,18 +20,18 @@ from tsaudit.text import listed, number, percent
     requires={"options", "null_ratios", "row_patterns"},
     uses={"stored_rows"},
     thresholds=(
-        Threshold("min_rows", 100, "rows", "house judgement: fewer show no habit"),
+        Threshold("min_rows", 100, "rows", "our default: fewer show no habit"),
         Threshold(
             "min_overwritten_ratio",
             0.01,
             "share of the stored rows",
-            "house judgement: less is a sender's retry and not its way to write",
+            "our default: less is a sender's retry and not its way to write",
         ),
         Threshold(
             "min_partial_ratio",
             0.1,
             "share of the rows read",
-            "house judgement: fields of which some are absent by habit",
+            "our default: fields of which some are absent by habit",
         ),
     ),
     fixes={

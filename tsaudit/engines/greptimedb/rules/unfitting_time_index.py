@@ -32,15 +32,15 @@ _OF_EVENT: Final = re.compile(
     guidelines=("E11",),
     requires={"columns", "time_lags"},
     thresholds=(
-        Threshold("min_rows", 100, "rows read", "house judgement: among fewer the order may be chance"),
+        Threshold("min_rows", 100, "rows read", "our default: among fewer the order may be chance"),
         Threshold(
-            "min_before_ratio", 0.95, "share of the rows read", "house judgement: what arrives later happened before"
+            "min_before_ratio", 0.95, "share of the rows read", "our default: what arrives later happened before"
         ),
         Threshold(
             "max_lag_s",
             604_800,
             "seconds",
-            "house judgement: a time more than a week away is of something else: a birthday, a certificate",
+            "our default: a time more than a week away is of something else: a birthday, a certificate",
         ),
     ),
     fixes={

@@ -30,7 +30,7 @@ _UNSUITABLE: Final = re.compile(r"(float|double|real|timestamp|datetime)", re.IG
             "max_length",
             64,
             "characters on average",
-            "house judgement: beyond names and ids; the key is kept for each series in memory and in each file",
+            "our default: beyond names and ids; the key is kept for each series in memory and in each file",
         ),
     ),
     fixes={"any": "{advice} The columns of a key cannot be changed, so copy the table:\n{rebuilt}"},

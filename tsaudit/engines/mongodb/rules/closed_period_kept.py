@@ -52,9 +52,9 @@ kind, is never touched.
     requires={"documents", "row_estimate", "storage"},
     uses={"activity"},
     thresholds=(
-        Threshold("min_closed", 3, "collections", "house judgement: a few may be waiting for their turn"),
-        Threshold("grace_days", 2, "days", "house judgement: late writes, and a job that runs at night"),
-        Threshold("min_freed_bytes", 1_000_000, "bytes", "house judgement: less is information"),
+        Threshold("min_closed", 3, "collections", "our default: a few may be waiting for their turn"),
+        Threshold("grace_days", 2, "days", "our default: late writes, and a job that runs at night"),
+        Threshold("min_freed_bytes", 1_000_000, "bytes", "our default: less is information"),
     ),
     fixes={
         "mongodb": (

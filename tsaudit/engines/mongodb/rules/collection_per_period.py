@@ -28,7 +28,7 @@ _PER_YEAR: Final = {"hour": 8766, "day": 365, "week": 52, "month": 12, "quarter"
     requires={"documents", "row_estimate", "storage"},
     uses={"indexes"},
     thresholds=(
-        Threshold("min_collections", 12, "collections", "house judgement: a year of months; fewer are information"),
+        Threshold("min_collections", 12, "collections", "our default: a year of months; fewer are information"),
         Threshold(
             "max_files",
             10_000,
@@ -36,7 +36,7 @@ _PER_YEAR: Final = {"hour": 8766, "day": 365, "week": 52, "month": 12, "quarter"
             "MongoDB's own advice for a replica set: "
             "https://www.mongodb.com/developer/products/mongodb/schema-design-anti-pattern-massive-number-collections/",
         ),
-        Threshold("critical_days", 30, "days until that", "house judgement: the time a change of the writers needs"),
+        Threshold("critical_days", 30, "days until that", "our default: the time a change of the writers needs"),
     ),
     fixes={
         "mongodb": (

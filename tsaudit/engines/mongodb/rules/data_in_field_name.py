@@ -23,7 +23,7 @@ _AT_THE_TOP: Final = "values"
     guidelines=("B4",),
     requires={"documents"},
     thresholds=(
-        Threshold("min_names", FEWEST, "names", "house judgement: fewer may be a fixed set, such as quarters or sizes"),
+        Threshold("min_names", FEWEST, "names", "our default: fewer may be a fixed set, such as quarters or sizes"),
     ),
     fixes={
         "mongodb": (

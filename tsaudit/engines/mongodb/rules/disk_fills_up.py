@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     guidelines=("H5",),
     requires={"database_storage"},
     thresholds=(
-        Threshold("warn_days", 90, "days until the disk is full", "house judgement: a quarter, to decide and to buy"),
-        Threshold("critical_days", 14, "days until the disk is full", "house judgement: the time a change needs"),
-        Threshold("max_used_share", 0.9, "of the disk", "house judgement: an index build needs room for itself"),
+        Threshold("warn_days", 90, "days until the disk is full", "our default: a quarter, to decide and to buy"),
+        Threshold("critical_days", 14, "days until the disk is full", "our default: the time a change needs"),
+        Threshold("max_used_share", 0.9, "of the disk", "our default: an index build needs room for itself"),
     ),
     fixes={
         "mongodb": (

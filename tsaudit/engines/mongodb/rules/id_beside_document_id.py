@@ -62,7 +62,7 @@ for (const name of database.getCollectionNames().filter(chosen).sort()) {{
     guidelines=("H2",),
     requires={"documents", "indexes", "storage"},
     uses={"index_use", "row_estimate"},
-    thresholds=(Threshold("min_saved_bytes", 1_000_000, "bytes", "house judgement: less is information"),),
+    thresholds=(Threshold("min_saved_bytes", 1_000_000, "bytes", "our default: less is information"),),
     fixes={
         "mongodb": (
             "Write {field} as the document's _id from now on, and ask for _id instead of {field}. What is stored "

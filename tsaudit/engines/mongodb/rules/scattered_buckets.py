@@ -24,12 +24,10 @@ _LONGER: Final = {"seconds": "minutes", "minutes": "hours"}
     guidelines=("H6",),
     requires={"buckets", "documents"},
     thresholds=(
-        Threshold("min_buckets", 1_000, "buckets", "house judgement: a collection that has just begun has few"),
-        Threshold(
-            "min_rows", 10, "measurements in a bucket, median", "house judgement: a bucket is to hold up to 1,000"
-        ),
-        Threshold("critical_rows", 2, "measurements in a bucket, median", "house judgement: then it is no bucket"),
-        Threshold("critical_sources", 0.9, "sources by bucket", "house judgement: nearly each bucket has its own"),
+        Threshold("min_buckets", 1_000, "buckets", "our default: a collection that has just begun has few"),
+        Threshold("min_rows", 10, "measurements in a bucket, median", "our default: a bucket is to hold up to 1,000"),
+        Threshold("critical_rows", 2, "measurements in a bucket, median", "our default: then it is no bucket"),
+        Threshold("critical_sources", 0.9, "sources by bucket", "our default: nearly each bucket has its own"),
     ),
     fixes={
         "mongodb": (

@@ -24,11 +24,9 @@ _NAMES: Final = frozenset({"string", "int", "long", "objectId"})
     requires={"documents", "options", "row_estimate"},
     uses={"storage", "indexes"},
     thresholds=(
-        Threshold("min_documents", 100_000, "documents", "house judgement: below it the difference is not felt"),
-        Threshold(
-            "max_source_share", 0.2, "values by document read", "house judgement: what names a source comes again"
-        ),
-        Threshold("min_value_share", 0.05, "values by document read", "house judgement: what is measured varies"),
+        Threshold("min_documents", 100_000, "documents", "our default: below it the difference is not felt"),
+        Threshold("max_source_share", 0.2, "values by document read", "our default: what names a source comes again"),
+        Threshold("min_value_share", 0.05, "values by document read", "our default: what is measured varies"),
     ),
     fixes={
         "mongodb": (

@@ -27,12 +27,12 @@ _SHOWN: Final = 12
     guidelines=("H4",),
     requires={"documents", "options"},
     thresholds=(
-        Threshold("min_documents", 100, "documents read", "house judgement: fewer say nothing about the habit"),
+        Threshold("min_documents", 100, "documents read", "our default: fewer say nothing about the habit"),
         Threshold(
             "rare_share",
             0.01,
             "share of documents",
-            "house judgement: a field that so few lack, or have, is an accident",
+            "our default: a field that so few lack, or have, is an accident",
         ),
     ),
     fixes={

@@ -23,13 +23,13 @@ _NUMBER = re.compile(r"-?\d{1,4}")
     requires={"measure_names"},
     uses={"options", "tag_values"},
     thresholds=(
-        Threshold("min_names", 8, "names that are numbers", "house judgement: fewer may be codes of things"),
-        Threshold("min_share", 0.9, "share of the names", "house judgement: a few names may have other uses"),
+        Threshold("min_names", 8, "names that are numbers", "our default: fewer may be codes of things"),
+        Threshold("min_share", 0.9, "share of the names", "our default: a few names may have other uses"),
         Threshold(
             "min_spread",
             0.25,
             "share of the 8,192 numbers that they lie in",
-            "house judgement: eight hashes lie closer together once in two thousand times, numbers of channels mostly",
+            "our default: eight hashes lie closer together once in two thousand times, numbers of channels mostly",
         ),
     ),
     fixes={

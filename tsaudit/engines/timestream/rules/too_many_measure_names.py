@@ -25,10 +25,10 @@ from tsaudit.text import listed, many, number, percent
             "measure names",
             "https://docs.aws.amazon.com/timestream/latest/developerguide/ts-limits.html",
         ),
-        Threshold("warn_ratio", 0.5, "share of the limit", "house judgement: what names there are, nobody can delete"),
-        Threshold("warn_days", 60, "days", "house judgement: time to move writers and readers to a new table"),
+        Threshold("warn_ratio", 0.5, "share of the limit", "our default: what names there are, nobody can delete"),
+        Threshold("warn_days", 60, "days", "our default: time to move writers and readers to a new table"),
         Threshold(
-            "critical_ratio", 0.9, "share of the limit", "house judgement: records with a new name are soon rejected"
+            "critical_ratio", 0.9, "share of the limit", "our default: records with a new name are soon rejected"
         ),
     ),
     fixes={

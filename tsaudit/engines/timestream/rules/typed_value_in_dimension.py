@@ -29,15 +29,15 @@ _TYPES = {"integer": ("BIGINT", "whole numbers"), "float": ("DOUBLE", "numbers")
     requires={"tag_values"},
     uses={"tag_changes"},
     thresholds=(
-        Threshold("min_values", 4, "values", "house judgement: with fewer the form may be chance"),
+        Threshold("min_values", 4, "values", "our default: with fewer the form may be chance"),
         Threshold(
-            "min_integers", 30, "whole numbers", "house judgement: fewer are ranks, floors or levels, which name things"
+            "min_integers", 30, "whole numbers", "our default: fewer are ranks, floors or levels, which name things"
         ),
         Threshold(
             "min_changing_ratio",
             0.5,
             "share of the sources",
-            "house judgement: a whole number that most sources keep is the number of a store, a room or a line",
+            "our default: a whole number that most sources keep is the number of a store, a room or a line",
         ),
     ),
     fixes={

@@ -23,9 +23,9 @@ _SHOWN = 3
     requires={"measure_names", "row_sample"},
     uses={"measure_name_counts"},
     thresholds=(
-        Threshold("min_rows", 100, "rows read", "house judgement: with fewer, that they come together may be chance"),
+        Threshold("min_rows", 100, "rows read", "our default: with fewer, that they come together may be chance"),
         Threshold(
-            "max_rows_per_instant", 1.5, "rows", "house judgement: from here on merging leaves two thirds of the rows"
+            "max_rows_per_instant", 1.5, "rows", "our default: from here on merging leaves two thirds of the rows"
         ),
     ),
     fixes={

@@ -24,10 +24,10 @@ from tsaudit.text import count, many, number, percent
             "min_values",
             100,
             "values",
-            "house judgement: AWS asks for a key of high cardinality and gives no number",
+            "our default: AWS asks for a key of high cardinality and gives no number",
         ),
-        Threshold("min_rows", 1_000_000, "rows", "house judgement: below it a query reads little with any key"),
-        Threshold("max_name_share", 0.9, "share of the rows", "house judgement: then the measure name divides nothing"),
+        Threshold("min_rows", 1_000_000, "rows", "our default: below it a query reads little with any key"),
+        Threshold("max_name_share", 0.9, "share of the rows", "our default: then the measure name divides nothing"),
     ),
     fixes={
         "any": "{what}:\n{command}",
