@@ -66,7 +66,7 @@ NEAR = NearDependency("host", "rack", 12, 1000, 24, ("web-1", None, "web-7"))
 def test_a_tag_that_two_determine_together() -> None:
     (finding,) = _further(joint=(JointDependency(("host", "port"), "zone"),)).findings
     assert finding.subject.column == "zone"
-    assert finding.message.startswith("Tags host and port together determine zone, though neither does alone")
+    assert finding.message.startswith("Tags host and port together determine zone, although neither does alone")
     assert finding.severity is Severity.INFO
 
 
@@ -75,8 +75,8 @@ def test_a_tag_that_is_nearly_determined_names_what_breaks_it() -> None:
     assert finding.message == "Tag host determines rack except for 12 of 1,000 values."
     assert finding.samples == ("web-1", "web-7")
     told = {e.label: e.value for e in finding.evidence}
-    assert told["values that break it"] == "12 of 1,000 that occur in several series (among them: none)"
-    assert told["series that break it"] == "24 of 8,000 (0.3 %)"
+    assert told["exceptions by value"] == "12 of 1,000 that occur in several series (including missing values)"
+    assert told["exceptions by series"] == "24 of 8,000 (0.3 %)"
 
 
 def test_the_strongest_is_said_once_per_tag() -> None:
@@ -97,7 +97,7 @@ def test_what_was_seen_on_a_sample_is_said_to_be() -> None:
 
 def test_what_was_not_looked_for_is_said() -> None:
     (finding,) = _further((Dependency("host", "rack"),), not_looked_for="too many tags").findings
-    assert ("not looked for", "too many tags") in {(e.label, e.value) for e in finding.evidence}
+    assert ("not searched", "too many tags") in {(e.label, e.value) for e in finding.evidence}
 
 
 def test_of_several_near_determinants_the_one_with_fewest_exceptions_is_named() -> None:

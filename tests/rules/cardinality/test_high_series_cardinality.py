@@ -74,7 +74,7 @@ def test_information_when_the_limit_is_that_of_another_engine() -> None:
     (finding,) = judge(rule, a_profile(cpu, engine="timestream")).findings
     assert finding.severity is Severity.INFO
     assert finding.message.startswith(
-        "12,000,000 series, 120 % of the limit of 10,000,000 up to which AWS advises InfluxDB 2, should it move there"
+        "12,000,000 series, 120 % of the limit of 10,000,000 for which AWS recommends InfluxDB 2 as a replacement"
     )
     assert finding.evidence[-1].value == "24"
     (finding,) = judge(rule, a_profile(cpu, engine="timestream"), LIMIT).findings
@@ -136,7 +136,7 @@ def test_fix_when_a_tag_is_to_blame() -> None:
     (finding,) = judge(rule, a_profile(measurement, engine="influxdb1"), LIMIT).findings
     assert finding.guilty == "user_id"
     assert finding.share == 0.975
-    assert finding.message.endswith("; tag user_id of requests makes 98 % of them.")
+    assert finding.message.endswith("; tag user_id of requests causes 98 % of them.")
     assert 'SELECT * INTO "requests_new" FROM "requests" WHERE time >= now() - 1d GROUP BY "host"' in finding.fix
 
 
@@ -161,7 +161,7 @@ def test_fields_counted_in_when_the_plan_does_so() -> None:
     ("series", "error", "severity", "said"),
     [
         (1500, 30.0, Severity.CRITICAL, "About 1,500 series (estimated, ± 60), 150 % of the limit of 1,000"),
-        (1030, 30.0, Severity.WARN, "so near it that it may be exceeded or not"),
+        (1030, 30.0, Severity.WARN, "too close to tell whether it is exceeded"),
         (770, 30.0, Severity.WARN, "About 770 series (estimated, ± 60)"),
         (700, 30.0, None, ""),
     ],
@@ -250,6 +250,6 @@ def test_share_of_a_tag_is_that_of_all_series_in_the_database() -> None:
         (finding,) = judge(rule, profile, {"max_series": 1200}).findings
         assert finding.subject == Subject("main")
         assert (
-            finding.message == "1,500 series, 125 % of the limit of 1,200; tag user_id of requests makes 59 % of them."
+            finding.message == "1,500 series, 125 % of the limit of 1,200; tag user_id of requests causes 59 % of them."
         )
         assert finding.share == pytest.approx(891 / 1500)

@@ -285,7 +285,7 @@ def test_a_known_incident_that_was_put_right_hides_no_later_growth() -> None:
 def _course_told(*series: float) -> str:
     profile = _profile(int(series[-1]))
     (finding,) = _judged(profile, _timeline(profile, series[:-1])).findings
-    return next(e.value for e in finding.evidence if e.label == "course")
+    return next(e.value for e in finding.evidence if e.label == "trend")
 
 
 def test_the_course_is_told_with_its_pace_or_that_it_is_undecided() -> None:

@@ -63,7 +63,7 @@ def _core(*counts: int, **changes: Any) -> Profile:
 def test_tables_of_all_databases_count_where_the_product_counts_them() -> None:
     (finding,) = judge(rule, _core(900, 899, 1)).findings
     assert (finding.subject, finding.severity) == (Subject(), Severity.CRITICAL)
-    assert finding.message == "1,800 measurements in 3 databases, 90 % of the 2,000 that the product allows in all."
+    assert finding.message == "1,800 measurements in 3 databases, 90 % of the 2,000 that the product allows in total."
     assert [(e.label, e.value) for e in finding.evidence][:2] == [
         ("in db0", "900 measurements"),
         ("in db1", "899 measurements"),
@@ -81,7 +81,7 @@ def test_at_least_so_many_where_only_some_are_audited() -> None:
 def test_all_databases_that_the_product_allows_are_information() -> None:
     (finding,) = judge(rule, _core(1, 1, 1, 1, 1)).findings
     assert (finding.subject, finding.severity) == (Subject(), Severity.INFO)
-    assert finding.message == "5 databases, all that the product allows: the next one will be refused."
+    assert finding.message == "5 databases, the maximum that the product allows: creating another one will fail."
     assert judge(rule, _core(1, 1, 1, 1)).outcome is Outcome.PASS
     assert [f.severity for f in judge(rule, _core(400, 400, 400, 400, 400)).findings] == [Severity.CRITICAL]
 

@@ -79,10 +79,14 @@ def test_silence_when_nothing_changed_or_nothing_came_before() -> None:
 @pytest.mark.parametrize(
     ("changes", "severity", "message"),
     [
-        ({"tags": (a_tag(), a_tag("pod"))}, Severity.WARN, "Tag pod is new; every value of it can open new series."),
-        ({"tags": ()}, Severity.WARN, "Tag host is gone."),
+        (
+            {"tags": (a_tag(), a_tag("pod"))},
+            Severity.WARN,
+            "Tag pod is new; every new value of it can create new series.",
+        ),
+        ({"tags": ()}, Severity.WARN, "Tag host was removed."),
         ({"fields": (a_field(), a_field("idle"))}, Severity.INFO, "Field idle is new (float)."),
-        ({"fields": ()}, Severity.WARN, "Field usage is gone."),
+        ({"fields": ()}, Severity.WARN, "Field usage was removed."),
         (
             {"fields": (a_field(types=("float", "string")),)},
             Severity.WARN,
@@ -101,7 +105,7 @@ def test_finding_when_columns_change(changes: dict[str, Any], severity: Severity
 def test_finding_when_measurements_come_and_go() -> None:
     result = _judged(a_profile(a_measurement("old")), a_profile(a_measurement("new")))
     found = [(f.subject.measurement, f.severity, f.message) for f in result.findings]
-    assert found == [("old", Severity.WARN, "old is gone."), ("new", Severity.INFO, "new is new.")]
+    assert found == [("old", Severity.WARN, "old was removed."), ("new", Severity.INFO, "new is new.")]
 
 
 def test_one_finding_when_a_whole_database_comes_or_goes() -> None:

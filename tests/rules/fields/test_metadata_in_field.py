@@ -97,8 +97,7 @@ def test_warning_when_the_name_is_that_of_a_source() -> None:
     finding = _finding(_text("location", 2))
     assert finding.severity is Severity.WARN
     assert (
-        finding.message
-        == "Field location has 2 distinct values, which come again and again: it says where a row comes from."
+        finding.message == "Field location has 2 distinct values, which repeat often: it says where a row comes from."
     )
 
 

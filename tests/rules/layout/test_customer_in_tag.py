@@ -1,4 +1,4 @@
-"""LAY009: customers share a database, told apart by a tag."""
+"""LAY009: customers share a database, separated by a tag."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_message_and_evidence() -> None:
     (finding,) = _found(_with("tenant", 40), _with("tenant", 7, "mem"), a_measurement("logs"))
     assert (finding.subject, finding.severity, finding.guilty) == (Subject("main"), Severity.INFO, "tenant")
     assert finding.message == (
-        "One bucket for all customers: tenant, with 40 values, tells them apart in 2 of 3 measurements."
+        "One bucket for all customers: tenant, with 40 values, separates them in 2 of 3 measurements."
     )
     assert [(e.label, e.value) for e in finding.evidence] == [("with tenant", "cpu and mem"), ("without it", "logs")]
     assert 'filter(fn: (r) => r["tenant"] == "CUSTOMER") |> to(bucket: "main_customer")' in finding.fix
@@ -89,7 +89,7 @@ def test_a_field_names_the_customer_in_documents_only() -> None:
     orders = a_measurement("orders", tags=(), fields=fields)
     (finding,) = _found(orders, engine="mongodb")
     assert finding.message == (
-        "One database for all customers: meta.tenant_id, with 9 values, tells them apart in 1 of 1 collections."
+        "One database for all customers: meta.tenant_id, with 9 values, separates them in 1 of 1 collections."
     )
     assert "Let each index begin with meta.tenant_id" in finding.fix
     assert judge(rule, a_profile(orders, engine="influxdb2")).outcome is Outcome.PASS

@@ -72,7 +72,7 @@ def _tenants(count: int) -> list[str]:
 def test_message_and_evidence() -> None:
     (finding,) = _found(*_tenants(7))
     assert finding.severity is Severity.INFO
-    assert finding.message == "7 databases named tenant_{id} hold the same collections, 14 in all."
+    assert finding.message == "7 databases named tenant_{id} contain the same collections, 14 in all."
     evidence = {e.label: e.value for e in finding.evidence}
     assert evidence["in each of them"] == "orders and users"
     assert evidence["bytes of all"] == "84 kB"
@@ -126,7 +126,7 @@ def test_warning_when_there_is_little_room_for_more(engine: str, version: str, f
     assert finding.severity is Severity.INFO
     (finding,) = judge(rule, _profile(_tenants(few + 1), engine=engine, version=version)).findings
     assert finding.severity is Severity.WARN
-    assert finding.message.endswith(f" in all; there is room for {room} {word}, and {few + 1} are there.")
+    assert finding.message.endswith(f" in all; the maximum is {room} {word}, and {few + 1} are there.")
     assert (finding.observed, finding.unit) == (few + 1, "databases")
     assert finding.limit is not None
     assert finding.limit.value == room
@@ -143,10 +143,10 @@ def test_no_warning_where_no_limit_is_known() -> None:
 def test_words_are_those_of_the_engine() -> None:
     messages = {e: judge(rule, _profile(_tenants(5), engine=e)).findings[0].message for e in sorted(rule.engines)}
     words = {e: ENGINES[e].words for e in messages}
-    held = {e: f"5 {w.database}s named tenant_{{id}} hold the same {w.measurement}s" for e, w in words.items()}
+    held = {e: f"5 {w.database}s named tenant_{{id}} contain the same {w.measurement}s" for e, w in words.items()}
     assert all(messages[e].startswith(held[e]) for e in messages)
-    assert messages["influxdb2"].startswith("5 buckets named tenant_{id} hold the same measurements")
-    assert messages["timestream"].startswith("5 databases named tenant_{id} hold the same tables")
+    assert messages["influxdb2"].startswith("5 buckets named tenant_{id} contain the same measurements")
+    assert messages["timestream"].startswith("5 databases named tenant_{id} contain the same tables")
 
 
 def test_statements_when_names_are_foreign() -> None:

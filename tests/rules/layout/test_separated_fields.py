@@ -83,7 +83,7 @@ def _found(*measurements: Measurement, **limits: float) -> tuple[Finding, ...]:
 def test_what_the_finding_says() -> None:
     (finding,) = _found(*(_measurement(vital) for vital in VITALS))
     assert finding.message == (
-        "blood_oxygen, body_temperature and heart_rate hold points of the same sources at the same times: "
+        "blood_oxygen, body_temperature and heart_rate contain points of the same sources at the same times: "
         "one reading is written in 3 pieces."
     )
     assert "fields of one measurement, with the tags they have already: blood_oxygen, body_temp" in finding.fix

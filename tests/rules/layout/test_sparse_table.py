@@ -85,7 +85,7 @@ def test_warning_when_a_column_empties() -> None:
     assert finding.message == f"Nulls in f1 rose from 0 % on {DAY - timedelta(days=2)} to 30 %."
     assert (finding.guilty, finding.since) == ("f1", DAY - timedelta(days=1))
     # Of all nulls it may have any part: what is told is its rise.
-    assert (finding.share, finding.unit) == (None, "share of rows newly without a value")
+    assert (finding.share, finding.unit) == (None, "increase in the share of rows without a value")
     assert judge(rule, profile, timeline=history(0.05, 0.1)).outcome is Outcome.PASS
     assert judge(rule, profile, {"max_rise": 0.2}, history(0.05, 0.1)).outcome is Outcome.FAIL
     assert judge(rule, profile).outcome is Outcome.PASS

@@ -51,7 +51,7 @@ def test_tags_and_fields_when_each_is_looked_at_alone() -> None:
 
 def test_dates_when_the_row_has_its_time() -> None:
     (finding,) = _findings("sales_2023", "sales_2024")
-    assert finding.message.endswith("should be one field sales with the time of the row, which has it.")
+    assert finding.message.endswith("should be one field sales with the row's own timestamp.")
 
 
 @pytest.mark.parametrize(("count", "severity"), [(9, Severity.INFO), (10, Severity.WARN)])

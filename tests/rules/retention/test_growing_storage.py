@@ -64,7 +64,7 @@ def test_information_when_no_limit_is_set() -> None:
     (finding,) = _found(a_table("raw", 30 * GB, 10 * GB), a_table("small", 4 * GB))
     assert (finding.severity, finding.observed, finding.limit) == (Severity.INFO, 44 * GB, None)
     assert finding.message.startswith("Data and indexes take 44 GB, 22 GB on 2026-03-03; at this rate they double in ")
-    assert finding.fix.startswith("Most of what was added since is in main/raw:")
+    assert finding.fix.startswith("Most of the increase is in main/raw:")
     assert [e.value for e in finding.evidence] == ["2", "20 GB, 91 % of it", "2 GB, 9 % of it"]
     assert not _found(a_table("raw", 10 * GB - 1))
     assert _found(a_table("raw", 10 * GB))
@@ -109,7 +109,7 @@ def test_bytes_are_those_of_the_target_or_of_its_databases_where_the_engine_tell
     apart = a_profile(*tables, engine="postgresql", databases=databases)
     assert stored_bytes(apart) == 44 * GB
     (finding,) = judge(rule, apart, {}, held(apart, GROWING)).findings
-    assert finding.fix.startswith("Most of what was added since is in a: give its rows a lifetime")
+    assert finding.fix.startswith("Most of the increase is in a: give its rows a lifetime")
     assert [(e.label, e.value) for e in finding.evidence][1:] == [
         ("added in a", "15 GB, 68 % of it"),
         ("added in b", "7 GB, 32 % of it"),

@@ -123,8 +123,8 @@ def test_evidence_when_rates_differ_and_measurements_are_idle() -> None:
     assert {e.label: e.value for e in finding.evidence} == {
         "measurements": "3",
         "busiest measurement": "m0: 1,000,000 rows in the window, > 99.9 % of all",
-        "measurements with other rates under the same policy": "m1",
-        "measurements without a row in the window, kept all the same": "m2",
+        "measurements with other write rates under the same policy": "m1",
+        "measurements without a row in the window, still stored": "m2",
     }
     (finding,) = judge(rule, _profile(rows=(1_000_000, 1001))).findings
     assert len(finding.evidence) == 1
@@ -138,7 +138,7 @@ def _table(policy: str, kept: int | Forever = FOREVER, held: int | None = 1_000_
 def test_table_without_a_policy_when_it_could_have_one() -> None:
     profile = _table("drop_after")
     (finding,) = judge(rule, profile, timeline=bytes_of(profile, FLAT)).findings
-    assert (finding.severity, finding.message) == (Severity.INFO, "Rows are kept forever.")
+    assert (finding.severity, finding.message) == (Severity.INFO, "Rows are never deleted.")
     assert "SELECT add_retention_policy('\"main\".\"raw\"', drop_after => INTERVAL '1 year');" in finding.fix
     (finding,) = judge(rule, profile, timeline=bytes_of(profile, GROWING)).findings
     assert finding.severity is Severity.WARN
@@ -176,11 +176,11 @@ def _timestream(rows: int, *names: MeasureName) -> Profile:
 
 def test_warning_when_a_table_that_is_paid_for_by_its_rows_takes_many() -> None:
     (finding,) = judge(rule, _timestream(999_999)).findings
-    assert (finding.severity, finding.message) == (Severity.INFO, "Table raw keeps everything forever.")
+    assert (finding.severity, finding.message) == (Severity.INFO, "Table raw has no retention.")
     (finding,) = judge(rule, _timestream(1_000_000)).findings
     assert (finding.severity, finding.message) == (
         Severity.WARN,
-        "Table raw keeps everything forever, and 1,000,000 rows came to it within the window.",
+        "Table raw has no retention, and 1,000,000 rows came to it within the window.",
     )
     # The memory store is left as it is, though the API asks for both.
     assert arguments(finding.fix.splitlines()[-1]) == {
@@ -194,7 +194,7 @@ def test_measure_names_when_they_are_rare() -> None:
     names = (MeasureName("metrics", "multi", (), 5000), MeasureName("reboots", "multi", (), 5))
     (finding,) = judge(rule, _timestream(5005, *names)).findings
     assert {e.label: e.value for e in finding.evidence}[
-        "rare measure names of raw, kept as long as the others"
+        "rare measure names of raw with the same retention as the others"
     ] == "reboots"
 
 

@@ -44,7 +44,7 @@ CASES = (
         subject=Subject("", "cpu"),
         engines=ORDERED,
     ),
-    Case(  # the key leads with the time
+    Case(  # the key starts with the time
         breaks=_cpu(("time",)),
         keeps=_cpu(("region",)),
         subject=Subject("", "cpu"),
@@ -115,9 +115,9 @@ def _message(*indexes: Index, engine: str = "sqlite") -> str:
 def test_columns_that_another_index_leads_with() -> None:
     (finding,) = judge(rule, _profile(KEY, an_index("i", "time", size_bytes=12_300_000))).findings
     assert finding.message == (
-        "Index i on (time) is needless: cpu_pkey (time, host) leads with the same column; it takes 12.3 MB."
+        "Index i on (time) is not needed: cpu_pkey (time, host) starts with the same column; it takes 12.3 MB."
     )
-    assert (finding.severity, finding.observed, finding.unit) == (Severity.WARN, 1, "needless index")
+    assert (finding.severity, finding.observed, finding.unit) == (Severity.WARN, 1, "redundant or unused index")
     assert finding.fix.endswith('\nDROP INDEX "i";')
 
 
@@ -143,17 +143,19 @@ def test_silence_when_what_leads_with_it_is_partial_or_expressions() -> None:
     host = an_index("i", "host")
     assert not _message(host, an_index("j", "host", "time", partial=True))
     assert not _message(host, an_index("j", None, "host"))
-    assert "j (host, an expression) leads with the same column" in _message(host, an_index("j", "host", None))
+    assert "j (host, an expression) starts with the same column" in _message(host, an_index("j", "host", None))
 
 
 def test_duplicates_when_one_can_go() -> None:
     same = [an_index(name, "host", "region") for name in ("b", "a", "c")]
-    assert _message(*same) == "2 indexes are needless: b and c."
+    assert _message(*same) == "2 indexes are not needed: b and c."
     unique = an_index("z", "host", "region", unique=True)
-    assert _message(same[0], unique) == "Index b on (host, region) is needless: z (host, region) has the same columns."
+    assert (
+        _message(same[0], unique) == "Index b on (host, region) is not needed: z (host, region) has the same columns."
+    )
     assert _message(unique, dataclasses.replace(unique, name="y")).startswith("Index z on")
     copy = an_index("a", "time", "host", unique=True)
-    assert "Index a on (time, host) is needless: cpu_pkey" in _message(copy, KEY)
+    assert "Index a on (time, host) is not needed: cpu_pkey" in _message(copy, KEY)
     both = (KEY, dataclasses.replace(KEY, name="again"))
     assert not _message(*both), "constraints are left alone"
 
@@ -170,7 +172,7 @@ def test_unused_when_the_counters_are_old_enough() -> None:
     assert finding.severity is Severity.INFO, "it may have been made today"
     (finding,) = judge(rule, profile, timeline=Timeline(previous=profile)).findings
     assert finding.severity is Severity.WARN
-    assert "not used once since 2026-03-01, or since it was made; it takes 5 MB" in finding.message
+    assert "not used once since 2026-03-01, or since it was created; it takes 5 MB" in finding.message
     renamed = Timeline(previous=_profile(dataclasses.replace(unused, name="old")))
     assert judge(rule, profile, timeline=renamed).findings[0].severity is Severity.INFO
     assert judge(rule, profile, {"min_days": 31}, Timeline(previous=profile)).outcome is Outcome.PASS
@@ -229,7 +231,7 @@ def test_few_values_when_the_table_is_large() -> None:
         return findings[0].message if findings else ""
 
     assert message(9) == (
-        "Index i on (region) is needless: region has only 9 values, so that a search for one reads much of the table."
+        "Index i on (region) is not needed: region has only 9 values, so a search for one reads much of the table."
     )
     assert not message(10)
     assert not message(9, rows=99_999)
@@ -256,8 +258,8 @@ def test_greptimedb_when_rows_are_in_that_order_anyway() -> None:
     (finding,) = judge(rule, _profile(key, *inverted, engine="greptimedb")).findings
     assert {e.label: e.value for e in finding.evidence} == {
         "indexes": "4",
-        "INVERTED_INDEX_host": "(host): rows are sorted by this column, as the first of the key",
-        "INVERTED_INDEX_time": "(time): rows are kept by time anyway",
+        "INVERTED_INDEX_host": "(host): rows are sorted by this column, the first of the key",
+        "INVERTED_INDEX_time": "(time): rows are stored by time anyway",
     }
     assert finding.fix.split("\n")[1:] == [
         'ALTER TABLE "main"."cpu" MODIFY COLUMN "host" UNSET INVERTED INDEX;',
@@ -287,7 +289,7 @@ def test_statement_when_run(engine: str, tmp_path: Path) -> None:
 def test_statement_when_run_on_postgresql(postgresql: Postgresql) -> None:
     data = dataset(table('or"der', hosts(2), indexes=[("time",), ("host",)]))
     target = write(data, "postgresql", postgresql)
-    # The one that the key leads with, and then the one that is not used.
+    # The one that the key starts with, and then the one that is not used.
     for name in ('or""der_time_idx', 'or""der_host_idx'):
         (finding,) = judge(rule, collected(target)).findings
         (statement,) = finding.fix.split("\n")[1:]
@@ -320,7 +322,9 @@ def test_index_that_was_never_finished() -> None:
     assert finding.severity is Severity.INFO, "it may be in the making"
     (finding,) = judge(rule, profile, timeline=Timeline(previous=profile)).findings
     assert finding.severity is Severity.WARN
-    assert finding.message.startswith("Index i on (region, host) is needless: it is not valid, as making it failed or")
+    assert finding.message.startswith(
+        "Index i on (region, host) is not needed: it is not valid, as making it failed or"
+    )
     assert _message(an_index("j", "region"), unfinished).startswith("Index i on"), "it serves nothing in j's place"
 
 
@@ -329,11 +333,11 @@ def test_index_that_stands_in_for_another_is_not_dropped_with_it() -> None:
     wide = an_index("wide", "host", "region", scans=0, counted_since=SINCE, size_bytes=5_000_000)
     profile = _profile(narrow, wide, engine="postgresql")
     (finding,) = judge(rule, profile, timeline=Timeline(previous=profile)).findings
-    assert finding.message.startswith("Index narrow on (host) is needless: wide (host, region) leads with")
+    assert finding.message.startswith("Index narrow on (host) is not needed: wide (host, region) starts with")
     assert "wide" not in finding.fix
     unused = _profile(dataclasses.replace(narrow, scans=0), wide, engine="postgresql")
     (finding,) = judge(rule, unused, timeline=Timeline(previous=unused)).findings
-    assert finding.message == "2 indexes are needless, 10 MB together: narrow and wide."
+    assert finding.message == "2 indexes are not needed, 10 MB together: narrow and wide."
 
 
 def test_doubtful_ones_wait_for_the_sure_ones() -> None:
@@ -346,7 +350,7 @@ def test_doubtful_ones_wait_for_the_sure_ones() -> None:
     (finding,) = judge(rule, _profile(*indexes, engine="postgresql")).findings
     assert finding.severity is Severity.WARN
     assert finding.message == (
-        "Index a on (host) is needless: b (host, region) leads with the same column; it takes 5 MB; b and c may be."
+        "Index a on (host) is not needed: b (host, region) starts with the same column; it takes 5 MB; b and c may be."
     )
     assert finding.observed == 1
     assert finding.fix.endswith('\nDROP INDEX CONCURRENTLY "main"."a";')

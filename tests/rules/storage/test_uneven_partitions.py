@@ -177,7 +177,7 @@ def test_partitions_by_a_field_when_the_table_deduplicates() -> None:
         return found[0].message if found else ""
 
     assert message({}, "usage") == (
-        "Partitions are by usage, outside the primary key: two rows with one key and time may both stay."
+        "Partitions are by usage, outside the primary key: two rows with the same key and time may both stay."
     )
     assert message({}, "host", "usage", "idle").startswith("Partitions are by usage and idle, outside")
     assert not message({}, "host")

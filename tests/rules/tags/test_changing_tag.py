@@ -76,7 +76,7 @@ def test_finding_when_read() -> None:
     assert [e.value for e in finding.evidence] == [
         "machine",
         "5 of 20",
-        "6; 240 would be by chance",
+        "6; 240 expected by chance",
         "10 instead of 20",
     ]
     (finding,) = judge(rule, a_profile(_measurement(_seen(), left=11), engine="influxdb1")).findings

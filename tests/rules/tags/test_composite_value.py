@@ -1,4 +1,4 @@
-"""TAG003: several attributes in one value."""
+"""TAG003: several attributes per value."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ CASES = (
 def test_split_when_values_are_those_of_the_guideline() -> None:
     (finding,) = judge(rule, a_profile(a_measurement("home", tags=(a_tag("sensor", 2, SENSORS),)))).findings
     assert [e.label for e in finding.evidence] == ["location", "sensor_model", "sensor_id"]
-    assert finding.message == ("Values of tag sensor hold 3 attributes each: location, sensor_model and sensor_id.")
+    assert finding.message == ("Values of tag sensor contain 3 attributes each: location, sensor_model and sensor_id.")
 
 
 def test_line_protocol_when_the_engine_is_influxdb() -> None:

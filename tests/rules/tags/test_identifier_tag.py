@@ -81,7 +81,7 @@ def _watched(sample: tuple[str, ...], over_time: ValuesOverTime | None, values: 
 def test_finding_when_the_listings_show_no_end() -> None:
     words = tuple(f"name{i}x" for i in range(64))
     (finding,) = judge(rule, a_profile(_watched(words, values_over_time("unbounded")))).findings
-    assert finding.message == "Tag order_id has 1,001 values and 310 new ones a day without end."
+    assert finding.message == "Tag order_id has 1,001 values, gains 310 a day and is not leveling off."
     assert finding.evidence[-1].value == "unbounded over 28 days: beta 1, 98 % of a week's values new in it"
     assert judge(rule, a_profile(_watched(words, values_over_time("unbounded"), 1000))).outcome is Outcome.PASS
     for kind in KINDS:
@@ -102,10 +102,10 @@ def test_texts_without_end_are_left_to_their_own_rule() -> None:
 
 
 def test_ids_by_their_look_are_a_guess_until_the_listings_tell() -> None:
-    guess = ", a guess by their look until a week of listings is known."
+    guess = ", provisional until 7 daily audits."
     for known, says in ((None, guess), (values_over_time("unknown", 3), guess), (values_over_time("churning"), ".")):
         (finding,) = judge(rule, a_profile(_watched(UUIDS[:64], known))).findings
-        assert finding.message == f"Tag order_id has 1,001 values shaped like ids (uuid){says}"
+        assert finding.message == f"Tag order_id has 1,001 values shaped like IDs (uuid){says}"
     assert judge(rule, a_profile(_watched(UUIDS[:64], values_over_time("bounded")))).outcome is Outcome.PASS
 
 

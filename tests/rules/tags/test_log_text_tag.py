@@ -49,12 +49,12 @@ def test_silence_when_values_are_words() -> None:
 def test_finding_when_uuids_stand_within_the_values() -> None:
     sample = tuple(f"job/{i:08x}-1c2d-4e5f-8a9b-0123456789ab/done" for i in range(30))
     (finding,) = _judged(sample, 30).findings
-    assert "texts with times or UUIDs in them" in finding.message
+    assert "texts that contain times or UUIDs" in finding.message
 
 
 def test_finding_when_values_are_times() -> None:
     (finding,) = _judged(tuple(f"2024-03-01T12:{i:02}:00Z" for i in range(40)), 40).findings
-    assert "holds times" in finding.message
+    assert "contains times" in finding.message
 
 
 def test_urls_when_they_are_many() -> None:
@@ -66,7 +66,7 @@ def test_urls_when_they_are_many() -> None:
 def test_samples_when_the_tag_is_reported() -> None:
     (finding,) = _judged(_messages(64), 5000).findings
     assert finding.samples == _messages(64)[:3]
-    assert finding.message == "Tag message holds log messages: 5,000 distinct values in 3 series."
+    assert finding.message == "Tag message contains log messages: 5,000 distinct values in 3 series."
 
 
 def test_texts_that_never_end_are_told_from_a_list_of_them() -> None:
@@ -76,7 +76,7 @@ def test_texts_that_never_end_are_told_from_a_list_of_them() -> None:
         return finding
 
     endless, ending, unknown = watched("unbounded"), watched("bounded"), watched("unknown")
-    assert endless.message.endswith("in 3 series. 310 new ones come a day, without end.")
+    assert endless.message.endswith("in 3 series. It gains 310 values a day and is not leveling off.")
     assert endless.evidence[-1].value == "unbounded over 28 days: beta 1, 98 % of a week's values new in it"
     assert (endless.severity, ending.severity, unknown.severity) == (Severity.WARN, Severity.INFO, Severity.WARN)
     assert ending.evidence[-1].label == "values over time" != unknown.evidence[-1].label

@@ -79,7 +79,7 @@ def _findings(measurement: Measurement, **limits: float) -> tuple[Finding, ...]:
 
 def test_finding_when_decimals_vary() -> None:
     (finding,) = _findings(_measurement(seen=_seen()))
-    assert finding.message == "Tag level holds numbers that vary with time: 64 values."
+    assert finding.message == "Tag level contains numbers that vary over time: 64 values."
     assert [e.value for e in finding.evidence] == ["64", "4 of 4, named by sensor", "300 of 400 (75 %)", "0.1"]
 
 
@@ -114,7 +114,7 @@ def test_silence_when_several_are_there_at_once() -> None:
 
 def test_whole_numbers_have_to_follow_a_curve_and_be_no_name() -> None:
     (finding,) = _findings(_measurement(WHOLE, _seen()))
-    assert finding.message == "Tag level holds whole numbers that vary with time: 64 values."
+    assert finding.message == "Tag level contains whole numbers that vary over time: 64 values."
     assert not _findings(_measurement(WHOLE, _seen(roughness=0.6)))
     assert not _findings(_measurement(WHOLE, _seen(roughness=None), left=4))
     for key in ("user_id", "customerId", "port", "status"):

@@ -56,27 +56,27 @@ from tsaudit.schema.diff import Column, Difference, Kind, differences
     },
 )
 def schema_drift(case: Case) -> Iterator[Finding]:
-    """What is new, gone or of another type or role, compared with the snapshot before.
+    """What is new, was removed, or changed its type or role since the previous snapshot.
 
-    New measurements and fields are information. A new tag is a warning, as it can multiply the series; so is all that
-    is gone or has another type. What is made for each period (`users_2026_03`) comes and goes unsaid. Nothing counts
-    as gone or new that one of the two audits could not see: a refused or timed out query, a measurement over the
-    budget, or a pattern that left it out.
+    New measurements and fields are information. A new tag is a warning, because it can multiply the series. Anything
+    that was removed or changed its type is a warning too. Names created for each period (`users_2026_03`) are not
+    reported when they come and go. Nothing counts as removed or new if one of the two audits could not see it: a denied
+    or timed-out query, a measurement over the budget, or a pattern that excluded it.
 
     ## Why it matters
 
-    In a store that takes whatever is written, a slip of a writer changes the schema: a field becomes text and queries
-    skip it, a renamed tag splits every series in two, a label added to all metrics multiplies them. Seen on the day it
-    happens, it is one deployment; seen months later, it is a migration.
+    In a store that accepts whatever is written, a bug in a writer changes the schema: a field becomes text and queries
+    skip it, a renamed tag splits every series in two, a label added to all metrics multiplies them. Found on the same
+    day, the fix is one deployment. Found months later, it is a migration.
 
     ## Example
 
-    `temperature` was a float until yesterday and is float and string today: a sensor began to write `"n/a"`.
+    `temperature` was a float until yesterday and is float and string today: a sensor started to write `"n/a"`.
 
     ## Fix
 
-    Find the deployment of that day. Where the change was meant, there is nothing to do: the next audit compares with
-    today. Where the engine can enforce a schema, let it.
+    Find the deployment of that day. If the change was intended, do nothing: the next audit compares with today. If the
+    engine can enforce a schema, turn that on.
 
     ## References
 
@@ -98,7 +98,7 @@ _FIND_OUT = (
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """What is said of a difference. `what` and `did` fill in the fix."""
+    """What a finding says about a difference. `what` and `did` fill in the fix."""
 
     severity: Severity
     message: str
@@ -107,7 +107,7 @@ class _Words:
     before: str = "-"
     after: str = "-"
     fix: str = ""
-    """Empty for the rule's own."""
+    """Empty for the rule's own fix."""
 
 
 def _words(difference: Difference) -> _Words:
@@ -115,7 +115,7 @@ def _words(difference: Difference) -> _Words:
     if not difference.subject.measurement:
         return _of_database(difference.subject.database, difference.kind)
     if isinstance(was, Measurement):
-        return _Words(Severity.WARN, f"{was.name} is gone.", "its end", "no longer writes it", "there", "gone")
+        return _Words(Severity.WARN, f"{was.name} was removed.", "its end", "no longer writes it", "there", "gone")
     if isinstance(now, Measurement):
         return _Words(Severity.INFO, f"{now.name} is new.", "it", "writes it", after="new")
     return _of_column(difference.subject.column, difference.kind, was, now)
@@ -124,8 +124,8 @@ def _words(difference: Difference) -> _Words:
 def _of_database(name: str, kind: Kind) -> _Words:
     if kind is Kind.NEW:
         return _Words(Severity.INFO, f"Database {name} is new.", "it", "made it", after="new")
-    # Servers list what the user may read, so the list alone does not tell a lost right from a deletion.
-    message = f"Database {name} is not visible any more: it was dropped, or the audit lost the right to read it."
+    # Servers only list what the user can read, so the list alone does not tell a lost permission from a deletion.
+    message = f"Database {name} is not visible any more: it was dropped, or the audit lost the permission to read it."
     return _Words(Severity.WARN, message, "its end", "dropped it", "there", "not listed", _FIND_OUT)
 
 
@@ -139,11 +139,11 @@ def _of_column(name: str, kind: Kind, was: Column | None, now: Column | None) ->
         return _Words(Severity.WARN, message, "the new type", "writes it", before, after)
     if was is not None:
         return _Words(
-            Severity.WARN, f"{was.role.capitalize()} {name} is gone.", "its end", "wrote it", str(was.role), "gone"
+            Severity.WARN, f"{was.role.capitalize()} {name} was removed.", "its end", "wrote it", str(was.role), "gone"
         )
     assert now is not None
     if now.role is Role.TAG and now.role_known:
-        message = f"Tag {name} is new; every value of it can open new series."
+        message = f"Tag {name} is new; every new value of it can create new series."
         return _Words(Severity.WARN, message, "the new tag", "adds it", "-", "tag")
     types = f" ({' and '.join(now.types)})" if now.types else ""
     message = f"{now.role.capitalize()} {name} is new{types}."
@@ -152,7 +152,7 @@ def _of_column(name: str, kind: Kind, was: Column | None, now: Column | None) ->
 
 def _finding(case: Case, difference: Difference, previous: Profile) -> Finding:
     words, subject = _words(difference), difference.subject
-    # What is gone is in the snapshot before only.
+    # A removed measurement is only in the previous snapshot.
     shown = case.profile if any(m.database == subject.database for m in case.measurements) else previous
     named = table_in(shown, subject.database, subject.measurement) if subject.measurement else subject.database
     return Finding(
@@ -168,7 +168,9 @@ def _finding(case: Case, difference: Difference, previous: Profile) -> Finding:
 
 
 def _look(case: Case, subject: Subject, named: str | Qualified) -> str:
-    """What shows the columns of the table, on an InfluxDB, Timestream and in psql; the tables where it is gone."""
+    """A statement that shows the columns of the table, on InfluxDB, Timestream, and in psql; or the tables, if it was
+    removed.
+    """
     is_there = any((m.database, m.name) == (subject.database, subject.measurement) for m in case.measurements)
     place, database = (case.quoted([n]) for n in (Qualified(subject.database, subject.measurement), subject.database))
     if case.profile.engine == "influxdb2":

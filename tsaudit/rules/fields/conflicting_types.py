@@ -39,24 +39,26 @@ def conflicting_types(case: Case) -> Iterator[Finding]:
 
     ## Why it matters
 
-    A query over both shards returns only one of the types, and says nothing: the values of the other one are missing
-    from every sum and every graph. Within a shard, points of the second type are refused, so writers lose data. A
-    document store refuses none: a range query or a sort over the field sees each type apart, a sum leaves texts out.
-    Types of numbers count as one there.
+    A query over both shards silently returns only one of the types: the values of the other one are missing from every
+    sum and every graph. Within a shard, points with the second type are rejected, so writers lose data. A document
+    store rejects nothing, but a range query or sort on the field treats each type separately, and a sum ignores text.
+    Number types count as one type there.
 
     ## Example
 
-    A sensor writes `litres=1i` where the others write `litres=1.0`: last week's shard holds integers, this week's
-    floats, and `mean(litres)` over the month is that of the floats.
+    One sensor writes `litres=1i`, the others write `litres=1.0`. Last week's shard contains integers, this week's
+    floats, and `mean(litres)` over the month is the mean of the floats only.
 
     ## Fix
 
-    Decide on one type, mostly float, and write it everywhere, with the type told explicitly (`1.0`, never `1`).
+    Decide on one type, usually float, and write it everywhere with explicit syntax (`1.0`, never `1`).
 
     ## References
 
-    - Field type discrepancies: https://docs.influxdata.com/influxdb/v1/query_language/explore-schema/#field-type-discrepancies
-    - Errors on writing: https://docs.influxdata.com/influxdb/v1/troubleshooting/errors/#error-partial-write-field-type-conflict
+    - Field type discrepancies:
+      https://docs.influxdata.com/influxdb/v1/query_language/explore-schema/#field-type-discrepancies
+    - Write errors:
+      https://docs.influxdata.com/influxdb/v1/troubleshooting/errors/#error-partial-write-field-type-conflict
     """
     yield from once_for_family(case.profile, lambda measurement: _judge(case, measurement))
 

@@ -27,15 +27,17 @@ _SOURCE_KINDS = frozenset({"uuid", "ulid", "id", "mac", "ip", "hostname", "conta
 
 @rule(
     code="FLD001",
-    title="A field holds metadata",
+    title="A field contains metadata",
     severity=Severity.WARN,
     guidelines=("C1",),
     requires={"field_types", "field_values"},
     uses={"row_count", "null_counts", "options", "indexes"},
     thresholds=(
-        Threshold("max_values", 100, "distinct values", "our default: beyond it a tag would cost more than it gives"),
-        Threshold("min_rows", 100, "rows", "our default: fewer rows repeat nothing"),
-        Threshold("min_rows_per_value", 10, "rows per value", "our default: as often as that is no chance"),
+        Threshold(
+            "max_values", 100, "distinct values", "our default: with more values, a tag would cost more than it helps"
+        ),
+        Threshold("min_rows", 100, "rows", "our default: fewer rows do not repeat values"),
+        Threshold("min_rows_per_value", 10, "rows per value", "our default: this often is not a coincidence"),
         Threshold("min_constant_ratio", 0.95, "share of the series", "our default: exceptions are mistakes"),
     ),
     fixes={
@@ -60,30 +62,31 @@ _SOURCE_KINDS = frozenset({"uuid", "ulid", "id", "mac", "ip", "hostname", "conta
     },
 )
 def metadata_in_field(case: Case) -> Iterator[Finding]:
-    """Fields that say where a row comes from: texts or ids with few values that repeat, or one value per series.
+    """Fields that say where a row comes from: texts or IDs with few repeated values, or one value per series.
 
-    Whether a field names a source is told by its values and its name; a text that repeats but looks like a state
-    (`status`, `level`) is information only. In GreptimeDB, where any column can have an index of its own, that is all
-    it is in a table that keeps all rows, and nothing is said once the field has one.
+    The field's values and its name show whether it identifies a source. A text that repeats but looks like a state
+    (`status`, `level`) is information only. In GreptimeDB, any column can have its own index, so in a table that keeps
+    all rows the finding is information only, and there is no finding if the field has an index.
 
     ## Why it matters
 
-    Queries filter and group by metadata. Fields are in no index, so each such query reads all rows of the
-    measurement; in InfluxDB it cannot group by a field at all, and several sources without a tag in common end up in
-    one series, where points of the same instant overwrite each other.
+    Queries filter and group by metadata. Fields are not indexed, so each such query reads all rows of the measurement.
+    InfluxDB cannot group by a field at all. If several sources have no distinguishing tag, they share one series, where
+    points with the same timestamp overwrite each other.
 
     ## Example
 
-    `airSensors` with `sensor_id` as a field: the temperature of one sensor is found only by reading those of all eight.
+    `airSensors` with `sensor_id` as a field: to find the temperature of one sensor, a query reads the rows of all
+    eight.
 
     ## Fix
 
-    Write it as a tag. Where it has one value per series, that adds no series.
+    Write it as a tag. If it has one value per series, this adds no series.
 
     ## References
 
     - Tags for metadata, the air sensors: https://awesome.influxdata.com/docs/part-2/designing-your-schema/
-    - Tags against fields: https://docs.influxdata.com/influxdb/v1/concepts/schema_and_data_layout/
+    - Tags versus fields: https://docs.influxdata.com/influxdb/v1/concepts/schema_and_data_layout/
     """
     for measurement in case.measurements:
         rows = measurement.rows
@@ -97,7 +100,7 @@ def metadata_in_field(case: Case) -> Iterator[Finding]:
 
 
 def _repeats(case: Case, measurement: Measurement, field: Field, rows: int) -> bool:
-    """Whether the field has few values that come again and again, and may be metadata by its type and name."""
+    """Whether the field has few repeated values and may be metadata, judging by its type and name."""
     if field.distinct is None or field.null_ratio is None or field.key.startswith(case.engine.own_prefixes):
         return False
     texts = any(is_text(t) for t in field.types) and not _are_numbers(field)
@@ -130,19 +133,19 @@ def _finding(case: Case, measurement: Measurement, field: Field) -> Finding:
     is_state = bool(_STATE_NAME.search(field.key))
     warned = (is_constant or _names_source(field)) and not is_state
     values = many(field.distinct.value, "distinct value")
-    habit = "always the same one within a series" if is_constant else "which come again and again"
+    habit = "the same within each series" if is_constant else "which repeat often"
     series = measurement.series.value if measurement.series else 0
     effect = (
         "This adds no series."
         if is_constant
-        else f"As a tag it makes up to {number(max(series, 1) * field.distinct.value)} series."
+        else f"As a tag it would create up to {number(max(series, 1) * field.distinct.value)} series."
     )
     evidence = [Evidence("distinct values among the rows read", count(field.distinct))]
     if constant is not None:
-        evidence.append(Evidence("series in which it never changes", percent(constant.value)))
+        evidence.append(Evidence("series where it never changes", percent(constant.value)))
     return Finding(
         subject=subject_of(measurement, field.key),
-        # A table that keeps all rows anyway can index any column, and its vendor starts from no key at all.
+        # A table that keeps all rows anyway can index any column, and its vendor recommends starting without a key.
         severity=Severity.WARN if warned and not is_append_only(measurement) else Severity.INFO,
         message=f"Field {field.key} has {values}, {habit}: it "
         + ("says where a row comes from." if warned else "may be metadata."),

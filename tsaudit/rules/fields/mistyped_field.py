@@ -13,12 +13,12 @@ from tsaudit.text import count, number
 
 _WORDS = {"integer": "whole numbers", "float": "numbers", "boolean": "true and false", "time": "times"}
 _FITS = {
-    "integer": {"integer", "time"},  # a number of ten digits may be seconds since 1970
+    "integer": {"integer", "time"},  # A number with ten digits may be seconds since 1970.
     "float": {"float", "integer", "time"},
     "boolean": {"boolean", "integer"},
     "time": {"time"},
 }
-"""What single values of a kind look like."""
+"""Patterns for single values of each kind."""
 _DIGITS_OF_SECONDS = 10
 _AS_WRITTEN = {"integer": "42i", "float": "42.5", "boolean": "true", "time": "1709294400000000000i (nanoseconds)"}
 
@@ -31,8 +31,8 @@ _AS_WRITTEN = {"integer": "42i", "float": "42.5", "boolean": "true", "time": "17
     requires={"field_types", "field_values"},
     uses={"row_count", "null_counts"},
     thresholds=(
-        Threshold("min_rows", 20, "rows", "our default: fewer may all be numbers by chance"),
-        Threshold("min_whole_ratio", 1.0, "share of the values", "our default: one fraction proves a float"),
+        Threshold("min_rows", 20, "rows", "our default: with fewer, all may be numbers by chance"),
+        Threshold("min_whole_ratio", 1.0, "share of the values", "our default: a single fraction proves a float"),
     ),
     fixes={
         "influxql": (
@@ -66,15 +66,15 @@ _AS_WRITTEN = {"integer": "42i", "float": "42.5", "boolean": "true", "time": "17
     },
 )
 def mistyped_field(case: Case) -> Iterator[Finding]:
-    """Text fields that hold numbers, booleans or times, and float fields that only ever hold whole numbers.
+    """Text fields that contain numbers, booleans, or times, and float fields that only contain whole numbers.
 
-    Judged by the values read within the window. The second is information: what is whole today may have a fraction
-    tomorrow. Text with leading zeros, and fields named like codes, stay text.
+    This is based on the values read within the window. Float fields are information only: values that are whole today
+    may have a fraction tomorrow. Text with leading zeros and fields named like codes are not reported.
 
     ## Why it matters
 
-    Text cannot be averaged or compared as numbers (`"9" > "10"`), takes more room and compresses worse. Queries have to
-    cast every value, and one that cannot be cast breaks them.
+    Text cannot be averaged or compared as numbers (`"9" > "10"`), takes more space, and compresses worse. Queries have
+    to cast every value, and fail on a value that cannot be cast.
 
     ## Example
 
@@ -82,12 +82,14 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
 
     ## Fix
 
-    Write whole numbers as integers, decimals as floats, true and false as booleans, instants as times.
+    Write whole numbers as integers, decimals as floats, true and false as booleans, and instants as timestamps.
 
     ## References
 
-    - The best data type: https://docs.influxdata.com/influxdb3/cloud-serverless/write-data/best-practices/schema-design/#use-the-best-data-type-for-your-data
-    - Field types of InfluxDB: https://docs.influxdata.com/influxdb/v1/write_protocols/line_protocol_reference/#data-types
+    - The best data type:
+      https://docs.influxdata.com/influxdb3/cloud-serverless/write-data/best-practices/schema-design/#use-the-best-data-type-for-your-data
+    - Field types of InfluxDB:
+      https://docs.influxdata.com/influxdb/v1/write_protocols/line_protocol_reference/#data-types
     """
     for measurement in case.measurements:
         rows = measurement.rows
@@ -101,7 +103,7 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
 
 
 def _text_kind(field: Field) -> str | None:
-    """The type the texts should have; None when they are texts for good."""
+    """The type the values should have; None if they really are text."""
     from tsaudit.analysis.shapes import shapes
 
     if not all(is_text(t) for t in field.types) or names_code(field.key):
@@ -111,7 +113,7 @@ def _text_kind(field: Field) -> str | None:
 
 def _is_whole(case: Case, measurement: Measurement, field: Field) -> bool:
     limit = case.limit("min_whole_ratio", measurement).value
-    # A single value says nothing: most of them are zero.
+    # A single distinct value proves nothing: usually it is zero.
     several = field.distinct is not None and field.distinct.value > 1
     return several and field.whole_ratio is not None and field.whole_ratio.value >= limit
 
@@ -125,7 +127,7 @@ def _all(field: Field, kind: str) -> str:
 
 
 def _cast(case: Case, field: Field, kind: str) -> str:
-    """The text as a value of the type, on PostgreSQL; seconds and their fractions since 1970 by their digits."""
+    """The text cast to the type, on PostgreSQL; the number of digits tells seconds since 1970 from smaller units."""
     column = case.quoted([field.key])
     digits = {len(v.strip()) for v in field.sample if v.strip().isdigit()}
     if kind == "time" and digits and all(v.strip().isdigit() for v in field.sample):

@@ -16,12 +16,12 @@ from tsaudit.text import listed, number, values_of
 _CUSTOMER: Final = re.compile(
     r"(?:tenant|customer|org|organi[sz]ation|account)(?:[-_ ]?(?:id|key|code|no|number|name|uuid|slug))?", re.IGNORECASE
 )
-"""Names of what tells customers apart, in one word or in two, `customerId` among them."""
+"""Names that identify customers, as one word or two, including `customerId`."""
 
 
 @rule(
     code="LAY009",
-    title="Customers share a database, told apart by a tag",
+    title="Customers share a database, separated by a tag",
     severity=Severity.INFO,
     guidelines=("F2",),
     requires={"measurements", "tag_keys"},
@@ -31,9 +31,9 @@ _CUSTOMER: Final = re.compile(
             "min_share",
             0.5,
             "share of the measurements",
-            "our default: in most of them it is the design, in a few of them a detail",
+            "our default: in most measurements it is the design, in a few it is a detail",
         ),
-        Threshold("min_customers", 2, "values", "our default: with one value the database is that customer's own"),
+        Threshold("min_customers", 2, "values", "our default: with one value, the database belongs to that customer"),
     ),
     fixes={
         "influxdb1": (
@@ -70,31 +70,34 @@ _CUSTOMER: Final = re.compile(
     },
 )
 def customer_in_tag(case: Case) -> Iterator[Finding]:
-    """Databases, or buckets, in most of whose measurements a tag names the customer; in MongoDB, a field.
+    """Databases or buckets where a tag in most measurements names the customer; in MongoDB, a field.
 
-    Told by its name: tenant, customer, org, organization or account, alone or with a word like id, key or name
-    behind it; with `min_customers` values or more somewhere, in `min_share` of the measurements or more. It is the
-    design "one database for all", and information: another one fits other needs.
+    The rule recognizes the tag by its name: tenant, customer, org, organization, or account, alone or followed by a
+    word such as id, key, or name. It must have at least `min_customers` values somewhere, and be in at least
+    `min_share` of the measurements. This is the design "one database for all customers". The finding is information:
+    the design is fine, but other designs suit other needs.
 
     ## Why it matters
 
-    One database for all is the simplest to ask and to keep: one retention, one job that makes coarser values. What it
-    cannot do is to keep one customer's data longer than another's, or to let somebody read one customer's only. And in
-    InfluxDB 1 and 2 each customer multiplies the series.
+    One database for all is the simplest to query and maintain: one retention, one downsampling job. But it cannot keep
+    one customer's data longer than another's, or give someone read access to a single customer. In InfluxDB 1 and 2,
+    each customer also multiplies the series.
 
     ## Example
 
-    `customer_id` and `device_id` are tags of all measurements of the bucket `iot`.
+    `customer_id` and `device_id` are tags of all measurements in the bucket `iot`.
 
     ## Fix
 
-    Nothing, while all customers are treated alike. A database for each where retention or rights differ; an
-    organization, account or server of its own for one that is large.
+    Do nothing as long as all customers are treated the same. If retention or permissions differ, use a database per
+    customer. For a large customer, use a separate organization, account, or server.
 
     ## References
 
-    - Single bucket, bucket per user, org per customer, InfluxData's guide: https://awesome.influxdata.com/docs/part-2/designing-your-schema/
-    - Databases and access in Timestream: https://docs.aws.amazon.com/timestream/latest/developerguide/data-modeling.html
+    - Single bucket, bucket per user, org per customer, InfluxData's guide:
+      https://awesome.influxdata.com/docs/part-2/designing-your-schema/
+    - Databases and access in Timestream:
+      https://docs.aws.amazon.com/timestream/latest/developerguide/data-modeling.html
     - Multi-tenant architecture, MongoDB: https://www.mongodb.com/docs/atlas/build-multi-tenant-arch/
     """
     for database in case.profile.databases:
@@ -112,14 +115,14 @@ def customer_in_tag(case: Case) -> Iterator[Finding]:
 
 
 def _columns(case: Case, measurement: Measurement) -> Iterator[tuple[str, Count | None]]:
-    """What could name a customer, with its number of values; None where that is not known."""
+    """The column that could name a customer, with its number of values; None if not known."""
     yield from ((tag.key, tag.values) for tag in measurement.tags)
     if case.engine.keeps_documents:
         yield from ((field.key, field.distinct) for field in measurement.fields)
 
 
 def _most(holding: Mapping[str, Count | None]) -> Count | None:
-    """The largest of the numbers; None where none is known."""
+    """The largest of the numbers; None if none is known."""
     return max((values for values in holding.values() if values), key=lambda values: values.value, default=None)
 
 
@@ -137,7 +140,7 @@ def _finding(
         subject=Subject(database.name),
         severity=Severity.INFO,
         message=(
-            f"One {words.database} for all customers: {key}, with {values_of(customers)}, tells them apart in "
+            f"One {words.database} for all customers: {key}, with {values_of(customers)}, separates them in "
             f"{number(len(holding))} of {number(len(inside))} {words.measurement}s."
         ),
         fix=case.fix(
@@ -160,5 +163,5 @@ def _finding(
 
 
 def _source(case: Case, database: Database, example: Measurement) -> str:
-    """The database and its retention policy, as statements name them; an empty policy means the default one."""
+    """The database and its retention policy as statements name them; an empty policy means the default one."""
     return ".".join(case.quoted([name]) for name in example.path) or f"{case.quoted([database.name])}."

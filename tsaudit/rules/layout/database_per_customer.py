@@ -16,14 +16,14 @@ from tsaudit.text import listed, many, number, size
 
 _PART: Final = re.compile(r"([-_.])")
 _FEWEST: Final = 3
-_NO_LIMIT: Final = "our default: 0 stands for an engine that documents no limit"
+_NO_LIMIT: Final = "our default: 0 means that the engine documents no limit"
 _INFLUXDB3: Final = "https://docs.influxdata.com/influxdb3"
 _TIMESTREAM: Final = "https://docs.aws.amazon.com/timestream/latest/developerguide/ts-limits.html"
 
 
 @rule(
     code="LAY008",
-    title="Each customer has a database of its own",
+    title="Each customer has a separate database",
     severity=Severity.INFO,
     guidelines=("F2",),
     requires={"measurements"},
@@ -32,8 +32,8 @@ _TIMESTREAM: Final = "https://docs.aws.amazon.com/timestream/latest/developergui
             "min_databases",
             5,
             "databases",
-            "our default: fewer may be environments, or chance",
-            {"influxdb3 Core": (3, f"our default: it has room for five, {_INFLUXDB3}/core/admin/databases/")},
+            "our default: fewer may be environments, or coincidence",
+            {"influxdb3 Core": (3, f"our default: the product allows five, {_INFLUXDB3}/core/admin/databases/")},
         ),
         Threshold(
             "max_databases",
@@ -42,7 +42,7 @@ _TIMESTREAM: Final = "https://docs.aws.amazon.com/timestream/latest/developergui
             _NO_LIMIT,
             {
                 "influxdb2": (20, "https://docs.influxdata.com/influxdb/v2/admin/buckets/create-bucket/"),
-                "influxdb2 Cloud": (0, "our default: it goes by the plan, which the service does not tell"),
+                "influxdb2 Cloud": (0, "our default: depends on the plan, which the service does not report"),
                 "influxdb3 Core": (5, f"{_INFLUXDB3}/core/admin/databases/#database-limit"),
                 "influxdb3 Enterprise": (100, f"{_INFLUXDB3}/enterprise/admin/databases/#database-limit"),
                 "timestream": (500, _TIMESTREAM),
@@ -63,7 +63,7 @@ _TIMESTREAM: Final = "https://docs.aws.amazon.com/timestream/latest/developergui
                 "influxdb3 Enterprise": (10_000, f"{_INFLUXDB3}/enterprise/admin/databases/#table-limit"),
             },
         ),
-        Threshold("warn_ratio", 0.8, "share of a limit", "our default: customers to come need some room"),
+        Threshold("warn_ratio", 0.8, "share of a limit", "our default: leaves room for new customers"),
     ),
     fixes={
         "influxdb1": (
@@ -110,39 +110,41 @@ _TIMESTREAM: Final = "https://docs.aws.amazon.com/timestream/latest/developergui
     },
 )
 def database_per_customer(case: Case) -> Iterator[Finding]:
-    """Databases, or buckets, of which many are alike: in their names but for one part, and in what they hold.
+    """Databases or buckets whose names differ in one part and that contain the same things.
 
-    Those whose names differ in a day, week or month are another matter. A database for each customer is a choice, and
-    often a good one, so it is information. It is a warning when the databases of the target come near the number that
-    the product has room for, `max_databases`, or what the alike ones hold near `max_measurements`: from `warn_ratio` of
-    it on. The third design, an organization, account or server for each customer, is not seen: each is a target of its
-    own.
+    Names that differ in a day, week, or month do not count. A database per customer is a choice, and often a good one,
+    so the finding is information. It is a warning if the number of databases is near the product's maximum,
+    `max_databases`, or if the similar databases contain nearly `max_measurements` measurements: from `warn_ratio` of
+    the limit. The third design, a separate organization, account, or server per customer, is not visible here, because
+    each is its own target.
 
     ## Why it matters
 
-    The design decides what is easy later: to give one customer's data away, to keep it longer, to ask over all
-    customers, to change an index. It also decides how many customers there is room for: five on InfluxDB 3 Core. In
-    MongoDB 500 customers with 20 collections of 3 indexes each are 40,000 files.
+    The design decides what is easy later: handing over one customer's data, keeping it longer, querying all customers,
+    changing an index. It also limits the number of customers: five on InfluxDB 3 Core. In MongoDB, 500 customers with
+    20 collections of 3 indexes each are 40,000 files.
 
     ## Example
 
-    `tenant_0001` to `tenant_0500`, each with `orders`, `users` and `events`.
+    `tenant_0001` to `tenant_0500`, each with `orders`, `users`, and `events`.
 
     ## Fix
 
-    Nothing, if that is what was meant and there is room for the customers to come.
+    Do nothing if this is intended and there is room for more customers.
 
     ## References
 
-    - One bucket, one for each user or an organisation for each customer, InfluxData's guide: https://awesome.influxdata.com/docs/part-2/designing-your-schema/
+    - One bucket, one per user, or an organization per customer, InfluxData's guide:
+      https://awesome.influxdata.com/docs/part-2/designing-your-schema/
     - Number of buckets, InfluxDB 2: https://docs.influxdata.com/influxdb/v2/admin/buckets/create-bucket/
-    - Databases and access in Timestream: https://docs.aws.amazon.com/timestream/latest/developerguide/data-modeling.html
+    - Databases and access in Timestream:
+      https://docs.aws.amazon.com/timestream/latest/developerguide/data-modeling.html
     - Multi-tenant architecture, MongoDB: https://www.mongodb.com/docs/atlas/build-multi-tenant-arch/
     """
     from tsaudit.analysis.shapes.periods import period_families
 
     inside: dict[str, set[str]] = defaultdict(set)
-    # Retention policies of one database are no databases of customers.
+    # Retention policies of one database are not databases of customers.
     wholes = case.profile.wholes
     for database in wholes:
         inside[database.name] = {measurement.name for measurement in case.profile.inside(database)}
@@ -161,7 +163,7 @@ def database_per_customer(case: Case) -> Iterator[Finding]:
 
 
 def _templates(name: str) -> Iterator[str]:
-    """The name with one of its parts left open: `tenant_0001` as `tenant_{id}`, `acme-shop` as `{id}-shop`."""
+    """The name with a placeholder for one of its parts: `tenant_0001` as `tenant_{id}`, `acme-shop` as `{id}-shop`."""
     from tsaudit.analysis.shapes.shape_rules import is_random
 
     parts = _PART.split(name)
@@ -175,24 +177,24 @@ def _templates(name: str) -> Iterator[str]:
 
 
 def _alike(one: set[str], other: set[str]) -> bool:
-    """Whether two databases have at least half of what they hold in common."""
+    """Whether two databases have at least half of their measurements in common."""
     return 2 * len(one & other) >= max(len(one), len(other)) > 0
 
 
 def _finding(case: Case, template: str, members: Sequence[Database], inside: Mapping[str, set[str]]) -> Finding:
     words = case.engine.words
     measurements = sum(len(inside[m.name]) for m in members)
-    # Bytes are told where another rule had them measured: the verdict is the same without.
+    # Bytes are shown if another rule had them measured; the verdict does not depend on them.
     sizes = {m.name: (m.storage.data_bytes or 0) + (m.storage.index_bytes or 0) for m in members if m.storage}
     largest = max(sizes, key=lambda name: sizes[name], default="")
     shared = set.intersection(*(inside[m.name] for m in members))
     observed, limit = _nearest_limit(case, measurements)
     near = limit is not None and observed >= limit.value * case.limit("warn_ratio").value
-    message = f"{many(len(members), words.database)} named {template} hold the same {words.measurement}s"
-    message += f", {number(measurements)} in all"
+    message = f"{many(len(members), words.database)} named {template} contain the same {words.measurement}s"
+    message += f", {number(measurements)} in total"
     if near and limit:
         what = words.database if limit.unit == "databases" else words.measurement
-        message += f"; there is room for {many(limit.value, what)}, and {number(observed)} are there"
+        message += f"; the maximum is {many(limit.value, what)}, and there are {number(observed)}"
     return Finding(
         subject=Subject(members[0].name),
         severity=Severity.WARN if near else Severity.INFO,
@@ -213,7 +215,7 @@ def _finding(case: Case, template: str, members: Sequence[Database], inside: Map
 
 
 def _nearest_limit(case: Case, measurements: int) -> tuple[int, Limit | None]:
-    """What comes nearest to its limit, and that limit; None where there is none at all."""
+    """The count nearest to its limit, and that limit; None if there is no limit."""
     counted = (
         (len(case.profile.wholes), case.limit("max_databases")),
         (measurements, case.limit("max_measurements")),
@@ -227,7 +229,7 @@ def _in_fix(case: Case, template: str, members: Sequence[Database]) -> dict[str,
     return {
         "count": number(len(members)),
         "first": members[0].name,
-        # Between slashes in Flux and JavaScript, in quotes in SQL.
+        # Flux and JavaScript write it between slashes, SQL in quotes.
         "pattern": pattern.replace("/", "\\/"),
         "pattern_text": quote_text(case.profile.engine, pattern),
         "like": quote_text(case.profile.engine, template.replace("{id}", "%")),

@@ -22,7 +22,7 @@ from tsaudit.text import listed, many, number, percent
             "min_share",
             0.1,
             "share of series",
-            "our default: a few devices of many that lost their clock make no second kind of data",
+            "our default: a few of many devices with a wrong clock are not a second kind of data",
         ),
     ),
     fixes={
@@ -34,36 +34,36 @@ from tsaudit.text import listed, many, number, percent
     },
 )
 def mixed_rhythms(case: Case) -> Iterator[Finding]:
-    """Measurements in which some values come at even intervals and others whenever something happens.
+    """Measurements where some values arrive at even intervals and others only when something happens.
 
-    Either some fields do and others do not, or some sources do and others do not: at least `min_share` of the series of
-    which enough rows were read. Intervals are even when they deviate from their median by a tenth of it at most (the
-    median of the deviations), uneven from four tenths on; of what lies between nothing is said. A value that is
-    there now and then, but in the rows of regular ones, is no event.
+    Either the fields differ, or the sources do: at least `min_share` of the series with enough rows. Intervals are even
+    if their median deviation from their median is at most a tenth of it, and uneven from four tenths; anything in
+    between is not reported. A value that is set only sometimes, but in rows that arrive regularly, is not an event.
 
     ## Why it matters
 
-    Metrics are summarised by the hour and the day, compress well because their timestamps can be told from one another,
-    and are missed when they stay out. Events are counted, kept as they are, and say nothing by staying out. In one
-    measurement neither can have the task and the alert that fit it.
+    Metrics are aggregated by hour and day, compress well because their timestamps are predictable, and trigger an alert
+    when they stop. Events are counted, kept as they are, and mean nothing when they are absent. In a shared
+    measurement, neither can have a task or alert that suits it.
 
     ## Example
 
-    A machine reports `temperature` every ten seconds, and `alarm` when there is one, both in `machines`.
+    A machine reports `temperature` every ten seconds and `alarm` when there is one, both in `machines`.
 
     ## Fix
 
-    Write what is collected into one measurement and what happens into another, with the same tags, so that both can be
-    asked for by machine.
+    Write periodic samples and events to separate measurements with the same tags, so that both can be queried by
+    machine.
 
     ## References
 
     - Metrics vs. events, InfluxData's guide: https://awesome.influxdata.com/docs/part-2/designing-your-schema/
-    - Different types of data in one table: https://docs.aws.amazon.com/timestream/latest/developerguide/data-modeling.html
+    - Different types of data in one table:
+      https://docs.aws.amazon.com/timestream/latest/developerguide/data-modeling.html
     """
     for measurement in case.measurements:
         found = (_judged(case, measurement, part.rhythms) for part in measurement.parts if part.rhythms is not None)
-        # One is enough: all that is found about a table is one finding.
+        # There is only one finding per table, so one is enough.
         yield from itertools.islice(filter(None, found), 1)
 
 
@@ -79,7 +79,7 @@ def _judged(case: Case, measurement: Measurement, found: Rhythms) -> Finding | N
 
 
 def _irregular(field: FieldRhythm) -> float:
-    """Share of the series judged."""
+    """Share of the series that were evaluated."""
     return field.irregular / (field.regular + field.irregular)
 
 
@@ -89,8 +89,8 @@ def _by_field(
     return Finding(
         subject=subject_of(measurement),
         severity=Severity.WARN,
-        message=f"{listed(metrics, 4)} come{'s' * (len(metrics) == 1)} at even intervals, {listed(events, 4)} "
-        f"whenever something happens: metrics and events share a measurement.",
+        message=f"{listed(metrics, 4)} arrive{'s' * (len(metrics) == 1)} at even intervals, "
+        f"{listed(events, 4)} only when something happens: metrics and events share a measurement.",
         fix=_fix(case, measurement, listed(events, 4), listed(metrics, 4)),
         observed=float(len(events)),
         unit="fields",
@@ -110,14 +110,14 @@ def _by_source(case: Case, measurement: Measurement, found: Rhythms, mixed: Sequ
     parted: tuple[Evidence, ...] = ()
     if tag is not None:
         events, metrics = (listed([value or "(none)" for value in side], 3) for side in (tag.irregular, tag.regular))
-        parted = (Evidence("told apart by", tag.tag), Evidence("regular", metrics), Evidence("irregular", events))
+        parted = (Evidence("separated by", tag.tag), Evidence("regular", metrics), Evidence("irregular", events))
     of = f" with {tag.tag} such as " if tag else ""
     return Finding(
         subject=subject_of(measurement),
         severity=Severity.WARN,
-        message=f"{most.field} comes at even intervals in {percent(1 - _irregular(most))} of {judged}, whenever "
-        f"something happens in {percent(_irregular(most))}: metrics and events share a measurement"
-        + (f", told apart by {tag.tag} only." if tag else "."),
+        message=f"{most.field} arrives at even intervals in {percent(1 - _irregular(most))} of {judged}, only "
+        f"when something happens in {percent(_irregular(most))}: metrics and events share a measurement"
+        + (f", separated only by {tag.tag}." if tag else "."),
         fix=_fix(case, measurement, f"the irregular series{of}{events}", f"the regular ones{of}{metrics}"),
         observed=_irregular(most),
         limit=limit,

@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     requires={"row_patterns", "field_types"},
     uses={"options"},
     thresholds=(
-        Threshold("min_rows", 8, "rows read", "our default: with fewer, which columns are filled may be chance"),
+        Threshold("min_rows", 8, "rows read", "our default: with fewer, the filled columns may be a coincidence"),
         Threshold("min_share", 0.05, "share of rows", "our default: rarer rows are exceptions, not a kind"),
-        Threshold("min_coverage", 0.95, "share of rows", "our default: nearly every row is of one of the kinds"),
+        Threshold("min_coverage", 0.95, "share of rows", "our default: nearly every row belongs to one of the kinds"),
         Threshold(
             "max_complementary_ratio",
             0.8,
             "share of pairs",
-            "our default: above it one source spreads its fields, which split-rows reports",
+            "our default: above this, one source spreads its fields over rows, which split-rows reports",
         ),
     ),
     fixes={
@@ -64,32 +64,34 @@ if TYPE_CHECKING:
     },
 )
 def mixed_rows(case: Case) -> Iterator[Finding]:
-    """Tables whose rows are of several kinds, each filling columns that no other kind fills.
+    """Tables with several kinds of rows, where each kind fills columns that no other kind fills.
 
-    On Timestream each measure name is looked at by itself: rows under different names may well differ. Columns that
-    every row fills are left aside; the others fall into groups of which each row fills one. The finding
-    names the groups, and pairs of columns that seem to hold the same thing under two names. GreptimeDB's tables for
-    traces, whose columns are the attributes of spans of any kind, are left out.
+    On Timestream, each measure name is checked separately, since rows with different measure names may well differ.
+    Columns that every row fills are ignored; the others are split into groups of which each row fills one. The finding
+    lists the groups, and pairs of columns that seem to contain the same thing under two names. GreptimeDB's tables for
+    traces are left out, because their columns are the attributes of all kinds of spans.
 
     ## Why it matters
 
-    Every row stores nulls for the columns of the other kinds, queries have to know which kind they want, and whoever
-    adds up `price` misses what another source calls `cost`.
+    Every row stores nulls for the columns of the other kinds, queries have to know which kind they want, and a sum over
+    `price` misses the rows where another source calls it `cost`.
 
     ## Example
 
-    Two exchanges write to one table, one `source`, `code` and `price`, the other `src`, `currency`, `cost` and
+    Two exchanges write to one table: one writes `source`, `code`, and `price`, the other `src`, `currency`, `cost`, and
     `volume`. Half of all cells are null.
 
     ## Fix
 
-    Either have both write the same columns (`src` as `source`, `currency` as `code`, `cost` as `price`), or give
-    each kind of row a table of its own.
+    Either make both write the same columns (`src` as `source`, `currency` as `code`, `cost` as `price`), or use a
+    separate table for each kind of row.
 
     ## References
 
-    - Measure names for kinds of data, Timestream: https://docs.aws.amazon.com/timestream/latest/developerguide/data-modeling.html
-    - Homogeneous measurements: https://docs.influxdata.com/influxdb3/cloud-serverless/write-data/best-practices/schema-design/#measurement-schemas-should-be-homogenous
+    - Measure names for kinds of data, Timestream:
+      https://docs.aws.amazon.com/timestream/latest/developerguide/data-modeling.html
+    - Homogeneous measurements:
+      https://docs.influxdata.com/influxdb3/cloud-serverless/write-data/best-practices/schema-design/#measurement-schemas-should-be-homogenous
     """
     yield from once_for_family(case.profile, lambda measurement: _judge(case, measurement))
 
@@ -115,7 +117,7 @@ def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
 
 
 def _keyed(case: Case, measurement: Measurement) -> set[str]:
-    """Fields of documents whose names are data, and so nearly never the same."""
+    """Fields of documents whose names are data, so they are almost never the same."""
     if not case.engine.keeps_documents:
         return set()
     return {field.key for field in measurement.fields} - {field.key for field in named_fields(measurement)}
@@ -171,7 +173,7 @@ def _renaming(pairs: Sequence[Renaming]) -> str:
 def _split(
     case: Case, measurement: Measurement, part: Measurement | MeasureName, divided: Groups, kinds: Sequence[Group]
 ) -> str:
-    """A statement per kind that copies its rows into a table of its own, or reads them where none can copy."""
+    """A statement per kind that copies its rows to a separate table, or reads them if the engine cannot copy."""
     time = [measurement.time_column] if measurement.time_column else []
     table = case.quoted([table_of(measurement)])
     recent = ""
@@ -192,7 +194,7 @@ def _split(
 
 
 def _copied(case: Case, measurement: Measurement, group: Group) -> str:
-    """The command that copies the documents of one kind into a collection of their own."""
+    """The command that copies the documents of one kind to a separate collection."""
     table, name = case.quoted([measurement.name]), case.quoted([f"{measurement.name}_{group.columns[0]}"])
     filled = ", ".join(f"{{ {case.quoted([column])}: {{ $ne: null }} }}" for column in group.columns)
     return f"db.getCollection({table}).aggregate([{{ $match: {{ $or: [{filled}] }} }}, {{ $merge: {name} }}])"

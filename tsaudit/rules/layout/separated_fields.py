@@ -27,15 +27,17 @@ if TYPE_CHECKING:
             "max_fields",
             2,
             "fields",
-            "our default: a value and its unit or quality; more make a subject of its own, as cpu and mem are",
+            "our default: a value and its unit or quality; more fields make a topic of its own, like cpu and mem",
         ),
         Threshold(
             "min_share",
             0.9,
             "share of points",
-            "our default: a source that has not all of the quantities, or fails now and then, costs as much",
+            "our default: a source without some of the quantities, or with occasional failures, stays above this",
         ),
-        Threshold("min_instants", 5, "instants", "our default: with fewer, one import of old data would look alike"),
+        Threshold(
+            "min_instants", 5, "instants", ("our default: with fewer, a single import of old data would look the same")
+        ),
     ),
     fixes={
         "timestream": (
@@ -50,30 +52,33 @@ if TYPE_CHECKING:
     },
 )
 def separated_fields(case: Case) -> Iterator[Finding]:
-    """Measurements of one or two fields whose points have the same tags and the same times.
+    """Measurements with one or two fields whose points have the same tags and the same timestamps.
 
-    They share at least `min_share` of their points, at `min_instants` instants or more, by a sample of points (the same
-    few of each). Measurements with more than `max_fields` fields, and names that differ only in data, are left out.
+    They share at least `min_share` of their points, at `min_instants` or more timestamps, according to a sample of
+    points (the same few of each). Measurements with more than `max_fields` fields, and names that differ only in data,
+    are left out.
 
     ## Why it matters
 
-    To compare them, or to compute with both, a query has to join two measurements on time, which is dear, where one
-    would have the values beside each other. Tag set and time are written, sent and looked up once for each value.
+    To compare the values or compute with both, a query has to join two measurements on time, which is expensive. In one
+    measurement the values would be side by side. The tag set and the timestamp are written, sent, and looked up once
+    per value.
 
     ## Example
 
-    A health app keeps `blood_oxygen`, `heart_rate` and `body_temperature` of a patient in three measurements, with a
-    field `value` each, and always taken at the same moment.
+    A health app stores `blood_oxygen`, `heart_rate`, and `body_temperature` of a patient in three measurements with a
+    field `value` each, always taken at the same moment.
 
     ## Fix
 
-    One measurement such as `vitals` with the fields blood_oxygen, heart_rate and body_temperature. What is never asked
-    for together may stay apart: then accept the finding.
+    Use one measurement such as `vitals` with the fields blood_oxygen, heart_rate, and body_temperature. Values that are
+    never queried together can stay separate: accept the finding.
 
     ## References
 
     - The purpose of measurements, InfluxData's guide: https://awesome.influxdata.com/docs/part-2/designing-your-schema/
-    - Wide table or several: https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
+    - Wide table or several:
+      https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
     - Multi-measure records: https://docs.aws.amazon.com/timestream/latest/developerguide/data-modeling.html
     """
     from tsaudit.analysis.rows import coincidence
@@ -87,13 +92,14 @@ def separated_fields(case: Case) -> Iterator[Finding]:
         )
         unread = [name for name, m in few.items() if m.point_sample is None and _failed(case, m)]
         for group in found:
-            # A group is known by its first member: where that may not have been read, it is not said to be another.
+            # A group is identified by its first member. If that member was perhaps not read, do not report the group as
+            # a new one.
             if not any(name < group.members[0] for name in unread):
                 yield _finding(case, group, [few[name] for name in group.members])
 
 
 def _failed(case: Case, measurement: Measurement) -> bool:
-    """Whether its rows could not be read, and are not just missing."""
+    """Whether its rows could not be read, as opposed to not existing."""
     return any(gap.covers(measurement.database, measurement.name) for gap in case.profile.gaps)
 
 
@@ -126,8 +132,8 @@ def _finding(case: Case, group: Group, members: Sequence[Measurement]) -> Findin
     return Finding(
         subject=Subject(first.database, first.name),
         severity=Severity.WARN,
-        message=f"{listed(group.members, 4)} hold points of the same sources at the same times: "
-        f"one reading is written in {number(len(members))} pieces.",
+        message=f"{listed(group.members, 4)} contain points of the same sources at the same times: one reading "
+        f"is written in {number(len(members))} pieces.",
         fix=case.fix(
             fields=listed(_fields(members), 20),
             sources=f" If the names are of sources and not of quantities, make them values of a {tag}."
@@ -149,7 +155,7 @@ def _finding(case: Case, group: Group, members: Sequence[Measurement]) -> Findin
 
 
 def _fields(members: Sequence[Measurement]) -> list[str]:
-    """What the fields would be called in one measurement: as now, unless two would share a name."""
+    """The fields' names in one measurement: unchanged, unless two would be the same."""
     used = Counter(field.key for m in members for field in m.fields)
     return [
         field.key if used[field.key] == 1 else m.name if len(m.fields) == 1 else f"{m.name}_{field.key}"

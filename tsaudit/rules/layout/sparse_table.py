@@ -18,7 +18,7 @@ from tsaudit.text import listed, many, percent, under
 
 @rule(
     code="LAY003",
-    title="A table is mostly empty cells",
+    title="Most cells of a table are empty",
     severity=Severity.WARN,
     guidelines=("D3", "G4"),
     requires={"null_ratios", "field_types"},
@@ -34,11 +34,11 @@ from tsaudit.text import listed, many, percent, under
         Threshold(
             "max_rise",
             0.25,
-            "share of rows newly without a value",
-            "our default: no chance, and seen before half is lost",
+            "increase in the share of rows without a value",
+            "our default: not a coincidence, and noticed before half is lost",
         ),
-        Threshold("min_rows", 100, "rows", "our default: fewer say nothing about the habit"),
-        Threshold("min_fields", 3, "fields", "our default: with fewer there is little to split"),
+        Threshold("min_rows", 100, "rows", "our default: fewer rows are not representative"),
+        Threshold("min_fields", 3, "fields", "our default: with fewer, there is little to split"),
     ),
     fixes={
         "influxdb3": (
@@ -66,38 +66,41 @@ from tsaudit.text import listed, many, percent, under
     },
 )
 def sparse_table(case: Case) -> Iterator[Finding]:
-    """Tables in which more than `max_null_ratio` of the field cells are null, and columns that are hardly ever set.
+    """Tables where more than `max_null_ratio` of the field cells are null, and columns that are hardly ever set.
 
-    The first is a warning, and so is a column whose share of nulls rose by more than `max_rise` since history began:
-    its source may have stopped. A single column above `max_column_null_ratio` in an otherwise filled table is
-    information. Of GreptimeDB's tables for traces, whose columns are the attributes of spans, the first is not said.
+    A sparse table is a warning. So is a column whose share of nulls rose by more than `max_rise` since the start of the
+    history, because its source may have stopped. A single column above `max_column_null_ratio` in an otherwise filled
+    table is information. GreptimeDB's tables for traces are not reported as sparse, because their columns are the
+    attributes of spans.
 
     ## Why it matters
 
-    Nulls have to be stored, skipped and explained. A table full of them is mostly two tables in one (sources with
-    different columns), or one reading spread over several rows because its fields were written with different
-    timestamps. Both make queries longer and aggregates wrong in ways that are hard to see.
+    Nulls have to be stored, skipped, and explained. A sparse table is usually two tables in one (sources with different
+    columns), or one reading spread over several rows because its fields were written with different timestamps. Both
+    make queries longer and aggregates wrong in ways that are hard to notice.
 
     ## Example
 
-    Prices from two exchanges in one table, one filling `price`, the other `cost` and `volume`: in every row at least
-    one of the three is null.
+    Prices from two exchanges in one table: one fills `price`, the other `cost` and `volume`. In every row, at least one
+    of the three is null.
 
     ## Fix
 
-    One table per kind of source, with the same column names for the same things; and one timestamp for the fields
-    that one source reports together.
+    Use one table per kind of source, with the same column names for the same things, and one timestamp for the fields
+    that a source reports together.
 
     ## References
 
-    - Measures that do not come together, Timestream: https://docs.aws.amazon.com/timestream/latest/developerguide/data-modeling.html
-    - Sparse schemas: https://docs.influxdata.com/influxdb3/cloud-serverless/write-data/best-practices/schema-design/#avoid-sparse-schemas
+    - Measures that do not come together, Timestream:
+      https://docs.aws.amazon.com/timestream/latest/developerguide/data-modeling.html
+    - Sparse schemas:
+      https://docs.influxdata.com/influxdb3/cloud-serverless/write-data/best-practices/schema-design/#avoid-sparse-schemas
     """
     yield from once_for_family(case.profile, lambda measurement: _judge(case, measurement))
 
 
 def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
-    # Where names are data, each is in few documents: data-in-field-name says so.
+    # Fields whose names are data occur in few documents each; data-in-field-name reports them.
     fields = named_fields(measurement) if case.engine.keeps_documents else measurement.fields
     nulls = {f.key: f.null_ratio for f in fields if f.null_ratio is not None and f.key != case.engine.id_field}
     rows = measurement.rows
@@ -134,12 +137,12 @@ def _judge_nulls(case: Case, measurement: Measurement, nulls: dict[str, Ratio]) 
         )
     elif empty:
         share = nulls[empty[0]].value
-        message = f"{listed(empty)} hardly ever hold a value; {empty[0]} is null in {percent(share)} of the rows."
+        message = f"{listed(empty)} hardly ever contain a value; {empty[0]} is null in {percent(share)} of the rows."
         yield _finding(case, measurement, nulls, empty, Severity.INFO, message, share)
 
 
 def _emptiest(measurement: Measurement, nulls: dict[str, Ratio]) -> tuple[Measurement | MeasureName, dict[str, Ratio]]:
-    """The part of the table with the largest share of nulls, and that of each of its fields."""
+    """The part of the table with the largest share of nulls, and the share of each of its fields."""
     if measurement.measure_names is None:
         return measurement, nulls
     parts: list[tuple[MeasureName, dict[str, Ratio]]] = []

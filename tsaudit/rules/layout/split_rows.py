@@ -17,12 +17,12 @@ from tsaudit.text import listed, many, number, percent, under
     guidelines=("D5",),
     requires={"row_patterns", "field_types"},
     thresholds=(
-        Threshold("min_pairs", 20, "pairs of rows", "our default: with fewer, their order may be chance"),
+        Threshold("min_pairs", 20, "pairs of rows", "our default: with fewer, their order may be a coincidence"),
         Threshold(
             "max_complementary_ratio",
             0.8,
             "share of pairs",
-            "our default: fields reported at rates of their own stay below it, as the faster one repeats itself",
+            "our default: fields with different rates stay below this, because the faster one repeats",
         ),
     ),
     fixes={
@@ -33,27 +33,28 @@ from tsaudit.text import listed, many, number, percent, under
     },
 )
 def split_rows(case: Case) -> Iterator[Finding]:
-    """Tables in which rows of one source take turns: each fills only fields that the row before left null.
+    """Tables where rows of one source alternate: each fills only fields that the previous row left null.
 
-    Reported when more than `max_complementary_ratio` of the rows that follow one another in a series share no field.
+    Reported if more than `max_complementary_ratio` of consecutive rows in a series have no field in common.
 
     ## Why it matters
 
-    A source that reports `temperature` and, a moment later, `humidity` makes two rows of what is one reading: twice
-    the rows, half of their cells null, and no query can compare the two without joining the table to itself.
+    A source that reports `temperature` and, a moment later, `humidity` writes two rows for one reading: twice the rows,
+    half of their cells null, and a query has to join the table with itself to compare the two.
 
     ## Example
 
-    `fieldA` is written for a tag set, then `fieldB` for the same tag set with another timestamp: two rows, each with
-    a null.
+    `fieldA` is written for a tag set, then `fieldB` for the same tag set with another timestamp: two rows, each with a
+    null.
 
     ## Fix
 
-    Give the fields of one reading one timestamp; rounding to the cycle of the measurement does.
+    Give the fields of one reading the same timestamp, for example by rounding to the measuring interval.
 
     ## References
 
-    - Fields with different timestamps: https://docs.influxdata.com/influxdb3/cloud-serverless/write-data/best-practices/schema-design/#writing-individual-fields-with-different-timestamps
+    - Fields with different timestamps:
+      https://docs.influxdata.com/influxdb3/cloud-serverless/write-data/best-practices/schema-design/#writing-individual-fields-with-different-timestamps
     """
     for measurement in case.measurements:
         for part in measurement.parts:
@@ -74,8 +75,8 @@ def _finding(case: Case, measurement: Measurement, part: Measurement | MeasureNa
     return Finding(
         subject=subject_of(measurement),
         severity=Severity.WARN,
-        message=f"{listed([' and '.join(part) for part in parts], 4)} take turns{under(part)}: "
-        f"{percent(ratio)} of the rows that follow one another in a series share no field.",
+        message=f"{listed([' and '.join(part) for part in parts], 4)} alternate{under(part)}: {percent(ratio)} "
+        "of consecutive rows in a series have no field in common.",
         fix=case.fix(fields=listed(sorted({c for part in parts for c in part}))),
         observed=ratio,
         limit=limit,

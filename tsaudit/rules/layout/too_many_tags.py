@@ -25,7 +25,7 @@ from tsaudit.text import listed, number
             "max_tags",
             15,
             "tags",
-            "our default: twice what common collectors such as Telegraf's write",
+            "our default: twice what common collectors such as Telegraf write",
             {"greptimedb": (5, DESIGN)},
         ),
     ),
@@ -51,27 +51,31 @@ from tsaudit.text import listed, number
 def too_many_tags(case: Case) -> Iterator[Finding]:
     """Measurements with more than `max_tags` tags.
 
-    In SQL engines tags are the columns that identify the source of a row; in GreptimeDB those of the primary key, of
-    which its vendor advises five at most. Tables of its metric engine are left out: there all labels are the key.
+    In SQL engines, tags are the columns that identify the source of a row. In GreptimeDB, they are the columns of the
+    primary key; its vendor recommends at most five. Tables of its metric engine are left out, because all their labels
+    are in the key.
 
     ## Why it matters
 
-    The tags and the time are the key of every row: each further tag lengthens the key, slows down sorting and
-    compaction, and multiplies the series when its values are independent of the others.
+    The tags and the time are the key of every row. Each additional tag lengthens the key, slows down sorting and
+    compaction, and multiplies the series if its values are independent of the others.
 
     ## Example
 
-    A measurement `pods` with 30 labels copied from the orchestrator as tags, of which 3 tell the pods apart.
+    A measurement `pods` with 30 labels copied from the orchestrator as tags, of which 3 identify the pods.
 
     ## Fix
 
-    Keep as tags what queries filter and group by. Tags that follow from another tag, or have a single value, go first.
+    Keep the tags that queries filter and group by. First remove tags that are determined by another tag, or have a
+    single value.
 
     ## References
 
-    - Too many tags: https://docs.influxdata.com/influxdb3/cloud-serverless/write-data/best-practices/schema-design/#avoid-too-many-tags
-    - Tags against fields: https://docs.influxdata.com/influxdb/v1/concepts/schema_and_data_layout/
-    - The primary key of GreptimeDB: https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
+    - Too many tags:
+      https://docs.influxdata.com/influxdb3/cloud-serverless/write-data/best-practices/schema-design/#avoid-too-many-tags
+    - Tags versus fields: https://docs.influxdata.com/influxdb/v1/concepts/schema_and_data_layout/
+    - The primary key of GreptimeDB:
+      https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
     """
     for measurement in case.measurements:
         limit, tags = case.limit("max_tags", measurement), [t.key for t in measurement.tags]
@@ -79,8 +83,8 @@ def too_many_tags(case: Case) -> Iterator[Finding]:
             continue
         keep = _enough(measurement)
         drop = [key for key in tags if key not in keep]
-        enough = f"; {listed(keep, 4)} alone tell{'' if len(keep) > 1 else 's'} its series apart"
-        # A copy with the same key would help nobody.
+        enough = f"; {listed(keep, 4)} alone identif{'y' if len(keep) > 1 else 'ies'} its series"
+        # Copying to a table with the same key would not help.
         unknown = "" if case.profile.engine == "greptimedb" else "once it is known which these are."
         sampled = on_sample(measurement.tag_sets) if measurement.tag_sets else ""
         yield Finding(
@@ -101,7 +105,7 @@ def too_many_tags(case: Case) -> Iterator[Finding]:
             unit="tags",
             evidence=(
                 Evidence("tags", listed(tags, 30)),
-                Evidence("enough to tell all series apart", listed(keep, 30)),
+                Evidence("enough to identify all series", listed(keep, 30)),
             ),
             facts=("tag_keys", "series_listing"),
             source=measurement.tag_sets.source if measurement.tag_sets else None,
@@ -109,7 +113,7 @@ def too_many_tags(case: Case) -> Iterator[Finding]:
 
 
 def _enough(measurement: Measurement) -> tuple[str, ...]:
-    """Tags that alone tell all series apart; all of them where the tag sets were not listed."""
+    """Tags that are enough to identify all series; all tags if the tag sets were not listed."""
     if measurement.tag_sets is not None and measurement.tag_sets.minimal_key:
         return measurement.tag_sets.minimal_key
     return tuple(t.key for t in measurement.tags)

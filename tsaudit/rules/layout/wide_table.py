@@ -22,15 +22,15 @@ _INFLUXDB3 = "https://docs.influxdata.com/influxdb3"
             "max_columns",
             200,
             "columns",
-            "InfluxDB Cloud Serverless allows as many per measurement: "
-            "https://docs.influxdata.com/influxdb3/cloud-serverless/admin/buckets/#column-limit "
-            "(our default for other engines)",
+            "InfluxDB Cloud Serverless allows this many per measurement: "
+            "https://docs.influxdata.com/influxdb3/cloud-serverless/admin/buckets/#column-limit (our default "
+            "for other engines)",
         ),
         Threshold(
             "engine_columns",
             0,
             "columns",
-            "our default: 0 stands for an engine that documents no limit",
+            "our default: 0 means that the engine documents no limit",
             {
                 "sqlite": (2_000, "https://www.sqlite.org/limits.html#max_column"),
                 "postgresql": (1_600, "https://www.postgresql.org/docs/current/limits.html"),
@@ -70,24 +70,26 @@ _INFLUXDB3 = "https://docs.influxdata.com/influxdb3"
 def wide_table(case: Case) -> Iterator[Finding]:
     """Tables with more than `max_columns` columns; critical near the engine's own limit.
 
-    All columns count: time, tags and fields.
+    All columns count: time, tags, and fields.
 
     ## Why it matters
 
-    Every column costs at writing and compaction, makes rows and catalogues larger, and invites `SELECT *`. Wide tables
-    are mostly several tables in one, so most cells are null. At the engine's limit the next new column is refused.
+    Every column adds cost to writes and compaction, makes rows and catalogs larger, and invites `SELECT *`. Wide tables
+    are usually several tables in one, so most of their cells are null. At the engine's limit, the next new column is
+    rejected.
 
     ## Example
 
-    A table `machine` with one column per sensor, 400 of them, of which each machine has 20.
+    A table `machine` with one column per sensor, 400 in total, of which each machine has 20.
 
     ## Fix
 
-    Segment the fields into several tables by what is written and read together, or store one row per sensor and time.
+    Split the fields into several tables by what is written and read together, or store one row per sensor and time.
 
     ## References
 
-    - Wide schemas: https://docs.influxdata.com/influxdb3/cloud-serverless/write-data/best-practices/schema-design/#avoid-wide-schemas
+    - Wide schemas:
+      https://docs.influxdata.com/influxdb3/cloud-serverless/write-data/best-practices/schema-design/#avoid-wide-schemas
     - SQLite's limits: https://www.sqlite.org/limits.html
     - PostgreSQL's limits: https://www.postgresql.org/docs/current/limits.html
     """
@@ -103,7 +105,7 @@ def wide_table(case: Case) -> Iterator[Finding]:
         yield Finding(
             subject=subject_of(measurement),
             severity=Severity.CRITICAL if near else Severity.WARN,
-            message=f"{number(columns)} columns, where {number(limit.value)} should do{reached}.",
+            message=f"{number(columns)} columns, more than the recommended {number(limit.value)}{reached}.",
             fix=case.fix(
                 table=table_of(measurement),
                 part=table_of(measurement, f"{measurement.name}_part"),

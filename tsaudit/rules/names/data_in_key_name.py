@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
 @rule(
     code="NAM005",
-    title="Names of tags or fields hold data",
+    title="Names of tags or fields contain data",
     severity=Severity.WARN,
     guidelines=("B4",),
     requires={"field_types"},
     uses={"tag_keys"},
-    moot={"mongodb": "a rule of its own looks at the fields of documents, whose names may be data by design"},
+    moot={"mongodb": "a separate rule covers the fields of documents, whose names may be data by design"},
     thresholds=(
-        Threshold("min_names", 2, "names", "our default: one name shows no habit"),
+        Threshold("min_names", 2, "names", "our default: one name is not a pattern"),
         Threshold(
             "warn_numbered",
             10,
             "names that differ in a number",
-            "our default: up to nine may be parts of one thing, as the phases of a motor; more are a list",
+            "our default: up to nine may be parts of one thing, like the phases of a motor; more are a list",
         ),
     ),
     fixes={
@@ -53,14 +53,14 @@ if TYPE_CHECKING:
     },
 )
 def data_in_key_name(case: Case) -> Iterator[Finding]:
-    """Tags, and fields, of one measurement whose names differ only in data: hosts, regions, ids, dates, numbers.
+    """Tags or fields of a measurement whose names differ only in data: hosts, regions, IDs, dates, numbers.
 
-    Names that differ in a number only are information up to `warn_numbered` of them.
+    Names that differ only in a number are information up to `warn_numbered` of them.
 
     ## Why it matters
 
-    To sum over all servers a query has to name every column, and to change with every new one. Each new name is a
-    change of the schema, a column in every row of a table, and one more against the limit of columns.
+    To sum over all servers, a query has to name every column, and has to change with every new one. Each new name is a
+    schema change, another column in every row of a table, and counts toward the column limit.
 
     ## Example
 
@@ -69,11 +69,12 @@ def data_in_key_name(case: Case) -> Iterator[Finding]:
 
     ## Fix
 
-    Put what varies into a tag, and keep one field for what is measured.
+    Move the varying part into a tag, and keep one field for the measured value.
 
     ## References
 
-    - Keep tags and fields simple: https://docs.influxdata.com/influxdb3/cloud-serverless/write-data/best-practices/schema-design/#keep-measurement-names-tags-and-fields-simple
+    - Keep tags and fields simple:
+      https://docs.influxdata.com/influxdb3/cloud-serverless/write-data/best-practices/schema-design/#keep-measurement-names-tags-and-fields-simple
     - Data in names: https://docs.influxdata.com/influxdb/v1/concepts/schema_and_data_layout/
     """
     from tsaudit.analysis.shapes import shapes
@@ -92,7 +93,7 @@ def _finding(case: Case, measurement: Measurement, role: str, family: NameFamily
     limit = case.limit("warn_numbered", measurement)
     numbered = family.template.count("{") == family.template.count("{n}")
     tags = {part.name: part.example for part in family.tags}
-    what = f"tag{'s' if len(tags) > 1 else ''} {listed(list(tags))}" if tags else "the time of the row, which has it"
+    what = f"tag{'s' if len(tags) > 1 else ''} {listed(list(tags))}" if tags else "the row's own timestamp"
     count = len(family.members)
     return Finding(
         subject=Subject(measurement.database, measurement.name, family.template),

@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from tsaudit.analysis.shapes.shapes import NameFamily
 
 _FEWEST = 3
-"""Measure names that differ only in data before it is said that they do: two may be two things."""
+"""Fewest measure names that count as differing only in data: two may be two separate things."""
 
 
 @rule(
     code="NAM002",
-    title="Names of measurements hold data",
+    title="Names of measurements contain data",
     severity=Severity.WARN,
     guidelines=("B2", "H1"),
     requires={"measurements", "field_types"},
     uses={"measure_names"},
-    thresholds=(Threshold("min_names", 1, "names", "our default: raise it to leave small families alone"),),
+    thresholds=(Threshold("min_names", 1, "names", "our default: raise it to ignore small families"),),
     fixes={
         "influxql": (
             "Write {after} instead of {before}.{template} Delete the measurements that are no longer "
@@ -55,30 +55,30 @@ _FEWEST = 3
     },
 )
 def data_in_measurement_name(case: Case) -> Iterator[Finding]:
-    """Measurements whose names differ only in data: hosts, regions, ids, dates, numbers.
+    """Measurements whose names differ only in data: hosts, regions, IDs, dates, numbers.
 
-    Proposes the measurement, tags and field to write instead. A single name is reported only when its parts leave no
-    doubt. On Timestream the measure names of a table are looked at, too, three of a kind or more. Periods of time in
-    names are told here too, except of collections of documents, for which collection-per-period says more.
+    The finding suggests the measurement, tags, and field to write. A single name is reported only if its parts leave no
+    doubt. On Timestream, the measure names of a table are checked too, from three of a kind. Periods in names are
+    included, except for collections of documents, which collection-per-period covers in more detail.
 
     ## Why it matters
 
-    What is in the name is in no index: to ask for one region, or to group by host, queries need regular expressions.
-    Every host makes a new measurement, so there is no end to their number.
+    Data in a name is not indexed: to select one region or group by host, queries need regular expressions. Every host
+    creates a new measurement, so their number keeps growing.
 
     ## Example
 
-    `Cpu.server-5.us-west.usage_user value=20.0` should be
-    `cpu,host=server-5,region=us-west usage_user=20.0`.
+    `Cpu.server-5.us-west.usage_user value=20.0` should be `cpu,host=server-5,region=us-west usage_user=20.0`.
 
     ## Fix
 
-    Put the data into tags and what is measured into the field's name. Telegraf's Graphite parser does it with a
+    Put the data into tags, and name the field after the measured value. Telegraf's Graphite parser does this with a
     template such as `measurement.host.region.field`.
 
     ## References
 
-    - Data in names: https://docs.influxdata.com/influxdb/v1/concepts/schema_and_data_layout/#dont-encode-data-in-measurement-names
+    - Data in names:
+      https://docs.influxdata.com/influxdb/v1/concepts/schema_and_data_layout/#dont-encode-data-in-measurement-names
     - Too many measurements, InfluxData's guide: https://awesome.influxdata.com/docs/part-2/designing-your-schema/
     - Graphite templates: https://docs.influxdata.com/telegraf/v1/data_formats/input/graphite/
     """
@@ -94,16 +94,16 @@ def data_in_measurement_name(case: Case) -> Iterator[Finding]:
                 yield _finding(case, database.name, family, inside[family.members[0]])
     for measurement in case.measurements:
         names = [n.name for n in measurement.measure_names.names] if measurement.measure_names else []
-        # All that is found about a table is one finding: that on its largest family.
+        # There is one finding per table, about its largest family.
         largest = max(shapes.name_families(names), key=lambda family: len(family.members), default=None)
         if largest and len(largest.members) >= max(case.limit("min_names").value, _FEWEST):
             yield _of_measure_names(case, measurement, largest)
 
 
 def _of_collections(case: Case, names: list[str], families: list[NameFamily]) -> list[NameFamily]:
-    """The families that differ in more than a date, with the numbers among theirs that could be read as dates.
+    """The families that differ in more than a date, including numbers that could be read as dates.
 
-    Collections of periods collection-per-period reports; a date in a name or two may be a number as well.
+    collection-per-period reports collections of periods; a date in one or two names may also be a number.
     """
     from tsaudit.analysis.shapes.periods import period_families
 

@@ -14,17 +14,17 @@ from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import listed, many, number
 
 _SHORT = 24
-"""Characters of the name proposed; people will think of a better one."""
+"""Maximum length of the suggested name; people will find a better one."""
 
 
 @rule(
     code="NAM001",
-    title="A name is long or made of many parts",
+    title="A name is too long or has too many parts",
     severity=Severity.INFO,
     guidelines=("B1",),
     requires={"measurements", "tag_keys", "field_types"},
     thresholds=(
-        Threshold("max_length", 64, "characters", "our default: what still fits a legend or a column heading"),
+        Threshold("max_length", 64, "characters", "our default: still fits a legend or a column heading"),
         Threshold("max_parts", 8, "parts", "our default: more parts describe values, not a thing"),
     ),
     fixes={
@@ -36,14 +36,14 @@ _SHORT = 24
     },
 )
 def long_or_complex_name(case: Case) -> Iterator[Finding]:
-    """Databases, measurements, tags and fields with names over `max_length` characters or `max_parts` parts.
+    """Databases, measurements, tags, and fields with names over `max_length` characters or `max_parts` parts.
 
-    Parts are what separators, changes of case and digits set apart. All long names of a measurement are one finding.
+    Separators, changes of case, and digits separate parts. All long names of a measurement are one finding.
 
     ## Why it matters
 
-    Names are typed in every query and shown in every legend. Long ones mostly say something that belongs into a tag, so
-    that queries need regular expressions where an equals sign would do. Series keys repeat them for each series.
+    Names are typed in every query and shown in every legend. Long names usually contain something that belongs in a
+    tag, so queries need regular expressions where an equals sign would do. Series keys repeat them for each series.
 
     ## Example
 
@@ -51,12 +51,13 @@ def long_or_complex_name(case: Case) -> Iterator[Finding]:
 
     ## Fix
 
-    Name the thing that is measured; move where, by whom and how to tags.
+    Name the measured thing. Move where, by whom, and how into tags.
 
     ## References
 
-    - Simple names: https://docs.influxdata.com/influxdb3/cloud-serverless/write-data/best-practices/schema-design/#keep-measurement-names-tags-and-fields-simple
-    - Layout of a schema: https://docs.influxdata.com/influxdb/v1/concepts/schema_and_data_layout/
+    - Simple names:
+      https://docs.influxdata.com/influxdb3/cloud-serverless/write-data/best-practices/schema-design/#keep-measurement-names-tags-and-fields-simple
+    - Schema layout: https://docs.influxdata.com/influxdb/v1/concepts/schema_and_data_layout/
     """
     for database in case.profile.databases:
         name = own_name(database)
@@ -70,7 +71,7 @@ def long_or_complex_name(case: Case) -> Iterator[Finding]:
 
 
 def _complaint(case: Case, name: str) -> str:
-    """What is wrong with the name; empty when nothing is."""
+    """What is wrong with the name; empty if nothing is."""
     if len(name) > case.limit("max_length").value:
         return f"{number(len(name))} characters"
     parts = len(re.findall(r"[A-Z]*[a-z]+|[A-Z]+|\d+|[^\W\d_a-zA-Z]+", name))
@@ -83,7 +84,7 @@ def _finding(case: Case, subject: Subject, bad: dict[str, str], measurement: Mea
         subject=subject,
         severity=Severity.INFO,
         message=f"{listed([f'{name} ({reason})' for name, reason in bad.items()], 4)}: "
-        f"{'this name is' if len(bad) == 1 else 'these names are'} hard to type and to read.",
+        f"{'this name is' if len(bad) == 1 else 'these names are'} hard to type and read.",
         fix=case.fix(rename=rename(case, measurement, longest, longest[:_SHORT].rstrip("._- ")))
         if measurement
         else "Make a database with a shorter name and copy the data over; no engine renames one in place.",

@@ -23,7 +23,7 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 @rule(
     code="NAM003",
-    title="Names that queries have to quote",
+    title="Names that need quotes in queries",
     severity=Severity.WARN,
     guidelines=("B5",),
     requires={"measurements", "tag_keys", "field_types"},
@@ -49,28 +49,29 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
     },
 )
 def name_needs_quoting(case: Case) -> Iterator[Finding]:
-    """Names that the engine's query language takes for something else unless they stand in quotes.
+    """Names that the engine's query language interprets as something else without quotes.
 
-    These are its reserved words, and names with anything but ASCII letters, digits and underscores. Words that the
-    engine accepts as names, such as `time` and `value`, are not meant. All such names of a measurement are one
-    finding. Tables whose columns GreptimeDB makes out of the names of a protocol, for traces and metrics, are left out.
+    These are reserved words, and names with characters other than ASCII letters, digits, and underscores. Words that
+    the engine accepts as names, such as `time` and `value`, are not reported. All such names of a measurement are one
+    finding. Tables whose columns GreptimeDB creates from protocol names, for traces and metrics, are left out.
 
     ## Why it matters
 
-    A query that forgets the quotes fails, or worse, means something else: `select order from t` is an error, `"order"`
-    a column, and `'order'` a text that compares to nothing. Tools and templates that build queries often forget them.
+    A query without the quotes fails, or worse, means something else: `select order from t` is an error, `"order"` is a
+    column, and `'order'` is a text literal. Tools and templates that build queries often forget the quotes.
 
     ## Example
 
-    A tag `tag@1-23` and a field `example-field`: `example-field` unquoted is `example` minus `field`.
+    A tag `tag@1-23` and a field `example-field`: `example-field` without quotes is `example` minus `field`.
 
     ## Fix
 
-    Rename to letters, digits and underscores, and put another word beside a reserved one: `order_id`, `group_name`.
+    Use only letters, digits, and underscores, and add a word to a reserved word: `order_id`, `group_name`.
 
     ## References
 
-    - Keywords and special characters: https://docs.influxdata.com/influxdb3/cloud-serverless/write-data/best-practices/schema-design/#avoid-keywords-and-special-characters
+    - Keywords and special characters:
+      https://docs.influxdata.com/influxdb3/cloud-serverless/write-data/best-practices/schema-design/#avoid-keywords-and-special-characters
     - InfluxDB 3's SQL keywords: https://docs.influxdata.com/influxdb3/core/reference/sql/#keywords
     - InfluxQL keywords: https://docs.influxdata.com/influxdb/v1/query_language/spec/#keywords
     - SQLite keywords: https://www.sqlite.org/lang_keywords.html
@@ -80,8 +81,8 @@ def name_needs_quoting(case: Case) -> Iterator[Finding]:
     """
     reserved = keywords(case.profile.engine)
     for database in case.profile.databases:
-        # In SQL the name of the file's only schema is not the user's choice, and no query has to name it.
-        # A retention policy is called after its duration (`1y`), which few queries name, and has no other name.
+        # In SQL, the user did not choose the name of the file's only schema, and no query needs it. A retention policy
+        # is named after its duration (`1y`); few queries use that name, and there is no alternative.
         if database.policy_of or case.engine.language is not Language.INFLUXQL:
             continue
         if reason := _reason(database.name, reserved):
@@ -104,7 +105,7 @@ def keywords(engine: str) -> frozenset[str]:
 
 
 def _reason(name: str, reserved: frozenset[str]) -> str:
-    """Why the name needs quotes; empty when it does not."""
+    """Why the name needs quotes; empty if it does not."""
     if name.lower() in reserved:
         return "reserved word"
     if _PLAIN.fullmatch(name):
@@ -114,14 +115,14 @@ def _reason(name: str, reserved: frozenset[str]) -> str:
 
 
 def _shown(character: str) -> str:
-    """The character as it can be read in a sentence."""
+    """The character in readable form."""
     if character.isspace():
         return "blank" if character == " " else f"U+{ord(character):04X}"
     return character if character.isprintable() else f"U+{ord(character):04X}"
 
 
 def _plain(name: str, reserved: frozenset[str]) -> str:
-    """A proposal: the name in plain characters."""
+    """A suggested name with plain characters only."""
     words = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_") or "renamed"
     words = f"n{words}" if words[0].isdigit() else words
     return f"{words}_value" if words.lower() in reserved else words
@@ -160,7 +161,7 @@ def _renames(case: Case, measurement: Measurement | None, bad: Iterable[str]) ->
     if measurement is None:
         return "make a database with a plain name and copy measurement by measurement"
     reserved = keywords(case.profile.engine)
-    # The table last: the statements before still go by its old name.
+    # The table comes last: the statements before it still use its old name.
     names = sorted(bad, key=lambda name: name not in measurement.columns)
     statements = [rename(case, measurement, name, _plain(name, reserved)) for name in names[:5]]
     return ("\n" if case.engine.language is not Language.INFLUXQL else "; ").join(statements)

@@ -24,13 +24,13 @@ from tsaudit.rule import Case, rule, subject_of, table_of
     },
 )
 def name_used_twice(case: Case) -> Iterator[Finding]:
-    """Names that a measurement uses for a tag and for a field.
+    """Names that a measurement uses for both a tag and a field.
 
     ## Why it matters
 
-    The server takes such points and gives no warning. `SELECT *` then returns the columns `x` and `x_1`, a condition on
-    `x` means the field, and counting the series without the tag finds nothing. InfluxDB 3 refuses the write, so the
-    data cannot move there as it is.
+    The server accepts such points without a warning. `SELECT *` then returns the columns `x` and `x_1`, a condition on
+    `x` applies to the field, and a query that means the tag finds nothing. InfluxDB 3 rejects such a write, so the data
+    cannot be migrated as it is.
 
     ## Example
 
@@ -38,12 +38,13 @@ def name_used_twice(case: Case) -> Iterator[Finding]:
 
     ## Fix
 
-    Keep the name for the one that queries filter by, and give the other one that says what it holds: `status` and
+    Keep the name for the one that queries filter by, and rename the other one after its contents: `status` and
     `status_code`.
 
     ## References
 
-    - Duplicate names: https://docs.influxdata.com/influxdb3/cloud-serverless/write-data/best-practices/schema-design/#do-not-use-duplicate-names-for-tags-and-fields
+    - Duplicate names:
+      https://docs.influxdata.com/influxdb3/cloud-serverless/write-data/best-practices/schema-design/#do-not-use-duplicate-names-for-tags-and-fields
     - No warning is given: https://github.com/influxdata/influxdb/issues/7745
     """
     for measurement in case.measurements:
@@ -53,7 +54,7 @@ def name_used_twice(case: Case) -> Iterator[Finding]:
                 yield Finding(
                     subject=subject_of(measurement, field.key),
                     severity=Severity.WARN,
-                    message=f"{field.key} is a tag and a field of {measurement.name}.",
+                    message=f"{field.key} is both a tag and a field of {measurement.name}.",
                     fix=case.fix(
                         name=field.key,
                         measurement=table_of(measurement),

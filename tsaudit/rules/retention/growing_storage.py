@@ -13,48 +13,53 @@ from tsaudit.text import many, number, percent, size
 
 @rule(
     code="RET002",
-    title="Data and indexes outgrow their room",
+    title="Data and indexes approach the space limit",
     severity=Severity.WARN,
     guidelines=("H5",),
     requires={"stored_bytes"},
     moot={
         "mongodb": "disk-fills-up watches the disk itself",
-        "influxdb2 Cloud": "the service tells no bytes",
-        "influxdb3 Cloud Serverless": "the service tells no bytes",
-        "influxdb3 Cloud Dedicated": "its tables of partitions are slow by its own account, and are not asked",
+        "influxdb2 Cloud": "the service does not report bytes",
+        "influxdb3 Cloud Serverless": "the service does not report bytes",
+        "influxdb3 Cloud Dedicated": (
+            "according to its documentation its partition tables are slow, so they are not queried"
+        ),
     },
     thresholds=(
+        Threshold("max_bytes", 0, "bytes", "our default: 0 means no limit; set it to the space available for them"),
         Threshold(
-            "max_bytes", 0, "bytes", "our default: 0 stands for no limit; set it to the room that there is for them"
+            "min_bytes",
+            10_000_000_000,
+            "bytes",
+            ("our default: smaller databases need no capacity planning without a limit"),
         ),
-        Threshold("min_bytes", 10_000_000_000, "bytes", "our default: less is no plan's subject without a limit"),
         Threshold("warn_days", 90, "days to the limit", "our default: a quarter, to decide and to buy"),
-        Threshold("critical_days", 14, "days to the limit", "our default: the time a change needs to be deployed"),
+        Threshold("critical_days", 14, "days to the limit", "our default: the time it takes to deploy a change"),
     ),
     fixes={
         "any": ("{where}: give its rows a lifetime, keep coarser values of old ones, or make room in time."),
     },
 )
 def growing_storage(case: Case) -> Iterator[Finding]:
-    """When data and indexes of all databases reach `max_bytes`, by the daily history of their size.
+    """When the data and indexes of all databases will reach `max_bytes`, based on the daily history of their size.
 
-    The server does not tell how much room there is: set `max_bytes` to the size of the disk less what else is on it. It
-    is a warning within `warn_days` of that, and critical within `critical_days` and beyond. Without that limit, growth
-    is information, from `min_bytes` on. Growth is told from steps and noise, which takes a week. Which engine tells
-    bytes of what, and what they leave out, is in `docs/engines.md`.
+    The server does not report how much space there is, so set `max_bytes` to the size of the disk minus everything else
+    on it. The finding is a warning within `warn_days` of the limit, and critical within `critical_days` or above it.
+    Without the limit, growth is information from `min_bytes` on. Separating growth from steps and noise takes a week of
+    history. For the sizes that each engine reports and what they include, see `docs/engines.md`.
 
     ## Why it matters
 
-    A full disk stops the server for all tables at once, and what would make room (vacuum, compaction, a copy) needs
-    some itself.
+    A full disk stops the server for all tables at once, and freeing space (vacuum, compaction, a copy) needs some space
+    itself.
 
     ## Example
 
-    80 GB today, 2 % more each day, and a disk of 100 GB: eleven days.
+    80 GB today, growing 2 % a day, on a disk of 100 GB: eleven days.
 
     ## Fix
 
-    A lifetime for what grows; else a larger disk, in time.
+    Set a retention period for the data that grows, or get a larger disk in time.
 
     ## References
 
@@ -108,7 +113,7 @@ def _finding(
     elif doubling is not None:
         message += f"; at this rate they double in {many(round(doubling), 'day')}"
     grown = _grown(case, before)
-    where = f"Most of what was added since is in {grown[0][1]}" if grown else "Find the table that grows"
+    where = f"Most of the increase is in {grown[0][1]}" if grown else "Find the table that grows"
     return Finding(
         subject=Subject(),
         severity=severity,
@@ -133,9 +138,9 @@ def _added(added: float, of_all: float) -> str:
 
 
 def _grown(case: Case, before: Point) -> Sequence[tuple[float, Subject]]:
-    """By how many bytes each database or measurement grew since that day, most first; those that did not are left out.
+    """Bytes by which each database or measurement grew since that day, largest first; without those that did not grow.
 
-    None are told of a target whose bytes are known as a whole only.
+    Empty for a target whose bytes are only known as a total.
     """
     found = []
     for part, now in stored_parts(case.profile).items():

@@ -19,27 +19,27 @@ _A_YEAR = 365
 _COMPRESSED = "timescaledb.compress"
 """The option that says whether a hypertable can be compressed."""
 _COMPRESS_AFTER = "compress_after"
-"""The age at which a policy does so."""
+"""The age at which a policy compresses chunks."""
 
 
 @rule(
     code="RET001",
-    title="Data is kept forever",
+    title="No retention is set",
     severity=Severity.WARN,
     guidelines=("F1",),
     requires={"retention"},
     uses={"database_series", "row_count", "storage", "table_retention", "options", "measure_name_counts"},
     thresholds=(
-        Threshold("min_series", 1_000, "series", "our default: below it no engine notices"),
-        Threshold("min_bytes", 1_000_000_000, "bytes", "our default: a smaller table is no burden for years"),
+        Threshold("min_series", 1_000, "series", "our default: below this, no engine is affected"),
+        Threshold("min_bytes", 1_000_000_000, "bytes", "our default: a smaller table is no problem for years"),
         Threshold(
             "min_rows",
             1_000_000,
             "rows within the window",
-            "our default: of tables that are paid for by what they hold; fewer cost little for years",
+            "our default: for tables billed by storage; fewer rows cost little for years",
         ),
         Threshold(
-            "max_rate_ratio", 1_000, "times the rows of another measurement", "our default: another kind of data"
+            "max_rate_ratio", 1_000, "times the rows of another measurement", "our default: a different kind of data"
         ),
     ),
     fixes={
@@ -71,33 +71,34 @@ _COMPRESS_AFTER = "compress_after"
     },
 )
 def unbounded_retention(case: Case) -> Iterator[Finding]:
-    """Databases, or tables, that keep all data forever.
+    """Databases or tables without a retention period.
 
-    Of a database, the default policy counts, on Timestream those of its tables. It is information by itself, and a
-    warning when the database's series grow; on Timestream, when `min_rows` rows and more came to them within the
-    window, as what is stored is paid for by the month. Measurements that differ much in how fast they are written, or
-    that nobody writes any more, are named: they may need lifetimes of their own. Of TimescaleDB's hypertables and
-    GreptimeDB's tables, each one without a lifetime is information, and a warning when it holds more than `min_bytes`
-    and its bytes grow. So are tables of PostgreSQL that grow and from which next to nothing was deleted; without growth
-    nothing is said of them, as PostgreSQL has no lifetime to set.
+    For a database, the default policy counts; on Timestream, the retention of its tables. The finding is information.
+    It is a warning if the database's series grow or, on Timestream, if at least `min_rows` rows were written within the
+    window, because storage is billed by the month. The finding names measurements with a very different write rate, and
+    measurements that nobody writes any more: they may need a retention of their own. A TimescaleDB hypertable or
+    GreptimeDB table without retention is information, and a warning if it contains more than `min_bytes` and its bytes
+    grow. The same applies to a PostgreSQL table that grows and from which almost nothing was deleted. If it does not
+    grow, there is no finding, because PostgreSQL has no retention setting.
 
     ## Why it matters
 
-    Without a lifetime disk and index only ever grow, and series that nobody writes any more stay in the index. One
-    lifetime for everything is the other half of the mistake: the database's policy is as long as its most precious data
-    needs, and the busiest data is kept as long.
+    Without retention, disk and index only ever grow, and series that nobody writes any more stay in the index. A single
+    retention for everything is just as wrong: it has to be as long as the most valuable data needs, and the busiest
+    data is kept for just as long.
 
     ## Example
 
-    Raw readings every second and daily sums in one database with the policy `autogen`, duration infinite.
+    Raw readings every second and daily sums in one database with the policy `autogen`, which has an infinite duration.
 
     ## Fix
 
-    Set a duration. Keep what lives longer, such as sums made by a continuous query, in a policy of its own.
+    Set a duration. Keep data that must last longer, such as the sums of a continuous query, in a separate policy.
 
     ## References
 
-    - Retention policies: https://docs.influxdata.com/influxdb/v1/query_language/manage-database/#retention-policy-management
+    - Retention policies:
+      https://docs.influxdata.com/influxdb/v1/query_language/manage-database/#retention-policy-management
     - Data retention, TimescaleDB: https://docs.timescale.com/use-timescale/latest/data-retention/
     - Compression policies, TimescaleDB: https://docs.timescale.com/use-timescale/latest/compression/
     - TTL, GreptimeDB: https://docs.greptime.com/reference/sql/create/#table-options
@@ -116,7 +117,7 @@ def unbounded_retention(case: Case) -> Iterator[Finding]:
 
 
 def _judged(database: Database, inside: Sequence[Measurement]) -> list[Retention]:
-    """Its own policy, or the default one; where there is none, as on Timestream, those of the tables looked at."""
+    """The database's own policy, or the default one; if there is none, as on Timestream, those of its tables."""
     if database.policy_of:
         return list(database.retention or ())
     default = [policy for policy in database.retention or () if policy.default]
@@ -130,17 +131,19 @@ def _finding(case: Case, database: Database, forever: Sequence[Retention], insid
     policy, names = forever[0], listed([one.policy for one in forever], 5)
     of_database = policy.default or bool(database.policy_of)
     if of_database:
-        message = f"{case.engine.words.retention.capitalize()} {names} keeps everything forever"
+        message = f"{case.engine.words.retention.capitalize()} {names} never deletes data"
     else:
         message = (
-            f"{'Tables' if len(forever) > 1 else 'Table'} {names} keep{'s' * (len(forever) == 1)} everything forever"
+            f"{'Tables' if len(forever) > 1 else 'Table'} {names} ha{'ve' if len(forever) > 1 else 's'} no retention"
         )
     if growth:
         message += f", while series grew from {number(growth[0].value)} on {growth[0].day} to {number(growth[1].value)}"
     kept = [m for m in inside if m.name in {one.policy for one in forever}] if not of_database else []
     rows = sum(m.rows.value for m in kept if m.rows)
     if paid := rows >= case.limit("min_rows").value:
-        message += f", and {many(rows, 'row')} came to {'it' if len(forever) == 1 else 'them'} within the window"
+        message += (
+            f", and {many(rows, 'row')} were written to {'it' if len(forever) == 1 else 'them'} within the window"
+        )
     return Finding(
         subject=subject,
         severity=Severity.WARN if growth or paid else Severity.INFO,
@@ -170,7 +173,7 @@ def _of_table(case: Case, measurement: Measurement, kept: Retention) -> Iterator
     growth = _grown(case, "data_bytes", subject_of(measurement), float(held)) if held is not None and big else None
     if growth is None and not kept.policy:
         return
-    message = "Rows are kept forever"
+    message = "Rows are never deleted"
     if growth:
         message += f", while data grew from {size(growth[0].value)} on {growth[0].day} to {size(growth[1].value)}"
     yield Finding(
@@ -192,7 +195,7 @@ def _of_table(case: Case, measurement: Measurement, kept: Retention) -> Iterator
 
 
 def _statement(case: Case, measurement: Measurement, kept: Retention) -> str:
-    """What limits the table's lifetime on PostgreSQL."""
+    """What limits the table's retention on PostgreSQL."""
     if kept.policy:
         return _policies(case, measurement)
     table = case.quoted([table_of(measurement)])
@@ -205,7 +208,7 @@ def _statement(case: Case, measurement: Measurement, kept: Retention) -> str:
 
 
 def _compression(measurement: Measurement) -> str:
-    """What TimescaleDB does with old chunks, in words; empty for a table that is no hypertable."""
+    """TimescaleDB's policies on old chunks, in words; empty for a table that is not a hypertable."""
     options = measurement.options or {}
     if after := options.get(_COMPRESS_AFTER):
         return f"of chunks older than {after}"
@@ -213,7 +216,7 @@ def _compression(measurement: Measurement) -> str:
 
 
 def _policies(case: Case, measurement: Measurement) -> str:
-    """What TimescaleDB does by itself once it is told: drop old chunks, and compress them where nothing does so yet."""
+    """Policies that TimescaleDB can run itself: drop old chunks, and compress them if nothing does so yet."""
     table, options = case.quoted([table_of(measurement)]), measurement.options or {}
     text, needed, year, month = quote_text(case.profile.engine, table), "", "INTERVAL '1 year'", "INTERVAL '1 month'"
     if is_integer(measurement.time_type or ""):
@@ -249,7 +252,7 @@ def _growth(case: Case, database: Database) -> tuple[Point, Point] | None:
 
 
 def _grown(case: Case, figure: str, subject: Subject, value: float) -> tuple[Point, Point] | None:
-    """Where the growth of the figure began, and where it is; None when it does not grow."""
+    """The first and current point of the figure's growth; None if it does not grow."""
     from tsaudit.analysis.growth import detection as growth
 
     now = Point(case.profile.day, value)
@@ -270,19 +273,19 @@ def _rates(case: Case, inside: Sequence[Measurement]) -> Iterator[Evidence]:
     if slow:
         share = percent(rows[busiest] / sum(rows.values()))
         yield Evidence("busiest measurement", f"{busiest}: {number(rows[busiest])} rows in the window, {share} of all")
-        yield Evidence("measurements with other rates under the same policy", listed(slow))
+        yield Evidence("measurements with other write rates under the same policy", listed(slow))
 
 
 def _rare_names(case: Case, kept: Sequence[Measurement]) -> Iterator[Evidence]:
-    """Measure names that come much less often than others of their table, and may need another lifetime."""
+    """Measure names that are much rarer than others in their table and may need another retention."""
     for m in kept:
         rows = {name.name: name.rows for name in (m.measure_names.names if m.measure_names else ()) if name.rows}
         most = max(rows.values(), default=0)
         if rare := [name for name, n in rows.items() if n * case.limit("max_rate_ratio", m).value <= most]:
-            yield Evidence(f"rare measure names of {m.name}, kept as long as the others", listed(rare))
+            yield Evidence(f"rare measure names of {m.name} with the same retention as the others", listed(rare))
 
 
 def _idle(inside: Sequence[Measurement]) -> Iterator[Evidence]:
     idle = [m.name for m in inside if m.rows is not None and not m.rows.value]
     if idle:
-        yield Evidence("measurements without a row in the window, kept all the same", listed(idle))
+        yield Evidence("measurements without a row in the window, still stored", listed(idle))

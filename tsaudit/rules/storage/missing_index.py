@@ -12,18 +12,18 @@ from tsaudit.text import count, listed, size
 
 @rule(
     code="STO002",
-    title="No index leads with the time",
+    title="No index starts with the time column",
     severity=Severity.WARN,
     guidelines=("E8",),
     requires={"indexes"},
     uses={"null_counts", "row_estimate", "storage", "partitions"},
     moot={
-        "duckdb": "it keeps the smallest and the largest time of each part of the column without being asked",
-        "greptimedb": "it keeps rows by time without being asked",
+        "duckdb": "it keeps the smallest and largest time of each part of the column automatically",
+        "greptimedb": "it stores rows by time automatically",
     },
     thresholds=(
-        Threshold("min_rows", 1_000_000, "rows", "our default: fewer are read whole in well under a second"),
-        Threshold("min_bytes", 100_000_000, "bytes", "our default: fewer stay in memory"),
+        Threshold("min_rows", 1_000_000, "rows", "our default: a full scan of fewer takes well under a second"),
+        Threshold("min_bytes", 100_000_000, "bytes", "our default: less data stays in memory"),
     ),
     fixes={
         "postgresql": (
@@ -35,16 +35,17 @@ from tsaudit.text import count, listed, size
     },
 )
 def missing_index(case: Case) -> Iterator[Finding]:
-    """Big tables whose time is in no index, so that every window is found by reading all rows.
+    """Big tables without an index on the time column, where every time range needs a full scan.
 
-    Big are `min_rows` rows, or `min_bytes` of data where the engine tells. An index serves if it leads with the time;
-    a BRIN index wherever it has it. So do partitions by time. Where the time only comes behind other columns, as in
-    (host, time), a window of one source is found, and one of all sources is not: that is information.
+    Big means at least `min_rows` rows, or `min_bytes` of data if the engine reports bytes. An index helps if it starts
+    with the time column; a BRIN index helps if it contains it. Partitions by time help too. If the time column only
+    comes after other columns, as in (host, time), the index helps for a time range of one source but not for one of all
+    sources: that is information.
 
     ## Why it matters
 
-    Nearly every query of readings asks for a span of time. Without an index on it the cost grows with all that was
-    ever stored, however short the span.
+    Nearly every query of readings selects a time range. Without an index on the time column, its cost grows with all
+    data ever stored, however short the range.
 
     ## Example
 
@@ -52,7 +53,7 @@ def missing_index(case: Case) -> Iterator[Finding]:
 
     ## Fix
 
-    Make one; it is built beside the writers where the engine can.
+    Create an index. Use a method that does not block writers if the engine has one.
 
     ## References
 
@@ -76,7 +77,7 @@ def _is_big(case: Case, measurement: Measurement) -> bool:
 
 
 def _severity(measurement: Measurement) -> Severity | None:
-    """How bad it is; None where a span of time is found without reading all rows, or there is no time."""
+    """The severity; None if a time range can be read without a full scan, or there is no time column."""
     time = measurement.time_column
     if time is None or (measurement.partitioning and time in measurement.partitioning.key[:1]):
         return None
@@ -89,9 +90,9 @@ def _severity(measurement: Measurement) -> Severity | None:
 def _finding(case: Case, measurement: Measurement, severity: Severity) -> Finding:
     time = measurement.time_column
     if severity is Severity.INFO:
-        message = f"No index leads with {time}, so that a span of time over all sources is found by reading all rows."
+        message = f"No index starts with {time}, so a time range over all sources needs a full scan."
     else:
-        message = f"{time} is in no index, so that every span of time is found by reading all rows."
+        message = f"{time} is in no index, so every time range needs a full scan."
     indexes = [f"{i.name} ({', '.join(c or 'an expression' for c in i.columns)})" for i in measurement.indexes or ()]
     kept = measurement.storage.data_bytes if measurement.storage else None
     return Finding(
@@ -102,7 +103,7 @@ def _finding(case: Case, measurement: Measurement, severity: Severity) -> Findin
             table=table_of(measurement),
             index=f"{measurement.name}_{time}_idx",
             time=time,
-            # PostgreSQL refuses CONCURRENTLY for a partitioned table.
+            # PostgreSQL rejects CONCURRENTLY for a partitioned table.
             apart="" if measurement.partitioning else " CONCURRENTLY",
         ),
         observed=measurement.rows.value if measurement.rows else None,

@@ -14,18 +14,18 @@ from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
 from tsaudit.text import listed, many, number, size
 
 _ORDERED: Final = frozenset({"btree"})
-"""Kinds that keep rows in the order of their columns, so that the leading ones serve alone."""
+"""Kinds that store rows in the order of their columns, so that the leading columns can be searched alone."""
 _SEARCHED: Final = frozenset({"btree", "hash", "art"})
-"""Kinds that find single rows, each by a search of its own."""
+"""Kinds that find single rows, each with a separate search."""
 _BACKWARDS: Final = {"": "desc", "desc": "", "desc nulls last": "nulls first", "nulls first": "desc nulls last"}
-_UNFINISHED: Final = "it is not valid, as making it failed or goes on, and no query uses it"
+_UNFINISHED: Final = "it is not valid, because building it failed or is still in progress, and no query uses it"
 _ON_DEMAND: Final = frozenset({"inverted", "skipping", "fulltext"})
 """GreptimeDB's kinds besides the key and the time index."""
 
 
 @rule(
     code="STO001",
-    title="Indexes that nothing needs",
+    title="A table has redundant or unused indexes",
     severity=Severity.WARN,
     guidelines=("A9", "E8"),
     requires={"indexes"},
@@ -37,21 +37,21 @@ _ON_DEMAND: Final = frozenset({"inverted", "skipping", "fulltext"})
             "indexes",
             "our default: each row is written to all of them, and readings are looked up by source and time",
         ),
-        Threshold("min_days", 30, "days", "our default: a monthly report has run by then"),
+        Threshold("min_days", 30, "days", "our default: long enough for a monthly report to have run"),
         Threshold(
             "min_values",
             10,
             "distinct values",
-            "our default: who has to read a tenth of the rows reads the table",
+            "our default: a query that reads a tenth of the rows reads the whole table",
             {
                 "duckdb": (
                     1_000,
-                    "an index serves what selects less than 0.1 %: https://duckdb.org/docs/stable/sql/indexes",
+                    "an index helps queries that select less than 0.1 %: https://duckdb.org/docs/stable/sql/indexes",
                 )
             },
         ),
-        Threshold("min_rows", 100_000, "rows", "our default: in a small table values may still be to come"),
-        Threshold("min_bytes", 1_000_000, "bytes", "our default: a smaller one costs next to nothing"),
+        Threshold("min_rows", 100_000, "rows", "our default: a small table may still get more values"),
+        Threshold("min_bytes", 1_000_000, "bytes", "our default: a smaller one costs almost nothing"),
     ),
     fixes={
         "greptimedb": (
@@ -70,30 +70,35 @@ _ON_DEMAND: Final = frozenset({"inverted", "skipping", "fulltext"})
     },
 )
 def needless_index(case: Case) -> Iterator[Finding]:
-    """Indexes that cost every write and serve no read that something else does not serve.
+    """Indexes that cost every write and serve no read that something else does not already serve.
 
-    These are: one with the columns of another, or with those that another of an ordered kind (a B-tree) leads with,
-    sorted in the same order or in the opposite one;
-    one that was not used once in `min_days`, where the engine counts; one that PostgreSQL did not finish (it is not
-    valid: writes maintain it, and no query uses it); an index on the time where the engine keeps rows
-    by time anyway (DuckDB, GreptimeDB); on DuckDB one on several columns, which no query uses; on GreptimeDB one on the
-    column that leads the key. What a primary key or a unique constraint needs is left alone.
+    Reported are:
 
-    It is information where the index is smaller than `min_bytes`, where it is not known since when its uses are
-    counted, and where the audit before did not see it. So is an index on a tag with fewer than `min_values` values in a
-    table of `min_rows`, as it may be there for the rare ones. Statements are proposed for those that surely are
-    needless, and for the others once these are gone. Tables with more than `max_indexes` are reported even if
-    each index has its use. Tables that GreptimeDB makes itself, for traces and metrics, have its own indexes, and are
-    left out.
+    - an index with the same columns as another one, or with the leading columns of an index of an ordered kind (a
+      B-tree), sorted in the same or the opposite order;
+    - an index that was not used once in `min_days`, if the engine counts uses;
+    - an index that PostgreSQL did not finish: it is not valid, so writes maintain it and no query uses it;
+    - an index on the time column if the engine stores rows by time anyway (DuckDB, GreptimeDB);
+    - on DuckDB, an index on several columns, which no query uses;
+    - on GreptimeDB, an index on the first column of the key.
+
+    Indexes of a primary key or unique constraint are never reported.
+
+    The finding is information if the index is smaller than `min_bytes`, if it is not known since when its uses are
+    counted, or if the previous audit did not see it. The same applies to an index on a tag with fewer than `min_values`
+    values in a table of `min_rows`, because it may be there for the rare values. The fix drops the indexes that are
+    certainly redundant, and the others only after those are gone. Tables with more than `max_indexes` are reported even
+    if each index is useful. Tables that GreptimeDB creates itself, for traces and metrics, have built-in indexes and
+    are left out.
 
     ## Why it matters
 
-    Every row that is written is written to every index, which takes time, memory and disk. On a table of readings,
-    where writes never pause, that is most of what an index costs.
+    Every new row is written to every index, which takes time, memory, and disk. On a table of readings, where writes
+    never stop, this is most of the cost of an index.
 
     ## Example
 
-    `cpu_host_idx` on (host) beside the key (host, time): every search by host can go by the key.
+    `cpu_host_idx` on (host) next to the key (host, time): the key serves every search by host.
 
     ## Fix
 
@@ -103,9 +108,10 @@ def needless_index(case: Case) -> Iterator[Finding]:
 
     - B-trees on several columns, PostgreSQL: https://www.postgresql.org/docs/current/indexes-multicolumn.html
     - Index use: https://www.postgresql.org/docs/current/monitoring-stats.html#MONITORING-PG-STAT-ALL-INDEXES-VIEW
-    - Indexes of DuckDB, which keeps a smallest and a largest value of each part of a column without being asked:
-      https://duckdb.org/docs/stable/sql/indexes (that no query uses one on several columns was seen on DuckDB 2.0)
-    - When to use an index, GreptimeDB: https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
+    - Indexes of DuckDB, which keeps the smallest and largest value of each part of a column automatically:
+      https://duckdb.org/docs/stable/sql/indexes (that no query uses an index on several columns was seen on DuckDB 2.0)
+    - When to use an index, GreptimeDB:
+      https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
     """
     for measurement in case.measurements:
         if has_given_columns(measurement):
@@ -123,11 +129,11 @@ class _Needless:
     why: str
     severity: Severity
     sure: bool = True
-    """False where it may have its use."""
+    """False if it may be useful."""
 
 
 def _judge(case: Case, measurement: Measurement, index: Index) -> _Needless | None:
-    """Why the index is not needed; None where it may be."""
+    """Why the index is not needed; None if it may be."""
     if index.constraint:
         return None
     small = index.size_bytes is not None and index.size_bytes < case.limit("min_bytes", measurement).value
@@ -141,51 +147,51 @@ def _judge(case: Case, measurement: Measurement, index: Index) -> _Needless | No
     if index.unique or index.scans != 0 or _stands_in(measurement, index):
         return None
     if index.counted_since is None:
-        return _Needless(index, "not used once, since a day that is not known", Severity.INFO, sure=False)
+        return _Needless(index, "not used once since an unknown day", Severity.INFO, sure=False)
     if (case.profile.collected_at - index.counted_since).days < case.limit("min_days", measurement).value:
         return None
-    why = f"not used once since {index.counted_since.date()}, or since it was made"
+    why = f"not used once since {index.counted_since.date()}, or since it was created"
     return _Needless(index, why, Severity.WARN if sure else Severity.INFO, sure)
 
 
 def _few_values(case: Case, measurement: Measurement, index: Index) -> str:
-    """That a search by one value finds too many rows to go by the index; empty where it does not, or is not known."""
+    """Why a search by one value matches too many rows to use the index; empty if it does not, or is not known."""
     tag = measurement.tag(index.columns[0] or "") if len(index.columns) == 1 else None
     rows, least = measurement.rows, case.limit("min_values", measurement).value
     if tag is None or tag.values is None or index.unique or index.partial or index.kind not in _SEARCHED:
         return ""
     if tag.values.value >= least or rows is None or rows.value < case.limit("min_rows", measurement).value:
         return ""
-    return f"{tag.key} has only {many(tag.values.value, 'value')}, so that a search for one reads much of the table"
+    return f"{tag.key} has only {many(tag.values.value, 'value')}, so a search for one reads much of the table"
 
 
 def _seen_before(case: Case, measurement: Measurement, index: Index) -> bool:
-    """Whether the audit before knew it: one that was made today has had no time to be used."""
+    """Whether the previous audit knew it: an index that was created today has had no time to be used."""
     before = case.timeline.previous.measurements if case.timeline.previous else ()
     same = (m for m in before if (m.database, m.name) == (measurement.database, measurement.name))
     return any(index.name == i.name and index.columns == i.columns for m in same for i in m.indexes or ())
 
 
 def _served_otherwise(engine: str, measurement: Measurement, index: Index) -> str:
-    """What does the index's work without it; empty where nothing is known to."""
+    """What does the index's work without it; empty if nothing is known to."""
     indexes, on_time = measurement.indexes or (), index.columns == (measurement.time_column,)
     if other := next((i for i in indexes if _replaces(i, index)), None):
-        verb = "has" if other.columns == index.columns else "leads with"
+        verb = "has" if other.columns == index.columns else "starts with"
         return f"{other.name} ({_columns(other)}) {verb} the same {'columns' if len(index.columns) > 1 else 'column'}"
     if engine == "duckdb" and not index.unique:
         if len(index.columns) > 1:
             return "DuckDB uses no index on several columns to answer a query"
-        return "DuckDB finds a span of time by the range it keeps for each part of the column" if on_time else ""
+        return "DuckDB finds a time range by the range it keeps for each part of the column" if on_time else ""
     if index.kind in _ON_DEMAND:
         if on_time:
-            return "rows are kept by time anyway"
+            return "rows are stored by time anyway"
         leads = [i.columns[0] for i in indexes if i.kind == "primary"]
-        return "rows are sorted by this column, as the first of the key" if [*index.columns] == leads else ""
+        return "rows are sorted by this column, the first of the key" if [*index.columns] == leads else ""
     return ""
 
 
 def _replaces(other: Index, index: Index) -> bool:
-    """Whether whatever goes by `index` can go by `other`, which stays."""
+    """Whether any search that uses `index` can use `other`, which stays."""
     if other.name == index.name or other.kind != index.kind or not other.valid:
         return False
     if other.partial or index.partial or None in index.columns or not _sorts_alike(other, index):
@@ -197,31 +203,32 @@ def _replaces(other: Index, index: Index) -> bool:
 
 
 def _sorts_alike(other: Index, index: Index) -> bool:
-    """Whether `other` hands rows over in the order of `index`, forwards or backwards."""
+    """Whether `other` returns rows in the order of `index`, forwards or backwards."""
     count = len(index.columns)
     own, theirs = (i.sorting or ("",) * len(i.columns) for i in (index, other))
     return theirs[:count] in (own, tuple(_BACKWARDS[how] for how in own))
 
 
 def _stands_in(measurement: Measurement, index: Index) -> bool:
-    """Whether queries of another index, which is needless beside this one, will go by this one."""
+    """Whether queries of another index, which is redundant beside this one, will use this one."""
     others = (i for i in measurement.indexes or () if not i.constraint and i.scans != 0)
     return any(_replaces(index, other) for other in others)
 
 
 def _to_keep(index: Index) -> tuple[bool, bool, str]:
-    """Sorts indexes with the same columns: the first one stays."""
+    """Sort key for indexes with the same columns: the first one stays."""
     return not index.constraint, not index.unique, index.name
 
 
 def _finding(case: Case, measurement: Measurement, indexes: Sequence[Index], needless: Sequence[_Needless]) -> Finding:
     limit = case.limit("max_indexes", measurement)
     too_many = len(indexes) > limit.value
-    # Where some surely are, the others wait: dropped together with what stands in for them, queries would have neither.
+    # If some are certainly redundant, the others wait: dropped together with their replacement, they would leave
+    # queries without any index.
     told = [n for n in needless if n.sure] or needless
     doubtful = [n.index.name for n in needless if n not in told]
     worst = max((n.severity for n in told), key=lambda s: s.rank, default=Severity.WARN)
-    parts = [f"{many(len(indexes), 'index')}, where {number(limit.value)} should do"] if too_many else []
+    parts = [f"{many(len(indexes), 'index')}, more than the recommended {number(limit.value)}"] if too_many else []
     parts += [_summary(told)] if told else []
     parts += [f"{listed(doubtful)} may be"] if doubtful else []
     statements = "\n".join(_drop(case, measurement, n.index) for n in told)
@@ -232,7 +239,11 @@ def _finding(case: Case, measurement: Measurement, indexes: Sequence[Index], nee
         fix=case.fix(statements=statements) if needless else _choose(indexes),
         observed=len(indexes) if too_many else len(told),
         limit=limit if too_many else None,
-        unit="indexes" if too_many else "needless index" if len(needless) == 1 else "needless indexes",
+        unit="indexes"
+        if too_many
+        else "redundant or unused index"
+        if len(needless) == 1
+        else "redundant or unused indexes",
         evidence=(
             Evidence("indexes", number(len(indexes))),
             *(Evidence(n.index.name, f"({_columns(n.index)}): {n.why}{_bytes(n.index)}") for n in needless),
@@ -244,10 +255,10 @@ def _finding(case: Case, measurement: Measurement, indexes: Sequence[Index], nee
 def _summary(needless: Sequence[_Needless]) -> str:
     if len(needless) == 1:
         index = needless[0].index
-        return f"Index {index.name} on ({_columns(index)}) is needless: {needless[0].why}{_bytes(index)}"
+        return f"Index {index.name} on ({_columns(index)}) is not needed: {needless[0].why}{_bytes(index)}"
     sizes = [n.index.size_bytes for n in needless if n.index.size_bytes is not None]
     together = f", {size(sum(sizes))} together" if sizes else ""
-    return f"{many(len(needless), 'index')} are needless{together}: {listed([n.index.name for n in needless])}"
+    return f"{many(len(needless), 'index')} are not needed{together}: {listed([n.index.name for n in needless])}"
 
 
 def _columns(index: Index) -> str:
@@ -263,13 +274,13 @@ def _bytes(index: Index) -> str:
 def _drop(case: Case, measurement: Measurement, index: Index) -> str:
     if case.profile.engine == "greptimedb":
         return unset_index(case, measurement, str(index.columns[0]), index.kind)
-    # PostgreSQL refuses CONCURRENTLY for the index of a partitioned table.
+    # PostgreSQL rejects CONCURRENTLY for the index of a partitioned table.
     apart = " CONCURRENTLY" if case.profile.engine == "postgresql" and measurement.partitioning is None else ""
     return f"DROP INDEX{apart} {case.quoted([table_of(measurement, index.name)])};"
 
 
 def _choose(indexes: Sequence[Index]) -> str:
-    """What to do about too many of which none is known to be needless."""
+    """What to do about too many indexes if none is known to be redundant."""
     counted = sorted((i.scans, i.name) for i in indexes if i.scans is not None and not i.constraint)
     least = f", beginning with those used least: {listed([name for _, name in counted[:3]])}" if counted else ""
     return f"Keep those that frequent queries filter by, and drop the others{least}."

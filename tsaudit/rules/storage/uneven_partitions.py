@@ -22,17 +22,17 @@ _ANOTHER_TABLE: Final = (
 
 @rule(
     code="STO003",
-    title="Partitions that do not divide the work",
+    title="Partitions do not divide the work",
     severity=Severity.WARN,
     guidelines=("E12",),
     requires={"partitions"},
     uses={"options"},
     thresholds=(
-        Threshold("max_skew", 4, "times the median of the others", "our default: one part does most of the work"),
+        Threshold("max_skew", 4, "times the median of the others", "our default: one partition does most of the work"),
         Threshold("min_bytes", 100_000_000, "bytes", "our default: smaller partitions are even enough"),
         Threshold("min_rows", 1_000_000, "rows", "our default: smaller partitions are even enough"),
-        Threshold("max_default_ratio", 0.5, "of all rows", "our default: the other partitions say little by then"),
-        Threshold("max_empty", 50, "empty partitions", "our default: more than are made ahead"),
+        Threshold("max_default_ratio", 0.5, "of all rows", "our default: by then the other partitions mean little"),
+        Threshold("max_empty", 50, "empty partitions", "our default: more than are created ahead of time"),
         Threshold(
             "max_partitions",
             1_000,
@@ -47,34 +47,36 @@ _ANOTHER_TABLE: Final = (
     },
 )
 def uneven_partitions(case: Case) -> Iterator[Finding]:
-    """Partitions of very different size, a default partition that collects rows, empty ones that pile up, too many.
+    """Partitions of very different sizes, a default partition that collects rows, empty partitions that pile up, too
+    many.
 
-    Uneven is a partition with more than `max_skew` times the median of the others, in bytes, or in rows where bytes are
-    not known, if it is not small. Partitions by time are left out, as the newest one is filling and seasons differ; so
-    are lists of values, which are as uneven as the values. A default partition is reported when a table divided by time
-    has any row in it, else when it holds more than `max_default_ratio` of the rows. Rows and bytes are those of the
-    engine's own statistics. On GreptimeDB, which divides storage by time itself, partitions by time are reported, and
-    partitions by a column outside the primary key of a table that deduplicates.
+    A partition is uneven if it is not small and has more than `max_skew` times the median of the others, in bytes, or
+    in rows if bytes are not known. Partitions by time are left out, because the newest one is still filling and seasons
+    differ. Lists of values are left out, because they are as uneven as the values. A default partition is reported if
+    it contains any row of a table partitioned by time, or otherwise more than `max_default_ratio` of the rows. Rows and
+    bytes come from the engine's own statistics. GreptimeDB divides storage by time itself, so partitions by time are
+    reported there, and so are partitions by a column outside the primary key of a table that deduplicates.
 
     ## Why it matters
 
-    Partitions divide work and make old data easy to drop. One that holds most of the rows is searched, vacuumed and
-    written as if there were no partitions; a row in the default partition is found by no rule and dropped with no
-    period; each further partition costs every query some planning.
+    Partitions divide work and make old data easy to drop. A partition with most of the rows is searched, vacuumed, and
+    written as if there were no partitions. Rows in the default partition are not pruned by any query and are not
+    dropped with any period. Each additional partition adds planning time to every query.
 
     ## Example
 
-    `cpu` by hash of `datacenter` in eight partitions: three data centres fill three of them, one with 80 % of the rows.
+    `cpu` by hash of `datacenter` in eight partitions: three data centers fill three of them, one with 80 % of the rows.
 
     ## Fix
 
-    Divide by a column with many values of about the same weight, and by time where old rows are dropped.
+    Partition by a column with many values of about the same weight, and by time if old rows are dropped.
 
     ## References
 
     - Partitioning, PostgreSQL: https://www.postgresql.org/docs/current/ddl-partitioning.html
     - Hypertables and chunks: https://docs.timescale.com/use-timescale/latest/hypertables/
-    - Table sharding, GreptimeDB: https://docs.greptime.com/user-guide/deployments-administration/manage-data/table-sharding/
+    - Table sharding, GreptimeDB:
+      https://docs.greptime.com/user-guide/deployments-administration/manage-data/table-sharding/
     - Repartition, GreptimeDB: https://docs.greptime.com/user-guide/deployments-administration/manage-data/repartition/
     """
     for measurement in case.measurements:
@@ -92,7 +94,7 @@ class _Trouble:
     observed: float
     unit: str
     in_place: str = ""
-    """A statement that mends it, or begins to; empty where there is none."""
+    """A statement that fixes it or starts to; empty if there is none."""
 
 
 def _troubles(case: Case, measurement: Measurement, cut: Partitioning) -> Iterator[_Trouble]:
@@ -114,24 +116,25 @@ def _troubles(case: Case, measurement: Measurement, cut: Partitioning) -> Iterat
     most = case.limit("max_partitions", measurement)
     if cut.count > most.value:
         step = "Let each partition span more: a longer period, or fewer remainders of the hash."
-        words = f"{many(cut.count, 'partition')}, where {number(most.value)} should do"
+        words = f"{many(cut.count, 'partition')}, more than the recommended {number(most.value)}"
         yield _Trouble(words, step, cut.count, "partitions")
 
 
 def _undivided_key(measurement: Measurement, cut: Partitioning) -> Iterator[_Trouble]:
-    """Rows are deduplicated within their partition only, which the server does not tell."""
+    """Rows are deduplicated only within their partition, and the server does not warn about it."""
     options, outside = measurement.options, [key for key in cut.key if measurement.tag(key) is None]
     if options is None or options.get("append_mode") == "true" or not outside:
         return
     step = "Divide by columns of the primary key, or make the table append-only if no row is ever written again."
     words = (
-        f"partitions are by {listed(outside)}, outside the primary key: two rows with one key and time may both stay"
+        f"partitions are by {listed(outside)}, outside the primary key: two rows with the same key and time "
+        "may both stay"
     )
     yield _Trouble(words, step, cut.count, "partitions")
 
 
 def _by_time(measurement: Measurement, cut: Partitioning) -> bool:
-    """Whether the time decides, alone or with others; a column, or an expression that names it."""
+    """Whether time is part of the partition key, as a column or in an expression."""
     time = measurement.time_column
     return time is not None and any(time in (part, part.strip('"')) or f'"{time}"' in part for part in cut.key)
 
@@ -150,7 +153,7 @@ def _default(case: Case, measurement: Measurement, cut: Partitioning, by_time: b
         step = (
             f"Make partitions for the rows in {default.name} and move them there, and find out why they were missing."
         )
-        words = f"the default partition {default.name} holds {_rows(default.rows)}, {percent(share)} of all"
+        words = f"the default partition {default.name} contains {_rows(default.rows)}, {percent(share)} of all"
         yield _Trouble(words, step, default.rows, "rows")
 
 
@@ -181,8 +184,8 @@ def _rows(count: float) -> str:
 
 
 def _empty(cut: Partitioning) -> int:
-    """How many are empty; those not listed are no larger than the smallest one that is."""
-    # A table without a row may still have the one page of an index.
+    """How many are empty; partitions that are not listed are at least as large as the smallest listed one."""
+    # A table without rows may still have one index page.
     parts = [p for p in cut.partitions if not _is_default(p)]
     empty = [p.rows == 0 or (not p.rows and p.bytes is not None and p.bytes <= 8_192) for p in parts]
     unlisted = cut.count - len(cut.partitions)
@@ -212,7 +215,7 @@ def _finding(case: Case, measurement: Measurement, cut: Partitioning, troubles: 
 
 
 def _change(case: Case, measurement: Measurement, troubles: list[_Trouble]) -> str:
-    """How GreptimeDB divides a table that holds rows in another way."""
+    """How to change the partitions of a GreptimeDB table that contains rows."""
     elsewhere = (
         _ANOTHER_TABLE
         if is_metric(measurement)

@@ -30,25 +30,33 @@ from tsaudit.text import listed, many, number
         Threshold(
             "max_change_ratio",
             0.3,
-            "changes by those to be expected by chance",
-            "our default: an attribute keeps its value for long; a level or a status comes in any order, near 1",
+            "observed changes divided by changes expected by chance",
+            "our default: an attribute keeps its value for a long time; a level or status changes at random, near 1",
         ),
         Threshold(
-            "min_by_chance", 10, "changes to be expected by chance", "our default: fewer could be missing by luck"
+            "min_by_chance",
+            10,
+            "changes to be expected by chance",
+            "our default: with fewer, their absence may be a coincidence",
         ),
         Threshold(
             "max_clash_ratio",
             0.01,
             "share of the instants",
-            "our default: an attribute has one value at a time, but for a row that comes late",
+            "our default: an attribute has one value at a time, except for late rows",
         ),
         Threshold(
             "min_shared_ratio",
             0.5,
             "share of the values",
-            "our default: what mostly one source has names it, like a part or a process that was replaced",
+            "our default: a value used mostly by one source identifies it, like a part or a process that was replaced",
         ),
-        Threshold("warn_series_ratio", 2, "series by those left without it", "our default: it has doubled the series"),
+        Threshold(
+            "warn_series_ratio",
+            2,
+            "series divided by the series left without it",
+            "our default: the tag has doubled the series",
+        ),
     ),
     fixes={
         "influxql": (
@@ -64,31 +72,33 @@ from tsaudit.text import listed, many, number
     },
 )
 def changing_tag(case: Case) -> Iterator[Finding]:
-    """Tags that are an attribute of a source and change over time, such as a machine's colour or firmware.
+    """Tags that are an attribute of a source and change over time, such as a machine's color or firmware.
 
-    Judged by the rows read within the window. A tag is reported when a source, named by the other tags or by that one
-    of them with most values, has one value of it at a time, and in `min_changing_ratio` of the sources another one
-    later, while it changes far less often than values in any order would (`max_change_ratio`). Tags that name things,
-    side by side or one after the other, stay silent. Changes before the oldest row read are not seen.
+    This is based on the rows read within the window. A source is identified by the other tags, or by the one of them
+    with the most values. A tag is reported if it has one value per source at a time, if the value changes later in at
+    least `min_changing_ratio` of the sources, and if it changes far less often than randomly ordered values would
+    (`max_change_ratio`). Tags that identify things, in parallel or one after the other, are not reported. Changes
+    before the oldest row read are not visible.
 
     ## Why it matters
 
-    With each change the source begins another series. Its past is found only by who knows all its former values, its
-    last value is no longer the last of one series, and the number of series grows with the changes.
+    With each change, the source starts a new series. To find its past, a query has to know all its former values, its
+    last value is not always in the same series, and the number of series grows with every change.
 
     ## Example
 
-    `machines,machine=m1,colour=red`: painted blue, the machine goes on as another series, and a query for its
-    temperatures by machine and colour shows two machines.
+    `machines,machine=m1,color=red`: after the machine is painted blue, it continues as another series, and a query for
+    its temperatures by machine and color shows two machines.
 
     ## Fix
 
-    Store the attribute as a field (a measure), so that each row says what it was at the time.
+    Store the attribute as a field (a measure), so that each row contains its value at the time.
 
     ## References
 
-    - Attributes that change, Timestream: https://docs.aws.amazon.com/timestream/latest/developerguide/data-modeling.html
-    - Tags against fields: https://docs.influxdata.com/influxdb/v2/write-data/best-practices/schema-design/
+    - Attributes that change, Timestream:
+      https://docs.aws.amazon.com/timestream/latest/developerguide/data-modeling.html
+    - Tags versus fields: https://docs.influxdata.com/influxdb/v2/write-data/best-practices/schema-design/
     """
     for measurement in case.measurements:
         for tag in measurement.tags:
@@ -123,9 +133,9 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, seen: TagChanges) -
     limit = case.limit("warn_series_ratio", measurement)
     source = listed(seen.by)
     evidence = [
-        Evidence("a source is named by", source),
-        Evidence("sources in which it changes", f"{number(seen.changing)} of {number(seen.sources)}"),
-        Evidence("changes", f"{number(seen.changes)}; {number(round(seen.by_chance, 1))} would be by chance"),
+        Evidence("a source is identified by", source),
+        Evidence("sources where it changes", f"{number(seen.changing)} of {number(seen.sources)}"),
+        Evidence("changes", f"{number(seen.changes)}; {number(round(seen.by_chance, 1))} expected by chance"),
     ]
     if sets and left:
         evidence.append(Evidence("series without it", f"{number(left)} instead of {number(sets.series)}"))

@@ -22,12 +22,12 @@ _VAGUE = frozenset({"id", "model", "name", "type", "kind", "version", "serial", 
 
 @rule(
     code="TAG003",
-    title="A value holds several attributes at once",
+    title="A value contains several attributes",
     severity=Severity.WARN,
     guidelines=("B3",),
     requires={"tag_values"},
     uses={"field_values"},
-    thresholds=(Threshold("min_values", 2, "distinct values", "our default: one value shows no habit"),),
+    thresholds=(Threshold("min_values", 2, "distinct values", "our default: one value is not a pattern"),),
     fixes={
         "influxql": (
             "Write one {role} per attribute: {example} instead of {key}={value}. "
@@ -55,25 +55,26 @@ _VAGUE = frozenset({"id", "model", "name", "type", "kind", "version", "serial", 
 def composite_value(case: Case) -> Iterator[Finding]:
     """Tags and text fields whose values are several attributes joined into one text.
 
-    Judged by a sample of the distinct values; the proposed split names the parts as the values do.
+    This is based on a sample of the distinct values. The suggested split uses the names that occur in the values.
 
     ## Why it matters
 
-    To find one attribute, queries need patterns or regular expressions, which no index helps. To group by one, the text
-    has to be taken apart in every query.
+    To find one attribute, queries need patterns or regular expressions, which no index supports. To group by one, every
+    query has to split the text.
 
     ## Example
 
-    `sensor=loc-kitchen.model-A612.id-1726ZA` should be `location=kitchen`, `sensor_model=A612` and
-    `sensor_id=1726ZA`; then `sensor_id = '1726ZA'` finds it.
+    `sensor=loc-kitchen.model-A612.id-1726ZA` should be `location=kitchen`, `sensor_model=A612`, and `sensor_id=1726ZA`.
+    Then `sensor_id = '1726ZA'` finds it.
 
     ## Fix
 
-    Write each attribute as a tag (or field) of its own. Split what is stored, or keep the old column until it expires.
+    Write each attribute as a separate tag or field. Split the stored values, or keep the old column until it expires.
 
     ## References
 
-    - One attribute per value: https://docs.influxdata.com/influxdb3/cloud-serverless/write-data/best-practices/schema-design/#keep-measurement-names-tags-and-fields-simple
+    - One attribute per value:
+      https://docs.influxdata.com/influxdb3/cloud-serverless/write-data/best-practices/schema-design/#keep-measurement-names-tags-and-fields-simple
     """
     from tsaudit.analysis.shapes import shapes
 
@@ -98,7 +99,7 @@ def _finding(case: Case, measurement: Measurement, column: Tag | Field, composit
     return Finding(
         subject=subject_of(measurement, column.key),
         severity=Severity.WARN,
-        message=f"Values of {role} {column.key} hold {number(len(parts))} attributes each: {listed(list(parts))}.",
+        message=f"Values of {role} {column.key} contain {number(len(parts))} attributes each: {listed(list(parts))}.",
         fix=case.fix(
             role=role,
             measurement=table_of(measurement),
@@ -108,7 +109,7 @@ def _finding(case: Case, measurement: Measurement, column: Tag | Field, composit
             statements=_statements(case, measurement, column.key, composite, names),
         ),
         observed=len(parts),
-        unit="attributes in one value",
+        unit="attributes per value",
         guilty=column.key,
         samples=(composite.example, *(v for v in column.sample if v != composite.example))[:3],
         evidence=tuple(Evidence(name, f"e.g. {redact(value)}") for name, value in parts.items()),
@@ -118,7 +119,7 @@ def _finding(case: Case, measurement: Measurement, column: Tag | Field, composit
 
 
 def _names(key: str, parts: Iterable[Part], taken: Iterable[str]) -> list[str]:
-    """A name for each part that neither another one nor a column has; SQL knows no capitals in names."""
+    """A unique name for each part, distinct from the existing columns; SQL names are case-insensitive."""
     used = {name.lower() for name in taken}
     names = []
     for part in parts:
@@ -131,7 +132,7 @@ def _names(key: str, parts: Iterable[Part], taken: Iterable[str]) -> list[str]:
 
 
 def _proposed(key: str, part: Part) -> str:
-    """A name for the part: long instead of short, and with the column's name before words that alone say little."""
+    """A name for the part: abbreviations expanded, and prefixed with the column's name if it is too general alone."""
     name = _LONG.get(part.name.lower(), part.name)
     return f"{key}_{name}" if name.lower() in _VAGUE or name.startswith("part_") else name
 
@@ -142,7 +143,7 @@ def _statements(case: Case, measurement: Measurement, key: str, composite: Compo
     table, column = case.quoted([table_of(measurement)]), case.quoted([key])
     adding = [f"ALTER TABLE {table} ADD COLUMN {case.quoted([name])} VARCHAR;" for name in names]
     if case.profile.engine == "sqlite":
-        return " ".join(adding)  # it has no function that splits a text
+        return " ".join(adding)  # The engine has no function that splits text.
     separator = quote_text(case.profile.engine, composite.separator)
     values = []
     for position, (name, part) in enumerate(zip(names, composite.parts, strict=True), 1):
@@ -150,5 +151,5 @@ def _statements(case: Case, measurement: Measurement, key: str, composite: Compo
         piece = f"split_part({column}, {separator}, {position})"
         before = text.find(part.example)
         values.append(f"{case.quoted([name])} = {f'substr({piece}, {before + 1})' if before > 0 else piece}")
-    # All names are quoted, and the statement is shown, never run.
+    # All names are quoted, and the statement is only shown, never run.
     return "\n".join([*adding, f"UPDATE {table} SET {', '.join(values)};"])  # noqa: S608

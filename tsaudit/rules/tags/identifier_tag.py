@@ -22,27 +22,29 @@ _UNLESS_FORMER = (
 
 @rule(
     code="TAG002",
-    title="A tag holds ids without bound",
+    title="A tag contains an unbounded number of IDs",
     severity=Severity.WARN,
     guidelines=("A6", "E4", "G5"),
     requires={"tag_values"},
     uses={"row_count", "null_counts"},
     thresholds=(
-        Threshold("max_ids", 1_000, "values shaped like ids", "our default: more than the things most people run"),
+        Threshold("max_ids", 1_000, "values shaped like IDs", "our default: more than the things most people operate"),
         Threshold(
             "endless_values",
             1_000,
             "values",
-            "our default: a date as a tag is new each day too, and stays below it for years",
+            "our default: a date as a tag is also new every day, and stays below this for years",
         ),
-        Threshold("endless_days", 7, "days with a listing", "our default: a week shows every weekday"),
-        Threshold("max_values_per_row", 0.1, "values per row", "our default: a source that lasts writes ten rows"),
-        Threshold("min_values", 500, "values", "our default: below it the ratio to rows is chance, and harmless"),
+        Threshold("endless_days", 7, "days with a listing", "our default: a week includes every weekday"),
+        Threshold(
+            "max_values_per_row", 0.1, "values per row", "our default: a lasting source writes at least ten rows"
+        ),
+        Threshold("min_values", 500, "values", "our default: below this, the ratio to rows is random and harmless"),
         Threshold(
             "engine_values",
             0,
             "values of one tag",
-            "our default: 0 stands for an engine that has no limit",
+            "our default: 0 means that the engine has no limit",
             {
                 "influxdb1": (
                     100_000,
@@ -73,30 +75,30 @@ _UNLESS_FORMER = (
     },
 )
 def identifier_tag(case: Case) -> Iterator[Finding]:
-    """Tags that hold ids of events, orders, requests, traces or users: values that are used once or a few times.
+    """Tags that contain IDs of events, orders, requests, traces, or users: values that are used once or a few times.
 
-    A tag is reported when the listings of at least `endless_days` days show that its values never end and there are
-    more than `endless_values`; when its values are shaped like ids and there are more than `max_ids`, unless the
-    listings show that they end (without a week of listings that is a guess, and called so); when there are more than
-    `max_values_per_row` values per row; or when the engine's own limit on the values of a tag is near. Ids that are
-    scoped, few and used again and again, such as the ids of sensors, stay silent.
+    A tag is reported in any of these cases. First, listings of at least `endless_days` days show that it is unbounded
+    and it has more than `endless_values` values. Second, its values are shaped like IDs and there are more than
+    `max_ids`, unless the listings show that it is bounded. With less than a week of listings this is provisional, and
+    the finding says so. Third, there are more than `max_values_per_row` values per row. Fourth, it is near the engine's
+    own limit on the values of a tag. IDs that are scoped, few, and reused, such as sensor IDs, are not reported.
 
     ## Why it matters
 
-    Every id opens a series of its own, which is written once and kept forever in the index. The number of series then
-    grows with traffic instead of with the things that are watched.
+    Every ID creates its own series, which is written once and stays in the index. The number of series then grows with
+    traffic, not with the number of monitored things.
 
     ## Example
 
-    `order_id=8c1f…` as a tag of `checkout`: 100,000 orders make 100,000 series of one point each.
+    `order_id=8c1f…` as a tag of `checkout`: 100,000 orders create 100,000 series of one point each.
 
     ## Fix
 
-    Store the id as a field, or in a log store beside. Keep tags that group many points: shop, region, kind.
+    Store the ID as a field, or in a separate log store. Keep tags that group many points: shop, region, kind.
 
     ## References
 
-    - Ids as tags, InfluxData's guide: https://awesome.influxdata.com/docs/part-2/designing-your-schema/
+    - IDs as tags, InfluxData's guide: https://awesome.influxdata.com/docs/part-2/designing-your-schema/
     - Schema recommendations: https://docs.influxdata.com/influxdb/v1/concepts/schema_and_data_layout/
     """
     for measurement in case.measurements:
@@ -106,21 +108,21 @@ def identifier_tag(case: Case) -> Iterator[Finding]:
 
 
 def _reason(case: Case, measurement: Measurement, tag: Tag) -> tuple[str, float, Limit] | None:
-    """Why the tag is reported, with what was observed and the limit; None when it is not."""
+    """Why the tag is reported, with the observed value and the limit; None if it is not reported."""
     from tsaudit.analysis.shapes import shapes
 
     assert tag.values is not None
     values, said = tag.values.value, values_of(tag.values)
     kind, known = shapes.classify(tag.sample).kind, tag.over_time
     ends = "unknown" if known is None or known.days < case.limit("endless_days", measurement).value else known.kind
-    looks = f" shaped like ids ({kind.replace('_', ' ')})" if kind in shapes.IDENTIFIER_KINDS else ""
+    looks = f" shaped like IDs ({kind.replace('_', ' ')})" if kind in shapes.IDENTIFIER_KINDS else ""
     limit = case.limit("endless_values", measurement)
     if known and ends == "unbounded" and values > limit.value and kind not in shapes.TEXT_KINDS:
         new = number(known.new_per_day or 0)
-        return f"{said}{looks} and {new} new ones a day without end", values, limit
+        return f"{said}{looks}, gains {new} a day and is not leveling off", values, limit
     limit = case.limit("max_ids", measurement)
     if values > limit.value and looks and ends != "bounded":
-        guess = ", a guess by their look until a week of listings is known" if ends == "unknown" else ""
+        guess = ", provisional until 7 daily audits" if ends == "unknown" else ""
         return f"{said}{looks}{guess}", values, limit
     limit, rows = case.limit("max_values_per_row", measurement), measurement.rows
     if rows is not None and rows.value and values >= case.limit("min_values", measurement).value:
@@ -129,7 +131,7 @@ def _reason(case: Case, measurement: Measurement, tag: Tag) -> tuple[str, float,
             return f"{many(values, 'value')} in {many(rows.value, 'row')}: hardly any is used again", ratio, limit
     limit = case.limit("engine_values", measurement)
     if limit.value and values >= 0.8 * limit.value:
-        return f"{many(values, 'value')}, {percent(values / limit.value)} of what one tag may have", values, limit
+        return f"{many(values, 'value')}, {percent(values / limit.value)} of the maximum for one tag", values, limit
     return None
 
 
@@ -141,7 +143,7 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, reason: str, observ
         evidence.append(
             Evidence("values per series", f"{number(tag.values.value / series)} of {number(series)} series")
         )
-    # Values of a part of the rows by all of them would be too few.
+    # Dividing the values of some rows by the number of all rows would be too low.
     whole = tag.values.source.how is not How.SAMPLED
     if whole and measurement.rows is not None and measurement.rows.value:
         per_row = tag.values.value / measurement.rows.value

@@ -23,18 +23,18 @@ _WORDS = {
     "url": "URLs",
     "iso_time": "times",
 }
-_MIXED = "texts with times or UUIDs in them"
+_MIXED = "texts that contain times or UUIDs"
 
 
 @rule(
     code="TAG001",
-    title="A tag holds log messages or other free text",
+    title="A tag contains log messages or other free text",
     severity=Severity.WARN,
     guidelines=("A5",),
     requires={"tag_values"},
     thresholds=(
-        Threshold("min_values", 20, "values", "our default: fewer texts are a list somebody wrote down"),
-        Threshold("min_url_values", 1_000, "values", "our default: the addresses one watches are fewer"),
+        Threshold("min_values", 20, "values", "our default: fewer texts are a list that somebody wrote"),
+        Threshold("min_url_values", 1_000, "values", "our default: people monitor fewer addresses"),
         Threshold("min_embedded_ratio", 0.5, "share of the values read", "our default: more than an exception"),
     ),
     fixes={
@@ -58,14 +58,15 @@ _MIXED = "texts with times or UUIDs in them"
     },
 )
 def log_text_tag(case: Case) -> Iterator[Finding]:
-    """Tags whose values are log messages, statements, documents, times, or texts with times or UUIDs in them.
+    """Tags whose values are log messages, statements, documents, times, or texts that contain times or UUIDs.
 
-    Judged by a sample of the distinct values, from `min_values` on; URLs from `min_url_values` on. It is information
-    only where the listings of a week or more show that the texts end: then they are a list, though a long-winded one.
+    This is based on a sample of the distinct values, for tags with at least `min_values` of them, or `min_url_values`
+    for URLs. It is information only if listings of a week or more show that the tag is bounded: then the texts are a
+    list, even if a wordy one.
 
     ## Why it matters
 
-    Free text has no bound: nearly every line is a value of its own, and each opens a new series that stays in the index
+    Free text is unbounded: nearly every line is a new value, and each value creates a series that stays in the index
     after the line is forgotten. This is the first of the classic causes of runaway cardinality.
 
     ## Example
@@ -74,12 +75,13 @@ def log_text_tag(case: Case) -> Iterator[Finding]:
 
     ## Fix
 
-    Store the text as a field. Store as tags what can be listed: level, component, error code.
+    Store the text as a field. Use tags for values from a fixed list: level, component, error code.
 
     ## References
 
     - Common causes, InfluxData's guide: https://awesome.influxdata.com/docs/part-2/designing-your-schema/
-    - Resolve high cardinality: https://docs.influxdata.com/influxdb/v2/write-data/best-practices/resolve-high-cardinality/
+    - Resolve high cardinality:
+      https://docs.influxdata.com/influxdb/v2/write-data/best-practices/resolve-high-cardinality/
     """
     for measurement in case.measurements:
         for tag in measurement.tags:
@@ -93,7 +95,7 @@ def log_text_tag(case: Case) -> Iterator[Finding]:
 
 
 def _kind(sample: Sequence[str], min_embedded: float) -> tuple[str, float]:
-    """What the values are, in words, and the share of them that is; no words when they are no free text."""
+    """What the values are, in words, and which share of them; empty words if they are not free text."""
     from tsaudit.analysis.shapes import shapes
 
     shape = shapes.classify(sample)
@@ -110,12 +112,14 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, kind: str, share: f
     series, known = measurement.series.value if measurement.series else 0, tag.over_time
     ends = "unknown" if known is None else known.kind
     endless = (
-        f" {number(known.new_per_day or 0)} new ones come a day, without end." if known and ends == "unbounded" else ""
+        f" It gains {number(known.new_per_day or 0)} values a day and is not leveling off."
+        if known and ends == "unbounded"
+        else ""
     )
     return Finding(
         subject=subject_of(measurement, tag.key),
         severity=Severity.INFO if ends == "bounded" else Severity.WARN,
-        message=f"Tag {tag.key} holds {kind}: {values_of(tag.values, 'distinct value')}"
+        message=f"Tag {tag.key} contains {kind}: {values_of(tag.values, 'distinct value')}"
         + (f" in {many(series, 'series')}." if series else ".")
         + endless,
         fix=left_out_by_sender(measurement, {tag.key})
@@ -132,7 +136,7 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, kind: str, share: f
         samples=tag.sample[:3],
         evidence=(
             Evidence("distinct values", count(tag.values)),
-            Evidence("values read that are such texts", f"{percent(share)} of {number(len(tag.sample))}"),
+            Evidence("share of such texts among the values read", f"{percent(share)} of {number(len(tag.sample))}"),
             *([Evidence("values over time", over_time(known))] if known and ends != "unknown" else ()),
         ),
         facts=("tag_values",),

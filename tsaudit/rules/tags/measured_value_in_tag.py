@@ -23,35 +23,40 @@ _NAMES_A_THING = re.compile(
 _NAMES_A_PART = re.compile(
     r"(^|_)(version|release|build|firmware|le|ge|quantile|percentile|bucket|bin)$|Version$", re.IGNORECASE
 )
-"""What is numbered with a fraction and yet not measured: versions, and the bounds of histograms."""
+"""Names of numbers with a fraction that are not measured: versions and histogram bounds."""
 
 
 @rule(
     code="TAG006",
-    title="A tag holds a measured value",
+    title="A tag contains a measured value",
     severity=Severity.WARN,
     guidelines=("C2",),
     requires={"tag_values", "tag_changes"},
     uses={"series_listing"},
     thresholds=(
-        Threshold("min_values", 30, "values", "our default: bounds of histograms and quantiles are numbers and fewer"),
+        Threshold(
+            "min_values",
+            30,
+            "values",
+            ("our default: there are fewer histogram bounds and quantiles, which are numbers too"),
+        ),
         Threshold(
             "min_values_per_source",
             3,
             "values per source",
-            "our default: a position or a size is a number, too, and one per source; few are corrected",
+            "our default: a position or size is also a number, but has one value per source, and few are corrected",
         ),
         Threshold(
             "max_clash_ratio",
             0.05,
             "share of the instants",
-            "our default: a quantity has one value at a time; what has several names things side by side",
+            "our default: a quantity has one value at a time; several values at once identify things",
         ),
         Threshold(
             "max_roughness",
             0.5,
-            "mean step by that of any two values",
-            "our default: whole numbers that do not follow a curve may be ids; near 1 they are in no order",
+            "mean step divided by the mean difference of any two values",
+            "our default: whole numbers that do not follow a curve may be IDs; near 1 they are in random order",
         ),
     ),
     fixes={
@@ -71,31 +76,32 @@ _NAMES_A_PART = re.compile(
     },
 )
 def measured_value_in_tag(case: Case) -> Iterator[Finding]:
-    """Tags that hold numbers which vary with time: a temperature, a load, a price.
+    """Tags that contain numbers that vary over time: a temperature, a load, a price.
 
-    A tag is reported when it has `min_values` or more and nearly all are numbers, of which a source (the rows that
-    agree in the other tags) has one at a time. Names of versions and of bounds of histograms are left out. Numbers with
-    a fraction need `min_values_per_source` of them per source; whole numbers could be ids, so they need a name that is
-    none of a thing's, and to follow a curve over time: steps of less than `max_roughness` of those between any two.
-    In GreptimeDB those that are stored as numbers with a fraction are left to unsuitable-key-type.
+    A tag is reported if it has at least `min_values` values, nearly all of them are numbers, and each source (rows with
+    the same other tags) has one of them at a time. Tags named like versions or histogram bounds are left out. Numbers
+    with a fraction need `min_values_per_source` values per source. Whole numbers could be IDs, so they must also have a
+    name that does not identify a thing, and follow a curve over time: steps smaller than `max_roughness` of the
+    difference between any two values. In GreptimeDB, tags of a floating-point type are covered by unsuitable-key-type.
 
     ## Why it matters
 
-    Every new reading opens a series of its own. Tags are text: nothing can be averaged or compared by size, and to find
-    all of a source's readings every series has to be visited.
+    Every new reading creates a new series. Tags are text: they cannot be averaged or compared by size, and to read all
+    values of a source, a query has to visit every series.
 
     ## Example
 
-    `room,sensor=s1,temperature=21.7 ok=1i`: a sensor that reports tenths of a degree makes hundreds of series.
+    `room,sensor=s1,temperature=21.7 ok=1i`: a sensor that reports tenths of a degree creates hundreds of series.
 
     ## Fix
 
-    Write it as a field. What is stored has to be written anew.
+    Write it as a field. Stored data has to be rewritten.
 
     ## References
 
-    - Tags against fields: https://docs.influxdata.com/influxdb/v2/write-data/best-practices/schema-design/
-    - What to store as a tag, GreptimeDB: https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
+    - Tags versus fields: https://docs.influxdata.com/influxdb/v2/write-data/best-practices/schema-design/
+    - What to store as a tag, GreptimeDB:
+      https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
     """
     for measurement in case.measurements:
         for tag in measurement.tags:
@@ -105,14 +111,14 @@ def measured_value_in_tag(case: Case) -> Iterator[Finding]:
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """Why a tag is taken for a measured value."""
+    """Why a tag counts as a measured value."""
 
     kind: str
     """`integer` or `float`."""
     per_source: float | None
-    """Values per source by the listing; None where it is not known."""
+    """Values per source according to the listing; None if not known."""
     changes: TagChanges | None
-    """The rows that show it; None where the rows read show no change."""
+    """The rows that show it; None if the rows read show no change."""
 
 
 def _reading(case: Case, measurement: Measurement, tag: Tag) -> _Reading | None:
@@ -140,7 +146,7 @@ def _reading(case: Case, measurement: Measurement, tag: Tag) -> _Reading | None:
 
 
 def _per_source(measurement: Measurement, tag: Tag) -> float | None:
-    """Series by those that are left without the tag; None where they were not listed."""
+    """Series divided by the series left without the tag; None if they were not listed."""
     sets = measurement.tag_sets
     left = next((c.series_left for c in sets.contributions if c.tag == tag.key), 0) if sets else 0
     return sets.series / left if sets and left else None
@@ -152,22 +158,24 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, reading: _Reading) 
     if reading.per_source is not None:
         evidence.append(Evidence("values per source", number(reading.per_source)))
     if seen := reading.changes:
-        by = f"named by {', '.join(seen.by)}" if seen.by else "of one source"
+        by = f"identified by {', '.join(seen.by)}" if seen.by else "of one source"
         evidence += [
-            Evidence("sources in which it changes", f"{number(seen.changing)} of {number(seen.sources)}, {by}"),
+            Evidence("sources where it changes", f"{number(seen.changing)} of {number(seen.sources)}, {by}"),
             Evidence(
-                "instants with another value than before",
+                "times the value changed from one instant to the next",
                 f"{number(seen.changes)} of {number(seen.pairs)} ({percent(seen.changes / seen.pairs)})",
             ),
         ]
         if seen.roughness is not None:
-            evidence.append(Evidence("mean step by that of any two values", number(round(seen.roughness, 3))))
+            evidence.append(
+                Evidence("mean step divided by the mean difference of any two values", number(round(seen.roughness, 3)))
+            )
     kept = sql_type(case.profile.engine, reading.kind)
     words = "whole numbers" if reading.kind == "integer" else "numbers"
     return Finding(
         subject=subject_of(measurement, tag.key),
         severity=Severity.WARN,
-        message=f"Tag {tag.key} holds {words} that vary with time: {many(tag.values.value, 'value')}.",
+        message=f"Tag {tag.key} contains {words} that vary over time: {many(tag.values.value, 'value')}.",
         fix=left_out_by_sender(measurement, {tag.key})
         or case.fix(
             tag=tag.key,

@@ -43,7 +43,7 @@ def _one(table: Measurement, version: str = "1.1.4") -> Finding:
 def test_warning_when_files_hold_next_to_no_duplicates() -> None:
     finding = _one(_table(1_000_900))
     assert finding.severity is Severity.WARN
-    assert finding.message.endswith("each query compares its rows for duplicates, and their files hold next to none.")
+    assert finding.message.endswith("each query compares its rows for duplicates, and their files contain almost none.")
     assert [e.value for e in finding.evidence] == ["message and trace_id", "900 of 1,000,900"]
     assert "This cannot be undone" in finding.fix
 
@@ -52,7 +52,7 @@ def test_warning_when_files_hold_many() -> None:
     finding = _one(_table(1_250_000))
     assert finding.severity is Severity.WARN
     assert finding.message == (
-        "The table holds events and is not append-only: 20 % of the rows in its files are no longer shown, as others "
+        "The table contains events and is not append-only: 20 % of the rows in its files are no longer shown, as others "
         "have their key and time."
     )
 

@@ -57,7 +57,7 @@ def _judge(
 def test_finding_when_just_below_the_limit() -> None:
     assert _judge(10 * GB, 1, 1).outcome is Outcome.PASS
     (finding,) = _judge(10 * GB - 1, 1, 1).findings
-    assert finding.message == "2 partitions for 10 GB of data; below 10 GB one will do."
+    assert finding.message == "2 partitions for 10 GB of data; below 10 GB one is enough."
     assert (finding.observed, finding.severity) == (10 * GB - 1, Severity.INFO)
     assert finding.fix.startswith(
         "If no fast growth is planned, copy or'der to a table without partitions:\nCREATE TABLE"

@@ -49,7 +49,7 @@ def test_finding_when_rows_per_key_are_just_too_few() -> None:
     assert not findings(rule, _table(10_000))
     (finding,) = findings(rule, _table(10_001))
     assert finding.message == (
-        "The key (host) of an append-only table is of no use: 10,001 values of the key for 100,000 rows, none of which "
+        "The key (host) of an append-only table has no benefit: 10,001 values of the key for 100,000 rows, none of which "
         "is ever merged."
     )
     assert not findings(rule, _table(10_001), min_rows_per_key=9)
@@ -66,7 +66,7 @@ def test_columns_that_sort_rows_stay_in_the_key() -> None:
     )
     (finding,) = findings(rule, table)
     assert finding.message == (
-        "The key (site, app, region, request_id) of an append-only table has columns that are of no use: 90,000 values "
+        "The key (site, app, region, request_id) of an append-only table has columns without benefit: 90,000 values "
         "of the key for 100,000 rows, none of which is ever merged."
     )
     assert finding.guilty == "request_id"
@@ -96,7 +96,7 @@ def test_information_when_the_key_begins_with_a_column_of_one_value() -> None:
     (finding,) = findings(rule, a_table(tags=tags, key=("zone", "site", "host")))
     assert finding.severity is Severity.INFO
     assert finding.message.startswith(
-        "The key (zone, site, host) begins with zone and site, of which all rows have one"
+        "The key (zone, site, host) starts with zone and site, of which all rows have one"
     )
     assert 'PRIMARY KEY ("host", "zone", "site")' in finding.fix
     assert not findings(rule, a_table(tags=tags, key=("host", "site", "zone")))

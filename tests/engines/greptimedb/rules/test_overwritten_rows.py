@@ -31,7 +31,7 @@ def test_severity_when_texts_tell_of_several_things() -> None:
     (finding,) = findings(rule, one)
     assert finding.severity is Severity.INFO
     assert finding.message == (
-        "The table has no key and is not append-only: rows of the same time overwrite each other, which is right for a "
+        "The table has no key and is not append-only: rows with the same time overwrite each other, which is correct for a "
         "single source only."
     )
     assert 'ALTER TABLE "main"."logs" ADD COLUMN "source" STRING PRIMARY KEY;' in finding.fix
@@ -54,7 +54,7 @@ def test_loss_when_files_show_it() -> None:
 
 def test_texts_are_named_once_and_no_rows_are_not_observed() -> None:
     (finding,) = findings(rule, a_table(key=(), fields=(a_text("line", LINES),), stored=stored(1_000_000)))
-    assert {e.label: e.value for e in finding.evidence}["texts that may tell rows apart"] == "line"
+    assert {e.label: e.value for e in finding.evidence}["texts that may identify rows"] == "line"
     assert (finding.observed, finding.unit) == (None, "")
 
 

@@ -33,7 +33,7 @@ def test_finding_when_log_lines_have_no_index() -> None:
     table = a_table(fields=(a_text("message", LINES),), rows=a_count(10_000))
     (finding,) = findings(rule, table)
     assert finding.message == (
-        "message holds log lines and has no full-text index: a search for a word reads all rows."
+        "message contains log lines and has no full-text index: searching for a word reads all rows."
     )
     assert finding.fix.startswith('ALTER TABLE "main"."logs" MODIFY COLUMN "message" SET FULLTEXT INDEX;\n')
     assert not findings(rule, a_table(fields=table.fields, rows=a_count(9_999)))
@@ -44,7 +44,7 @@ def test_finding_when_log_lines_have_no_index() -> None:
 def test_finding_when_words_of_a_list_have_one() -> None:
     few = a_table(fields=(a_text("method", METHODS),), indexes={"method": "fulltext"})
     (finding,) = findings(rule, few)
-    assert finding.message == "method has a full-text index and values of one word (3 distinct)."
+    assert finding.message == "method has a full-text index and contains single words (3 distinct)."
     assert finding.fix.endswith('MODIFY COLUMN "method" SET INVERTED INDEX;')
     many = a_table(fields=(a_text("trace", IDS, 10_001),), indexes={"trace": "fulltext"})
     assert findings(rule, many)[0].fix.endswith("SET SKIPPING INDEX;")

@@ -39,7 +39,7 @@ def _table(data_type: str, sample: tuple[str, ...] = ("1", "2"), engine: str = "
 def test_finding_when_the_type_is_measured(data_type: str) -> None:
     (finding,) = findings(rule, _table(data_type))
     assert finding.message == (
-        f"level is of type {data_type} and in the primary key, which is for short texts and integers."
+        f"level has type {data_type} and is in the primary key, which is meant for short texts and integers."
     )
     assert 'PRIMARY KEY ("sensor")' in finding.fix
     assert f'"level" {data_type.upper()}' in finding.fix

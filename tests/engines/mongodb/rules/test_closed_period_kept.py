@@ -127,7 +127,7 @@ def test_period_that_still_grows_is_not_closed() -> None:
     profile = a_profile(*map(a_collection, names), engine="mongodb")
     (finding,) = judge(rule, profile, {"min_freed_bytes": 1.0}, Timeline(points=before)).findings
     evidence = {e.label: e.value for e in finding.evidence}
-    assert evidence["over by name, but still written"] == "1"
+    assert evidence["over according to the name, but still written"] == "1"
     assert f'&& !["{names[0]}"].includes(name)' in finding.fix or finding.samples[0] == names[1]
     every = {("rows", Subject("main", n)): (Point(NOW.date(), 100.0),) for n in names}
     (finding,) = judge(rule, profile, {"min_freed_bytes": 1.0}, Timeline(points=every)).findings
@@ -161,9 +161,9 @@ def test_what_is_written_all_the_same_is_named() -> None:
     ]
     (finding,) = _found(*members)
     evidence = {e.label: e.value for e in finding.evidence}
-    assert evidence["over by name, but still written"] == "1"
+    assert evidence["over according to the name, but still written"] == "1"
     assert f'&& !["{days(11)[-1]}"].includes(name)' in finding.fix
-    assert evidence["writes"] == "not counted since the end of each; closed by the period in the name alone"
+    assert evidence["writes"] == "not counted since the end of each; closed only according to the name"
 
 
 def test_silence_when_periods_are_few_or_little_is_freed_is_information() -> None:

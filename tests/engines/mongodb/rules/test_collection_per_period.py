@@ -63,7 +63,7 @@ def test_message_and_evidence() -> None:
     evidence = {e.label: e.value for e in finding.evidence}
     assert evidence["bytes of documents and indexes"] == "134 kB, measured"
     # Nineteen days are over: 19 times 6,700 bytes, less 110 for each count.
-    assert evidence["a collection of counts instead would free"] == "125 kB"
+    assert evidence["a collection of counts would free"] == "125 kB"
     assert evidence["new files a year"] == "1,095"
     assert 'db.getCollection("visits").createIndex({ period: 1 })' in finding.fix
 

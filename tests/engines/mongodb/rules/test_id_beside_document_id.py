@@ -62,13 +62,13 @@ def test_message_names_what_is_saved() -> None:
     (finding,) = _found(a_collection("users"))
     # 21 bytes of each document, and what the index on `_id` takes that nobody needs.
     assert finding.message == (
-        "user_id could be the _id: in the collection that would save 4.1 kB, 2.1 kB of documents and 2 kB of an index."
+        "user_id could be the _id: in the collection this would save 4.1 kB, 2.1 kB of documents and 2 kB of an index."
     )
     assert finding.observed == 100 * 21 + 2000
     assert 'const chosen = name => name === "users";' in finding.fix
     assert '  old.aggregate([{ $set: { _id: "$user_id" } }, { $unset: "user_id" }, { $out: copy }]);' in finding.fix
     evidence = {e.label: e.value for e in finding.evidence}
-    assert evidence["times the indexes were used"] == "_id_ 0 and user_id_1 9"
+    assert evidence["index uses"] == "_id_ 0 and user_id_1 9"
 
 
 DATABASE = """

@@ -75,7 +75,7 @@ def test_vector_is_not_unbounded() -> None:
 def test_document_that_is_large_for_another_reason() -> None:
     (finding,) = _found(3, 9, 12_000_000)
     assert (finding.severity, finding.subject) == (Severity.CRITICAL, Subject("main", "sensors"))
-    assert finding.message == "The largest document has 12 MB; the server refuses more than 16 MiB."
+    assert finding.message == "The largest document has 12 MB; the server rejects more than 16 MiB."
     assert 'db.getCollection("sensors").aggregate([{ $project: { bytes: { $bsonSize: "$$ROOT" } } }' in finding.fix
 
 

@@ -46,7 +46,7 @@ def test_finding_when_keys_differ(settings: dict[str, str], said: str) -> None:
     tables = [a_measurement("cpu", options=options), a_measurement("mem", options=OWN)]
     findings = judge(rule, a_profile(*tables, engine="timestream")).findings
     assert [f.message for f in findings] == [
-        f"The table is encrypted with {OWN['KmsKeyId']}, records that it rejects with {said}."
+        f"The table is encrypted with {OWN['KmsKeyId']}, its rejected records with {said}."
     ] * bool(said)
     if said:
         assert findings[0].evidence[2].value == "mem"

@@ -1,1 +1,1 @@
-"""Rules about GreptimeDB alone."""
+"""Rules that apply to GreptimeDB only."""

@@ -15,14 +15,16 @@ from tsaudit.text import listed, number, percent
 
 @rule(
     code="STO010",
-    title="An append-only table holds rows more than once",
+    title="An append-only table contains duplicate rows",
     severity=Severity.WARN,
     guidelines=("E9",),
     requires={"options", "repeats"},
     uses={"indexes"},
     thresholds=(
-        Threshold("min_rows", 100, "rows read", "our default: among fewer a few are no habit"),
-        Threshold("max_repeated_ratio", 0.01, "share of the rows read", "our default: a retry now and then is less"),
+        Threshold("min_rows", 100, "rows read", "our default: with fewer, a few duplicates are not a pattern"),
+        Threshold(
+            "max_repeated_ratio", 0.01, "share of the rows read", "our default: an occasional retry causes fewer"
+        ),
     ),
     fixes={
         "any": (
@@ -32,28 +34,28 @@ from tsaudit.text import listed, number, percent
     },
 )
 def duplicate_rows(case: Case) -> Iterator[Finding]:
-    """Append-only tables in which more than `max_repeated_ratio` of the rows read repeat another one.
+    """Append-only tables where more than `max_repeated_ratio` of the rows read are duplicates.
 
-    A row repeats another if it is the same in every column. In a table of numbers only, with a key, it is enough that
-    key and time are the same: then one of the two is a correction of the other, and both are counted.
+    A row is a duplicate if all its columns equal those of another row. In a table that has a key and otherwise only
+    numbers, the same key and time are enough: then one of the rows corrects the other, and both are counted.
 
     ## Why it matters
 
-    An append-only table keeps whatever is sent. A sender that repeats what it believes lost doubles every sum and
-    count, and nothing takes it out again.
+    An append-only table keeps everything that is sent. A sender that repeats a batch it believes lost doubles every sum
+    and count, and nothing removes the duplicates.
 
     ## Example
 
-    `payments` with `append_mode = 'true'`: after a timeout the batch is sent again, and the day's turnover is twice
-    what it was.
+    `payments` with `append_mode = 'true'`: after a timeout the batch is sent again, and the day's revenue is doubled.
 
     ## Fix
 
-    Let the table deduplicate, with a key by which its rows are told apart, or make the sender write once.
+    Make the table deduplicate, with a key that identifies its rows, or make the sender write only once.
 
     ## References
 
-    - Deduplication and append-only tables: https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
+    - Deduplication and append-only tables:
+      https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
     """
     for measurement in case.measurements:
         seen = measurement.repeats
@@ -81,7 +83,7 @@ def _finding(case: Case, measurement: Measurement, seen: Repeats, repeated: int)
     return Finding(
         subject=subject_of(measurement),
         severity=Severity.WARN,
-        message=f"{percent(repeated / seen.rows)} of the rows read {same} as another one, and all of them stay.",
+        message=f"{percent(repeated / seen.rows)} of the rows read {same} as another one, and all of them are kept.",
         fix=case.fix(advice=advice, rebuilt=copy),
         observed=repeated / seen.rows,
         limit=limit,

@@ -14,7 +14,7 @@ from tsaudit.text import count
 
 @rule(
     code="STO014",
-    title="Files are still written in the former format",
+    title="Files are still written in the old format",
     severity=Severity.INFO,
     guidelines=("E1",),
     requires={"options", "effective_options"},
@@ -27,33 +27,34 @@ from tsaudit.text import count
     },
 )
 def former_file_format(case: Case) -> Iterator[Finding]:
-    """Tables of GreptimeDB 1.0 or later that write files in the format `primary_key` of the versions before.
+    """Tables of GreptimeDB 1.0 or later that write files in the format `primary_key` of earlier versions.
 
-    Of 1.0, which does not tell the format of a table that names none, nothing is known. The vendor's advice for that
-    case is to set `sst_format` to `flat` on tables that an older version made.
+    Version 1.0 does not report the format of a table that does not set it, so the result is unknown there. In that
+    case, the vendor recommends setting `sst_format` to `flat` on tables created by an older version.
 
     ## Why it matters
 
-    The former format keeps something in memory for each value of the key, and is slow to write where there are more
-    than some 100 thousand. The present one, `flat`, has no such bound.
+    The old format keeps data in memory for each value of the key, and writes become slow above some 100 thousand
+    values. The current format, `flat`, has no such limit.
 
     ## Example
 
-    A table made by version 0.17 and taken over by 1.1.
+    A table created by version 0.17 and now used with 1.1.
 
     ## Fix
 
-    Switch the table over to `flat`; new files are written in it at once.
+    Switch the table to `flat`; new files use it immediately.
 
     ## References
 
-    - SST format: https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/#sst-format
+    - SST format:
+      https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/#sst-format
     - SST formats compared: https://greptime.com/blogs/2025-12-22-flat-format
     """
     if version(case.profile) < (1, 0):
         return
     for measurement in case.measurements:
-        # A logical table of the metric engine has no files of its own; that is changed on the physical one.
+        # A logical table of the metric engine has no files; the format is changed on the physical table.
         if option(measurement, "sst_format") == "primary_key" and not option(measurement, "on_physical_table"):
             yield _finding(case, measurement)
 

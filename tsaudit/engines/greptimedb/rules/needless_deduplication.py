@@ -25,7 +25,7 @@ from tsaudit.text import listed, number, percent
             "max_overwritten_ratio",
             0.001,
             "share of the stored rows",
-            "our default: more than a sender's rare retry means that rows are meant to replace others, or get lost",
+            "our default: more than occasional retries; rows are meant to replace others, or get lost",
         ),
     ),
     fixes={
@@ -38,15 +38,16 @@ from tsaudit.text import listed, number, percent
 def needless_deduplication(case: Case) -> Iterator[Finding]:
     """Tables of events, such as log lines, that are not append-only.
 
-    Told by text fields with log lines, documents, addresses or ids. It is a warning where files show that no more than
-    `max_overwritten_ratio` of the stored rows were written again, so that the comparison is for nothing; and where they
-    show that more were, as these are lines lost if they were different ones. Without that measurement it is
-    information. What was written again and already merged is not seen any more: make sure that nothing sends updates.
+    Events are recognized by text fields with log lines, documents, addresses, or IDs. The finding is a warning if files
+    show that at most `max_overwritten_ratio` of the stored rows were written again, so the comparison is useless. It is
+    also a warning if files show that more were: if those were different lines, they are lost. Without that measurement,
+    it is information. Rows that were written again and already merged are no longer visible: make sure that nothing
+    sends updates.
 
     ## Why it matters
 
-    Every query merges and compares rows to keep one of each key and time. Two different lines of one source and one
-    millisecond count as the same row, and the first one is lost.
+    Every query merges and compares rows to keep one for each key and time. Two different lines of one source in the
+    same millisecond count as the same row, and the first one is lost.
 
     ## Example
 
@@ -54,16 +55,17 @@ def needless_deduplication(case: Case) -> Iterator[Finding]:
 
     ## Fix
 
-    Switch it to append-only. It cannot be switched back, and rows cannot be deleted from then on but by their age.
+    Switch it to append-only. You cannot switch back, and afterwards rows can only be deleted by age.
 
     ## References
 
-    - When to use append-only tables: https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
+    - When to use append-only tables:
+      https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
     - Table options: https://docs.greptime.com/reference/sql/alter/#alter-table-options
     """
     for measurement in case.measurements:
         rows = measurement.rows
-        # A table without a key is judged by a rule of its own.
+        # Another rule covers tables without a key.
         if not measurement.tags or not deduplicates(measurement) or rows is None:
             continue
         events = event_columns(measurement)
@@ -78,10 +80,10 @@ def _finding(case: Case, measurement: Measurement, events: list[Field]) -> Findi
     if ratio is None:
         said = "each query compares its rows for duplicates; whether there are any was not measured"
     elif ratio <= limit.value:
-        said = "each query compares its rows for duplicates, and their files hold next to none"
+        said = "each query compares its rows for duplicates, and their files contain almost none"
     else:
-        said = f"{percent(ratio)} of the rows in its files are no longer shown, as others have their key and time"
-    evidence = [Evidence("fields with a value for each event", listed([f.key for f in events]))]
+        said = f"{percent(ratio)} of the rows in its files are hidden, because others have the same key and time"
+    evidence = [Evidence("fields with a different value for each event", listed([f.key for f in events]))]
     if lost is not None and stored is not None:
         evidence.append(
             Evidence("rows in files that others overwrote, at least", f"{number(lost)} of {number(stored.rows)}")
@@ -89,7 +91,7 @@ def _finding(case: Case, measurement: Measurement, events: list[Field]) -> Findi
     return Finding(
         subject=subject_of(measurement),
         severity=Severity.INFO if ratio is None else Severity.WARN,
-        message=f"The table holds events and is not append-only: {said}.",
+        message=f"The table contains events and is not append-only: {said}.",
         fix=case.fix(append_only=append_only(case, measurement)),
         observed=ratio,
         limit=limit,

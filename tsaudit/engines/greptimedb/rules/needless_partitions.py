@@ -20,26 +20,29 @@ _CLUSTER: Final = (
 
 @rule(
     code="STO004",
-    title="Partitions before one machine is too small",
+    title="A small table is partitioned",
     severity=Severity.INFO,
     guidelines=("E13",),
     requires={"partitions"},
     uses={"storage", "options", "indexes"},
-    thresholds=(Threshold("min_bytes", 10_000_000_000, "bytes", "our default: any machine holds many times as much"),),
+    thresholds=(
+        Threshold("min_bytes", 10_000_000_000, "bytes", "our default: any machine can store many times as much"),
+    ),
     fixes={
         "any": "If no fast growth is planned, {merge}copy {table} to a table without partitions:\n{copy}",
     },
 )
 def needless_partitions(case: Case) -> Iterator[Finding]:
-    """Tables that are divided into partitions though they hold less than `min_bytes`.
+    """Tables that are partitioned although they contain less than `min_bytes`.
 
-    Information, as a table that was made for much more may be at its beginning. Left out are the tables that the server
-    makes for traces, which it divides by itself, and those of the metric engine, which are divided on purpose.
+    The finding is information, because a table planned for much more data may just be new. Tables that the server
+    creates for traces are left out, because it partitions them itself. Tables of the metric engine are left out,
+    because they are partitioned on purpose.
 
     ## Why it matters
 
-    Each partition has its own memory for writes, its own files and its own indexes, and each query asks all that it
-    cannot rule out. That pays where one machine cannot hold or take in the data, and costs where it can.
+    Each partition has its own write buffer, files, and indexes, and each query reads all partitions that it cannot rule
+    out. That pays off if one machine cannot store or ingest the data, and is a cost otherwise.
 
     ## Example
 
@@ -47,12 +50,13 @@ def needless_partitions(case: Case) -> Iterator[Finding]:
 
     ## Fix
 
-    A table without partitions. What is partitioned later, when it has to be, can be divided by what is known then.
-    From 1.0 on a cluster merges partitions in place, if it keeps its files in an object storage; else a copy does.
+    Use a table without partitions. If it has to be partitioned later, you will know more about the data. From 1.0 on, a
+    cluster merges partitions in place if its files are in object storage; otherwise, copy the table.
 
     ## References
 
-    - Distributed tables, in the guide to schema design: https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
+    - Distributed tables, in the guide to schema design:
+      https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
     - Table sharding: https://docs.greptime.com/user-guide/deployments-administration/manage-data/table-sharding/
     - Repartition: https://docs.greptime.com/user-guide/deployments-administration/manage-data/repartition/
     """
@@ -66,7 +70,7 @@ def needless_partitions(case: Case) -> Iterator[Finding]:
 
 
 def _held(measurement: Measurement, cut: Partitioning) -> int | None:
-    """Bytes of data; None where the server does not tell."""
+    """Bytes of data; None if the server does not report them."""
     if measurement.storage is not None and measurement.storage.data_bytes is not None:
         return measurement.storage.data_bytes
     sizes = [part.bytes for part in cut.partitions if part.bytes is not None]
@@ -79,7 +83,7 @@ def _finding(case: Case, measurement: Measurement, cut: Partitioning, held: int)
     return Finding(
         subject=subject_of(measurement),
         severity=Severity.INFO,
-        message=f"{many(cut.count, 'partition')} for {size(held)} of data; below {size(limit.value)} one will do.",
+        message=f"{many(cut.count, 'partition')} for {size(held)} of data; below {size(limit.value)} one is enough.",
         fix=case.fix(
             table=measurement.name,
             merge=f"{_CLUSTER}\n{merge}\nElsewhere " if merge else "",

@@ -15,18 +15,18 @@ from tsaudit.text import listed, many, number
 
 @rule(
     code="STO005",
-    title="A primary key that is of no use",
+    title="A primary key has no benefit",
     severity=Severity.WARN,
     guidelines=("E2",),
     requires={"options", "tag_values", "series_listing"},
     uses={"null_counts", "indexes"},
     thresholds=(
-        Threshold("min_rows", 1_000, "rows", "our default: what a small table costs is not worth a copy"),
+        Threshold("min_rows", 1_000, "rows", "our default: the cost of a small table does not justify a copy"),
         Threshold(
             "min_rows_per_key",
             10,
             "rows per value of the key",
-            "our default: with fewer, rows of one value fill no block that could be read alone",
+            "our default: with fewer, rows with one value do not fill a block that could be read alone",
         ),
     ),
     fixes={
@@ -37,31 +37,33 @@ from tsaudit.text import listed, many, number
     },
 )
 def needless_primary_key(case: Case) -> Iterator[Finding]:
-    """Append-only tables with a primary key that neither deduplicates nor orders rows in a way that helps a query.
+    """Append-only tables with a primary key that neither deduplicates nor sorts rows in a way that helps queries.
 
-    An append-only table keeps every row, so its key only sorts them. It does not even do that usefully where all its
-    columns have one value, or where there are less than `min_rows_per_key` rows for a value of the key. Which columns
-    queries filter by is not known to the audit: what of the key has enough rows for each of its values may stay. A key
-    with a single value costs little, and is information. On any table it is information, too, that the key begins with
-    a column of one value, as the first column is the one by which files are best divided.
+    An append-only table keeps every row, so its key only sorts them. Even that is useless if all its columns have one
+    value, or if there are fewer than `min_rows_per_key` rows per value of the key. The audit does not know which
+    columns queries filter by, so columns with enough rows per value can stay in the key. A key with a single value
+    costs little and is information. On any table, it is also information if the key starts with a column of one value,
+    because the first column is the one that divides files best.
 
     ## Why it matters
 
-    The key is sorted by before the time. Rows of one hour then lie all over the files, memory is held for each value of
-    the key, and inserts take longer: for logs that are searched by time all of this is loss.
+    Rows are sorted by the key before the time. Rows of the same hour are then spread over the files, memory is used for
+    each value of the key, and inserts take longer. For logs that are searched by time, all of this is pure cost.
 
     ## Example
 
-    `http_logs` with `PRIMARY KEY (request_id)` and `append_mode = 'true'`: each row has a key of its own, and none is
-    ever merged with another.
+    `http_logs` with `PRIMARY KEY (request_id)` and `append_mode = 'true'`: each row has a different key, and no rows
+    are ever merged.
 
     ## Fix
 
-    Leave the key out, or the columns with many values. Where queries look for one of these, a skipping index does.
+    Remove the key, or its columns with many values. If queries look up single values of such a column, use a skipping
+    index.
 
     ## References
 
-    - The primary key is optional: https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
+    - The primary key is optional:
+      https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
     """
     for measurement in case.measurements:
         rows, series = measurement.rows, measurement.series
@@ -77,11 +79,11 @@ def needless_primary_key(case: Case) -> Iterator[Finding]:
 
 
 def _why(case: Case, measurement: Measurement, per_key: float) -> str:
-    """Why the key is of no use; empty where it is of some."""
+    """Why the key has no benefit; empty if it has one."""
     assert measurement.rows is not None
     assert measurement.series is not None
     if all(t.values is not None and t.values.value <= 1 for t in measurement.tags):
-        return "all its rows have the same value of the key, which sorts nothing"
+        return "all its rows have the same key value, which sorts nothing"
     if per_key >= case.limit("min_rows_per_key", measurement).value:
         return ""
     keys, rows = many(measurement.series.value, "value"), many(measurement.rows.value, "row")
@@ -89,8 +91,7 @@ def _why(case: Case, measurement: Measurement, per_key: float) -> str:
 
 
 def _to_put_last(measurement: Measurement) -> tuple[str, ...]:
-    """The columns with one value that the key begins with, before one with several; none where its order is not
-    known."""
+    """The columns with one value at the start of the key, before one with several; none if its order is not known."""
     if not any(i.kind == "primary" for i in measurement.indexes or ()):
         return ()
     values = {t.key: t.values.value for t in measurement.tags if t.values is not None}
@@ -106,8 +107,8 @@ def _led_by(case: Case, measurement: Measurement, last: tuple[str, ...]) -> Find
     return Finding(
         subject=subject_of(measurement),
         severity=Severity.INFO,
-        message=f"The key ({', '.join(key)}) begins with {listed(last)}, of which all rows have one value: what comes "
-        "first divides the files best, and this divides nothing.",
+        message=f"The key ({', '.join(key)}) starts with {listed(last)}, which has the same value in all rows: "
+        "the first column divides files best, and this one divides nothing.",
         fix="When the table is made anew for another reason, begin the key with what queries filter by most:\n"
         + rebuilt(case, measurement, key=better),
         guilty=key[0],
@@ -118,7 +119,7 @@ def _led_by(case: Case, measurement: Measurement, last: tuple[str, ...]) -> Find
 
 
 def _kept(case: Case, measurement: Measurement) -> list[str]:
-    """The columns of the key that sort rows usefully: for each of their values together there are enough rows."""
+    """The columns of the key that sort rows usefully: each combination of their values has enough rows."""
     values = {t.key: t.values.value for t in measurement.tags if t.values is not None}
     rows = measurement.rows.value if measurement.rows else 0
     kept, blocks = list[str](), case.limit("min_rows_per_key", measurement).value
@@ -132,13 +133,13 @@ def _kept(case: Case, measurement: Measurement) -> list[str]:
 def _needless(case: Case, measurement: Measurement, per_key: float, why: str) -> Finding:
     key, kept = primary_key(measurement), _kept(case, measurement)
     values = {t.key: t.values.value for t in measurement.tags if t.values is not None}
-    use = "has columns that are of no use" if kept else "is of no use"
+    use = "has columns without benefit" if kept else "has no benefit"
     may_stay = f" Where most queries filter by {listed(kept)}, a key of {'it' if len(kept) == 1 else 'them'} helps."
     counts = [f"{t.key}: {number(t.values.value)}" for t in measurement.tags if t.values is not None]
     assert measurement.series is not None
     return Finding(
         subject=subject_of(measurement),
-        # One series costs next to nothing.
+        # A single series costs almost nothing.
         severity=Severity.WARN if measurement.series.value > 1 else Severity.INFO,
         message=f"The key ({', '.join(key)}) of an append-only table {use}: {why}.",
         fix=case.fix(rebuilt=rebuilt(case, measurement, key=kept), kept=may_stay if kept else ""),

@@ -15,7 +15,7 @@ from tsaudit.text import listed, many, number
 
 @rule(
     code="STO006",
-    title="Rows of the same time overwrite each other",
+    title="Rows with the same time overwrite each other",
     severity=Severity.CRITICAL,
     guidelines=("E2", "E9"),
     requires={"options", "columns"},
@@ -28,28 +28,30 @@ from tsaudit.text import listed, many, number
     },
 )
 def overwritten_rows(case: Case) -> Iterator[Finding]:
-    """Tables without a primary key that are not append-only: of all rows of one instant only the last is kept.
+    """Tables without a primary key that are not append-only: of all rows with the same time, only the last one is kept.
 
-    It is critical where the rows are of several things: a text field holds log lines, ids or addresses, or it has
-    several values and files hold rows that a query does not show. It is a warning where only one of both is known:
-    of a single source such rows may be corrections. It is information where nothing speaks against a single source.
+    The finding is critical if the rows clearly belong to different things: a text field contains log lines, IDs, or
+    addresses, or it has several values and files contain rows that a query does not return. It is a warning if only one
+    of the two is known: from a single source, such rows may be corrections. It is information if nothing contradicts a
+    single source.
 
     ## Why it matters
 
-    Rows are told apart by key and time. Without a key two of the same millisecond are one row, and the first is lost
+    Key and time identify a row. Without a key, two rows in the same millisecond are the same row, and the first is lost
     without an error.
 
     ## Example
 
-    `CREATE TABLE logs (ts TIMESTAMP TIME INDEX, message STRING)`: of ten messages of one millisecond nine are gone.
+    `CREATE TABLE logs (ts TIMESTAMP TIME INDEX, message STRING)`: of ten messages in one millisecond, nine are lost.
 
     ## Fix
 
-    Make the table append-only, or give it the key that its rows are told apart by.
+    Make the table append-only, or give it a key that identifies its rows.
 
     ## References
 
-    - Deduplication and append-only tables: https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
+    - Deduplication and append-only tables:
+      https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
     """
     for measurement in case.measurements:
         if not measurement.tags and measurement.fields and deduplicates(measurement):
@@ -63,14 +65,14 @@ def _finding(case: Case, measurement: Measurement) -> Finding:
     seen = f" {many(lost, 'stored row')} can no longer be read." if lost else ""
     evidence = [Evidence("key", "none"), Evidence("append_mode", "false")]
     if texts := [*events, *(f.key for f in several)]:
-        evidence.append(Evidence("texts that may tell rows apart", listed(list(dict.fromkeys(texts)), 8)))
+        evidence.append(Evidence("texts that may identify rows", listed(list(dict.fromkeys(texts)), 8)))
     if lost:
         evidence.append(Evidence("rows in files that others overwrote, at least", number(lost)))
     return Finding(
         subject=subject_of(measurement),
         severity=_severity(bool(events), bool(several), bool(lost)),
-        message="The table has no key and is not append-only: rows of the same time overwrite each other"
-        + (f".{seen}" if seen else ", which is right for a single source only." if not several else "."),
+        message="The table has no key and is not append-only: rows with the same time overwrite each other"
+        + (f".{seen}" if seen else ", which is correct for a single source only." if not several else "."),
         fix=case.fix(
             append_only=append_only(case, measurement),
             keyed=_keyed(case, measurement, next((f.key for f in several if f.key not in events), "")),
@@ -90,7 +92,7 @@ def _severity(has_events: bool, has_several: bool, has_lost: bool) -> Severity:
 
 
 def _keyed(case: Case, measurement: Measurement, column: str) -> str:
-    """The table with the column as its key, or with a new one where there is none."""
+    """The table with the column as its key, or with a new column if there is none."""
     if column:
         return rebuilt(case, measurement, key=(column,))
     return f"ALTER TABLE {table(case, measurement)} ADD COLUMN {case.quoted(['source'])} STRING PRIMARY KEY;"

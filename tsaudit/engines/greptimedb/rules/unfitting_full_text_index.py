@@ -21,29 +21,29 @@ _UNSPACED: Final = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\
 
 @rule(
     code="STO008",
-    title="Log text without a full-text index, or one on short text",
+    title="Full-text index missing on log text, or used on short text",
     severity=Severity.WARN,
     guidelines=("E7",),
     requires={"indexes", "field_values"},
     uses={"null_counts"},
     thresholds=(
-        Threshold("min_rows", 10_000, "rows", "our default: fewer are read through quickly"),
-        Threshold("min_words", 4, "words on average", "our default: text one searches in is a sentence or more"),
+        Threshold("min_rows", 10_000, "rows", "our default: scanning fewer is fast"),
+        Threshold("min_words", 4, "words on average", "our default: searchable text is a sentence or more"),
         Threshold("max_low_values", 10_000, "distinct values", DESIGN),
     ),
     fixes={"any": "{statement}\n{note}"},
 )
 def unfitting_full_text_index(case: Case) -> Iterator[Finding]:
-    """Text fields with log lines that have no full-text index, and full-text indexes on names, states and the like.
+    """Text fields with log lines and no full-text index, and full-text indexes on names, states, and the like.
 
-    Log lines are told by their look; they need `min_words` words on average, and a table of `min_rows` rows. The other
-    way round, a full-text index is reported on columns whose values are single words; addresses, documents and texts in
-    scripts that put no blanks between words are none.
+    Log lines are recognized by their format. They need `min_words` words on average and a table with `min_rows` rows.
+    Conversely, a full-text index is reported on columns whose values are single words. Addresses, documents, and texts
+    in scripts without spaces between words do not count as single words.
 
     ## Why it matters
 
-    A search for a word in log text reads every row, unless the words are indexed. On a column that holds one word of a
-    list, the same index costs a tenth of the data or more and serves nothing that equality does not.
+    Searching log text for a word reads every row unless the words are indexed. On a column that contains one word from
+    a list, the same index costs a tenth of the data or more and does nothing that equality does not.
 
     ## Example
 
@@ -51,12 +51,13 @@ def unfitting_full_text_index(case: Case) -> Iterator[Finding]:
 
     ## Fix
 
-    Index what is searched for words; better still, take logs apart into columns while they are written.
+    Index the text that is searched for words. Even better, split logs into columns when they are written.
 
     ## References
 
     - Full-text index: https://docs.greptime.com/user-guide/manage-data/data-index/#full-text-index
-    - When to use which index: https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
+    - When to use which index:
+      https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
     """
     for measurement in case.measurements:
         if measurement.indexes is None or is_metric(measurement):
@@ -78,7 +79,7 @@ def _judge(case: Case, measurement: Measurement, field: Field) -> Iterator[Findi
             case,
             measurement,
             field,
-            f"{field.key} holds log lines and has no full-text index: a search for a word reads all rows",
+            f"{field.key} contains log lines and has no full-text index: searching for a word reads all rows",
             set_index(case, measurement, field.key, "fulltext"),
             "It covers what is written from now on, and is not needed where searches are fast enough without. Taken "
             "apart into columns while written (by a pipeline), logs are searched faster still.",
@@ -95,14 +96,14 @@ def _judge(case: Case, measurement: Measurement, field: Field) -> Iterator[Findi
             case,
             measurement,
             field,
-            f"{field.key} has a full-text index and values of one word ({number(field.distinct.value)} distinct)",
+            f"{field.key} has a full-text index and contains single words ({number(field.distinct.value)} distinct)",
             unset_index(case, measurement, field.key, "fulltext"),
             f"Where queries filter by it: {set_index(case, measurement, field.key, better)}",
         )
 
 
 def _words(field: Field) -> float:
-    """On average, as blanks tell them apart."""
+    """On average, counting words separated by spaces."""
     return mean(len(value.split()) for value in field.sample)
 
 

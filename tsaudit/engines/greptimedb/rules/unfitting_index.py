@@ -27,39 +27,41 @@ from tsaudit.text import count, listed, number
             "max_few_values",
             100,
             "distinct values",
-            "our default: each block of rows then has nearly all of them, so that none is skipped",
+            "our default: each block of rows then contains nearly all of them, so none can be skipped",
         ),
         Threshold(
             "min_rows_per_value",
             10,
             "rows per value",
-            "our default: among the rows read; with fewer, values may be many more than were read",
+            "our default: among the rows read; with fewer, there may be many more values than were read",
         ),
         Threshold(
             "min_rows",
             100_000,
             "rows",
-            "our default: in a smaller table each part of a file is read quickly anyway",
+            "our default: in a smaller table, each part of a file is read quickly anyway",
         ),
     ),
     moot=dict.fromkeys(
-        ("duckdb", "sqlite", "postgresql"), "one kind of index serves columns with few and with many values"
+        ("duckdb", "sqlite", "postgresql"), "one kind of index is used for columns with few and with many values"
     ),
     fixes={"any": "{statements}\nFiles that are there already keep what they have until they are compacted."},
 )
 def unfitting_index(case: Case) -> Iterator[Finding]:
-    """Inverted indexes on columns with many values, skipping indexes on columns with few, and ids without an index.
+    """Inverted indexes on columns with many values, skipping indexes on columns with few, and IDs without an index.
 
-    Columns with up to `max_low_values` distinct values count as low in cardinality, as the vendor has it; a skipping
-    index is reported from `max_few_values` down, as it still skips some between the two. Values of fields are those of
-    the rows read: that they are many is certain, that they are few is believed from `min_rows_per_value` on. That a
-    text of ids in a table of `min_rows` has no index at all is information, as only queries tell whether one is needed.
-    Tables that the server makes itself, for traces and metrics, have its own indexes, and are left out.
+    According to the vendor, columns with up to `max_low_values` distinct values have low cardinality. A skipping index
+    is reported only at `max_few_values` or fewer, because in between it still skips some blocks. For fields, only the
+    rows read count: that there are many values is certain, that there are few is assumed from `min_rows_per_value`. A
+    text column of IDs without any index, in a table with `min_rows`, is information, because only the queries show
+    whether one is needed. Tables that the server creates itself, for traces and metrics, have built-in indexes and are
+    left out.
 
     ## Why it matters
 
-    An inverted index lists the rows of every value: for ids it grows as large as the column and takes memory while it
-    is built. A skipping index only tells which blocks lack a value: where few values are in every block it skips none.
+    An inverted index lists the rows of every value. For IDs, it grows as large as the column and takes memory while it
+    is built. A skipping index only records which blocks lack a value: if every block contains all values, it skips
+    none.
 
     ## Example
 
@@ -68,11 +70,13 @@ def unfitting_index(case: Case) -> Iterator[Finding]:
 
     ## Fix
 
-    Inverted for few values that are filtered by, skipping for many that are looked up by equality, none otherwise.
+    Use an inverted index for few values that queries filter by, a skipping index for many values looked up by equality,
+    and no index otherwise.
 
     ## References
 
-    - When to use which index: https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
+    - When to use which index:
+      https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
     - Indexes and their cost: https://docs.greptime.com/user-guide/manage-data/data-index/
     """
     for measurement in case.measurements:
@@ -87,7 +91,7 @@ def unfitting_index(case: Case) -> Iterator[Finding]:
 @dataclass(frozen=True, slots=True)
 class _Misfit:
     kind: str
-    """Of the index; empty where there is none."""
+    """Kind of the index; empty if there is none."""
     better: str
     why: str
     limit: Limit
@@ -106,14 +110,16 @@ def _misfit(case: Case, measurement: Measurement, column: Tag | Field) -> _Misfi
     if "inverted" in kinds and values.value > low.value:
         return _Misfit("inverted", "skipping", "an inverted index lists the rows of each", low)
     if "skipping" in kinds and values.value <= few.value and _are_all(case, measurement, column, values):
-        return _Misfit("skipping", "inverted", "each block of rows has nearly all of them, so none is skipped", few)
+        return _Misfit(
+            "skipping", "inverted", "each block of rows contains nearly all of them, so none is skipped", few
+        )
     if not kinds and isinstance(column, Field) and _is_large_id(case, measurement, column):
         return _Misfit("", "skipping", "a search for one reads every block", low)
     return None
 
 
 def _are_all(case: Case, measurement: Measurement, column: Tag | Field, values: Count) -> bool:
-    """Whether hardly another value is left to be found: those of tags were listed, those of fields read."""
+    """Whether nearly all values are known: those of tags were listed, those of fields read."""
     read = measurement.row_patterns.rows if measurement.row_patterns else 0
     return isinstance(column, Tag) or read >= values.value * case.limit("min_rows_per_value", measurement).value
 

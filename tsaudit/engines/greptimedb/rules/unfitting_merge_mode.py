@@ -20,18 +20,18 @@ from tsaudit.text import listed, number, percent
     requires={"options", "null_ratios", "row_patterns"},
     uses={"stored_rows"},
     thresholds=(
-        Threshold("min_rows", 100, "rows", "our default: fewer show no habit"),
+        Threshold("min_rows", 100, "rows", "our default: fewer do not show a pattern"),
         Threshold(
             "min_overwritten_ratio",
             0.01,
             "share of the stored rows",
-            "our default: less is a sender's retry and not its way to write",
+            "our default: less is a sender's retry, not its normal way of writing",
         ),
         Threshold(
             "min_partial_ratio",
             0.1,
             "share of the rows read",
-            "our default: fields of which some are absent by habit",
+            "our default: fields that are regularly absent in some rows",
         ),
     ),
     fixes={
@@ -39,29 +39,31 @@ from tsaudit.text import listed, number, percent
     },
 )
 def unfitting_merge_mode(case: Case) -> Iterator[Finding]:
-    """Tables that keep the last row while their writers send parts of rows, and the other way round.
+    """Tables that keep the last row although their writers send partial rows, and the other way round.
 
-    With `last_row` it is a warning where `min_overwritten_ratio` of the rows in files were written again and
-    `min_partial_ratio` of the rows read lack fields that others fill, in groups that have no field in common: then
-    parts of one row replaced each other. With `last_non_null` it is information where no row read lacks a field. What
-    is read there is merged already: only the writers know whether they send parts.
+    With `last_row`, it is a warning if `min_overwritten_ratio` of the rows in files were written again and
+    `min_partial_ratio` of the rows read lack fields that others fill, in groups without a common field: then partial
+    rows replaced each other. With `last_non_null`, it is information if no row read lacks a field. Those rows are
+    already merged: only the writers know whether they send partial rows.
 
     ## Why it matters
 
-    `last_row` keeps the row that was written last, with all its nulls: what an earlier part brought is lost.
-    `last_non_null` looks at each field of each version, which makes queries slower for nothing where rows are whole.
+    `last_row` keeps the row that was written last, including its nulls, and loses the values of earlier parts.
+    `last_non_null` checks each field of each version, which slows down queries for nothing if rows are complete.
 
     ## Example
 
-    One job writes `cpu` of a host and minute, another `memory` of the same: under `last_row` only one of both is there.
+    One job writes `cpu` of a host and minute, another writes `memory` of the same: with `last_row`, only one of them is
+    kept.
 
     ## Fix
 
-    `last_non_null` for parts of rows, `last_row` for whole rows; or write whole rows.
+    Use `last_non_null` for partial rows and `last_row` for complete rows, or write complete rows.
 
     ## References
 
-    - Updating and merging: https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
+    - Updating and merging:
+      https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
     """
     for measurement in case.measurements:
         rows = measurement.rows
@@ -104,8 +106,9 @@ def _partial(case: Case, measurement: Measurement) -> Iterator[Finding]:
     yield Finding(
         subject=subject_of(measurement),
         severity=Severity.WARN,
-        message=f"Merge mode last_row loses values: rows fill {listed([' and '.join(g) for g in groups], 4)} apart, "
-        f"and {percent(lost / stored.rows)} of the stored rows were replaced by another of the same key and time.",
+        message=f"Merge mode last_row loses values: rows fill {listed([' and '.join(g) for g in groups], 4)} "
+        f"separately, and {percent(lost / stored.rows)} of the stored rows were replaced by another "
+        "with the same key and time.",
         fix=case.fix(
             advice="Parts of one row are merged by last_non_null. What was replaced has to be written again.",
             rebuilt=rebuilt(case, measurement, options={"merge_mode": "last_non_null"}),
@@ -124,7 +127,7 @@ def _partial(case: Case, measurement: Measurement) -> Iterator[Finding]:
 
 
 def _parts(measurement: Measurement) -> tuple[list[tuple[str, ...]], int]:
-    """Groups of fields that rows fill without those of another group, and how many rows do so."""
+    """Groups of fields that rows fill without those of another group, and the number of rows that do so."""
     fields = {f.key for f in measurement.fields}
     patterns = measurement.row_patterns.patterns if measurement.row_patterns else ()
     filled = [(tuple(c for c in p.columns if c in fields), p.rows) for p in patterns]

@@ -32,15 +32,15 @@ _OF_EVENT: Final = re.compile(
     guidelines=("E11",),
     requires={"columns", "time_lags"},
     thresholds=(
-        Threshold("min_rows", 100, "rows read", "our default: among fewer the order may be chance"),
+        Threshold("min_rows", 100, "rows read", "our default: with fewer, the order may be a coincidence"),
         Threshold(
-            "min_before_ratio", 0.95, "share of the rows read", "our default: what arrives later happened before"
+            "min_before_ratio", 0.95, "share of the rows read", "our default: an event happens before it arrives"
         ),
         Threshold(
             "max_lag_s",
             604_800,
             "seconds",
-            "our default: a time more than a week away is of something else: a birthday, a certificate",
+            "our default: a time more than a week away means something else: a birthday, a certificate",
         ),
     ),
     fixes={
@@ -51,29 +51,30 @@ _OF_EVENT: Final = re.compile(
     },
 )
 def unfitting_time_index(case: Case) -> Iterator[Finding]:
-    """Tables with a second time that lies shortly before the time index in nearly all rows.
+    """Tables with a second time column that is shortly before the time index in nearly all rows.
 
-    That is how it looks where rows are indexed by the time of their arrival. It is a warning where names say so, too:
-    the index is named like an arrival (`ingested_at`, `greptime_timestamp`), or the other one like an event
-    (`event_time`, `measured_at`) and the index is not; otherwise it is information.
+    This is typical of rows indexed by arrival time. It is a warning if the names agree: the index is named like an
+    arrival (`ingested_at`, `greptime_timestamp`), or the other column is named like an event (`event_time`,
+    `measured_at`) and the index is not. Otherwise it is information.
 
     ## Why it matters
 
-    Rows are sorted, deduplicated, expired and searched by the time index. By the time of arrival, what came late is in
-    the wrong hour, the same sample sent twice is two rows, and every query by the real time reads all files.
+    Rows are sorted, deduplicated, expired, and searched by the time index. With the arrival time, late rows are in the
+    wrong hour, the same sample sent twice is two rows, and every query by the real time reads all files.
 
     ## Example
 
-    `readings (sensor, measured_at, ingested_at TIME INDEX, value)`: after an outage an hour of readings is shown as one
-    second's.
+    `readings (sensor, measured_at, ingested_at TIME INDEX, value)`: after an outage, an hour of readings appears as one
+    second.
 
     ## Fix
 
-    Index the time at which the sample was taken, and keep the other one as a field.
+    Index the time when the sample was taken, and keep the other one as a field.
 
     ## References
 
-    - Which column is the time index: https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
+    - Choosing the time index:
+      https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
     """
     for measurement in case.measurements:
         found = [f for f in measurement.fields if f.lag and _precedes(case, measurement, f.lag)]
@@ -97,9 +98,9 @@ def _finding(case: Case, measurement: Measurement, index: str, field: Field, fou
     return Finding(
         subject=subject_of(measurement, index),
         severity=Severity.WARN if told else Severity.INFO,
-        message=f"{field.key} lies before the time index {index} in {percent(field.lag.before_ratio)} of the rows "
-        f"read, by {number(round(field.lag.median_s, 3))} s in the middle: "
-        + ("the index is the time of arrival." if told else "it may be the time of the sample."),
+        message=f"{field.key} is before the time index {index} in {percent(field.lag.before_ratio)} of the "
+        f"rows read, with a median of {number(round(field.lag.median_s, 3))} s: "
+        + ("the index is the arrival time." if told else "it may be the time of the sample."),
         fix=case.fix(field=field.key, rebuilt=rebuilt(case, measurement, time=field.key)),
         observed=field.lag.before_ratio,
         limit=limit,
@@ -107,9 +108,9 @@ def _finding(case: Case, measurement: Measurement, index: str, field: Field, fou
         guilty=index,
         evidence=(
             Evidence("time index", index),
-            Evidence("other times that lie before it", listed([f.key for f in found])),
+            Evidence("other times that are before it", listed([f.key for f in found])),
             Evidence("lag, median", f"{number(round(field.lag.median_s, 3))} s"),
-            Evidence("lag, between the least and the most 10 %", f"{number(round(field.lag.spread_s, 3))} s"),
+            Evidence("lag, 10th to 90th percentile", f"{number(round(field.lag.spread_s, 3))} s"),
         ),
         facts=("columns", "time_lags"),
         source=field.distinct.source if field.distinct else None,

@@ -20,7 +20,7 @@ _UNSUITABLE: Final = re.compile(r"(float|double|real|timestamp|datetime)", re.IG
 
 @rule(
     code="STO013",
-    title="A column of the key is no short text and no integer",
+    title="A key column is neither a short text nor an integer",
     severity=Severity.WARN,
     guidelines=("C5",),
     requires={"columns"},
@@ -30,19 +30,20 @@ _UNSUITABLE: Final = re.compile(r"(float|double|real|timestamp|datetime)", re.IG
             "max_length",
             64,
             "characters on average",
-            "our default: beyond names and ids; the key is kept for each series in memory and in each file",
+            "our default: longer than names and IDs; the key is kept for each series in memory and in each file",
         ),
     ),
     fixes={"any": "{advice} The columns of a key cannot be changed, so copy the table:\n{rebuilt}"},
 )
 def unsuitable_key_type(case: Case) -> Iterator[Finding]:
-    """Columns of the primary key that are floating point numbers or times, or texts of over `max_length` characters.
+    """Columns of the primary key that are floating-point numbers or times, or texts of more than `max_length`
+    characters.
 
     ## Why it matters
 
-    The key names a series. A number with a fraction or a time is measured, not named: nearly every row has its own, two
-    that should be equal differ in the last digit, and each opens a series. A long text is stored and compared with
-    each.
+    The key identifies a series. A number with a fraction or a time is a measured value: nearly every row has a
+    different one, values that should be equal differ in the last digit, and each creates a series. A long text is
+    stored and compared with each of them.
 
     ## Example
 
@@ -50,11 +51,13 @@ def unsuitable_key_type(case: Case) -> Iterator[Finding]:
 
     ## Fix
 
-    Short texts and integers in the key, measured values and times as fields; a short id in place of a long text.
+    Use short texts and integers in the key, measured values and times as fields, and a short ID in place of a long
+    text.
 
     ## References
 
-    - What to store as a tag: https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
+    - What to store as a tag:
+      https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
     """
     for measurement in case.measurements:
         if is_metric(measurement):
@@ -72,7 +75,10 @@ def _typed(case: Case, measurement: Measurement, tag: Tag) -> Finding:
     return Finding(
         subject=subject_of(measurement, tag.key),
         severity=Severity.WARN,
-        message=f"{tag.key} is of type {tag.data_type} and in the primary key, which is for short texts and integers.",
+        message=(
+            f"{tag.key} has type {tag.data_type} and is in the primary key, which is meant for short texts "
+            "and integers."
+        ),
         fix=case.fix(advice=f"Keep {tag.key} as a field.", rebuilt=without_key_columns(case, measurement, {tag.key})),
         guilty=tag.key,
         samples=tag.sample[:3],
@@ -91,8 +97,8 @@ def _long(case: Case, measurement: Measurement, tag: Tag, length: float) -> Find
     return Finding(
         subject=subject_of(measurement, tag.key),
         severity=Severity.WARN,
-        message=f"The values of {tag.key}, which is in the primary key, have {number(round(length))} characters on "
-        f"average, more than {number(limit.value)}.",
+        message=f"The values of {tag.key}, which is in the primary key, have {number(round(length))} "
+        f"characters on average, more than {number(limit.value)}.",
         fix=case.fix(
             advice=f"Put a short id in the place of {tag.key}, and keep the text as a field.",
             rebuilt=without_key_columns(case, measurement, {tag.key}),

@@ -1,1 +1,1 @@
-"""Rules about MongoDB alone."""
+"""Rules that apply to MongoDB only."""

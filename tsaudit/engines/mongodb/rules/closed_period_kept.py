@@ -15,7 +15,7 @@ from tsaudit.rule import Case, Threshold, rule
 from tsaudit.text import many, number, size
 
 _COUNT_BYTES: Final = 110
-"""What a document of a counts collection takes, with its index entry."""
+"""Bytes of a document of a counts collection, with its index entry."""
 
 _SCRIPT: Final = """\
 const apply = false;  // as it is, it only shows what it would do
@@ -36,10 +36,10 @@ for (const name of database.getCollectionNames().filter(closed).sort()) {{
   const again = database.getCollection(name).countDocuments({{}});
   if (kept !== null && kept.n === again) database.getCollection(name).drop();
 }}"""
-"""For mongosh. A collection goes only after its count can be read, and nothing was written to it meanwhile.
+"""For mongosh. It drops a collection only after its count can be read and nothing was written to it meanwhile.
 
-One that a late writer made anew after it was dropped is left alone: its count would take the place of the whole one.
-What is closed is told by the names that were closed on the day of the audit: a collection made later, or of another
+If a late writer created the collection again after it was dropped, it is left alone: its count would replace the full
+one. Only names that were closed on the day of the audit count as closed, so a collection created later, or of another
 kind, is never touched.
 """
 
@@ -66,28 +66,29 @@ kind, is never touched.
     },
 )
 def closed_period_kept(case: Case) -> Iterator[Finding]:
-    """Collections of periods that are over and no longer written, of which a count would be all that is needed.
+    """Collections of past periods that nobody writes to any more, where a count would be enough.
 
-    A period is over when the time in its collection's name ended more than `grace_days` ago. Where the server counted
+    A period is over when the time in its collection's name ended more than `grace_days` ago. If the server has counted
     writes since then, or an audit since then found fewer documents than there are now, the collection is not closed.
 
     ## Why it matters
 
-    What is counted again and again never changes any more. The documents and their indexes take the disk, the backups
-    and the memory of the collections that are still in use.
+    Documents that are only counted never change any more. They and their indexes use disk, backup space, and memory
+    that the active collections need.
 
     ## Example
 
-    A thousand collections with an id of each user who was there, 12 GB of them, are asked for nothing but
-    their `countDocuments()`. Their counts are a thousand documents of 100 bytes.
+    A thousand collections, 12 GB in total, contain an ID of each user who visited, and are only queried for their
+    `countDocuments()`. Their counts are a thousand documents of 100 bytes.
 
     ## Fix
 
-    A job after midnight: count each closed period into one collection, by the old name as its `_id`, then drop it.
+    Run a nightly job that stores the count of each closed period in one collection, with the old name as its `_id`, and
+    then drops the period's collection.
 
     ## References
 
-    - Drop a collection, which gives its space back: https://www.mongodb.com/docs/manual/reference/method/db.collection.drop/
+    - Drop a collection, which frees its space: https://www.mongodb.com/docs/manual/reference/method/db.collection.drop/
     - Too many collections: https://www.mongodb.com/docs/manual/data-modeling/design-antipatterns/reduce-collections/
     """
     for family in collection_families(case.profile):
@@ -102,9 +103,9 @@ def _grace(case: Case) -> timedelta:
 
 
 def _still_written(case: Case, family: CollectionFamily, member: Member) -> bool:
-    """Whether writes were counted after the period had ended, or it has more documents than on a day after that.
+    """Whether writes were counted after the end of the period, or it has more documents than on a later day.
 
-    Counters of later than the audit tell of another time.
+    Counters from after the audit describe another time.
     """
     activity = member.measurement.activity
     if activity is not None and activity.counted_since is not None:
@@ -116,7 +117,7 @@ def _still_written(case: Case, family: CollectionFamily, member: Member) -> bool
 
 
 def _counted_after(case: Case, family: CollectionFamily, member: Member) -> list[Point]:
-    """How many documents it had on days after its period, oldest first."""
+    """Its number of documents on days after its period, oldest first."""
     points = case.timeline.of("rows", Subject(family.database, member.name))
     return [point for point in points if point.day > member.end.date()]
 
@@ -144,7 +145,7 @@ def _finding(case: Case, family: CollectionFamily, closed: Sequence[Member], wri
             Evidence("bytes by", family.how),
             Evidence("writes", _writes(closed)),
             *_unchanged(case, family, closed),
-            *([Evidence("over by name, but still written", number(written))] if written else []),
+            *([Evidence("over according to the name, but still written", number(written))] if written else []),
         ),
         facts=("documents", "row_estimate", "storage", "activity"),
     )
@@ -154,19 +155,19 @@ def _writes(closed: Sequence[Member]) -> str:
     since = [_counted_since(member) for member in closed]
     known = [time for time in since if time is not None]
     if len(known) < len(closed):
-        return "not counted since the end of each; closed by the period in the name alone"
-    return f"none since {max(known):%Y-%m-%d}, when the server began to count"
+        return "not counted since the end of each; closed only according to the name"
+    return f"none since {max(known):%Y-%m-%d}, when the server started counting"
 
 
 def _counted_since(member: Member) -> datetime | None:
-    """Since when writes are counted; None where that is not known, or began within the period."""
+    """Since when writes are counted; None if not known, or if counting started within the period."""
     activity = member.measurement.activity
     time = activity.counted_since if activity else None
     return time if time is not None and time >= member.end else None
 
 
 def _unchanged(case: Case, family: CollectionFamily, closed: Sequence[Member]) -> Iterator[Evidence]:
-    """Since when the days before show no new documents, if they do so for each."""
+    """Since when the earlier days show no new documents, if they do so for each."""
     counted = [_counted_after(case, family, member) for member in closed]
     if all(counted):
         yield Evidence("no new documents since", f"{max(points[0].day for points in counted):%Y-%m-%d}")

@@ -14,15 +14,15 @@ from tsaudit.rule import Case, Threshold, rule
 from tsaudit.text import listed, many, number, size
 
 _COUNT_BYTES: Final = 110
-"""What a document of a counts collection takes, with its index entry: period, number, first and last id."""
+"""Bytes of a document of a counts collection, with its index entry: period, number, first and last ID."""
 _KEEP_S: Final = round(timedelta(days=400).total_seconds())
-"""What the proposed TTL index keeps: a year, and some days to compare it with the one before."""
+"""How long the suggested TTL index keeps data: a year, and some days to compare with the previous year."""
 _PER_YEAR: Final = {"hour": 8766, "day": 365, "week": 52, "month": 12, "quarter": 4, "year": 1}
 
 
 @rule(
     code="DOC001",
-    title="Each period has a collection of its own",
+    title="Each period has a separate collection",
     severity=Severity.WARN,
     guidelines=("H1", "A4"),
     requires={"documents", "row_estimate", "storage"},
@@ -36,7 +36,7 @@ _PER_YEAR: Final = {"hour": 8766, "day": 365, "week": 52, "month": 12, "quarter"
             "MongoDB's own advice for a replica set: "
             "https://www.mongodb.com/developer/products/mongodb/schema-design-anti-pattern-massive-number-collections/",
         ),
-        Threshold("critical_days", 30, "days until that", "our default: the time a change of the writers needs"),
+        Threshold("critical_days", 30, "days until that", "our default: the time it takes to change the writers"),
     ),
     fixes={
         "mongodb": (
@@ -50,26 +50,27 @@ _PER_YEAR: Final = {"hour": 8766, "day": 365, "week": 52, "month": 12, "quarter"
     },
 )
 def collection_per_period(case: Case) -> Iterator[Finding]:
-    """Collections that are made anew for each hour, day, week or month, told by their names.
+    """Collections that are created for each hour, day, week, or month, recognized by their names.
 
-    Names count only when several differ in nothing but the period, and fill most of the time from the first to the
-    last; `order_201210` alone is no period. Databases are told by the same signs. Families of the same thing by day,
-    week and month are told together. The finding is critical when all collections and indexes of the server come to
-    `max_files`, or will within `critical_days` by the daily history of their number.
+    Names count only if several differ in nothing but the period, and cover most of the time from the first to the last:
+    `order_201210` alone is not a period. The same applies to databases. Families with the same contents by day, week,
+    and month are reported together. The finding is critical if all collections and indexes of the server reach
+    `max_files`, or will do so within `critical_days` according to the daily history of their number.
 
     ## Why it matters
 
-    Each collection, and each of its indexes, is a file: they cost memory, open files, time at start and at every
-    checkpoint, whether anybody reads them or not. A question about several periods has to ask as many collections.
+    Each collection, and each of its indexes, is a file. It costs memory, open files, and time at startup and at every
+    checkpoint, whether or not anyone reads it. A question about several periods has to query as many collections.
 
     ## Example
 
-    `users_2012_10_03`, `users_2012w40` and `users_2012_10` hold who was there on a day, in a week and in a month:
-    after two years there are more than 800 of them, though all that is asked is how many users there were.
+    `users_2012_10_03`, `users_2012w40`, and `users_2012_10` contain the visitors of a day, a week, and a month. After
+    two years there are more than 800 of them, although the only question is how many users there were.
 
     ## Fix
 
-    One collection with the period as a field. Or, where only numbers are asked of the past, one collection of counts.
+    Use one collection with the period as a field. If only numbers from the past are needed, use one collection of
+    counts.
 
     ## References
 
@@ -89,21 +90,23 @@ def collection_per_period(case: Case) -> Iterator[Finding]:
 
 
 def _databases(case: Case) -> Iterator[Finding]:
-    """The same of databases that are made anew for each period."""
+    """The same for databases that are created for each period."""
     from tsaudit.analysis.shapes.periods import period_families
 
     databases = {database.name: database for database in case.profile.wholes}
     for family in period_families(list(databases), now=case.profile.window.end):
         names = [period.name for period in family.members]
         inside = [m for m in case.measurements if m.database in names]
-        # Bytes are told where another rule had them measured: the verdict is the same without.
+        # Bytes are shown if another rule had them measured; the verdict does not depend on them.
         kept = [storage for name in names if (storage := databases[name].storage) is not None]
         taken = sum((storage.data_bytes or 0) + (storage.index_bytes or 0) for storage in kept)
         many_of_them = len(names) >= case.limit("min_collections").value
         yield Finding(
             subject=Subject(family.template),
             severity=Severity.WARN if many_of_them else Severity.INFO,
-            message=f"{many(len(names), 'database')} named {family.template} hold {many(len(inside), 'collection')}.",
+            message=(
+                f"{many(len(names), 'database')} named {family.template} contain {many(len(inside), 'collection')}."
+            ),
             fix=case.fix(one=family.stem or "all_periods", keep_s=_KEEP_S),
             observed=float(len(names)),
             unit="databases",
@@ -116,7 +119,7 @@ def _databases(case: Case) -> Iterator[Finding]:
 
 
 def _files(case: Case, families: Sequence[CollectionFamily]) -> int:
-    """Collections and indexes of the server; of a family, all members have as many indexes as those looked at."""
+    """Collections and indexes of the server; in a family, all members count with the indexes of the measured ones."""
     usual: dict[tuple[str, str], int] = {}
     for family in families:
         usual |= dict.fromkeys(((family.database, member.name) for member in family.members), _indexes(family))
@@ -126,7 +129,7 @@ def _files(case: Case, families: Sequence[CollectionFamily]) -> int:
 
 
 def _forecast(case: Case, files: int) -> Forecast | None:
-    """When the files reach their limit, by the history of the number of collections; None where they do not grow."""
+    """When the files reach their limit, by the history of the number of collections; None if they do not grow."""
     from tsaudit.analysis.growth import detection as growth
 
     count = len(case.measurements)
@@ -141,7 +144,7 @@ def _finding(
     case: Case, family: CollectionFamily, beside: Sequence[CollectionFamily], files: int, forecast: Forecast | None
 ) -> Finding:
     count, documents = len(family.members), family.documents
-    held = f"hold {many(documents, 'document')} in" if documents is not None else "take"
+    held = f"contain {many(documents, 'document')} in" if documents is not None else "take"
     severity = Severity.WARN if count >= case.limit("min_collections").value else Severity.INFO
     days = forecast.days if forecast else None
     soon = days is not None and days <= case.limit("critical_days").value
@@ -164,7 +167,7 @@ def _finding(
         evidence=(
             Evidence("periods", _periods(family.members[0].start, family.members[-1].start, family.unit)),
             Evidence("bytes of documents and indexes", f"{size(family.data_bytes + family.index_bytes)}, {family.how}"),
-            Evidence("a collection of counts instead would free", size(_freed(case, family))),
+            Evidence("a collection of counts would free", size(_freed(case, family))),
             Evidence("all collections and indexes that were audited", number(files)),
             Evidence("new files a year", number(_PER_YEAR[family.unit] * (1 + _indexes(family)))),
             *_same_thing(beside),
@@ -183,7 +186,7 @@ def _indexes(family: CollectionFamily) -> int:
 
 
 def _freed(case: Case, family: CollectionFamily) -> float:
-    """By the periods that are over."""
+    """For the periods that are over."""
     over = [member for member in family.members if member.end <= case.profile.window.end]
     return max(0.0, sum(member.bytes for member in over) - _COUNT_BYTES * len(over))
 
@@ -191,4 +194,4 @@ def _freed(case: Case, family: CollectionFamily) -> float:
 def _same_thing(beside: Sequence[CollectionFamily]) -> Iterator[Evidence]:
     if beside:
         kept = [f"{f.template} ({number(len(f.members))})" for f in beside]
-        yield Evidence("seems to hold the same by other periods", listed(kept))
+        yield Evidence("seems to contain the same by other periods", listed(kept))

@@ -13,12 +13,12 @@ from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import listed, many, number
 
 _AT_THE_TOP: Final = "values"
-"""What an array is called that holds what was at the top of a document."""
+"""Name of the array for values that were at the top of a document."""
 
 
 @rule(
     code="DOC010",
-    title="Names of fields hold data",
+    title="Names of fields contain data",
     severity=Severity.WARN,
     guidelines=("B4",),
     requires={"documents"},
@@ -37,12 +37,12 @@ _AT_THE_TOP: Final = "values"
     },
 )
 def data_in_field_name(case: Case) -> Iterator[Finding]:
-    """Documents in which dates, ids or numbers are names of fields: at least `min_names` of one kind side by side.
+    """Documents with dates, IDs, or numbers as field names: at least `min_names` of one kind side by side.
 
     ## Why it matters
 
-    A name cannot be compared: to ask for all days of a month, or whoever has more than five points, every document has
-    to be read and taken apart. No index covers names that nobody knows in advance, and a validator cannot name them.
+    Names cannot be compared. To find all days of a month, or everyone with more than five points, every document has to
+    be read and taken apart. No index covers names that are not known in advance, and a validator cannot list them.
 
     ## Example
 
@@ -50,11 +50,12 @@ def data_in_field_name(case: Case) -> Iterator[Finding]:
 
     ## Fix
 
-    The attribute pattern: name and value as two fields of a small document in an array, with one index over both.
+    Use the attribute pattern: name and value as two fields of a small document in an array, with one index over both.
 
     ## References
 
-    - The attribute pattern: https://www.mongodb.com/docs/manual/data-modeling/design-patterns/group-data/attribute-pattern/
+    - The attribute pattern:
+      https://www.mongodb.com/docs/manual/data-modeling/design-patterns/group-data/attribute-pattern/
     - $objectToArray: https://www.mongodb.com/docs/manual/reference/operator/aggregation/objectToArray/
     """
     yield from once_for_family(case.profile, lambda measurement: _judge(case, measurement))
@@ -99,7 +100,7 @@ def _finding(case: Case, measurement: Measurement, found: KeyedFields) -> Findin
 
 
 def _as_array(case: Case, above: str) -> str:
-    """The stage that turns names into values; at the top, all that is there but `_id`."""
+    """The stage that turns names into values; at the top, all fields except `_id`."""
     if above:
         path, value = case.quoted([above]), case.quoted([f"${above}"])
         return f"{{ $set: {{ {path}: {{ $objectToArray: {value} }} }} }}"

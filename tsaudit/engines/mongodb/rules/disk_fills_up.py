@@ -18,14 +18,16 @@ if TYPE_CHECKING:
 
 @rule(
     code="DOC009",
-    title="The disk fills up",
+    title="The disk is filling up",
     severity=Severity.WARN,
     guidelines=("H5",),
     requires={"database_storage"},
     thresholds=(
         Threshold("warn_days", 90, "days until the disk is full", "our default: a quarter, to decide and to buy"),
-        Threshold("critical_days", 14, "days until the disk is full", "our default: the time a change needs"),
-        Threshold("max_used_share", 0.9, "of the disk", "our default: an index build needs room for itself"),
+        Threshold(
+            "critical_days", 14, "days until the disk is full", "our default: the time it takes to make a change"
+        ),
+        Threshold("max_used_share", 0.9, "of the disk", "our default: an index build needs free space"),
     ),
     fixes={
         "mongodb": (
@@ -40,21 +42,21 @@ if TYPE_CHECKING:
 def disk_fills_up(case: Case) -> Iterator[Finding]:
     """File systems of databases that will be full within `warn_days`, or are more than `max_used_share` full.
 
-    When that will be follows from the daily history of what is used; it takes a week of it. The databases of one server
-    mostly share a disk: it is told once, for the database that grew most.
+    The forecast is based on the daily history of the used space and needs a week of it. The databases of a server
+    usually share a disk: the finding is reported once, for the database that grew most.
 
     ## Why it matters
 
-    A full disk stops the server, and what would make room, such as compaction, needs some itself. Growth that nobody
-    plans for is found on that day.
+    A full disk stops the server, and freeing space, for example by compaction, needs some space itself. Without a
+    forecast, growth is noticed on that day.
 
     ## Example
 
-    30 GB of 100 GB are used, and each day 2 GB more: in five weeks it is full.
+    30 GB of 100 GB are used, and 2 GB are added each day: the disk is full in five weeks.
 
     ## Fix
 
-    Expiry for what may go, counts instead of documents for what is only counted; else a larger disk, in time.
+    Let data expire if it may, store counts for documents that are only counted, or get a larger disk in time.
 
     ## References
 
@@ -85,7 +87,7 @@ def _judge(case: Case, sharing: list[Database], used: int, total: int) -> Iterat
 
 
 def _grown(case: Case, database: Database) -> float:
-    """Bytes that the database takes more than when history began."""
+    """Bytes by which the database has grown since the history started."""
     points = case.timeline.of("data_bytes", Subject(database.name))
     now = database.storage.data_bytes if database.storage else None
     return float(now or 0) - (points[0].value if points else 0.0)

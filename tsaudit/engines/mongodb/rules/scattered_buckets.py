@@ -12,22 +12,28 @@ from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import many, number, percent
 
 _OWN_SHARE: Final = 0.5
-"""Sources by bucket from which on it is the sources that are too many, and not their reports too few."""
+"""Sources per bucket above which there are too many sources, as opposed to too few reports."""
 _LONGER: Final = {"seconds": "minutes", "minutes": "hours"}
-"""Granularity to the next one."""
+"""Each granularity and the next coarser one."""
 
 
 @rule(
     code="DOC006",
-    title="Buckets of a time series hold few measurements",
+    title="Buckets of a time series contain few measurements",
     severity=Severity.WARN,
     guidelines=("H6",),
     requires={"buckets", "documents"},
     thresholds=(
-        Threshold("min_buckets", 1_000, "buckets", "our default: a collection that has just begun has few"),
-        Threshold("min_rows", 10, "measurements in a bucket, median", "our default: a bucket is to hold up to 1,000"),
-        Threshold("critical_rows", 2, "measurements in a bucket, median", "our default: then it is no bucket"),
-        Threshold("critical_sources", 0.9, "sources by bucket", "our default: nearly each bucket has its own"),
+        Threshold("min_buckets", 1_000, "buckets", "our default: a new collection has few"),
+        Threshold(
+            "min_rows", 10, "measurements in a bucket, median", "our default: a bucket is meant to contain up to 1,000"
+        ),
+        Threshold(
+            "critical_rows", 2, "measurements in a bucket, median", "our default: at this size it is not a bucket"
+        ),
+        Threshold(
+            "critical_sources", 0.9, "sources by bucket", "our default: nearly every bucket has a different source"
+        ),
     ),
     fixes={
         "mongodb": (
@@ -37,27 +43,27 @@ _LONGER: Final = {"seconds": "minutes", "minutes": "hours"}
     },
 )
 def scattered_buckets(case: Case) -> Iterator[Finding]:
-    """Time series collections whose buckets hold fewer than `min_rows` measurements, by the median of some of them.
+    """Time series collections whose buckets contain fewer than `min_rows` measurements (the median of a sample).
 
-    Where nearly each bucket has a source of its own, the metaField is too fine, and the part of it with the most
-    different values is named; critical when buckets hold `critical_rows` or fewer. Where sources come again in bucket
-    after bucket, they report too seldom for the span of a bucket.
+    If nearly every bucket has a different source, the metaField is too fine-grained. The finding names its part with
+    the most distinct values, and is critical if buckets contain `critical_rows` or fewer. If sources recur in many
+    buckets, they report too rarely for the time span of a bucket.
 
     ## Why it matters
 
-    The server keeps measurements of one source and one span of time in one bucket, compressed together. With a
-    request's or a user's id in the metaField, each bucket holds a measurement or two: nothing is compressed, the index
-    has an entry for each, and writes open and close buckets all the time.
+    The server stores measurements of one source and one time span in a bucket and compresses them together. If the
+    metaField contains a request or user ID, each bucket contains one or two measurements: nothing is compressed, the
+    index has an entry for each, and writes open and close buckets all the time.
 
     ## Example
 
-    `meta: { host: "web-1", request: "7f3c" }`: each request has a bucket of its own. With `meta: { host: "web-1" }` an
-    hour of a host is in a few.
+    `meta: { host: "web-1", request: "7f3c" }`: each request gets its own bucket. With `meta: { host: "web-1" }`, an
+    hour of a host takes only a few.
 
     ## Fix
 
-    In the metaField only what names the source. Where it is right and the sources report once an hour, a coarser
-    granularity.
+    Put only what identifies the source into the metaField. If it is correct and the sources report once an hour, set a
+    coarser granularity.
 
     ## References
 
@@ -93,8 +99,8 @@ def _finding(case: Case, measurement: Measurement, buckets: Buckets, rows: float
         subject=subject_of(measurement, guilty.key if guilty else ""),
         severity=Severity.CRITICAL if few and own else Severity.WARN,
         message=(
-            f"Half of its {many(buckets.count, 'bucket')} hold {many(rows, 'measurement')} or fewer; they are of "
-            f"{_about(buckets)}{many(round(sources), 'source')}{again}."
+            f"Half of its {many(buckets.count, 'bucket')} contain {many(rows, 'measurement')} or fewer; they "
+            f"are from {_about(buckets)}{many(round(sources), 'source')}{again}."
         ),
         fix=case.fix(meta=meta, field=key) if guilty else _longer_span(case, measurement),
         observed=rows,
@@ -121,7 +127,7 @@ def _about(buckets: Buckets) -> str:
 
 
 def _longer_span(case: Case, measurement: Measurement) -> str:
-    """What to do where the sources are right, and only report seldom."""
+    """What to do if the sources are correct and just report rarely."""
     options = measurement.options or {}
     span = options.get("timeseries.granularity")
     longer = _LONGER.get(span or "")

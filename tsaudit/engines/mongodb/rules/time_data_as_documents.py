@@ -18,15 +18,20 @@ _NAMES: Final = frozenset({"string", "int", "long", "objectId"})
 
 @rule(
     code="DOC007",
-    title="Measurements are kept as plain documents",
+    title="Measurements are stored as plain documents",
     severity=Severity.WARN,
     guidelines=("H6",),
     requires={"documents", "options", "row_estimate"},
     uses={"storage", "indexes"},
     thresholds=(
-        Threshold("min_documents", 100_000, "documents", "our default: below it the difference is not felt"),
-        Threshold("max_source_share", 0.2, "values by document read", "our default: what names a source comes again"),
-        Threshold("min_value_share", 0.05, "values by document read", "our default: what is measured varies"),
+        Threshold("min_documents", 100_000, "documents", "our default: below this, the difference is not noticeable"),
+        Threshold(
+            "max_source_share",
+            0.2,
+            "values by document read",
+            "our default: values that identify a source are repeated",
+        ),
+        Threshold("min_value_share", 0.05, "values by document read", "our default: measured values vary"),
     ),
     fixes={
         "mongodb": (
@@ -40,15 +45,15 @@ _NAMES: Final = frozenset({"string", "int", "long", "objectId"})
     },
 )
 def time_data_as_documents(case: Case) -> Iterator[Finding]:
-    """Large collections of measurements that are no time series: a time, a source that comes again, numbers that vary.
+    """Large collections that should be time series: a time, a repeated source, and numbers that vary.
 
-    Documents with an id of their own, as `_id` or under another unique index, are no measurements: a time series
-    collection keeps nothing unique.
+    Documents with a meaningful ID, as `_id` or under another unique index, are not measurements: a time series
+    collection cannot enforce uniqueness.
 
     ## Why it matters
 
-    Each measurement takes a document of its own, with the names of its fields, an `_id`, and an entry in each index. A
-    time series collection keeps an hour of a source together, column by column, and needs a fraction of the space.
+    Each measurement takes a separate document with its field names, an `_id`, and an entry in each index. A time series
+    collection stores an hour of a source together, column by column, and needs a fraction of the space.
 
     ## Example
 
@@ -56,13 +61,13 @@ def time_data_as_documents(case: Case) -> Iterator[Finding]:
 
     ## Fix
 
-    A time series collection (MongoDB 5.0 and later). Not where documents are changed after they were written, or have
-    to be unique.
+    Use a time series collection (MongoDB 5.0 and later), unless documents are updated after they are written or must be
+    unique.
 
     ## References
 
     - Time series collections: https://www.mongodb.com/docs/manual/core/timeseries-collections/
-    - What they cannot do: https://www.mongodb.com/docs/manual/core/timeseries/timeseries-limitations/
+    - Limitations: https://www.mongodb.com/docs/manual/core/timeseries/timeseries-limitations/
     """
     yield from once_for_family(case.profile, lambda measurement: _judge(case, measurement))
 
@@ -80,7 +85,7 @@ def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
 
 
 def _has_to_be_unique(measurement: Measurement) -> bool:
-    """Whether an id of one's own is unique, which a time series cannot keep so: orders by their number, say."""
+    """Whether a meaningful ID is unique, such as an order number; a time series cannot keep it so."""
     own = next((f for f in measurement.fields if f.key == DOCUMENT_ID), None)
     if own is not None and own.types != ("objectId",):
         return True
@@ -88,7 +93,7 @@ def _has_to_be_unique(measurement: Measurement) -> bool:
 
 
 def _share(measurement: Measurement, field: Field) -> float:
-    """Different values by document read."""
+    """Distinct values per document read."""
     read = measurement.documents.read if measurement.documents else 0
     return field.distinct.value / read if field.distinct and read else 0.0
 
@@ -123,7 +128,7 @@ def _finding(case: Case, measurement: Measurement, sources: list[Field], values:
             series=f"{measurement.name}_series",
             database=measurement.database,
             time=measurement.time_column,
-            # Of a source that is told by parts of one document, that document.
+            # If parts of one document identify the source, use that document.
             meta=source.key.partition(".")[0],
         ),
         observed=float(measurement.rows.value),

@@ -10,18 +10,18 @@ from tsaudit.model.profile import Documents, Field, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import number, size
 
-_COMPASS = "what MongoDB Compass warns of: https://github.com/mongodb-js/compass"
+_COMPASS = "the threshold at which MongoDB Compass warns: https://github.com/mongodb-js/compass"
 
 
 @rule(
     code="DOC005",
-    title="Arrays grow without a bound",
+    title="Arrays grow without bound",
     severity=Severity.WARN,
     guidelines=("H6",),
     requires={"documents"},
     thresholds=(
         Threshold("max_items", 250, "items on average", _COMPASS),
-        Threshold("max_document_bytes", 10_000_000, "bytes", f"{_COMPASS}; the server refuses more than 16 MiB"),
+        Threshold("max_document_bytes", 10_000_000, "bytes", f"{_COMPASS}; the server rejects more than 16 MiB"),
     ),
     fixes={
         "mongodb": (
@@ -35,23 +35,24 @@ _COMPASS = "what MongoDB Compass warns of: https://github.com/mongodb-js/compass
     },
 )
 def unbounded_array(case: Case) -> Iterator[Finding]:
-    """Arrays with `max_items` items or more on average, and documents that come near the largest size there is.
+    """Arrays with `max_items` items or more on average, and documents near the maximum size.
 
-    An array that is so long in one document only is information. A document over `max_document_bytes` is critical,
-    whatever makes it so large. Arrays that are of one length in all documents do not grow: vectors, say.
+    An array that is this long in only one document is information. A document over `max_document_bytes` is critical,
+    whatever makes it so large. Arrays with the same length in all documents do not grow: vectors, for example.
 
     ## Why it matters
 
-    A document is read and written as a whole: to append one reading to an array of thousands, all of them are moved. At
-    16 MiB the next write is refused. An index on the array has an entry for each item.
+    A document is read and written as a whole: to append one reading to an array of thousands, all of them are
+    rewritten. At 16 MiB the next write is rejected. An index on the array has an entry for each item.
 
     ## Example
 
-    A document per sensor with an array `readings` to which each minute one is pushed: 500,000 after a year.
+    A document per sensor with an array `readings` that gets one item every minute: 500,000 after a year.
 
     ## Fix
 
-    A document for each item, or for each hour of them; for measurements a time series collection, which does just that.
+    Use a document per item, or per hour of items. For measurements, use a time series collection, which does exactly
+    that.
 
     ## References
 
@@ -74,7 +75,7 @@ def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
 
 
 def _is_fixed(measurement: Measurement, field: Field) -> bool:
-    """Whether all arrays have one length. That of a single document tells nothing."""
+    """Whether all arrays have the same length. A single document does not show that."""
     assert field.items is not None
     assert measurement.documents is not None
     absent = field.null_ratio.value if field.null_ratio else 0.0
@@ -91,7 +92,7 @@ def _finding(case: Case, measurement: Measurement, field: Field) -> Finding:
         subject=subject_of(measurement, field.key),
         severity=Severity.CRITICAL if huge else severity,
         message=(
-            f"{field.key} holds {number(round(field.items.mean))} items on average and up to "
+            f"{field.key} contains {number(round(field.items.mean))} items on average and up to "
             f"{number(field.items.most)}; the largest document has {size(measurement.documents.max_bytes)}."
         ),
         fix=case.fix(
@@ -117,14 +118,14 @@ def _finding(case: Case, measurement: Measurement, field: Field) -> Finding:
 
 
 def _large(case: Case, measurement: Measurement, documents: Documents) -> Finding:
-    """A document that is too large for another reason than an array."""
+    """A document that is too large for a reason other than an array."""
     largest = max(measurement.fields, key=lambda f: f.value_bytes or 0.0, default=None)
     about = f"{largest.key}, {size(largest.value_bytes or 0)} on average" if largest else "-"
     collection = case.quoted([measurement.name])
     return Finding(
         subject=subject_of(measurement),
         severity=Severity.CRITICAL,
-        message=f"The largest document has {size(documents.max_bytes)}; the server refuses more than 16 MiB.",
+        message=f"The largest document has {size(documents.max_bytes)}; the server rejects more than 16 MiB.",
         fix=(
             "Find the largest documents, and keep what makes them large in documents of its own (GridFS for files):\n"
             f"db.getCollection({collection}).aggregate([{{ $project: {{ bytes: {{ $bsonSize: "

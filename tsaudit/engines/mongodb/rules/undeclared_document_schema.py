@@ -17,17 +17,17 @@ from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import listed, many, number, percent
 
 _SHOWN: Final = 12
-"""Fields in the proposed validator: enough to see how it goes on."""
+"""Fields in the suggested validator: enough to show the pattern."""
 
 
 @rule(
     code="DOC004",
-    title="Documents vary, and no validator says how they may",
+    title="Documents vary, and no validator restricts them",
     severity=Severity.WARN,
     guidelines=("H4",),
     requires={"documents", "options"},
     thresholds=(
-        Threshold("min_documents", 100, "documents read", "our default: fewer say nothing about the habit"),
+        Threshold("min_documents", 100, "documents read", "our default: fewer are not representative"),
         Threshold(
             "rare_share",
             0.01,
@@ -47,27 +47,29 @@ _SHOWN: Final = 12
 def undeclared_document_schema(case: Case) -> Iterator[Finding]:
     """Collections without a validator whose documents differ in the types of a field, or in which fields they have.
 
-    A field of several types is a warning. Where fields are only missing from some documents, it is information:
-    many a field is optional. Kinds of numbers count as one type. Time series collections take no validator.
+    A field with several types is a warning. If fields are only missing from some documents, the finding is information,
+    because many fields are optional. All number types count as one. Time series collections cannot have a validator.
 
     ## Why it matters
 
-    A store without a schema only moves it into every program that reads: each has to know that `price` may be a text,
-    and that a tenth of the documents lack `currency`. What nobody wrote down, everybody guesses.
+    Without a schema in the store, every program that reads has to know it: that `price` may be a text, and that a tenth
+    of the documents lack `currency`. If nobody wrote it down, everyone has to guess.
 
     ## Example
 
-    `price` is a number in 990 documents and the text `"n/a"` in 10. A query for `price: { $gt: 5 }` leaves the ten out,
-    a sort puts them last, an average ignores them; no error is raised.
+    `price` is a number in 990 documents and the text `"n/a"` in 10. A query for `price: { $gt: 5 }` skips the ten, a
+    sort puts them last, an average ignores them, and there is no error.
 
     ## Fix
 
-    A `$jsonSchema` validator, as a warning first. It is checked when documents are written, not when they are read.
+    Add a `$jsonSchema` validator, first with warnings only. It checks documents when they are written, not when they
+    are read.
 
     ## References
 
     - Schema validation: https://www.mongodb.com/docs/manual/core/schema-validation/
-    - How documents that are there already are handled: https://www.mongodb.com/docs/manual/core/schema-validation/specify-validation-level/
+    - Handling of existing documents:
+      https://www.mongodb.com/docs/manual/core/schema-validation/specify-validation-level/
     """
     yield from once_for_family(case.profile, lambda measurement: _judge(case, measurement))
 
@@ -87,7 +89,7 @@ def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
 
 
 def _is_validated(options: Mapping[str, str]) -> bool:
-    """Whether a validator holds documents to something: not an empty one, nor one that is switched off."""
+    """Whether a validator checks anything: not an empty one, nor one that is switched off."""
     return options.get("validator", "{}") != "{}" and options.get("validationLevel") != "off"
 
 
@@ -95,7 +97,7 @@ def _finding(case: Case, measurement: Measurement, mixed: Sequence[Field], parti
     assert measurement.documents is not None
     varying = {f.key for f in (*mixed, *partial)}
     parts = [f"{f.key} is {listed(told_apart(case.profile.engine, f.types))}" for f in mixed]
-    parts += [f"{f.key} is there in {percent(_presence(f))}" for f in partial if f not in mixed]
+    parts += [f"{f.key} is in {percent(_presence(f))}" for f in partial if f not in mixed]
     return Finding(
         subject=subject_of(measurement),
         severity=Severity.WARN if mixed else Severity.INFO,
@@ -122,14 +124,14 @@ def _presence(field: Field) -> float:
 
 
 def _validator(measurement: Measurement) -> str:
-    """A `$jsonSchema` of the fields at the top, by what was read; one line of JavaScript."""
+    """A `$jsonSchema` of the top-level fields that were read; one line of JavaScript."""
     top: dict[str, list[Field]] = defaultdict(list)
     for field in measurement.fields:
         if field.key != DOCUMENT_ID:
             top[field.key.partition(".")[0]].append(field)
     shown = dict(list(top.items())[:_SHOWN])
     required = [key for key, fields in shown.items() if any(_is_always(f) for f in fields)]
-    schema: dict[str, Any] = {"required": required} if required else {}  # an empty list is refused
+    schema: dict[str, Any] = {"required": required} if required else {}  # An empty list is rejected.
     schema["properties"] = {
         key: {"bsonType": [*types, *([] if key in required else ["null"])]}
         for key, fields in shown.items()
@@ -143,6 +145,6 @@ def _is_always(field: Field) -> bool:
 
 
 def _types(key: str, fields: Sequence[Field]) -> list[str]:
-    """Types of a field at the top; one with fields in it is a document. Null is told apart by who asks."""
+    """Types of a top-level field; one with nested fields is a document. The caller handles null separately."""
     found = {t for f in fields if f.key == key for t in f.types}
     return sorted(found | ({"object"} if any(f.key != key for f in fields) else set()))

@@ -1,1 +1,1 @@
-"""Rules about Amazon Timestream alone."""
+"""Rules that apply to Amazon Timestream only."""

@@ -17,7 +17,7 @@ _NUMBER = re.compile(r"-?\d{1,4}")
 
 @rule(
     code="NAM006",
-    title="Measure names are made by hashing",
+    title="Measure names are hashes",
     severity=Severity.WARN,
     guidelines=("G6",),
     requires={"measure_names"},
@@ -28,8 +28,11 @@ _NUMBER = re.compile(r"-?\d{1,4}")
         Threshold(
             "min_spread",
             0.25,
-            "share of the 8,192 numbers that they lie in",
-            "our default: eight hashes lie closer together once in two thousand times, numbers of channels mostly",
+            "share of the 8,192 numbers they span",
+            (
+                "our default: eight hashes are this close together once in two thousand times; channel numbers "
+                "usually are"
+            ),
         ),
     ),
     fixes={
@@ -37,14 +40,14 @@ _NUMBER = re.compile(r"-?\d{1,4}")
     },
 )
 def hashed_measure_name(case: Case) -> Iterator[Finding]:
-    """Tables whose measure names are bare numbers below 8,192: a dimension hashed into as many as a table may have.
+    """Tables whose measure names are plain numbers below 8,192: a dimension hashed into the maximum number of names.
 
-    Numbers that lie within less than `min_spread` of that range are taken for those of channels or registers.
+    Numbers that span less than `min_spread` of that range count as numbers of channels or registers.
 
     ## Why it matters
 
-    It was once AWS's advice, to let the measure name act as a partition key. The advice is out of date: every reader
-    has to compute the hash to find anything, names say nothing, and a table can now have a partition key of its own.
+    AWS once recommended this, to use the measure name as a partition key. The advice is outdated: every reader has to
+    compute the hash to find anything, the names carry no meaning, and a table can now have its own partition key.
 
     ## Example
 
@@ -52,12 +55,13 @@ def hashed_measure_name(case: Case) -> Iterator[Finding]:
 
     ## Fix
 
-    A table with a customer-defined partition key on that dimension, and measure names that name kinds of records.
+    Use a table with a customer-defined partition key on that dimension, and measure names that name kinds of records.
 
     ## References
 
     - The deprecated advice: https://docs.aws.amazon.com/timestream/latest/developerguide/data-modeling.html
-    - Customer-defined partition keys: https://docs.aws.amazon.com/timestream/latest/developerguide/customer-defined-partition-keys.html
+    - Customer-defined partition keys:
+      https://docs.aws.amazon.com/timestream/latest/developerguide/customer-defined-partition-keys.html
     """
     for measurement in case.measurements:
         found = measurement.measure_names
@@ -79,7 +83,7 @@ def _is_bucket(name: str) -> bool:
 
 
 def _spread(hashed: list[str]) -> float:
-    """Share of all numbers that those from the least to the largest are."""
+    """Share of all numbers between the smallest and the largest."""
     numbers = [abs(int(name)) for name in hashed]
     return (max(numbers) - min(numbers)) / _BUCKETS
 
@@ -89,16 +93,16 @@ def _finding(case: Case, measurement: Measurement, found: MeasureNames, hashed: 
     share = len(hashed) / len(found.names)
     limit = case.limit("min_share", measurement)
     evidence = [
-        Evidence("names that are numbers", f"{percent(share)} of those looked at"),
+        Evidence("names that are numbers", f"{percent(share)} of those checked"),
         Evidence("partition key", key or "none but the measure name"),
     ]
     if best and best.values:
-        evidence.append(Evidence("dimension with most values", f"{best.key}: {count(best.values)}"))
+        evidence.append(Evidence("dimension with the most values", f"{best.key}: {count(best.values)}"))
     return Finding(
         subject=subject_of(measurement),
         severity=Severity.WARN,
-        message=f"{count(found.count)} measure names such as {listed(hashed, 3)} are numbers below {number(_BUCKETS)}: "
-        "hashes, which a partition key makes needless.",
+        message=f"{count(found.count)} measure names such as {listed(hashed, 3)} are numbers below "
+        f"{number(_BUCKETS)}: hashes, which a partition key replaces.",
         fix=case.fix(where=_where(measurement, key, best)),
         observed=share,
         limit=limit,

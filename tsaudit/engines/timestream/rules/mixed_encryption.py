@@ -15,7 +15,7 @@ _OWN_KEY = f"{REJECTED}.KmsKeyId"
 
 @rule(
     code="STO016",
-    title="Data of one table is encrypted in two ways",
+    title="Data of one table is encrypted with different keys",
     severity=Severity.WARN,
     guidelines=("F4",),
     requires={"options"},
@@ -28,31 +28,31 @@ _OWN_KEY = f"{REJECTED}.KmsKeyId"
     },
 )
 def mixed_encryption(case: Case) -> Iterator[Finding]:
-    """Tables whose rejected records are encrypted with another key than the table itself.
+    """Tables whose rejected records are encrypted with a different key than the table itself.
 
-    Records that a table's magnetic store rejects are written to S3, encrypted as that table's settings say. The table
-    is encrypted with the key of its database. Where another key was chosen, somebody wanted another protection than the
-    database gives: a warning. That the copy is under a key of S3's or AWS's is information: it is less only where the
-    database has a key of the customer's, and Timestream does not tell whose it is.
+    Records that a table's magnetic store rejects are written to S3, encrypted as set for that table. The table itself
+    is encrypted with the key of its database. If a different customer key was chosen, someone wanted a protection that
+    the database does not give: a warning. If the copy uses a key of S3 or AWS, that is information: it is weaker only
+    if the database uses a customer key, and Timestream does not say whose key it is.
 
     ## Why it matters
 
-    Keys are set for a database, and so are the rights to use them: whoever may read one table with a key may read what
-    else is under it. A table that needs a key of its own needs a database of its own. And a copy under a weaker key
-    undoes the better one.
+    Keys, and the permissions to use them, are set per database: anyone who can read one table with a key can read
+    everything else under it. A table that needs its own key needs its own database. A copy under a weaker key
+    undermines the stronger one.
 
     ## Example
 
-    `payments` in a database with the key of the team that collects metrics; its rejected records are under the key of
-    the payments team.
+    `payments` is in a database with the key of the team that collects metrics; its rejected records use the key of the
+    payments team.
 
     ## Fix
 
-    One database for each key and each circle of readers.
+    Use one database for each key and each group of readers.
 
     ## References
 
-    - Tables, databases and keys: https://docs.aws.amazon.com/timestream/latest/developerguide/data-modeling.html
+    - Tables, databases, and keys: https://docs.aws.amazon.com/timestream/latest/developerguide/data-modeling.html
     - Rejected data: https://docs.aws.amazon.com/timestream/latest/developerguide/API_S3Configuration.html
     """
     for measurement in case.measurements:
@@ -63,7 +63,7 @@ def mixed_encryption(case: Case) -> Iterator[Finding]:
 
 
 def _other_key(options: Mapping[str, str]) -> str:
-    """What rejected records are encrypted with; empty where they are not kept."""
+    """The encryption of rejected records; empty if they are not kept."""
     option = options.get(f"{REJECTED}.EncryptionOption")
     if option == "SSE_KMS":
         return options.get(_OWN_KEY, "AWS's key for S3")
@@ -71,7 +71,7 @@ def _other_key(options: Mapping[str, str]) -> str:
 
 
 def _same(key: str, other: str) -> bool:
-    """A key may be named by its id or by its ARN, which ends with it."""
+    """A key can be named by its ID or by its ARN, which ends with the ID."""
     return key.rpartition("/")[2] == other.rpartition("/")[2]
 
 
@@ -80,7 +80,7 @@ def _finding(case: Case, measurement: Measurement, key: str, other: str) -> Find
     return Finding(
         subject=subject_of(measurement),
         severity=Severity.WARN if (measurement.options or {}).get(_OWN_KEY) else Severity.INFO,
-        message=f"The table is encrypted with {key}, records that it rejects with {other}.",
+        message=f"The table is encrypted with {key}, its rejected records with {other}.",
         fix=case.fix(table=measurement.name, other=other, command=encrypt_rejected(measurement, key)),
         evidence=(
             Evidence("key of the database", key),

@@ -13,7 +13,7 @@ from tsaudit.text import listed, many, number, percent
 
 @rule(
     code="CAR007",
-    title="A table nears the limit of measure names",
+    title="A table is near the limit of measure names",
     severity=Severity.WARN,
     guidelines=("G1",),
     requires={"measure_names"},
@@ -25,10 +25,10 @@ from tsaudit.text import listed, many, number, percent
             "measure names",
             "https://docs.aws.amazon.com/timestream/latest/developerguide/ts-limits.html",
         ),
-        Threshold("warn_ratio", 0.5, "share of the limit", "our default: what names there are, nobody can delete"),
+        Threshold("warn_ratio", 0.5, "share of the limit", "our default: existing names cannot be deleted"),
         Threshold("warn_days", 60, "days", "our default: time to move writers and readers to a new table"),
         Threshold(
-            "critical_ratio", 0.9, "share of the limit", "our default: records with a new name are soon rejected"
+            "critical_ratio", 0.9, "share of the limit", "our default: records with a new name will soon be rejected"
         ),
     ),
     fixes={
@@ -40,24 +40,26 @@ from tsaudit.text import listed, many, number, percent
     },
 )
 def too_many_measure_names(case: Case) -> Iterator[Finding]:
-    """Tables with more than `warn_ratio` of the measure names that the service allows in one, or soon to have all.
+    """Tables with more than `warn_ratio` of the maximum number of measure names, or that will soon reach it.
 
-    Soon is within `warn_days`, at the rate at which the names grew so far.
+    Soon means within `warn_days`, at the rate at which the number has grown so far.
 
-    How the rows are spread over the names is shown: a few names with nearly all rows say that the many are an accident.
+    The finding shows how the rows are distributed over the names. If a few names have nearly all rows, the others are
+    probably an accident.
 
     ## Why it matters
 
-    At the limit every record with a new measure name is rejected, and nothing gives a name back but the end of its
-    last record's retention.
+    At the limit, every record with a new measure name is rejected. A name is only released when its last record reaches
+    the end of its retention.
 
     ## Example
 
-    The id of a device as measure name: after 8,192 devices the next one cannot be written.
+    A device ID as measure name: after 8,192 devices, the next one cannot be written.
 
     ## Fix
 
-    A measure name is a kind of record (`metrics`, `events`) or, for records of a single value, what is measured.
+    Use measure names for kinds of records (`metrics`, `events`) or, for single-value records, for the measured
+    quantity.
 
     ## References
 
@@ -76,7 +78,7 @@ def too_many_measure_names(case: Case) -> Iterator[Finding]:
 
 
 def _forecast(case: Case, measurement: Measurement, found: MeasureNames) -> Forecast | None:
-    """When the limit is reached; None while the names do not grow, or without a history that shows it."""
+    """When the limit will be reached; None if the names do not grow, or without a history that shows it."""
     from tsaudit.analysis.growth import detection as growth
 
     points = (
@@ -97,8 +99,8 @@ def _finding(case: Case, measurement: Measurement, found: MeasureNames, forecast
     return Finding(
         subject=subject_of(measurement),
         severity=Severity.CRITICAL if critical else Severity.WARN,
-        message=f"{many(count, 'measure name')}, {percent(share)} of the {number(limit.value)} that a table may have"
-        f"{when}.",
+        message=f"{many(count, 'measure name')}, {percent(share)} of the table's maximum of "
+        f"{number(limit.value)}{when}.",
         fix=case.fix(measurement=measurement.name),
         observed=count,
         limit=limit,
@@ -115,7 +117,7 @@ def _finding(case: Case, measurement: Measurement, found: MeasureNames, forecast
 
 
 def _distribution(measurement: Measurement, found: MeasureNames) -> Iterator[Evidence]:
-    """How the rows within the window are spread over the names; nothing where they were not counted."""
+    """How the rows within the window are distributed over the names; empty if they were not counted."""
     rows = measurement.rows.value if measurement.rows else 0
     counts = [name.rows for name in found.names if name.rows]
     if not rows or not counts:

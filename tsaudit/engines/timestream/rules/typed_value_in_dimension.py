@@ -17,27 +17,27 @@ _NAMES_A_THING = re.compile(
     re.IGNORECASE,
 )
 _LATE = 0.01
-"""Share of the instants at which a source may have two values: rows that come late."""
+"""Share of the times at which a source may have two values, to allow for late rows."""
 _TYPES = {"integer": ("BIGINT", "whole numbers"), "float": ("DOUBLE", "numbers"), "time": ("TIMESTAMP", "times")}
 
 
 @rule(
     code="TAG008",
-    title="A dimension holds numbers, times or positions as text",
+    title="A dimension contains numbers, times, or positions as text",
     severity=Severity.WARN,
     guidelines=("C4",),
     requires={"tag_values"},
     uses={"tag_changes"},
     thresholds=(
-        Threshold("min_values", 4, "values", "our default: with fewer the form may be chance"),
+        Threshold("min_values", 4, "values", "our default: with fewer, the format may be a coincidence"),
         Threshold(
-            "min_integers", 30, "whole numbers", "our default: fewer are ranks, floors or levels, which name things"
+            "min_integers", 30, "whole numbers", "our default: fewer are ranks, floors, or levels, which name things"
         ),
         Threshold(
             "min_changing_ratio",
             0.5,
             "share of the sources",
-            "our default: a whole number that most sources keep is the number of a store, a room or a line",
+            "our default: a whole number that stays the same for most sources is the number of a store, room, or line",
         ),
     ),
     fixes={
@@ -48,24 +48,24 @@ _TYPES = {"integer": ("BIGINT", "whole numbers"), "float": ("DOUBLE", "numbers")
     },
 )
 def typed_value_in_dimension(case: Case) -> Iterator[Finding]:
-    """Dimensions whose values are numbers, instants or geographical positions.
+    """Dimensions whose values are numbers, timestamps, or geographical positions.
 
-    Dimensions are text. Numbers with a fraction, times and positions are reported from `min_values` values on. Whole
-    numbers are from `min_integers` on, if by the rows read they change over time in `min_changing_ratio` of the
-    sources that other dimensions name, and are not named as what they may well be: ids, codes, ports, versions.
+    Dimensions are text. Numbers with a fraction, times, and positions are reported from `min_values` values. Whole
+    numbers are reported from `min_integers`, if they change over time in `min_changing_ratio` of the sources
+    (identified by the other dimensions), and if their name does not suggest IDs, codes, ports, or versions.
 
     ## Why it matters
 
-    To ask for a range, a query has to cast every row's text, and nothing is pruned by it: `'9' > '10'`. A measure of
-    type DOUBLE, BIGINT or TIMESTAMP in the same record is as easy to filter by, and faster.
+    To query a range, the text of every row has to be cast, and no data can be skipped: `'9' > '10'`. A measure of type
+    DOUBLE, BIGINT, or TIMESTAMP in the same record is just as easy to filter by, and faster.
 
     ## Example
 
-    `latitude` and `longitude` of a vehicle as dimensions; the time at which a request was sent as a second dimension.
+    `latitude` and `longitude` of a vehicle as dimensions; the time a request was sent as a second dimension.
 
     ## Fix
 
-    Attributes of the multi-measure record, each of its own type.
+    Make them attributes of the multi-measure record, each with its own type.
 
     ## References
 
@@ -78,7 +78,7 @@ def typed_value_in_dimension(case: Case) -> Iterator[Finding]:
 
 
 def _kind(case: Case, measurement: Measurement, tag: Tag) -> str:
-    """The type that its values have; empty where text is what they are."""
+    """The type that fits its values; empty if they really are text."""
     from tsaudit.analysis.shapes import shapes
 
     if tag.values is None:
@@ -93,7 +93,7 @@ def _kind(case: Case, measurement: Measurement, tag: Tag) -> str:
 
 
 def _varies(case: Case, measurement: Measurement, tag: Tag) -> bool:
-    """Whether one source has one value of it at a time, and most sources other values later."""
+    """Whether each source has one value at a time, and most sources have other values later."""
     least = case.limit("min_changing_ratio", measurement).value
     return any(
         seen.by and seen.changing and seen.changing >= least * seen.sources and seen.clashes <= _LATE * seen.instants
@@ -109,7 +109,7 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, kind: str) -> Findi
     return Finding(
         subject=subject_of(measurement, tag.key),
         severity=Severity.WARN,
-        message=f"Dimension {tag.key} holds {what} as text: no query can compare them without a cast.",
+        message=f"Dimension {tag.key} contains {what} as text: no query can compare them without a cast.",
         fix=case.fix(tag=tag.key, type=data_type),
         observed=tag.values.value,
         limit=limit,

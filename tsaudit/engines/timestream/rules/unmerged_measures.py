@@ -12,20 +12,25 @@ from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
 from tsaudit.text import listed, many, number, percent, size
 
 _SHOWN = 3
-"""Measure names in the statement that is proposed; the others go alike."""
+"""Measure names in the suggested statement; the others follow the same pattern."""
 
 
 @rule(
     code="LAY010",
-    title="Values of one instant are rows of their own",
+    title="Values of the same time are in separate rows",
     severity=Severity.WARN,
     guidelines=("G3",),
     requires={"measure_names", "row_sample"},
     uses={"measure_name_counts"},
     thresholds=(
-        Threshold("min_rows", 100, "rows read", "our default: with fewer, that they come together may be chance"),
         Threshold(
-            "max_rows_per_instant", 1.5, "rows", "our default: from here on merging leaves two thirds of the rows"
+            "min_rows", 100, "rows read", ("our default: with fewer, that they arrive together may be a coincidence")
+        ),
+        Threshold(
+            "max_rows_per_instant",
+            1.5,
+            "rows",
+            ("our default: from here on, merging leaves at most two thirds of the rows"),
         ),
     ),
     fixes={
@@ -38,25 +43,25 @@ _SHOWN = 3
     },
 )
 def unmerged_measures(case: Case) -> Iterator[Finding]:
-    """Records of a single value that share their dimensions and their time with others.
+    """Single-value records that share their dimensions and their time with others.
 
-    Reported when there are more than `max_rows_per_instant` such rows for each set of dimensions and time, among the
-    rows read. What merging saves is estimated from these rows: names and values of dimensions and the time are then
-    stored once per instant.
+    Reported if there are more than `max_rows_per_instant` such rows for each combination of dimensions and time, among
+    the rows read. The savings are estimated from these rows: after merging, dimension names, dimension values, and the
+    time are stored once per combination.
 
     ## Why it matters
 
-    Each record repeats its dimensions and its time, and storage, ingestion and queries are charged by the byte. In
-    AWS's own example, servers with 20 metrics and 5 events, multi-measure records take about 40 % fewer bytes to
-    ingest and about an eighth of the storage. Queries that compare two values need no join.
+    Each record repeats its dimensions and its time, and storage, ingestion, and queries are billed by the byte. In
+    AWS's own example, servers with 20 metrics and 5 events, multi-measure records take about 40 % fewer bytes to ingest
+    and about an eighth of the storage. Queries that compare two values need no join.
 
     ## Example
 
-    A host that writes `cpu_user`, `memory_free` and `disk_io_reads` each minute as three records.
+    A host that writes `cpu_user`, `memory_free`, and `disk_io_reads` every minute as three records.
 
     ## Fix
 
-    One multi-measure record with three measures. What comes at times of its own stays a record of its own.
+    Write one multi-measure record with three measures. Values that arrive at other times stay separate records.
 
     ## References
 
@@ -78,8 +83,8 @@ def _finding(case: Case, measurement: Measurement, found: SharedInstants) -> Fin
     return Finding(
         subject=subject_of(measurement),
         severity=Severity.WARN,
-        message=f"{many(len(found.names), 'measure name')} share their instants: {number(per_instant)} rows of one "
-        f"value for each, where one row would do and take about {percent(saved)} fewer bytes.",
+        message=f"{many(len(found.names), 'measure name')} share their timestamps: {number(per_instant)} rows "
+        f"of one value each, where one row would be enough and take about {percent(saved)} fewer bytes.",
         fix=case.fix(
             names=listed(found.names, 4),
             key=key,
@@ -102,7 +107,7 @@ def _finding(case: Case, measurement: Measurement, found: SharedInstants) -> Fin
 
 
 def _value(case: Case, measurement: Measurement, name: str) -> str:
-    """The value of one measure name as a column of its own. No column may be called by a name with a colon."""
+    """The value of one measure name as a column. Column names must not contain a colon."""
     known = measurement.measure_names.names if measurement.measure_names else ()
     data_type = next((n.data_type for n in known if n.name == name and n.data_type), "double")
     text, value = quote_text(case.profile.engine, name), case.quoted([f"{SINGLE_VALUE}{data_type}"])
@@ -110,7 +115,7 @@ def _value(case: Case, measurement: Measurement, name: str) -> str:
 
 
 def _whole(measurement: Measurement, found: SharedInstants) -> Iterator[Evidence]:
-    """The same for all rows within the window; nothing where they were not counted."""
+    """The same for all rows within the window; empty if they were not counted."""
     assert measurement.measure_names is not None
     names = set(found.names)
     rows = sum(name.rows or 0 for name in measurement.measure_names.names if name.name in names)

@@ -16,7 +16,7 @@ _MEASURE_NAME = "measure_name"
 
 @rule(
     code="LAY011",
-    title="Scheduled queries read more than they ask for",
+    title="Scheduled queries read more data than they need",
     severity=Severity.WARN,
     guidelines=("G7",),
     requires={"scheduled_queries", "options"},
@@ -29,21 +29,22 @@ _MEASURE_NAME = "measure_name"
     },
 )
 def unpruned_query(case: Case) -> Iterator[Finding]:
-    """Tables that scheduled queries read without a condition on the time, or on what the table is partitioned by.
+    """Tables that scheduled queries read without a condition on the time, or on the partition key.
 
-    A warning where a query has no condition on the time, and where none of the queries on a table names its partition
-    key: then the key serves nobody. Information where some query names neither the key nor a measure name, in a table
-    that has several. Conditions are told by their words: a column by itself beside a comparison, after WHERE or ON.
+    The finding is a warning if a query has no condition on the time, or if none of the queries on a table uses its
+    partition key: then the key is useless. It is information if a query uses neither the key nor a measure name, in a
+    table that has several. Conditions are found by parsing the query text: a plain column in a comparison, after WHERE
+    or ON.
 
     ## Why it matters
 
-    A query reads, and is charged for, every partition that its conditions do not rule out. A scheduled one does so
-    each time, unseen.
+    A query reads, and is charged for, every partition that its conditions do not rule out. A scheduled query does so on
+    every run, and nobody notices.
 
     ## Example
 
     `SELECT region, avg(cpu_user) FROM "shop"."devops" WHERE region = 'eu-west-1' GROUP BY region`, every five minutes:
-    it reads all that was ever written.
+    it reads everything ever written.
 
     ## Fix
 
@@ -64,12 +65,12 @@ def unpruned_query(case: Case) -> Iterator[Finding]:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """What a query says by its words."""
+    """What the text of a query shows."""
 
     query: StoredQuery
     tables: frozenset[tuple[str, str]]
     columns: frozenset[str]
-    """Those it filters by."""
+    """Columns it filters by."""
 
 
 def _read(query: StoredQuery) -> _Read:
@@ -87,9 +88,9 @@ def _judge(case: Case, measurement: Measurement, reading: Sequence[_Read]) -> Fi
     wide = [one for one in reading if keys and not one.columns & set(keys)]
     unused = bool(key) and all(key not in one.columns for one in reading)
     if timeless:
-        message = f"{_named(timeless)} on it without a condition on the time: all that was ever written is read."
+        message = f"{_named(timeless)} on it without a condition on the time: everything ever written is read."
     elif unused:
-        message = f"It is partitioned by {key}, which none of {many(len(reading), 'scheduled query')} asks for."
+        message = f"It is partitioned by {key}, which none of {many(len(reading), 'scheduled query')} filters by."
     elif wide:
         message = f"{_named(wide)} on it without a condition on {' or '.join(keys)}."
     else:

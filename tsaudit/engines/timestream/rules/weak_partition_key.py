@@ -14,7 +14,7 @@ from tsaudit.text import count, many, number, percent
 
 @rule(
     code="STO015",
-    title="The partition key is missing, weak or not enforced",
+    title="The partition key is missing, weak, or not enforced",
     severity=Severity.WARN,
     guidelines=("G7",),
     requires={"options", "tag_values"},
@@ -26,7 +26,7 @@ from tsaudit.text import count, many, number, percent
             "values",
             "our default: AWS asks for a key of high cardinality and gives no number",
         ),
-        Threshold("min_rows", 1_000_000, "rows", "our default: below it a query reads little with any key"),
+        Threshold("min_rows", 1_000_000, "rows", "our default: below this, a query reads little with any key"),
         Threshold("max_name_share", 0.9, "share of the rows", "our default: then the measure name divides nothing"),
     ),
     fixes={
@@ -34,31 +34,34 @@ from tsaudit.text import count, many, number, percent
     },
 )
 def weak_partition_key(case: Case) -> Iterator[Finding]:
-    """Tables whose partition key does not help: there is none, it has few values, or records may come without it.
+    """Tables whose partition key does not help: it is missing, has few values, or is not required in records.
 
-    A key with fewer than `min_values` values is a warning, and so is one that some or all records lack. That records
-    could lack it, and all have it, is information; so is a table of `min_rows` rows and more without a key, in which
-    one measure name has nearly all rows and a dimension has many values. Dimensions in which a value has fewer than ten
-    rows are ids of events, and are not proposed.
+    A key with fewer than `min_values` values is a warning, and so is a key that some or all records lack. If all
+    records have the key but do not have to, that is information. So is a table of at least `min_rows` rows without a
+    key, if one measure name has nearly all rows and a dimension has many values. Dimensions with fewer than ten rows
+    per value are event IDs, and are not suggested.
 
     ## Why it matters
 
-    The service finds rows by partition, and a query is charged for what it reads. Without a key the measure name is
-    one: a single name divides nothing. Under a key with few values the rows of one source are spread over many
-    partitions, some with next to nothing in them. Records without the key are found by no query that names it.
+    The service finds rows by partition, and a query is charged for what it reads. Without a key, the measure name is
+    the key: a single name divides nothing. With a key that has few values, the rows of one source are spread over many
+    partitions, some of them nearly empty. Queries that use the key do not find records without it.
 
     ## Example
 
-    A table partitioned by `region`, of which there are three, while every dashboard asks for one `instance_name`.
+    A table partitioned by `region`, with three values, while every dashboard queries a single `instance_name`.
 
     ## Fix
 
-    Partition by a dimension with many values that queries name, enforced. It is chosen when the table is made.
+    Partition by a dimension with many values that queries filter by, and enforce it. The key is set when the table is
+    created.
 
     ## References
 
-    - Customer-defined partition keys: https://docs.aws.amazon.com/timestream/latest/developerguide/customer-defined-partition-keys.html
-    - Dimensions of low cardinality: https://docs.aws.amazon.com/timestream/latest/developerguide/customer-defined-partition-keys-low-cardinality-dimensions.html
+    - Customer-defined partition keys:
+      https://docs.aws.amazon.com/timestream/latest/developerguide/customer-defined-partition-keys.html
+    - Dimensions of low cardinality:
+      https://docs.aws.amazon.com/timestream/latest/developerguide/customer-defined-partition-keys-low-cardinality-dimensions.html
     """
     for measurement in case.measurements:
         if measurement.options is not None and (found := _weakness(case, measurement, measurement.options.get(KEY))):
@@ -72,7 +75,7 @@ class _Weakness:
     severity: Severity
     message: str
     what: str
-    """To be done."""
+    """What to do."""
     command: str
     observed: float
     limit: Limit
@@ -96,7 +99,10 @@ def _weakness(case: Case, measurement: Measurement, key: str | None) -> _Weaknes
     if tag.values.value < limit.value and best is not None and values(best) > tag.values.value:
         return _Weakness(
             Severity.WARN,
-            f"The partition key {key} has {many(tag.values.value, 'value')} only, {best.key} {number(values(best))}.",
+            (
+                f"The partition key {key} has only {many(tag.values.value, 'value')}, {best.key} has "
+                f"{number(values(best))}."
+            ),
             _MOVE,
             create_partitioned(measurement, best.key),
             tag.values.value,
@@ -117,12 +123,12 @@ def _weakness(case: Case, measurement: Measurement, key: str | None) -> _Weaknes
 
 
 def _never_written(measurement: Measurement, key: str, limit: Limit) -> _Weakness | None:
-    """A key that is no dimension of any record; None where there are no records, or columns are not known."""
+    """A key that is not a dimension of any record; None if there are no records, or columns are not known."""
     if not measurement.columns or not measurement.rows or not measurement.rows.value:
         return None
     return _Weakness(
         Severity.WARN,
-        f"The partition key {key} is a dimension of no record.",
+        f"No record has the partition key {key} as a dimension.",
         f"Have every writer send {key}, then have records without it rejected",
         enforce_key(measurement, key),
         0.0,
@@ -139,8 +145,9 @@ def _missing(case: Case, measurement: Measurement, best: Tag, limit: Limit) -> _
         return None
     return _Weakness(
         Severity.INFO,
-        f"It has no partition key but the measure name, and {percent(largest)} of its {many(rows.value, 'row')} are "
-        f"under one: a query for one of {number(values(best))} values of {best.key} cannot be sent to its partition.",
+        f"It has no partition key except the measure name, and {percent(largest)} of its "
+        f"{many(rows.value, 'row')} have the same one: a query for one of {number(values(best))} values of "
+        f"{best.key} cannot be limited to its partition.",
         _MOVE,
         create_partitioned(measurement, best.key),
         values(best),
