@@ -138,7 +138,7 @@ def test_profile_when_the_file_is_something_else(tsaudit: Tsaudit, folder: Path,
     (folder / "profile.json").write_text(content)
     done = tsaudit("audit", "--profile", "profile.json")
     assert done.exit_code == Exit.USAGE
-    assert "profile.json is no profile: " in done.stderr
+    assert "profile.json is not a profile: " in done.stderr
     assert "input_value" not in done.stderr
 
 
@@ -203,7 +203,7 @@ def test_report_when_nothing_was_audited(tsaudit: Tsaudit) -> None:
     tsaudit("audit", "shop", *ON)
     done = tsaudit("report", "shop", "--day", "2020-01-01")
     assert done.exit_code == Exit.USAGE
-    assert f"shop was not audited on 2020-01-01; near it is {DAY}" in done.stderr
+    assert f"shop was not audited on 2020-01-01; the nearest day is {DAY}" in done.stderr
 
 
 def test_text_when_there_are_very_many_findings(capsys: pytest.CaptureFixture[str]) -> None:
@@ -212,7 +212,7 @@ def test_text_when_there_are_very_many_findings(capsys: pytest.CaptureFixture[st
     results.print_text(found, everything=False)
     short = capsys.readouterr().out
     assert short.count("Fix: ") == 20
-    assert "... and 5 findings more; --all prints them" in short
+    assert "... and 5 findings more; pass --all to print them" in short
     results.print_text(found, everything=True)
     assert capsys.readouterr().out.count("Fix: ") == 25
 
@@ -233,7 +233,7 @@ def test_cost_when_the_provider_charges_for_it(capsys: pytest.CaptureFixture[str
         "bytes_metered": 100_000_000,
     }
     results.print_text(found, everything=False)
-    assert "  cost    11 statements, 14.1 MB scanned, 100 MB charged for\n" in capsys.readouterr().out
+    assert "  cost    11 statements, 14.1 MB scanned, 100 MB billed\n" in capsys.readouterr().out
     free = dataclasses.replace(run, profile=a_profile(costs=costs[2:]))
     results.print_text(results.of_run(free), everything=False)
     assert "cost" not in capsys.readouterr().out

@@ -84,7 +84,7 @@ def test_backtest_when_read_by_people_prints_limits_days_and_what_is_lost(runawa
 
     assert printed.startswith("shop  CAR004 runaway-cardinality: fires on 2 of 3 audited days\n")
     assert "limit runaway-cardinality.min_series = 1,000 series (default)" in printed
-    assert f"{DAY - timedelta(days=1)}  not judged: no profile" in printed
+    assert f"{DAY - timedelta(days=1)}  not evaluated: no profile" in printed
     assert f"  {DAY}  " in printed
     assert "main/cpu" in printed
 

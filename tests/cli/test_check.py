@@ -37,10 +37,10 @@ def test_check_when_all_is_well(tsaudit: Tsaudit, folder: Path) -> None:
     lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
     assert lines[0] == "configuration ok tsaudit.yaml: 2 targets"
     assert lines[1] == "history ok 0 targets known"
-    assert lines[2] == f"reports ok {folder}/.tsaudit/reports can be written to"
-    assert lines[3] == "slack ok no token and no webhook: messages are shown here"
+    assert lines[2] == f"reports ok {folder}/.tsaudit/reports is writable"
+    assert lines[3] == "slack ok no token and no webhook: messages are printed in the terminal"
     assert lines[4].startswith("shop ok sqlite 3.")
-    assert lines[4].endswith("rules can be judged")
+    assert lines[4].endswith("rules can be evaluated")
     assert lines[5].startswith("plant ok sqlite 3.")
     assert list((folder / ".tsaudit" / "reports").iterdir()) == []
 
@@ -97,7 +97,7 @@ def test_check_when_no_rule_could_judge_fails(tsaudit: Tsaudit, monkeypatch: pyt
     done = tsaudit("check", "plant")
     assert done.exit_code == Exit.NOT_AUDITED
     assert "plant          failed   No rule could judge the target: no SELECT" in done.stdout
-    assert "0 rules can be judged" not in done.stdout
+    assert "0 rules can be evaluated" not in done.stdout
 
 
 def test_check_when_one_database_is_denied_names_it_and_goes_on(
@@ -161,7 +161,7 @@ def test_check_when_secrets_are_plain_text_advises(tsaudit: Tsaudit, folder: Pat
     done = tsaudit("check")
     assert done.exit_code == Exit.OK
     assert "tsaudit.yaml:1: slack.webhook: a secret in plain text" in done.stdout
-    assert "a webhook is set; only a message would show whether it works" in done.stdout
+    assert "a webhook is set; only sending a message would show whether it works" in done.stdout
 
 
 def test_check_when_the_report_folder_cannot_be_written_to(tsaudit: Tsaudit, folder: Path) -> None:
@@ -222,7 +222,7 @@ def test_check_when_slack_refuses_the_token(
     configure(folder, f"slack: {{token: xoxb-1, base_url: '{slack}'}}\n")
     done = tsaudit("check")
     assert done.exit_code == Exit.USAGE
-    assert "slack          failed   Slack refuses the token: invalid_auth" in done.stdout
+    assert "slack          failed   Slack rejects the token: invalid_auth" in done.stdout
     assert "xoxb-1" not in done.output
 
 
@@ -259,7 +259,7 @@ def test_check_shows_no_credentials_of_the_report_folder(tsaudit: Tsaudit, folde
     configure(folder, "report: {folder: 'memory://u:Geheim77@host/reports'}\n")
     done = tsaudit("check")
     assert "Geheim77" not in done.output
-    assert "memory://host/reports can be written to" in done.stdout
+    assert "memory://host/reports is writable" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -268,7 +268,7 @@ def test_check_shows_no_credentials_of_the_report_folder(tsaudit: Tsaudit, folde
 def test_check_names_the_rules_that_an_audit_leaves_open(
     tsaudit: Tsaudit, monkeypatch: pytest.MonkeyPatch, fact: str
 ) -> None:
-    """No rule more and none less, and so many fewer can be judged."""
+    """No rule more and none less, and so many fewer can be evaluated."""
     profile = a_probe(Gap(fact, Reason.DENIED, "no SELECT", "main", "cpu"))
     left_open = {r.code for r in audit(profile).results if r.outcome is Outcome.OPEN}
     assert left_open, "or the test would show nothing"

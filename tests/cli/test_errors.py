@@ -85,10 +85,10 @@ def raiser_of_any(error: Exception) -> Callable[[object], None]:
     [
         (["frobnicate"], "error: No such command 'frobnicate'."),
         (["audit", "--frob"], "error: No such option '--frob'."),
-        (["audit", "--day", "tomorrow"], "`tomorrow` is no day; write YYYY-MM-DD, today or yesterday"),
-        (["audit", "--day", "2999-01-01"], "2999-01-01 is still to come; in UTC it is "),
+        (["audit", "--day", "tomorrow"], "`tomorrow` is not a day; write YYYY-MM-DD, today, or yesterday"),
+        (["audit", "--day", "2999-01-01"], "2999-01-01 is in the future; in UTC it is "),
         (["snooze", "abc", "--reason", "x", "--until", "2001-01-01"], "2001-01-01 is past"),
-        (["snooze", "abc", "--reason", "x", "--until", "999999999999d"], "is no day; write YYYY-MM-DD, 7d or 2w"),
+        (["snooze", "abc", "--reason", "x", "--until", "999999999999d"], "is no day; write YYYY-MM-DD, 7d, or 2w"),
         (["snooze", "abc", "--reason", "x"], "Missing option '--until'"),
         (["ack", "abc"], "Missing option '--reason'"),
         (["audit", "-c", "/nowhere.yaml"], "error: /nowhere.yaml: no such file; `tsaudit init` writes one"),
@@ -112,7 +112,7 @@ def test_help_when_nothing_is_asked_for() -> None:
 def test_argument_when_its_bytes_are_no_text() -> None:
     done = CliRunner().invoke(main, ["report", "\udcff\x1b[2J"])
     assert done.exit_code == Exit.USAGE
-    assert done.stderr.startswith("error: `\\udcff\\x1b[2J` is no text in this terminal's encoding")
+    assert done.stderr.startswith("error: `\\udcff\\x1b[2J` is not valid text in this terminal's encoding")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")

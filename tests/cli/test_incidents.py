@@ -148,7 +148,7 @@ def test_history_when_a_day_cannot_be_read_shows_the_gap(tsaudit: Tsaudit, folde
     assert rows == [{"target": "shop", "day": DAY.isoformat(), "verdict": None, "findings": None}]
     done = tsaudit("report", "shop")
     assert done.exit_code == Exit.USAGE
-    assert f"what is kept of {DAY} was written by another version" in done.stderr
+    assert f"the data stored for {DAY} was written by another version" in done.stderr
 
 
 def test_history_when_compacted(tsaudit: Tsaudit) -> None:
@@ -185,7 +185,7 @@ def test_day_that_a_wrong_clock_left_is_reported_in_red_until_it_is_dropped(
     tsaudit: Tsaudit, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ahead = _ahead(tsaudit, monkeypatch)
-    what = f"the history of shop holds 1 day later than now ({ahead}; the clock says {TODAY})"
+    what = f"the history of shop holds 1 day in the future ({ahead}; the clock says {TODAY})"
 
     command = f"`tsaudit history drop shop {ahead}`"
     audited = tsaudit("audit", "--fail-on", "never", "--no-tell")
@@ -196,8 +196,8 @@ def test_day_that_a_wrong_clock_left_is_reported_in_red_until_it_is_dropped(
         f"error: shop: {what}, left out here. If this machine's clock is right, an audit ran with a wrong one: "
         f"remove it with {command}"
     )
-    assert f"later than now ({ahead}" in (folder / f".tsaudit/reports/shop/{TODAY}.html").read_text()
-    assert "later than now" not in (folder / f".tsaudit/reports/plant/{TODAY}.html").read_text()
+    assert f"in the future ({ahead}" in (folder / f".tsaudit/reports/shop/{TODAY}.html").read_text()
+    assert "in the future" not in (folder / f".tsaudit/reports/plant/{TODAY}.html").read_text()
     checked = tsaudit("check")
     assert checked.exit_code == Exit.NOT_AUDITED
     assert what in checked.stdout
@@ -215,10 +215,10 @@ def test_drop_when_it_cannot_be_meant(tsaudit: Tsaudit, fingerprint: str) -> Non
     day = DAY.isoformat()
     refused = {
         ("nowhere", day): "`nowhere` was never audited",
-        ("shop", "2026-01-01"): f"shop was not audited on 2026-01-01; near it are {day}",
+        ("shop", "2026-01-01"): f"shop was not audited on 2026-01-01; the nearest days are {day}",
         ("shop", "soon"): "`soon` is no day",
         # Nobody is there to answer.
-        ("shop", day): f"nothing was dropped; `--yes` drops {day} of shop without asking",
+        ("shop", day): f"nothing was dropped; pass `--yes` to drop {day} of shop without asking",
     }
     for arguments, line in refused.items():
         done = tsaudit("history", "drop", *arguments)
@@ -230,7 +230,7 @@ def test_drop_when_it_cannot_be_meant(tsaudit: Tsaudit, fingerprint: str) -> Non
 def test_drop_of_the_only_day_leaves_nothing_open(tsaudit: Tsaudit, fingerprint: str) -> None:
     done = tsaudit("history", "drop", "shop", DAY.isoformat(), "--yes")
     assert done.exit_code == Exit.OK
-    assert "nothing is known of the days before" in done.stdout
+    assert "there are no earlier days" in done.stdout
     assert fingerprint not in tsaudit("incidents").stdout
 
 

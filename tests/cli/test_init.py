@@ -151,7 +151,7 @@ def test_init_when_a_mongodb_runs_here(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_init_when_an_influxdb_2_runs_here_asks_for_a_token(influxdb: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Ping, "version", "v2.7.12")
-    assert "export TSAUDIT_INFLUXDB_TOKEN=...   # a token that reads the databases" in init().stdout
+    assert "export TSAUDIT_INFLUXDB_TOKEN=...   # a token that can read the databases" in init().stdout
     monkeypatch.setenv("TSAUDIT_INFLUXDB_TOKEN", "t0ken")
     (target,) = load("tsaudit.yaml").targets
     assert (target.engine, target.url.get_secret_value()) == ("influxdb2", influxdb)
@@ -161,7 +161,7 @@ def test_init_when_an_influxdb_2_runs_here_asks_for_a_token(influxdb: str, monke
 
 def test_init_when_it_is_an_influxdb_3_asks_for_a_token(monkeypatch: pytest.MonkeyPatch) -> None:
     done = init("--engine", "influxdb3", "--url", "http://localhost:8181", "--name", "plant")
-    assert "export TSAUDIT_PLANT_TOKEN=...   # a token that reads the databases" in done.stdout
+    assert "export TSAUDIT_PLANT_TOKEN=...   # a token that can read the databases" in done.stdout
     monkeypatch.setenv("TSAUDIT_PLANT_TOKEN", "t0ken")
     (target,) = load("tsaudit.yaml").targets
     assert target.engine == "influxdb3"
@@ -214,14 +214,14 @@ def test_init_when_the_password_may_hold_any_character(monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["--engine", "sqlite"], "`--engine` and `--url` go together"),
+        (["--engine", "sqlite"], "`--engine` and `--url` must be given together"),
         (["--name", "x"], "`--name` needs `--engine` and `--url`"),
         (
             ["--engine", "influx", "--url", "x"],
-            "`influx` cannot be audited, did you mean influxdb1 or influxdb2 or influxdb3?",
+            "`influx` is not supported, did you mean influxdb1 or influxdb2 or influxdb3?",
         ),
         (["--engine", "sqlite", "--url", "x", "--name", "a b"], "`a b`: letters, digits"),
-        (["--engine", "influxdb1", "--url", "http://[::1"], "is no address: Invalid IPv6 URL"),
+        (["--engine", "influxdb1", "--url", "http://[::1"], "is not an address: Invalid IPv6 URL"),
         (["--config", "no/such/folder/t.yaml"], "No such file or directory"),
         (["--config", "no/such/folder/t.yaml", "--engine", "sqlite", "--url", "x"], "No such file or directory"),
     ],
@@ -237,7 +237,7 @@ def test_init_when_the_file_is_there_already() -> None:
     Path("tsaudit.yaml").write_text("mine")
     done = init()
     assert done.exit_code == Exit.USAGE
-    assert "tsaudit.yaml is already there; `--force` overwrites it" in done.stderr
+    assert "tsaudit.yaml already exists; pass `--force` to overwrite it" in done.stderr
     assert Path("tsaudit.yaml").read_text() == "mine"
     assert init("--force").exit_code == Exit.OK
     assert written().targets

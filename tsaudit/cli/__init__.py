@@ -15,32 +15,32 @@ from tsaudit.cli.errors import State, guarded, readable
 
 _COMMANDS: Final = {
     "init": ("init", "Write a commented tsaudit.yaml."),
-    "check": ("check", "Try everything an audit needs, and say what is missing."),
+    "check": ("check", "Test the setup, and show what is missing."),
     "collect": ("collect", "Measure targets and write their profiles as JSON."),
-    "audit": ("audit", "Measure, judge, remember, report, and tell the owners."),
-    "report": ("report", "Write a report again, from the history."),
-    "incidents": ("incidents", "List incidents: open ones, then those being watched."),
-    "ack": ("decide", "Say that somebody is working on an incident."),
-    "snooze": ("decide", "Hear nothing of an incident for a while."),
-    "accept": ("decide", "Live with an incident until a given day."),
-    "history": ("history", "What was audited when."),
-    "backtest": ("backtest", "Say on which audited days a rule would have fired."),
-    "what-if": ("what_if", "What dropping or bucketing tags of a measurement would leave."),
+    "audit": ("audit", "Measure, run the rules, save the result, report, and notify the owners."),
+    "report": ("report", "Rewrite a report from the history."),
+    "incidents": ("incidents", "List incidents: open ones first, then those being watched."),
+    "ack": ("decide", "Record that somebody is working on an incident."),
+    "snooze": ("decide", "Mute an incident until a given day."),
+    "accept": ("decide", "Record that you will live with an incident until a given day."),
+    "history": ("history", "List, thin out, or remove audited days."),
+    "backtest": ("backtest", "Show on which audited days a rule would have fired."),
+    "what-if": ("what_if", "Show how many series would remain after dropping or bucketing tags."),
     "schema": ("schema", "Declare the schema in files, and compare the live one with them."),
-    "rules": ("rules", "List the rules: code, name, severity, what each finds."),
-    "explain": ("rules", "Print the page of a rule, given by its code or name."),
+    "rules": ("rules", "List the rules: code, name, severity, and the problem each finds."),
+    "explain": ("rules", "Print the page of a rule."),
     "guidelines": ("guidelines", "Print the guidelines, with the rules that check them."),
-    "config": ("config", "About tsaudit.yaml itself."),
-    "version": ("version", "Print versions, and the engines that can be audited here."),
+    "config": ("config", "Work with tsaudit.yaml itself."),
+    "version": ("version", "Print versions, and the engines that can be audited."),
 }
-"""Command to the module that defines it under its own name, and its first line, in the order of a day's work.
+"""Command to the module that defines it under the same name, and its first line, in the order of typical use.
 
-The line stands here too so that `tsaudit --help` loads none of them; a test holds the two together.
+The line is repeated here so that `tsaudit --help` loads none of the modules; a test keeps the two in sync.
 """
 
 
 class Commands(click.Group):
-    """Finds commands by name, and turns whatever goes wrong into one line and an exit code."""
+    """Finds commands by name, and turns every error into one line and an exit code."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 -- click's signature
         return list(_COMMANDS)

@@ -1,4 +1,4 @@
-"""`tsaudit audit`: the daily thing."""
+"""`tsaudit audit`: the daily audit."""
 
 from __future__ import annotations
 
@@ -25,22 +25,24 @@ FAIL_ON = ("warn", "critical", "unknown", "never")
 @click.command()
 @options.targets_argument
 @options.config_option
-@options.day_option("The day that is audited, as of its end; default: today, in UTC.")
+@options.day_option("The day to audit, as of its end; default: today, in UTC.")
 @options.format_option("text", "json")
 @click.option(
     "--fail-on",
     type=click.Choice(FAIL_ON),
     default="warn",
     show_default=True,
-    help="Which verdict ends in exit code 1 (3 for unknown); each includes the worse ones.",
+    help="The lowest verdict that causes exit code 1 (3 for unknown).",
 )
-@click.option("--no-tell", is_flag=True, help="Queue the messages, send none; the next audit does.")
+@click.option("--no-tell", is_flag=True, help="Queue the messages without sending them; the next audit sends them.")
 @click.option("--all", "everything", is_flag=True, help="Print every finding, not only the worst 20 of a target.")
-@click.option("--workers", type=click.IntRange(1, 64), default=4, show_default=True, help="Targets at once.")
+@click.option(
+    "--workers", type=click.IntRange(1, 64), default=4, show_default=True, help="Targets to audit in parallel."
+)
 @click.option(
     "--profile",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Judge a collected profile instead; nothing is connected to, kept or sent.",
+    help="Audit a collected profile, without connecting, saving, or sending anything.",
 )
 def audit(
     targets: tuple[str, ...],
@@ -53,13 +55,13 @@ def audit(
     workers: int,
     profile: Path | None,
 ) -> int:
-    """Measure, judge, remember, report, and tell the owners.
+    """Measure, run the rules, save the result, report, and notify the owners.
 
-    Without names all targets of the configuration are audited.
+    Without arguments, all targets in the configuration are audited.
     """
     if profile is not None:
         if targets or day:
-            raise click.UsageError("`--profile` says itself which target and day it is of; leave them out")
+            raise click.UsageError("a profile file already says which target and day it is for; leave out both")
         result = _replayed(profile, config)
         _print([results.of_result(result)], form, everything)
         code = _exit_code([result.verdict], fail_on)
@@ -88,7 +90,7 @@ def audit(
 
 
 def _shown(audited: Iterable[AuditRun], names: Sequence[str], form: str, everything: bool) -> list[AuditRun]:
-    """The runs in the order of the configuration, printed: text as each is done, JSON when all are."""
+    """The runs in the order of the configuration, printed: text as each one ends, JSON after all of them."""
     runs = []
     for one in audited:
         runs.append(one)
@@ -111,7 +113,7 @@ def _print(found: list[dict[str, Any]], form: str, everything: bool) -> None:
 
 
 def _replayed(file: Path, config: str | None) -> AuditResult:
-    """The verdicts on a stored profile, by the limits of its target where the configuration has it."""
+    """The verdicts on a stored profile, with the limits of its target if it is in the configuration."""
     from tsaudit.audit import audit as judge
     from tsaudit.config import file as config_file
     from tsaudit.config.plans import limit_policy, rule_policy
@@ -121,7 +123,7 @@ def _replayed(file: Path, config: str | None) -> AuditResult:
     try:
         profile = from_json(Profile, file.read_bytes())
     except ValueError as error:
-        raise click.BadParameter(f"{file} is no profile: {_first_problem(error)}", param_hint="--profile") from error
+        raise click.BadParameter(f"{file} is not a profile: {_first_problem(error)}", param_hint="--profile") from error
     try:
         settings = config_file.load(config_file.find(config), resolve_env=False)
     except config_file.ConfigError:
@@ -135,7 +137,7 @@ def _replayed(file: Path, config: str | None) -> AuditResult:
 
 
 def _first_problem(error: ValueError) -> str:
-    """Where in the document, and what; without the document itself, which may be large and foreign."""
+    """Where in the document, and what; without the document itself, which may be large and untrusted."""
     from pydantic import ValidationError
 
     if not isinstance(error, ValidationError):
@@ -150,7 +152,7 @@ def _progress(target: str, text: str) -> None:
 
 
 def _terminal(form: str) -> Callable[[str], None]:
-    """Where messages go that have no Slack to go to; stdout stays JSON when JSON is asked for."""
+    """Where messages go if there is no Slack; stdout stays JSON if JSON is requested."""
     return lambda text: click.echo(text, err=form == "json")
 
 
@@ -161,7 +163,7 @@ def _summary(verdicts: Iterable[Verdict]) -> str:
 
 
 def _exit_code(verdicts: Iterable[Verdict], fail_on: str) -> int:
-    """FINDINGS for warn and critical, NOT_AUDITED for unknown, as far as `fail_on` asks for them."""
+    """FINDINGS for warn and critical, NOT_AUDITED for unknown, depending on `fail_on`."""
     found = set(verdicts)
     bad = {"warn": {"warn", "critical"}, "critical": {"critical"}, "unknown": {"warn", "critical"}, "never": set()}
     code = Exit.FINDINGS if found & bad[fail_on] else Exit.OK
@@ -169,7 +171,7 @@ def _exit_code(verdicts: Iterable[Verdict], fail_on: str) -> int:
 
 
 def _broken(runs: Iterable[AuditRun]) -> int:
-    """NOT_AUDITED when a run says that something went wrong, each with its line; whatever `--fail-on` says."""
+    """NOT_AUDITED if any run reports a problem, each with its line, whatever `--fail-on` says."""
     broken = [one for one in runs if one.error]
     for one in broken:
         say(f"{one.target}: {one.error}")

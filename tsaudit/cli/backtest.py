@@ -22,14 +22,16 @@ if TYPE_CHECKING:
 @options.targets_argument
 @options.config_option
 @options.format_option("text", "json")
-@click.option("--days", type=click.IntRange(1), default=90, show_default=True, help="Days back from the newest audit.")
+@click.option(
+    "--days", type=click.IntRange(1), default=90, show_default=True, help="Days to go back from the newest audit."
+)
 def backtest(rule: str, targets: tuple[str, ...], config: str | None, form: str, days: int) -> int:
-    """Say on which audited days a rule would have fired.
+    """Show on which audited days a rule would have fired.
 
-    The rule, given by its code or name, is applied to what the history holds, with the limits that tsaudit.yaml sets
-    now: change one, and see what it would have told you. Nothing is measured, remembered or sent.
+    Runs the rule, given by its code or name, on the history with the limits that tsaudit.yaml sets now. Change a limit,
+    and see which findings you would have got. Nothing is measured, saved, or sent.
 
-    Exits with 1 when it would have fired with warn or critical, and with 3 when not a single day could be judged.
+    Exits with 1 if the rule would have fired with warn or critical, and with 3 if not a single day could be evaluated.
     """
     settings = options.load_settings(config)
     chosen = _rule(rule)
@@ -52,7 +54,7 @@ def _rule(word: str) -> Rule:
 
 
 def _judged(rule: Rule, settings: Settings, store: Store, names: Sequence[str], days: int) -> list[JudgedDay]:
-    """All targets' days, one target after the other. A usage error for a named one that was never audited."""
+    """All targets' days, one target after the other. A usage error for a named target without audits."""
     from tsaudit.backtest import backtest as judged_days
     from tsaudit.config.plans import limit_policy
 
@@ -85,7 +87,7 @@ def _as_dict(judged: JudgedDay) -> dict[str, Any]:
 
 def _print(rule: Rule, found: list[dict[str, Any]]) -> None:
     if not found:
-        show.line("nothing was audited yet; `tsaudit audit` does it")
+        show.line("there are no audits yet; run `tsaudit audit`")
         return
     for target in dict.fromkeys(one["target"] for one in found):
         _print_target(rule, target, [one for one in found if one["target"] == target])
@@ -94,7 +96,7 @@ def _print(rule: Rule, found: list[dict[str, Any]]) -> None:
 def _print_target(rule: Rule, target: str, days: list[dict[str, Any]]) -> None:
     fired = sum(bool(one["findings"]) for one in days)
     show.line(f"{target}  {rule.code} {rule.name}: fires on {fired} of {show.plural(len(days), 'audited day')}")
-    # Limits may depend on the engine, which a target can change; those of the newest day are today's.
+    # Limits may depend on the engine, and a target can change its engine; those of the newest day are today's.
     for limit in next((one["limits"] for one in reversed(days) if one["limits"]), ()):
         show.line(f"  limit {limit['name']} = {show.number(limit['value'])} {limit['unit']} ({limit['origin']})")
     for one in days:
@@ -103,7 +105,7 @@ def _print_target(rule: Rule, target: str, days: list[dict[str, Any]]) -> None:
             show.line(finding["subject"])
             show.paragraph(finding["message"], "    ")
         if one["reason"]:
-            what = "not judged" if one["outcome"] in (None, "error", "notApplicable") else "not judged in full"
+            what = "not evaluated" if one["outcome"] in (None, "error", "notApplicable") else "partly evaluated"
             show.line(f"  {one['day']}  {what}: {one['reason']}")
 
 

@@ -1,10 +1,10 @@
-"""The rules' texts without the rules: what `tsaudit rules`, `explain` and `guidelines` print.
+"""The rules' texts without the rules: what `tsaudit rules`, `explain`, and `guidelines` print.
 
-Importing every rule takes longer than all the rest of such a command. So their texts are kept beside their bytecode,
-in the same way and for the same reason, and made anew whenever a module has changed.
+Importing every rule takes longer than the rest of these commands. Their texts are therefore cached next to their
+bytecode, in the same way and for the same reason, and rebuilt whenever a module has changed.
 """
 
-# Loading pathlib would take as long as all that this module does.
+# Loading pathlib would take as long as the rest of this module.
 # ruff: noqa: PTH103, PTH105, PTH118, PTH120, PTH123
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Threshold:
 
 @dataclass(frozen=True)
 class Page:
-    """What one rule says of itself."""
+    """The texts of one rule."""
 
     code: str
     name: str
@@ -97,7 +97,7 @@ def _of(rule: Rule) -> Page:
 
 
 def _page(entry: dict[str, Any]) -> Page:
-    """The page that `as_dict` wrote."""
+    """The page from the output of `as_dict`."""
     return Page(
         **entry
         | {
@@ -110,7 +110,7 @@ def _page(entry: dict[str, Any]) -> Page:
 
 
 def _stamp() -> list[list[Any]]:
-    """Name, size and time of every module, and the version: what bytecode goes by."""
+    """Name, size, and time of every module, and the version: the same criteria as for bytecode."""
     package = tsaudit.__path__[0]
     modules = ((entry.path[len(package) :], entry.stat()) for entry in _modules(package))
     return sorted([[tsaudit.__version__, 0, 0], *([name, state.st_size, state.st_mtime_ns] for name, state in modules)])
@@ -126,13 +126,13 @@ def _modules(folder: str) -> Iterator[os.DirEntry[str]]:
 
 
 def _file() -> str:
-    """Beside the bytecode of the rules, wherever Python keeps that."""
+    """Next to the bytecode of the rules, wherever Python stores that."""
     bytecode = importlib.util.cache_from_source(os.path.join(tsaudit.__path__[0], "rules", "__init__.py"))
     return os.path.join(os.path.dirname(bytecode), "catalogue.json")
 
 
 def _keep(file: str, content: dict[str, Any]) -> None:
-    """Write it in one piece; where that is not allowed, the next call reads the rules again."""
+    """Write it atomically; if that is not permitted, the next call reads the rules again."""
     partial = f"{file}.{os.getpid()}"
     with suppress(OSError):
         os.makedirs(os.path.dirname(file), exist_ok=True)

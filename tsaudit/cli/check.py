@@ -1,4 +1,4 @@
-"""`tsaudit check`: will the audit work from here, and what will it not be able to see."""
+"""`tsaudit check`: will the audit work from here, and what can it not measure."""
 
 from __future__ import annotations
 
@@ -18,18 +18,17 @@ if TYPE_CHECKING:
     from tsaudit.rule import RulePolicy
 
 _CALL_S = 10.0
-"""How long Slack may take to say whose token it is."""
+"""Seconds Slack may take to identify the token's owner."""
 
 
 @click.command()
 @options.targets_argument
 @options.config_option
 def check(targets: tuple[str, ...], config: str | None) -> int:
-    """Try everything an audit needs, and say what is missing.
+    """Test the setup, and show what is missing.
 
-    That is the configuration, the history, the report folder, Slack, and every target. For each target it says
-    what the given rights do not let it measure, and which rules will be unknown for it.
-    Nothing is audited and nothing is sent.
+    Checks the configuration, the history, the report folder, Slack, and every target. For each target it lists what the
+    audit's permissions do not let it measure, and which rules will be unknown. Nothing is audited and nothing is sent.
     """
     from tsaudit.config import exposure
     from tsaudit.config import file as config_file
@@ -74,7 +73,7 @@ def _history(settings: Settings) -> bool:
 
 
 def _clock(settings: Settings, names: Iterable[str]) -> bool:
-    """Whether no target's history holds days that are still to come."""
+    """Whether no target's history contains days in the future."""
     from tsaudit.history.clock import complaint
 
     with options.open_store(settings) as store:
@@ -85,7 +84,7 @@ def _clock(settings: Settings, names: Iterable[str]) -> bool:
 
 
 def _report(settings: Settings) -> bool:
-    """Whether a file can be written to the report folder, and taken away again."""
+    """Whether a file can be written to the report folder and removed again."""
     import fsspec
 
     from tsaudit.net import addresses
@@ -99,10 +98,10 @@ def _report(settings: Settings) -> bool:
             file.write(b"tsaudit check\n")
         filesystem.rm(path)
     except Exception as error:
-        # Every fsspec backend raises its own kind of errors.
-        _line("reports", "failed", f"{shown} cannot be written to: {error}")
+        # Every fsspec backend raises different errors.
+        _line("reports", "failed", f"{shown} is not writable: {error}")
         return False
-    _line("reports", "ok", f"{shown} can be written to")
+    _line("reports", "ok", f"{shown} is writable")
     if settings.report.base_url is None:
         _line("", "warn", "report.base_url is not set: links in messages will be paths on this machine")
     return True
@@ -110,10 +109,10 @@ def _report(settings: Settings) -> bool:
 
 def _slack(slack: Slack) -> bool:
     if slack.webhook:
-        _line("slack", "ok", "a webhook is set; only a message would show whether it works")
+        _line("slack", "ok", "a webhook is set; only sending a message would show whether it works")
         return True
     if not slack.token:
-        _line("slack", "ok", "no token and no webhook: messages are shown here")
+        _line("slack", "ok", "no token and no webhook: messages are printed in the terminal")
         return True
     from tsaudit.alerts.slack import BotToken
     from tsaudit.alerts.slack_errors import SetupError, SlackError
@@ -121,10 +120,10 @@ def _slack(slack: Slack) -> bool:
     try:
         who = BotToken(slack.token.get_secret_value(), slack.base_url, lambda _: None, lambda: _CALL_S).who()
     except SetupError as error:
-        _line("slack", "failed", f"Slack refuses the token: {error.code}")
+        _line("slack", "failed", f"Slack rejects the token: {error.code}")
         return False
     except SlackError as error:
-        reason = str(error).removeprefix("no answer from Slack: ")
+        reason = str(error).removeprefix("no response from Slack: ")
         _line("slack", "failed", f"{slack.base_url} cannot be reached: {reason}")
         return False
     _line("slack", "ok", who)
@@ -132,9 +131,9 @@ def _slack(slack: Slack) -> bool:
 
 
 def _target(target: Target, switches: RulePolicy, seen: dict[str, Profile]) -> bool:
-    """Whether the target can be audited; facts that will be missing are said, and do not count against it.
+    """Whether the target can be audited; missing facts are reported, but do not count as failure.
 
-    What there is on it goes into `seen`.
+    What exists on the target is added to `seen`.
     """
     from tsaudit import not_audited
     from tsaudit.collect import probe
@@ -148,7 +147,7 @@ def _target(target: Target, switches: RulePolicy, seen: dict[str, Profile]) -> b
         _line(target.name, "failed", str(error))
         return False
     if (cause := not_audited.unseen(profile)) is not None:
-        # All else follows from it.
+        # Everything else depends on it.
         _line(target.name, "failed", cause)
         return False
     seen[target.name] = profile
@@ -157,13 +156,13 @@ def _target(target: Target, switches: RulePolicy, seen: dict[str, Profile]) -> b
         _line(target.name, "failed", one.message)
     gone = {one.subject.database for one in missed}
     gaps = [gap for gap in profile.gaps if gap.database not in gone]
-    # What is left out of one measurement takes no rule away.
+    # A gap in a single measurement makes no rule unknown as a whole.
     lost = [gap for gap in gaps if gap.reason is not Reason.OVER_BUDGET or gap.measurement is None]
     judged = _judged(target.engine, switches)
     judged -= {rule for gap in lost for rule in _rules_without(target.engine, gap.fact, switches)}
     if not missed:
         version = f"{target.engine} {profile.server_version}"
-        _line(target.name, "ok", f"{version}: {show.plural(len(judged), 'rule')} can be judged")
+        _line(target.name, "ok", f"{version}: {show.plural(len(judged), 'rule')} can be evaluated")
     for line in _missing(target.engine, gaps, switches):
         _line("", "unknown", line)
     for unused in profile.unused_settings:
@@ -172,7 +171,7 @@ def _target(target: Target, switches: RulePolicy, seen: dict[str, Profile]) -> b
 
 
 def _foreseen(profile: Profile, switches: RulePolicy) -> list[RuleResult]:
-    """What an audit could make of each rule as far as the gaps go: judged, or open for them."""
+    """The outcome an audit would have for each rule because of the gaps: evaluated, or open."""
     from tsaudit.model.finding import Outcome, RuleResult
     from tsaudit.rules import all_rules
 
@@ -187,7 +186,9 @@ def _foreseen(profile: Profile, switches: RulePolicy) -> list[RuleResult]:
 
 
 def _missing(engine: str, gaps: Iterable[Gap], switches: RulePolicy) -> Iterator[str]:
-    """One line per fact and reason: where first, in how many more places, and the rules that are unknown for it."""
+    """One line per fact and reason: the first place, the number of others, and the rules that are unknown because of
+    it.
+    """
     alike: dict[tuple[str, str], list[Gap]] = {}
     for gap in gaps:
         alike.setdefault((gap.fact, str(gap.reason)), []).append(gap)
@@ -200,7 +201,7 @@ def _missing(engine: str, gaps: Iterable[Gap], switches: RulePolicy) -> Iterator
 
 
 def _judged(engine: str, switches: RulePolicy) -> set[str]:
-    """Codes of the rules for the engine whose facts it offers, and that are not switched off."""
+    """Codes of the rules that apply to the engine with these facts and are not switched off."""
     from tsaudit.engines.queries import query_files
     from tsaudit.model.facts import offered
     from tsaudit.rules import all_rules
@@ -211,7 +212,7 @@ def _judged(engine: str, switches: RulePolicy) -> set[str]:
 
 
 def _rules_without(engine: str, fact: str, switches: RulePolicy) -> set[str]:
-    """Codes of the rules that are unknown when the fact is missing."""
+    """Codes of the rules that are unknown if the fact is missing."""
     from tsaudit.rules import all_rules
 
     judged = _judged(engine, switches)

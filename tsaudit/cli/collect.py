@@ -1,4 +1,4 @@
-"""`tsaudit collect`: measure now, judge later."""
+"""`tsaudit collect`: measure now, audit later."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
 @click.command()
 @options.targets_argument
 @options.config_option
-@options.day_option("The day the profile is of; default: today, in UTC.")
+@options.day_option("The day of the profile; default: today, in UTC.")
 @click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path),
-    help="A file, or an existing folder that gets <target>.json; default: stdout.",
+    help="A file, or an existing folder for <target>.json; default: stdout.",
 )
 def collect(targets: tuple[str, ...], config: str | None, day: date | None, output: Path | None) -> int:
     """Measure targets and write their profiles as JSON.
 
-    A target of which something could not be looked at gets a profile too, and the exit code is 3. Nothing is judged,
-    kept or sent. `tsaudit audit --profile FILE` judges a profile, any number of times.
+    A target that could only be measured in part also gets a profile, and the exit code is 3. No rules are run, and
+    nothing is saved or sent. Run `tsaudit audit --profile FILE` to audit a profile, as often as you like.
     """
     settings = options.load_settings(config)
     chosen = options.chosen(settings, targets)
     if len(chosen) > 1 and not (output and output.is_dir()):
-        raise click.UsageError("several targets need `--output` with an existing folder; or name one target")
+        raise click.UsageError("several targets need an existing folder as `--output`; or name one target")
 
     from tsaudit import not_audited
     from tsaudit.engines.connection import ConnectorError
@@ -48,7 +48,7 @@ def collect(targets: tuple[str, ...], config: str | None, day: date | None, outp
         try:
             profile = _measured(target, logical)
         except ConnectorError as error:
-            # The others are measured all the same.
+            # Measure the others all the same.
             say(str(error))
             code = Exit.NOT_AUDITED
             continue
@@ -81,7 +81,7 @@ def _measured(target: Target, day: date) -> Profile:
 
 
 def _save(file: Path, document: bytes, permissions: int) -> None:
-    """Write the file with these permissions; what is no file, such as /dev/stdout, keeps its own."""
+    """Write the file with these permissions; special files such as /dev/stdout keep theirs."""
     with open(file, "wb", opener=lambda name, flags: os.open(name, flags, permissions)) as opened:
         if stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
             os.fchmod(opened.fileno(), permissions)

@@ -1,4 +1,4 @@
-"""`tsaudit config`: about the configuration file itself."""
+"""`tsaudit config`: work with the configuration file itself."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tsaudit.cli import show
 
 @click.group()
 def config() -> None:
-    """About tsaudit.yaml itself."""
+    """Work with tsaudit.yaml itself."""
 
 
 @config.command()

@@ -1,4 +1,4 @@
-"""`tsaudit ack`, `snooze` and `accept`: what a person says of an incident."""
+"""`tsaudit ack`, `snooze`, and `accept`: what a person decides about an incident."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 def _shared(command: Callable[..., None]) -> Callable[..., None]:
     for option in (
-        click.option("--reason", required=True, help="Why; it is shown wherever the incident is."),
-        click.option("--owner", default=None, help="Who decides; default: git's user.name, else the login."),
+        click.option("--reason", required=True, help="The reason, shown wherever the incident is shown."),
+        click.option("--owner", default=None, help="Who decided; default: git's user.name, or the login name."),
         options.config_option,
         click.argument("fingerprint"),
     ):
@@ -29,15 +29,15 @@ def _shared(command: Callable[..., None]) -> Callable[..., None]:
 
 
 _UNTIL = {"type": options.Until(), "required": True, "metavar": "DAY"}
-_UNTIL_HELP = "The last day it holds: a date, or 7d, 2w."
+_UNTIL_HELP = "The last day, as a date or a period such as 7d or 2w."
 
 
 @click.command()
 @_shared
 def ack(fingerprint: str, config: str | None, owner: str | None, reason: str) -> None:
-    """Say that somebody is working on an incident.
+    """Record that somebody is working on an incident.
 
-    Holds until it is resolved or gets worse.
+    Applies until the incident is resolved or gets worse.
     """
     _decide("ack", fingerprint, config, owner, reason, None)
 
@@ -46,7 +46,7 @@ def ack(fingerprint: str, config: str | None, owner: str | None, reason: str) ->
 @_shared
 @click.option("--until", help=_UNTIL_HELP, **_UNTIL)  # type: ignore[arg-type]  # click's own keyword arguments
 def snooze(fingerprint: str, config: str | None, owner: str | None, reason: str, until: date) -> None:
-    """Hear nothing of an incident for a while."""
+    """Mute an incident until a given day."""
     _decide("snooze", fingerprint, config, owner, reason, until)
 
 
@@ -54,9 +54,9 @@ def snooze(fingerprint: str, config: str | None, owner: str | None, reason: str,
 @_shared
 @click.option("--until", help=_UNTIL_HELP, **_UNTIL)  # type: ignore[arg-type]  # click's own keyword arguments
 def accept(fingerprint: str, config: str | None, owner: str | None, reason: str, until: date) -> None:
-    """Live with an incident until a given day.
+    """Record that you will live with an incident until a given day.
 
-    Till then it is shown as accepted and nobody is told of it; after that somebody has to look again.
+    Until then it is shown as accepted, and nobody is notified. After that, somebody has to decide again.
     """
     _decide("accept", fingerprint, config, owner, reason, until)
 
@@ -88,11 +88,13 @@ def _found(store: Store, prefix: str) -> Incident:
             f"no incident starts with `{prefix}`; see `tsaudit incidents`", param_hint="FINGERPRINT"
         )
     some = ", ".join(i.fingerprint for i in matching[:3])
-    raise click.BadParameter(f"`{prefix}` could be any of {some}; give more of it", param_hint="FINGERPRINT")
+    raise click.BadParameter(
+        f"`{prefix}` matches several incidents: {some}; add more characters", param_hint="FINGERPRINT"
+    )
 
 
 def _somebody() -> str:
-    """Git's user.name, else the login name."""
+    """Git's user.name, or the login name."""
     try:
         named = subprocess.run(
             ["git", "config", "user.name"], capture_output=True, text=True, errors="replace", check=False, timeout=5
@@ -102,4 +104,4 @@ def _somebody() -> str:
     try:
         return named or getpass.getuser()
     except (OSError, KeyError):
-        raise click.UsageError("nobody knows who you are; say it with `--owner`") from None
+        raise click.UsageError("cannot determine who you are; pass `--owner`") from None

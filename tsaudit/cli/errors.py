@@ -1,4 +1,4 @@
-"""What the command exits with, and the one line it says when something goes wrong."""
+"""The command's exit codes, and the one line it prints when something goes wrong."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tsaudit.terminal import printable
 
 
 class Exit(enum.IntEnum):
-    """Exit codes; of FINDINGS, NOT_AUDITED and NOT_DELIVERED the largest that applies is given."""
+    """Exit codes; of FINDINGS, NOT_AUDITED, and NOT_DELIVERED, the largest that applies is used."""
 
     OK = 0
     FINDINGS = 1
@@ -33,7 +33,7 @@ class Exit(enum.IntEnum):
 
 @dataclass(slots=True)
 class State:
-    """What holds for one call of the command."""
+    """The settings of one call of the command."""
 
     debug: bool = False
 
@@ -46,7 +46,7 @@ _EXPECTED: Final = {
     "HistoryFailedError": Exit.NOT_AUDITED,
     "ReportError": Exit.NOT_AUDITED,
 }
-"""tsaudit's own errors, whose text is meant for people, by name: their modules need not be imported to tell."""
+"""tsaudit's own errors, whose text is meant for users, by name: this avoids importing their modules."""
 
 
 def guarded(state: State, call: Callable[[], Any]) -> int:
@@ -56,14 +56,14 @@ def guarded(state: State, call: Callable[[], Any]) -> int:
             reconfigure(errors="backslashreplace")
     try:
         code = call()
-        if sys.stdout is not None:  # closed with `>&-`
+        if sys.stdout is not None:  # Closed with `>&-`.
             sys.stdout.flush()
         return int(code) if isinstance(code, int) else Exit.OK
     except (KeyboardInterrupt, click.Abort):
         click.echo("interrupted", err=True)
         return Exit.INTERRUPTED
     except SystemExit as end:
-        # Click itself exits in two cases: after shell completion, and with 1 when nobody reads on.
+        # Click itself exits in two cases: after shell completion, and with 1 if the reader of the output is gone.
         return _unread() if end.code == 1 else Exit.OK
     except BrokenPipeError:
         return _unread()
@@ -74,18 +74,18 @@ def guarded(state: State, call: Callable[[], Any]) -> int:
 
 
 def readable(arguments: Sequence[str]) -> list[str]:
-    """The arguments. A usage error for one whose bytes are no text, as no name, path or address may be."""
+    """The arguments. A usage error if one is not valid text, because no name, path, or address may be invalid."""
     for argument in arguments:
         if any("\ud800" <= character <= "\udfff" for character in argument):
-            raise click.UsageError(f"`{argument}` is no text in this terminal's encoding")
+            raise click.UsageError(f"`{argument}` is not valid text in this terminal's encoding")
     return list(arguments)
 
 
 @contextmanager
 def at_once_on_interrupt() -> Iterator[None]:
-    """Ctrl-C ends the process, without waiting for threads that wait for a database.
+    """Ctrl-C ends the process without waiting for threads that wait for a database.
 
-    Nothing is lost by that: databases are only read, a snapshot is one transaction, a message is kept until it is sent.
+    Nothing is lost: databases are only read, a snapshot is one transaction, and a message is kept until it is sent.
     """
 
     def stop(_signal: int, _frame: object) -> None:
@@ -103,7 +103,7 @@ def at_once_on_interrupt() -> Iterator[None]:
 
 
 def say(text: str, hint: str = "") -> None:
-    """`error: text` on stderr, and below it what to do."""
+    """`error: text` on stderr, and the hint below it."""
     for line in text.splitlines() or [""]:
         click.echo(f"{click.style('error:', fg='red', bold=True)} {printable(line, 1000)}", err=True)
     if hint:
@@ -134,12 +134,12 @@ def _other(error: Exception, state: State) -> int:
     lines = str(error).splitlines()
     say(f"internal error: {type(error).__name__}{': ' + lines[0] if lines else ''}")
     if not state.debug:
-        click.echo("hint: `tsaudit --debug ...` shows where; please report it", err=True)
+        click.echo("hint: `tsaudit --debug ...` shows the traceback; please report it", err=True)
     return Exit.INTERNAL
 
 
 def _unread() -> int:
-    """Nobody reads on: send the rest nowhere, so that Python's own flush at exit stays quiet too."""
+    """The reader is gone: discard the rest, so that Python's own flush at exit raises nothing either."""
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (OSError, ValueError):

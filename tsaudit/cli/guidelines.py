@@ -1,4 +1,4 @@
-"""`tsaudit guidelines`: the advice on schema design that the rules stand for, and how much of it is checked."""
+"""`tsaudit guidelines`: the schema guidelines behind the rules, and how many of them are checked."""
 
 from __future__ import annotations
 

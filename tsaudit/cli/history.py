@@ -1,4 +1,4 @@
-"""`tsaudit history`: what was audited when, and how much of it is kept."""
+"""`tsaudit history`: list, thin out, or remove audited days."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _NEAREST: Final = 3
 
 @click.group()
 def history() -> None:
-    """What was audited when."""
+    """List, thin out, or remove audited days."""
 
 
 @history.command("list")
 @options.targets_argument
 @options.config_option
 @options.format_option("text", "json")
-@click.option("--days", type=click.IntRange(1), default=14, show_default=True, help="Newest days of each target.")
+@click.option("--days", type=click.IntRange(1), default=14, show_default=True, help="Number of days per target.")
 def list_(targets: tuple[str, ...], config: str | None, form: str, days: int) -> None:
     """List audited days with their verdicts, newest first."""
     from tsaudit.history import clock
@@ -37,7 +37,7 @@ def list_(targets: tuple[str, ...], config: str | None, form: str, days: int) ->
         rows = [
             {"target": target, "day": day.isoformat()}
             | _outcome(store.result(target, day))
-            | ({"clock": "later than now"} if clock.days_ahead([day]) else {})
+            | ({"clock": "in the future"} if clock.days_ahead([day]) else {})
             for target in _known(store, targets)
             for day in sorted(store.days(target), reverse=True)[:days]
         ]
@@ -47,14 +47,14 @@ def list_(targets: tuple[str, ...], config: str | None, form: str, days: int) ->
         heads = list(dict.fromkeys(head for row in rows for head in row))
         show.table([["-" if row.get(head) is None else str(row[head]) for head in heads] for row in rows], heads)
     else:
-        show.line("nothing was audited yet; `tsaudit audit` does it")
+        show.line("there are no audits yet; run `tsaudit audit`")
 
 
 @history.command()
 @options.targets_argument
 @options.config_option
 def compact(targets: tuple[str, ...], config: str | None) -> None:
-    """Thin out old days: all are kept for 90 days, one a week up to a year, then one a month."""
+    """Thin out old days: every day is kept for 90 days, one a week up to a year, then one a month."""
     with options.open_store(options.load_settings(config)) as store:
         from tsaudit.history.compaction import compact as thin_out
 
@@ -66,16 +66,16 @@ def compact(targets: tuple[str, ...], config: str | None) -> None:
 @click.argument("target")
 @click.argument("day", type=options.Day(may_be_ahead=True))
 @options.config_option
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 def drop(target: str, day: date, config: str | None, yes: bool) -> None:
-    """Remove an audited day, as if there had been no audit on it.
+    """Remove an audited day, as if it had never been audited.
 
-    For a day that a wrong clock left, or an audit that went wrong. Its figures, its findings and the values it listed
-    go, and so do messages about it that wait to be sent; incidents continue from the day before, as the days after it
-    found them.
+    Use it for a day that a wrong clock created, or for an audit that went wrong. It removes the day's figures,
+    findings, stored values, and unsent messages. Incidents continue from the day before, with the findings of the days
+    after it.
 
-    Messages already sent stay, and so do its report file and what people decided. What an audit with a wrong clock
-    thinned out of the history does not come back. Exits with 2 when the day was not audited, or nobody said yes.
+    It keeps messages that were sent, the report file, and people's decisions. It does not restore days that were
+    thinned out while the clock was wrong. Exits with 2 if the day was not audited, or if you do not confirm.
     """
     settings = options.load_settings(config)
     with options.open_store(settings) as store:
@@ -84,15 +84,17 @@ def drop(target: str, day: date, config: str | None, yes: bool) -> None:
         days = store.days(*_known(store, [target]))
         if day not in days:
             near = ", ".join(map(str, sorted(sorted(days, key=lambda d: abs(d - day))[:_NEAREST])))
-            raise click.BadParameter(f"{target} was not audited on {day}; near it are {near}", param_hint="DAY")
+            raise click.BadParameter(
+                f"{target} was not audited on {day}; the nearest days are {near}", param_hint="DAY"
+            )
         what = _outcome(store.result(target, day))
         if not yes and not _agreed(f"Drop {day} of {target} (verdict {what['verdict'] or 'unreadable'})?"):
-            raise click.UsageError(f"nothing was dropped; `--yes` drops {day} of {target} without asking")
+            raise click.UsageError(f"nothing was dropped; pass `--yes` to drop {day} of {target} without asking")
         show.line(_told(target, day, remove_day(store, target, day, settings.incidents, _owners(settings, target))))
 
 
 def _agreed(question: str) -> bool:
-    """False also where nobody is there to answer."""
+    """False also if nobody can answer."""
     try:
         return click.confirm(question, err=True)
     except click.Abort:
@@ -100,7 +102,7 @@ def _agreed(question: str) -> bool:
 
 
 def _owners(settings: Settings, target: str) -> Callable[[Finding, RuleResult], str]:
-    """Whose the findings of later days are; of a target that is no longer configured, by the routes alone."""
+    """The owners of the findings of later days; for a target that is no longer configured, by routes only."""
     from tsaudit.alerts import owner_of
     from tsaudit.config.settings import Target
 
@@ -112,26 +114,26 @@ def _owners(settings: Settings, target: str) -> Callable[[Finding, RuleResult], 
 def _told(target: str, day: date, removed: Removed) -> str:
     parts = [
         f"{show.plural(removed.states, 'incident state')}",
-        f"{show.plural(removed.values, 'set')} of remembered values",
-        f"{show.plural(removed.unsent, 'waiting message')}",
+        f"{show.plural(removed.values, 'set')} of stored values",
+        f"{show.plural(removed.unsent, 'unsent message')}",
     ]
-    goes_on = f"incidents continue from {removed.before}" if removed.before else "nothing is known of the days before"
+    goes_on = f"incidents continue from {removed.before}" if removed.before else "there are no earlier days"
     left = [f"{show.plural(removed.sent, 'message')} already sent" if removed.sent else ""]
     left += [f"the day in {show.plural(removed.values_left, 'set')} of values" if removed.values_left else ""]
     left += [f"the incidents of {show.plural(removed.unreadable, 'later day')}" if removed.unreadable else ""]
     stays = ", ".join(part for part in left if part)
-    return f"{target}: {day} dropped, with {', '.join(parts)}; {goes_on}" + (f"; what stays: {stays}" if stays else "")
+    return f"{target}: {day} dropped, with {', '.join(parts)}; {goes_on}" + (f"; not removed: {stays}" if stays else "")
 
 
 def _outcome(result: AuditResult | None) -> dict[str, Any]:
-    """Verdict and number of findings; both None where this version cannot read what was kept."""
+    """Verdict and number of findings; both None if this version cannot read the stored data."""
     if result is None:
         return {"verdict": None, "findings": None}
     return {"verdict": str(result.verdict), "findings": sum(1 for _ in result.findings())}
 
 
 def _known(store: Store, targets: Sequence[str]) -> Sequence[str]:
-    """The named targets; all in the history for no names. A usage error for one that was never audited."""
+    """The named targets; without names, all in the history. A usage error for a target without audits."""
     known = store.targets()
     for name in targets:
         if name not in known:

@@ -1,4 +1,4 @@
-"""`tsaudit incidents`: what is wrong at the moment, who owns it, and what was decided."""
+"""`tsaudit incidents`: current problems, their owners, and people's decisions."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 @options.targets_argument
 @options.config_option
 @options.format_option("text", "json")
-@click.option("--all", "everything", is_flag=True, help="Resolved ones too.")
+@click.option("--all", "everything", is_flag=True, help="Include resolved ones.")
 def incidents(targets: tuple[str, ...], config: str | None, form: str, everything: bool) -> None:
-    """List incidents: open ones, then those being watched.
+    """List incidents: open ones first, then those being watched.
 
-    A finding is watched until it has lasted for `incidents.open_after` audits. The fingerprint in the
-    first column, or any unique start of it, is what `ack`, `snooze` and `accept` take.
+    A finding is watched until it has lasted for `incidents.open_after` audits. The first column is the fingerprint.
+    Pass it, or any unique prefix of it, to `ack`, `snooze`, and `accept`.
     """
     settings = options.load_settings(config)
 
@@ -47,7 +47,7 @@ def incidents(targets: tuple[str, ...], config: str | None, form: str, everythin
 
 
 def as_dict(incident: Incident) -> dict[str, Any]:
-    """An incident for JSON; `decision` is None where nobody decided anything."""
+    """An incident for JSON; `decision` is None if nobody has decided anything."""
     decision = incident.decision
     return {
         "fingerprint": incident.fingerprint,

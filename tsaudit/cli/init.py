@@ -1,4 +1,4 @@
-"""`tsaudit init`: a first tsaudit.yaml, filled in with what can be found out."""
+"""`tsaudit init`: a first tsaudit.yaml, filled in as far as possible."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ import click
 from tsaudit.cli import show
 from tsaudit.terminal import printable
 
-"""Their addresses are taken apart at characters that a password may hold, so that it stands beside them."""
+"""Engines whose addresses are split at characters that a password may contain, so it is a separate key."""
 _LOCAL_INFLUXDB: Final = "http://127.0.0.1:8086"
 _LOCAL_GREPTIMEDB: Final = "http://127.0.0.1:4000"
-"""Its own interface; audits go through that of MySQL, two ports on."""
+"""GreptimeDB's HTTP port; audits use its MySQL port, two above."""
 _LOCAL_MONGODB: Final = "http://127.0.0.1:27017"
 _MAGIC: Final = {"sqlite": (0, b"SQLite format 3\0"), "duckdb": (8, b"DUCK")}
-"""Engine to (position, bytes) by which its files are known, whatever they are called."""
+"""Engine to (position, bytes) that identify its files, whatever their names."""
 _LARGEST_FOLDER: Final = 1000
 _LOOK_S: Final = 2.0
-"""How long to wait for what may be on a port, whatever it sends."""
+"""Seconds to wait for whatever listens on a port."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,30 +36,30 @@ class Found:
     engine: str
     url: str
     variable: str = ""
-    """The environment variable that stands for a password or a token; empty for none."""
+    """The environment variable for a password or token; empty for none."""
     has_token: bool = False
-    """The variable holds a token."""
+    """The variable contains a token."""
 
 
 @click.command()
-@click.option("--engine", help="What to audit, e.g. influxdb1; default: what is found here.")
-@click.option("--url", help="Where it is, e.g. http://127.0.0.1:8086 or sqlite:///metrics.db.")
-@click.option("--name", help="What to call it; default: made from the address.")
+@click.option("--engine", help="The engine, e.g. influxdb1; default: what is found here.")
+@click.option("--url", help="The address, e.g. http://127.0.0.1:8086 or sqlite:///metrics.db.")
+@click.option("--name", help="The target's name; default: derived from the address.")
 @click.option("-c", "--config", type=click.Path(), metavar="FILE", help="The file to write; default: ./tsaudit.yaml.")
 @click.option("--force", is_flag=True, help="Overwrite the file.")
 def init(engine: str | None, url: str | None, name: str | None, config: str | None, force: bool) -> None:
     """Write a commented tsaudit.yaml.
 
-    Without options it looks for DuckDB and SQLite files in this folder and for an InfluxDB, a GreptimeDB or a MongoDB
-    on this machine; where it finds none, it writes examples to fill in.
+    Without options, it looks for DuckDB and SQLite files in this folder, and for InfluxDB, GreptimeDB, and MongoDB on
+    this machine. If it finds none, it writes examples to fill in.
     """
     if bool(engine) != bool(url):
-        raise click.UsageError("`--engine` and `--url` go together")
+        raise click.UsageError("`--engine` and `--url` must be given together")
     if name and not url:
         raise click.UsageError("`--name` needs `--engine` and `--url`")
     file = Path(config or os.environ.get("TSAUDIT_CONFIG") or "tsaudit.yaml")
     if file.exists() and not force:
-        raise click.UsageError(f"{printable(str(file))} is already there; `--force` overwrites it")
+        raise click.UsageError(f"{printable(str(file))} already exists; pass `--force` to overwrite it")
     found = [_given(engine, url, name)] if engine and url else _unique(_here(file.parent))
     try:
         file.write_text(_text(found), encoding="utf-8")
@@ -73,30 +73,30 @@ def _say(file: Path, found: list[Found]) -> None:
     for one in found:
         show.line(f"  {one.name}: {one.engine} at {one.url}")
         if one.variable:
-            what = "a token that reads the databases" if one.has_token else "the password"
+            what = "a token that can read the databases" if one.has_token else "the password"
             show.line(f"  export {one.variable}=...   # {what}; it is not in the file")
     if not found:
-        show.line("  nothing to audit was found here; fill in the example under `targets`")
+        show.line("  found no database here; fill in the example under `targets`")
     show.line("next: `tsaudit check`")
 
 
 def _given(engine: str, url: str, name: str | None) -> Found:
-    """The target that the options describe, its password moved out of the address."""
+    """The target that the options describe, with its password moved out of the address."""
     from tsaudit.engines.registry import ENGINES
     from tsaudit.text import nearest
 
     if engine not in ENGINES:
         hint = nearest(engine, ENGINES) or f"; one of {', '.join(ENGINES)}"
-        raise click.BadParameter(f"`{engine}` cannot be audited{hint}", param_hint="--engine")
+        raise click.BadParameter(f"engine `{engine}` is not supported{hint}", param_hint="--engine")
     try:
         parts = urlsplit(url)
         host = parts.hostname
     except ValueError as error:
-        raise click.BadParameter(f"is no address: {error}", param_hint="--url") from error
+        raise click.BadParameter(f"is not an address: {error}", param_hint="--url") from error
     stem = Path(parts.path).stem if parts.scheme.startswith(engine) else ""
     chosen = name or _name(stem or host or engine)
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}", chosen):
-        raise click.BadParameter(f"`{chosen}`: letters, digits, `_`, `.` and `-` only", param_hint="--name")
+        raise click.BadParameter(f"`{chosen}`: use only letters, digits, `_`, `.`, and `-`", param_hint="--name")
     if not parts.password or "${" in parts.password:
         by_token = ENGINES[engine].signs_in_by_token and not parts.password
         return _with_token(chosen, engine, url) if by_token else Found(chosen, engine, url)
@@ -115,7 +115,7 @@ def _variable(name: str, what: str) -> str:
 
 
 def _name(text: str) -> str:
-    """`text` as a target's name."""
+    """`text` as a target name."""
     return re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-._")[:100] or "database"
 
 
@@ -124,11 +124,11 @@ def _here(folder: Path) -> list[Found]:
 
 
 def _files(folder: Path) -> Iterator[Found]:
-    """Database files in the folder, by their first bytes."""
+    """Database files in the folder, recognized by their first bytes."""
     try:
         paths = sorted(folder.iterdir())[:_LARGEST_FOLDER]
     except OSError:
-        return  # writing the file there will say why
+        return  # Writing the file there will report the error.
     for path in paths:
         try:
             if not path.is_file():
@@ -152,21 +152,21 @@ def _influxdb() -> Iterator[Found]:
 
 
 def _greptimedb() -> Iterator[Found]:
-    """A GreptimeDB on this machine, by what it says of how it was built."""
+    """A GreptimeDB on this machine, recognized by its build information."""
     _, body = _answer(f"{_LOCAL_GREPTIMEDB}/status") or ({}, "")
     if '"rustc_version"' in body and '"version"' in body:
         yield Found("greptimedb", "greptimedb", "mysql+pymysql://127.0.0.1:4002")
 
 
 def _mongodb() -> Iterator[Found]:
-    """A MongoDB on this machine, by what it says to a browser: that this is not HTTP."""
+    """A MongoDB on this machine, recognized by its response to a browser: that this is not HTTP."""
     _, body = _answer(f"{_LOCAL_MONGODB}/") or ({}, "")
     if "MongoDB over HTTP" in body:
         yield Found("mongodb", "mongodb", "mongodb://127.0.0.1:27017")
 
 
 def _answer(url: str) -> tuple[Mapping[str, str], str] | None:
-    """Headers and body of what is there on this machine; None for nothing, or nothing in time."""
+    """Headers and body of the response on this machine; None if there is none in time."""
     from tsaudit.net.watchdog import OutOfTimeError, within
 
     try:
@@ -189,7 +189,7 @@ def _asked(url: str) -> tuple[Mapping[str, str], str] | None:
 
 
 def _unique(found: list[Found]) -> list[Found]:
-    """Names made different, in the order found."""
+    """Names made unique, in the order found."""
     names: list[str] = []
     for one in found:
         name, number = one.name, 2
@@ -251,5 +251,5 @@ def _text(found: list[Found]) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A YAML text that means exactly `text`; single quotes need nothing but doubling."""
+    """A YAML text with exactly this value; in single quotes, only the quote itself must be doubled."""
     return "'" + text.replace("'", "''") + "'"

@@ -1,4 +1,4 @@
-"""Options and arguments that several commands share, and what they stand for."""
+"""Options and arguments that several commands share, and their meaning."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Day(click.ParamType[date]):
     name = "day"
 
     def __init__(self, *, may_be_ahead: bool = False) -> None:
-        """`may_be_ahead`: whether it may be a day still to come, as a wrong clock leaves them in the history."""
+        """`may_be_ahead`: whether a future day is valid, such as one that a wrong clock left in the history."""
         self._may_be_ahead = may_be_ahead
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> date:
@@ -35,15 +35,15 @@ class Day(click.ParamType[date]):
         try:
             day = date.fromisoformat(value)
         except ValueError:
-            self.fail(f"`{value}` is no day; write {DAY_FORMAT}, today or yesterday", param, ctx)
+            self.fail(f"`{value}` is not a day; write {DAY_FORMAT}, today, or yesterday", param, ctx)
         if day > now and not self._may_be_ahead:
-            # Its rows are not written yet, and its incidents nobody would hear of before it comes.
-            self.fail(f"{day} is still to come; in UTC it is {now}", param, ctx)
+            # Its rows are not written yet, and nobody would hear of its incidents before that day.
+            self.fail(f"{day} is in the future; in UTC it is {now}", param, ctx)
         return day
 
 
 class Until(click.ParamType[date]):
-    """A day to come, written as a date or as a number of days or weeks from today: `7d`, `2w`."""
+    """A future day, written as a date or as a number of days or weeks from today: `7d`, `2w`."""
 
     name = "until"
 
@@ -58,9 +58,9 @@ class Until(click.ParamType[date]):
             else:
                 until = date.fromisoformat(value)
         except (ValueError, OverflowError):
-            self.fail(f"`{value}` is no day; write {DAY_FORMAT}, 7d or 2w", param, ctx)
+            self.fail(f"`{value}` is not a day; write {DAY_FORMAT}, 7d, or 2w", param, ctx)
         if until < now:
-            self.fail(f"{until} is past", param, ctx)
+            self.fail(f"{until} is in the past", param, ctx)
         return until
 
 
@@ -71,28 +71,28 @@ def config_option(command: F) -> F:
         "--config",
         type=click.Path(),
         metavar="FILE",
-        help="The configuration; default: $TSAUDIT_CONFIG, else ./tsaudit.yaml.",
+        help="The configuration file; default: $TSAUDIT_CONFIG, or ./tsaudit.yaml.",
     )(command)
 
 
 def targets_argument(command: F) -> F:
-    """Names of targets; none stands for all."""
+    """Names of targets; none means all."""
     return click.argument("targets", nargs=-1, metavar="[TARGET]...")(command)
 
 
 def day_option(help_text: str) -> Callable[[F], F]:
-    """--day, by default today."""
+    """--day, today by default."""
     return click.option("--day", type=Day(), metavar="DAY", default=None, help=help_text)
 
 
 def format_option(*formats: str) -> Callable[[F], F]:
-    """--format; the first is the default."""
+    """--format; the first format is the default."""
     choice = click.Choice(formats)
-    return click.option("--format", "form", type=choice, default=formats[0], show_default=True, help="How to print.")
+    return click.option("--format", "form", type=choice, default=formats[0], show_default=True, help="Output format.")
 
 
 def today() -> date:
-    """The logical day it is now: in UTC, like every other instant in tsaudit."""
+    """Today in UTC, like every other time in tsaudit."""
     from tsaudit.model.profile import utc_now
 
     return utc_now().date()
@@ -106,7 +106,7 @@ def load_settings(config: str | None) -> Settings:
 
 
 def chosen(settings: Settings, names: Sequence[str]) -> list[Target]:
-    """The named targets in the order of the file; all for no names. A name that is not there is a usage error."""
+    """The named targets in the order of the file; all without names. An unknown name is a usage error."""
     from tsaudit.text import nearest
 
     known = [t.name for t in settings.targets]
@@ -118,7 +118,7 @@ def chosen(settings: Settings, names: Sequence[str]) -> list[Target]:
 
 
 def open_store(settings: Settings) -> Store:
-    """The history, to be closed by leaving its context. Raises HistoryError."""
+    """The history, closed on leaving its context. Raises HistoryError."""
     from tsaudit.history.store import Store
 
     return Store.open(settings.history.get_secret_value())

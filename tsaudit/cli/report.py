@@ -1,4 +1,4 @@
-"""`tsaudit report`: a report written anew from the history."""
+"""`tsaudit report`: rewrite a report from the history."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from tsaudit.cli import options, show
 @options.config_option
 @options.day_option("The audited day; default: the newest in the history.")
 def report(target: str, config: str | None, day: date | None) -> None:
-    """Write a report again, from the history.
+    """Rewrite a report from the history.
 
-    After the report folder was moved, say. Incidents are shown as they stood on that day.
+    For example, after you moved the report folder. Incidents are shown as they were on that day.
     """
     settings = options.load_settings(config)
 
@@ -31,9 +31,13 @@ def report(target: str, config: str | None, day: date | None) -> None:
         result = store.result(target, chosen)
         if result is None:
             if chosen in days:
-                raise click.BadParameter(f"what is kept of {chosen} was written by another version", param_hint="--day")
+                raise click.BadParameter(
+                    f"the data stored for {chosen} was written by another version", param_hint="--day"
+                )
             near = min(days, key=lambda d: abs(d - chosen))
-            raise click.BadParameter(f"{target} was not audited on {chosen}; near it is {near}", param_hint="--day")
+            raise click.BadParameter(
+                f"{target} was not audited on {chosen}; the nearest day is {near}", param_hint="--day"
+            )
         before = [d for d in days if d < chosen]
         written = reports.write(
             result,

@@ -1,4 +1,4 @@
-"""Audit results as plain dictionaries, for JSON, and as lines for people; both say the same."""
+"""Audit results as dictionaries for JSON, and as lines for people; both have the same content."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from tsaudit.run import AuditRun
 
 _WORST: Final = 20
-"""Findings of a target that are printed unless all are asked for; the report has the rest."""
+"""Findings printed per target without `--all`; the report has the rest."""
 
 
 def of_run(run: AuditRun) -> dict[str, Any]:
-    """One audited target, in the keys that `docs/cli.md` lists."""
+    """One audited target, with the keys that `docs/cli.md` lists."""
     nothing = _empty(run.target, run.day.isoformat(), str(run.verdict))
     found = of_result(run.result) if run.result else nothing
     return found | {
@@ -63,7 +63,7 @@ def _empty(target: str, day: str, verdict: str) -> dict[str, Any]:
 
 
 def _cost(profile: Profile) -> dict[str, Any]:
-    """What measuring cost the database; null for what the engine does not tell."""
+    """What the audit cost the database; null if the engine does not report it."""
     from tsaudit.report.coverage import bill
 
     total = bill(profile).total
@@ -93,7 +93,7 @@ def _finding(result: AuditResult, rule: RuleResult, finding: Finding) -> dict[st
 
 
 def print_text(found: dict[str, Any], everything: bool) -> None:
-    """The target's verdict, its findings with their fixes, what was not judged and why, and where the report is."""
+    """The target's verdict, its findings with their fixes, what was not evaluated and why, and the report's address."""
     engine = f"{found['engine']} {found['server_version']}".strip()
     heading = "  ".join(part for part in (engine, found["day"]) if part)
     click.echo(f"{click.style(found['target'], bold=True)}  {show.word(found['verdict'])}  {heading}")
@@ -105,7 +105,7 @@ def print_text(found: dict[str, Any], everything: bool) -> None:
         show.paragraph(one["message"], "    ")
         show.paragraphs(f"Fix: {one['fix']}", "    ")
     if not everything and len(findings) > _WORST:
-        show.line(f"  ... and {show.plural(len(findings) - _WORST, 'finding')} more; --all prints them")
+        show.line(f"  ... and {show.plural(len(findings) - _WORST, 'finding')} more; pass --all to print them")
     for reason, codes in _not_judged(found).items():
         click.echo(f"  {show.word('unknown', 8)}  {', '.join(codes)}")
         show.paragraph(reason, "    ")
@@ -116,19 +116,21 @@ def print_text(found: dict[str, Any], everything: bool) -> None:
 
 
 def _charged(cost: dict[str, Any]) -> str:
-    """What the provider will ask for."""
+    """What the provider will bill."""
     from tsaudit.text import many, size
 
     scanned, metered = size(cost["bytes_scanned"] or 0), size(cost["bytes_metered"])
-    return f"{many(cost['statements'], 'statement')}, {scanned} scanned, {metered} charged for"
+    return f"{many(cost['statements'], 'statement')}, {scanned} scanned, {metered} billed"
 
 
 def _not_judged(found: dict[str, Any]) -> dict[str, list[str]]:
-    """Reason to the codes of the rules it kept from judging, without what a finding says already."""
+    """Reason to the codes of the rules that could not be evaluated because of it, without those that are findings
+    already.
+    """
     alike: dict[str, list[str]] = {}
     for one in found["not_judged"]:
         reason = one["reason"] or one["outcome"]
-        # What was not audited is a finding itself, a database each.
+        # A database that was not audited is a finding itself.
         if not any(f["code"] == one["code"] and one["outcome"] == "error" for f in found["findings"]):
             alike.setdefault(reason, []).append(one["code"])
     return alike

@@ -1,4 +1,4 @@
-"""`tsaudit rules` and `explain`: what is looked for and why. Printed from the rules' own texts."""
+"""`tsaudit rules` and `explain`: what is checked, and why. Printed from the rules' own texts."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 @click.command()
 @options.format_option("text", "json")
-@click.option("--plans", is_flag=True, help="List the named sets of limits instead.")
-@click.option("--target", metavar="NAME", help="What becomes of each rule on this target, and why.")
+@click.option("--plans", is_flag=True, help="List the plans (named sets of limits).")
+@click.option("--target", metavar="NAME", help="Show the setting of each rule for this target, and why.")
 @options.config_option
 def rules(form: str, plans: bool, target: str | None, config: str | None) -> None:
-    """List the rules: code, name, severity, what each finds."""
+    """List the rules: code, name, severity, and the problem each finds."""
     if plans:
         _plans(form)
         return
@@ -69,7 +69,7 @@ def _plans(form: str) -> None:
 @click.command()
 @click.argument("rule", metavar="RULE")
 def explain(rule: str) -> None:
-    """Print the page of a rule, given by its code or name."""
+    """Print the page of a rule."""
     from tsaudit.cli.catalogue import pages
 
     if coverage := _coverage(rule):
@@ -86,7 +86,7 @@ def explain(rule: str) -> None:
 
 
 def _coverage(rule: str) -> tuple[str, ...]:
-    """What a code stands for that an audit reports without a rule; nothing for any other."""
+    """The meaning of a code that an audit reports without a rule; empty for any other."""
     from tsaudit import not_audited, silenced_rules
     from tsaudit.model.finding import RULELESS_CODES, SILENCED_CODE
 

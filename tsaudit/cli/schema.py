@@ -1,4 +1,4 @@
-"""`tsaudit schema`: declare a schema in files, and hold the live one against them."""
+"""`tsaudit schema`: declare a schema in files, and compare the live one with them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _folder_option = click.option(
     "-d",
     "--folder",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Where the columns files are; default: schema/<target>.",
+    help="The folder of the columns files; default: schema/<target>.",
 )
 
 
@@ -33,16 +33,16 @@ def schema() -> None:
 @options.config_option
 @_folder_option
 @click.option(
-    "--format", "form", type=click.Choice(get_args(Form)), default="csv", show_default=True, help="Of the files."
+    "--format", "form", type=click.Choice(get_args(Form)), default="csv", show_default=True, help="File format."
 )
-@click.option("--replace", is_flag=True, help="Remove the columns files that are there already.")
+@click.option("--replace", is_flag=True, help="Remove existing columns files first.")
 @click.pass_context
 def export(ctx: click.Context, target: str, config: str | None, folder: Path | None, form: Form, replace: bool) -> None:
     """Write the live schema, a columns file per measurement.
 
-    The files are what `influx bucket-schema create --columns-file` takes for an explicit bucket. A measurement that
-    no such file can declare is left out and named, and the exit code is 1; where the schema cannot be read whole
-    nothing is written.
+    The files are in the format that `influx bucket-schema create --columns-file` takes for an explicit bucket. If such
+    a file cannot declare a measurement, the command skips and names it, and the exit code is 1. If the schema cannot be
+    read completely, nothing is written.
     """
     from tsaudit.config import columns_file
     from tsaudit.model.facts import STRUCTURE
@@ -59,7 +59,7 @@ def export(ctx: click.Context, target: str, config: str | None, folder: Path | N
     written = columns_file.write(where, declared, form, replace=replace)
     show.line(f"{show.plural(len(written), 'columns file')} in {where}")
     for line in refused:
-        say(f"left out {line}")
+        say(f"skipped {line}")
     if refused:
         ctx.exit(Exit.FINDINGS)
 
@@ -68,23 +68,25 @@ def export(ctx: click.Context, target: str, config: str | None, folder: Path | N
 @click.argument("target")
 @options.config_option
 @_folder_option
-@click.option("--enforced", is_flag=True, help="Compare with what the server itself declares, not with files.")
+@click.option("--enforced", is_flag=True, help="Compare with the schema on the server, not with files.")
 @options.format_option("text", "json")
 @click.pass_context
 def check(ctx: click.Context, target: str, config: str | None, folder: Path | None, enforced: bool, form: str) -> None:
-    """Compare the live schema with columns files, whichever of the formats they are in.
+    """Compare the live schema with columns files in any of the formats.
 
-    What is there and not declared is a warning, and the exit code is 1. What is declared and not there is information:
-    nobody has written it yet.
+    Whatever exists but is not declared is a warning, and the exit code is 1. Whatever is declared but does not exist is
+    information: nobody has written it yet.
 
-    With --enforced the explicit buckets of InfluxDB Cloud are compared with the schema that the server enforces for
-    them: what differs was written before. This follows the documentation of its API and was never tried on Cloud.
+    With --enforced, the explicit buckets of InfluxDB Cloud are compared with the schema that the server enforces:
+    differences were written before it was set. This follows the API documentation and was never tried on Cloud.
     """
     from tsaudit.config import columns_file
     from tsaudit.schema.declared import compare
 
     if enforced and folder:
-        raise click.UsageError("--enforced compares with the server's schema, --folder with files: give one of them")
+        raise click.UsageError(
+            "--enforced compares with the server's schema, --folder with files: pass only one of them"
+        )
     if enforced:
         declared, profile = _enforced(ctx, target, config)
     else:
@@ -99,7 +101,7 @@ def check(ctx: click.Context, target: str, config: str | None, folder: Path | No
 
 
 def _enforced(ctx: click.Context, target: str, config: str | None) -> tuple[columns_file.Schema, Profile]:
-    """What the server declares, and the live schema of the databases for which it does; exits without any."""
+    """The schema declared on the server, and the live schema of those databases; exits if there is none."""
     from tsaudit.schema import declared as declared_schema
 
     profile = _live(target, config, frozenset({"declared_schema"}))

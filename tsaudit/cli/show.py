@@ -1,4 +1,4 @@
-"""How the command prints: aligned columns, colour by verdict, JSON. Foreign text is made harmless on its way."""
+"""How the command prints: aligned columns, verdicts in color, JSON. Untrusted text is escaped first."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ _COLOURS: Final = {
     "open": "yellow",
     "critical": "red",
     "failed": "red",
-    "later than now": "red",
+    "in the future": "red",
 }
 _LONGEST: Final = 400
-"""Of a cell or a line."""
+"""Maximum length of a cell or line."""
 _LONGEST_PARAGRAPH: Final = 4000
 
 
 def word(text: str, width: int = 0) -> str:
-    """A verdict, severity or state in its colour, padded to `width`."""
+    """A verdict, severity, or state in its color, padded to `width`."""
     return click.style(text.ljust(width), fg=_COLOURS.get(text), bold=True if text == "critical" else None)
 
 
 def line(text: str = "") -> None:
-    """One line of text, whatever it holds."""
+    """One line of text, whatever it contains."""
     click.echo(printable(text, _LONGEST))
 
 
 def paragraph(text: str, indent: str) -> None:
-    """Text of any length: folded for a terminal, one line for whatever else reads it."""
+    """Text of any length: wrapped for a terminal, one line otherwise."""
     clean = printable(text, _LONGEST_PARAGRAPH)
     if sys.stdout.isatty():
         import shutil
@@ -49,13 +49,13 @@ def paragraph(text: str, indent: str) -> None:
 
 
 def paragraphs(text: str, indent: str) -> None:
-    """Each line of the text as a paragraph: for fixes, whose statements stand on lines of their own."""
+    """Each line of the text as a paragraph: for fixes, whose statements are on separate lines."""
     for line in text.split("\n"):
         paragraph(line, indent)
 
 
 def table(rows: Iterable[Sequence[str]], heads: Sequence[str] = (), indent: str = "", gap: str = "  ") -> None:
-    """Rows in aligned columns, the first word of a state or verdict coloured; nothing at all for no rows."""
+    """Rows in aligned columns, with the first word of a state or verdict in color; nothing if there are no rows."""
     body = [[printable(cell, _LONGEST) for cell in row] for row in rows]
     if not body:
         return

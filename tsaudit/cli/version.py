@@ -1,4 +1,4 @@
-"""`tsaudit version`: what is installed, for bug reports."""
+"""`tsaudit version`: installed versions, for bug reports."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tsaudit.cli import show
 
 @click.command()
 def version() -> None:
-    """Print versions, and the engines that can be audited here."""
+    """Print versions, and the engines that can be audited."""
     from tsaudit.engines.registry import ENGINES
 
     rows = [("tsaudit", __version__), ("python", platform.python_version())]
@@ -26,7 +26,7 @@ def version() -> None:
 
 
 def _missing(extra: str) -> list[str]:
-    """What the extra would install and is not there."""
+    """Packages that the extra would install and that are missing."""
     from importlib.metadata import PackageNotFoundError, distribution, requires
 
     wanted = [r for r in requires("tsaudit") or [] if re.search(rf"""extra == ["']{extra}["']""", r)]

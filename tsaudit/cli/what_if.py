@@ -1,4 +1,4 @@
-"""`tsaudit what-if`: what other tags would cost, before anybody changes them."""
+"""`tsaudit what-if`: the effect of changing tags, before anybody changes them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Bucket(click.ParamType[tuple[str, int]]):
             return value
         tag, _, count = value.rpartition(":")
         if not tag or not (count.isascii() and count.isdigit()) or not 0 < int(count[:10]) < 10**9:
-            self.fail(f"`{value}` is no bucketing; write TAG:N with N of 1 or more, e.g. user_id:64", param, ctx)
+            self.fail(f"`{value}` is not a bucketing; write TAG:N with N of 1 or more, e.g. user_id:64", param, ctx)
         return tag, int(count)
 
 
@@ -35,10 +35,10 @@ class Bucket(click.ParamType[tuple[str, int]]):
 @click.argument("target")
 @click.argument("measurement")
 @options.config_option
-@click.option("--database", metavar="NAME", help="Where several databases have the measurement.")
-@click.option("--drop", metavar="TAG", multiple=True, help="Without this tag; may be given several times.")
-@click.option("--to-field", metavar="TAG", multiple=True, help="With this tag as a field.")
-@click.option("--bucket", type=Bucket(), metavar="TAG:N", multiple=True, help="With its values hashed into N.")
+@click.option("--database", metavar="NAME", help="The database, if several have the measurement.")
+@click.option("--drop", metavar="TAG", multiple=True, help="Drop this tag; may be given several times.")
+@click.option("--to-field", metavar="TAG", multiple=True, help="Turn this tag into a field.")
+@click.option("--bucket", type=Bucket(), metavar="TAG:N", multiple=True, help="Hash its values into N buckets.")
 @click.option("--collisions", is_flag=True, help="Read rows of the live database, and look for points that collide.")
 @options.format_option("text", "json")
 def what_if(
@@ -52,16 +52,16 @@ def what_if(
     collisions: bool,
     form: str,
 ) -> None:
-    """What dropping or bucketing tags of a measurement would leave.
+    """Show how many series would remain after dropping or bucketing tags.
 
-    Dropping one tag is answered from the last snapshot, without touching the database. Several tags, buckets and
-    collisions are asked of the live database, within the target's window and budget.
+    Dropping one tag is computed from the last snapshot, without connecting to the database. Several tags, buckets, and
+    collisions need the live database, within the target's window and budget.
     """
     tags = [*drop, *to_field, *(tag for tag, _ in bucket)]
     if not tags:
-        raise click.UsageError("say what would be different: --drop TAG, --to-field TAG or --bucket TAG:N")
+        raise click.UsageError("say what to change: --drop TAG, --to-field TAG, or --bucket TAG:N")
     if len(set(tags)) < len(tags):
-        raise click.UsageError("each tag can be changed in one way only")
+        raise click.UsageError("each tag can only be changed in one way")
     settings = options.load_settings(config)
     chosen = options.chosen(settings, [target])[0]
 
@@ -103,13 +103,19 @@ def _series(found: Answer) -> list[tuple[str, str]]:
         return [("series", found.left_how)]
     rows = [("series now", f"{left.now:,}"), ("series after", f"{left.after:,}")]
     if left.bound is not None:
-        rows.append(("at most", f"{left.bound:,}, however the values fall into buckets"))
+        rows.append(("at most", f"{left.bound:,}, whatever buckets the values fall into"))
     if left.determined_by:
         rows.append(("because", f"each of {', '.join(left.determined_by)} determines it"))
         rows.append(
-            ("together", f"{left.together:,} if {'that goes' if len(left.determined_by) == 1 else 'those go'} too")
+            (
+                "together",
+                (
+                    f"{left.together:,} if "
+                    f"{'that is dropped' if len(left.determined_by) == 1 else 'those are dropped'} too"
+                ),
+            )
         )
-    return [*rows, ("how had", found.left_how)]
+    return [*rows, ("measured", found.left_how)]
 
 
 def _points(found: Answer) -> list[tuple[str, str]]:
@@ -117,12 +123,12 @@ def _points(found: Answer) -> list[tuple[str, str]]:
     if points is None:
         return [("collisions", found.collisions_how)]
     text = f"{points.after:,} of {show.plural(points.rows, 'row')} read would share tags and time with another"
-    return [("collisions", f"{text}; {points.now:,} do now"), ("how had", found.collisions_how)]
+    return [("collisions", f"{text}; {points.now:,} do now"), ("measured", found.collisions_how)]
 
 
 def _read(found: Answer) -> str:
     if not found.costs:
-        return "nothing: the database was not touched"
+        return "nothing: did not connect to the database"
     return "; ".join(
         f"{c.fact}: {show.plural(c.statements, 'statement')}, {show.plural(c.rows, 'row')}, {c.seconds:.2f} s"
         for c in found.costs

@@ -1,4 +1,4 @@
-"""The guidelines that tsaudit is to check, and which of them it does: data, and documents made from it."""
+"""The schema guidelines, which of them the rules check, and the documents generated from that."""
 
 from tsaudit.guidelines.catalogue import GUIDELINES, engines_of
 from tsaudit.guidelines.coverage import as_json, status

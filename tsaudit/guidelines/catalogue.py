@@ -18,15 +18,15 @@ _GROUPS: Final = {
     "all": tuple(ENGINES),
 }
 _I3_VALUES: Final = {"I3": "tag values are not indexed, so their number does not matter"}
-_NO_TAGS: Final = {"MG": "documents have no tags; H6 judges the metaField"}
-_ABSENT: Final = {"I2": "fields are stored apart from each other, so an absent one costs nothing"}
+_NO_TAGS: Final = {"MG": "documents have no tags; H6 covers the metaField"}
+_ABSENT: Final = {"I2": "fields are stored separately, so an absent one costs nothing"}
 _JOINS: Final = {
-    "SQL": "joining tables is what the engine is made for",
-    "MG": "a document embeds what belongs together",
+    "SQL": "the engine is built to join tables",
+    "MG": "a document embeds related data",
 }
 _GREPTIME: Final = {"*": "a storage option of GreptimeDB"}
 _TIMESTREAM: Final = {"*": "only Timestream has measure names"}
-_DOCUMENTS: Final = {"*": "only MongoDB keeps documents"}
+_DOCUMENTS: Final = {"*": "only MongoDB stores documents"}
 
 
 def _guideline(id_: str, title: str, systems: str, moot: Mapping[str, str] | None = None) -> Guideline:
@@ -41,22 +41,22 @@ def _guideline(id_: str, title: str, systems: str, moot: Mapping[str, str] | Non
 GUIDELINES: Final = (
     _guideline("A1", "Series stay below the account's or engine's limit", "I2 TS GR SQL", _I3_VALUES | _NO_TAGS),
     _guideline("A2", "Worst case and actual number of series are both known", "I2 GR TS SQL", _I3_VALUES | _NO_TAGS),
-    _guideline("A3", "Dependent tags are recognised: they add no series", "I2 GR TS SQL", _I3_VALUES | _NO_TAGS),
-    _guideline("A4", "Series do not run away", "all"),
+    _guideline("A3", "Dependent tags are recognized: they add no series", "I2 GR TS SQL", _I3_VALUES | _NO_TAGS),
+    _guideline("A4", "Series do not grow without bound", "all"),
     _guideline("A5", "No log messages as tags", "I2 GR TS SQL", _I3_VALUES | _NO_TAGS),
-    _guideline("A6", "No ids as tags, unless they are scoped", "I2 GR TS SQL", _I3_VALUES | _NO_TAGS),
+    _guideline("A6", "No IDs as tags, unless they are scoped", "I2 GR TS SQL", _I3_VALUES | _NO_TAGS),
     _guideline(
         "A7",
         "Not too many measurements or tables",
         "I2 I3 TS GR SQL",
-        {"MG": "H1 judges families of collections"},
+        {"MG": "H1 covers families of collections"},
     ),
-    _guideline("A8", "The tag that makes the series is known", "I2 GR TS SQL", _I3_VALUES | _NO_TAGS),
+    _guideline("A8", "The tag that causes the series is known", "I2 GR TS SQL", _I3_VALUES | _NO_TAGS),
     _guideline(
         "A9",
-        "Columns with few and with many values are told apart",
+        "Columns with few and with many values are treated differently",
         "GR SQL",
-        {"I2": "A5, A6 and C1 judge the values of tags and fields", "TS": "G5 judges the values of dimensions"}
+        {"I2": "A5, A6, and C1 cover the values of tags and fields", "TS": "G5 covers the values of dimensions"}
         | _I3_VALUES
         | _NO_TAGS,
     ),
@@ -65,10 +65,13 @@ GUIDELINES: Final = (
         "B2",
         "No data in the names of measurements",
         "I2 I3 TS MG",
-        {"*": "tables are declared, not made by a write; families of names are reported under A7"},
+        {"*": "tables are declared, not created by a write; families of names are reported under A7"},
     ),
     _guideline(
-        "B3", "One attribute per tag or field value", "I2 I3 GR TS SQL", {"MG": "attributes nest; H4 judges fields"}
+        "B3",
+        "One attribute per tag or field value",
+        "I2 I3 GR TS SQL",
+        {"MG": "attributes are nested; H4 covers fields"},
     ),
     _guideline("B4", "No data in the names of tags and fields", "all"),
     _guideline(
@@ -81,13 +84,13 @@ GUIDELINES: Final = (
         "B6",
         "No name used for both a tag and a field",
         "I2",
-        {"*": "a table has one column per name", "I3": "the server refuses a write that would make one"},
+        {"*": "a table has one column per name", "I3": "the server rejects a write that would create one"},
     ),
     _guideline(
         "C1",
         "Metadata that queries filter by is in tags",
         "I2 GR TS SQL",
-        {"I3": "neither tag nor field values are indexed, so both filter alike"} | _NO_TAGS,
+        {"I3": "neither tag nor field values are indexed, so filtering costs the same"} | _NO_TAGS,
     ),
     _guideline(
         "C2",
@@ -95,26 +98,26 @@ GUIDELINES: Final = (
         "I2 GR TS SQL",
         _I3_VALUES | _NO_TAGS,
     ),
-    _guideline("C3", "Values have the type that fits", "I2 I3 GR TS SQL", {"MG": "H4 judges the types of fields"}),
+    _guideline("C3", "Values have a fitting type", "I2 I3 GR TS SQL", {"MG": "H4 covers the types of fields"}),
     _guideline(
         "C4",
-        "Numbers, times and positions are no text dimensions",
+        "No numbers, times, or positions as text dimensions",
         "TS",
-        {"*": "C2 and C3 judge text that holds numbers", "MG": "H4 judges the types of fields"},
+        {"*": "C2 and C3 cover text that contains numbers", "MG": "H4 covers the types of fields"},
     ),
     _guideline(
         "C5",
         "Tags are short texts or integers",
         "GR",
-        {"I2": "tag values are always text", "I3": "tag values are always text", "TS": "C4 judges dimensions"}
-        | {"SQL": "any type serves in a key"}
+        {"I2": "tag values are always text", "I3": "tag values are always text", "TS": "C4 covers dimensions"}
+        | {"SQL": "any type works in a key"}
         | _NO_TAGS,
     ),
     _guideline(
         "C6",
         "Attributes that change are measures",
         "TS GR I2",
-        {"SQL": "no index of series is kept that a changed attribute would enlarge"} | _I3_VALUES | _NO_TAGS,
+        {"SQL": "there is no series index that a changed attribute would enlarge"} | _I3_VALUES | _NO_TAGS,
     ),
     _guideline(
         "C7",
@@ -122,16 +125,16 @@ GUIDELINES: Final = (
         "I2 MG",
         {
             "*": "a column has one type",
-            "TS": "a record that brings another type is rejected",
-            "sqlite": "C3 judges values that differ from the column's type",
+            "TS": "a record with another type is rejected",
+            "sqlite": "C3 covers values that do not fit the column's type",
         },
     ),
-    _guideline("D1", "No wide tables", "I3 GR TS SQL", _ABSENT | {"MG": "documents have no columns; H4 judges fields"}),
+    _guideline("D1", "No wide tables", "I3 GR TS SQL", _ABSENT | {"MG": "documents have no columns; H4 covers fields"}),
     _guideline(
         "D2",
         "Not too many tags",
         "I3 GR I2 SQL",
-        {"TS": "dimensions are part of no sort key and bounded by the service"} | _NO_TAGS,
+        {"TS": "dimensions are not part of a sort key, and the service limits their number"} | _NO_TAGS,
     ),
     _guideline("D3", "No sparse tables", "I3 GR TS SQL MG", _ABSENT),
     _guideline("D4", "Rows of one measurement fill the same columns", "I3 GR TS SQL MG", _ABSENT),
@@ -146,85 +149,89 @@ GUIDELINES: Final = (
         "D7",
         "Metrics taken at the same time are in one wide table",
         "GR TS",
-        {"I2": "D6 says the same", "I3": "D6 says the same"} | _JOINS,
+        {"I2": "D6 covers the same", "I3": "D6 covers the same"} | _JOINS,
     ),
-    _guideline("D8", "Metrics and events are kept apart", "I2 TS", {"*": "regular times bring nothing in its storage"}),
+    _guideline(
+        "D8", "Metrics and events are separate", "I2 TS", {"*": "regular timestamps make no difference to its storage"}
+    ),
     _guideline("E1", "Values of the primary key are bounded", "GR", _GREPTIME),
     _guideline("E2", "No primary key where none is needed", "GR", _GREPTIME),
     _guideline("E3", "Not every column with few values is a tag", "GR", _GREPTIME),
     _guideline(
-        "E4", "No ids in the primary key", "GR", _GREPTIME | {"I2": "A6 says the same", "TS": "G5 says the same"}
+        "E4", "No IDs in the primary key", "GR", _GREPTIME | {"I2": "A6 covers the same", "TS": "G5 covers the same"}
     ),
     _guideline("E5", "Inverted index on filter columns with few values", "GR", _GREPTIME),
     _guideline("E6", "Skipping index on columns with many values", "GR", _GREPTIME),
     _guideline("E7", "Full-text index on log text", "GR", _GREPTIME),
     _guideline(
         "E8",
-        "No needless indexes",
+        "No redundant or unused indexes",
         "GR SQL",
-        {"*": "indexes are made by the engine, not by the user", "MG": "H2 judges the index of an id"},
+        {"*": "the engine creates indexes, not the user", "MG": "H2 covers the index of an ID"},
     ),
-    _guideline("E9", "Append mode where nothing has to be deduplicated", "GR", _GREPTIME),
-    _guideline("E10", "Merge mode that fits the writes", "GR", _GREPTIME),
-    _guideline("E11", "One time index, the right one", "GR", _GREPTIME),
+    _guideline("E9", "Append mode if nothing has to be deduplicated", "GR", _GREPTIME),
+    _guideline("E10", "Merge mode fits the writes", "GR", _GREPTIME),
+    _guideline("E11", "One time index, on the right column", "GR", _GREPTIME),
     _guideline(
         "E12",
-        "Partitions even and by what queries filter by, not by time",
+        "Partitions are even and by the columns that queries filter by, not by time",
         "GR postgresql",
-        {"*": "the engine partitions by itself", "duckdb": "a table has no partitions"}
+        {"*": "the engine partitions automatically", "duckdb": "a table has no partitions"}
         | {"sqlite": "a table has no partitions"},
     ),
-    _guideline("E13", "No partitions before one machine is too small", "GR", _GREPTIME),
+    _guideline("E13", "No partitions while one machine is large enough", "GR", _GREPTIME),
     _guideline(
         "F1",
-        "One retention per database: data with another lifetime is apart",
+        "One retention per database: data with another retention is separate",
         "I2 I3 TS GR postgresql",
         {
-            "SQL": "rows stay until they are deleted; the engine has no retention to set",
+            "SQL": "rows stay until they are deleted; the engine has no retention setting",
             "MG": "expiry is set for each collection",
         },
     ),
     _guideline(
         "F2",
-        "One database, one per user or one per customer: a choice that is known",
+        "One database, one per user, or one per customer: a deliberate choice",
         "I2 I3 TS MG",
-        {"GR": "rights are given per table", "SQL": "rights are given per table or row"},
+        {"GR": "permissions are granted per table", "SQL": "permissions are granted per table or row"},
     ),
     _guideline("F3", "The schema is enforced", "all"),
     _guideline(
         "F4",
         "Different encryption or access: different databases",
         "TS",
-        {"*": "encryption keys are not set for each database"},
+        {"*": "encryption keys are not set per database"},
     ),
     _guideline("G1", "Measure names stay below the table's limit", "TS", _TIMESTREAM),
     _guideline("G2", "The measure name separates kinds of records", "TS", _TIMESTREAM),
-    _guideline("G3", "Multi-measure records where values share an instant", "TS", _TIMESTREAM),
-    _guideline("G4", "Single-measure records where they do not", "TS", _TIMESTREAM),
-    _guideline("G5", "No id of a single point as a dimension", "TS", {"*": "A6 says the same"} | _I3_VALUES | _NO_TAGS),
-    _guideline("G6", "Measure names made by hashing are out of date", "TS", _TIMESTREAM),
+    _guideline("G3", "Multi-measure records if values share a timestamp", "TS", _TIMESTREAM),
+    _guideline("G4", "Single-measure records if they do not", "TS", _TIMESTREAM),
+    _guideline(
+        "G5", "No ID of a single point as a dimension", "TS", {"*": "A6 covers the same"} | _I3_VALUES | _NO_TAGS
+    ),
+    _guideline("G6", "No hashed measure names, which are outdated", "TS", _TIMESTREAM),
     _guideline("G7", "Partition keys that queries use", "TS", _TIMESTREAM),
     _guideline(
         "H1",
         "No collection or table per period",
         "MG I2 I3 TS GR",
-        {"SQL": "a table per period is how such engines partition; the number of tables is reported under A7"},
+        {"SQL": "these engines partition into a table per period; the number of tables is reported under A7"},
     ),
     _guideline("H2", "The document's own `_id` is used", "MG", _DOCUMENTS),
     _guideline("H3", "Closed periods are rolled up and dropped", "MG", _DOCUMENTS),
-    _guideline("H4", "A store without a schema still has one", "MG", _DOCUMENTS | {"I2": "F3 says the same"}),
+    _guideline("H4", "A schemaless store still has a schema", "MG", _DOCUMENTS | {"I2": "F3 covers the same"}),
     _guideline(
         "H5",
-        "Growth is planned for",
+        "Capacity is planned for growth",
         "I2 I3 GR SQL MG",
-        {"TS": "the API tells no bytes of a table, and there is no disk that fills: what is stored is paid for"},
+        {"TS": "the API does not report bytes of a table, and no disk can fill up: storage is billed"},
     ),
-    _guideline("H6", "The store's limits are known and it is used for what it does", "MG", _DOCUMENTS),
+    _guideline("H6", "The store's limits are known, and it is used for its purpose", "MG", _DOCUMENTS),
 )
-"""All of them, in order."""
+"""All guidelines, in order."""
 
 
 def engines_of(ids: Iterable[str]) -> frozenset[str]:
-    """Where at least one of the guidelines matters."""
+    """Engines on which at least one of the guidelines matters."""
     wanted = set(ids)
     return frozenset().union(*(g.engines for g in GUIDELINES if g.id in wanted))

@@ -17,7 +17,7 @@ def status(rules: Iterable[Rule]) -> tuple[Status, ...]:
 
 
 def _status(guideline: Guideline, rules: list[Rule]) -> Status:
-    # A rule may serve several guidelines, and work where one of them has no meaning.
+    # A rule may serve several guidelines, and apply to an engine where one of them does not matter.
     checked = guideline.engines.intersection(frozenset().union(*(r.engines for r in rules)))
 
     def coverage(engine: str) -> Coverage:

@@ -1,4 +1,4 @@
-"""The document that says so."""
+"""`docs/guidelines.md`, generated from the guidelines and the rules."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from tsaudit.guidelines.coverage import status
 from tsaudit.guidelines.guideline import CHAPTERS, Rule, State, Status
 
 _INTRODUCTION: Final = (
-    "What tsaudit is to check, and which rule does so on which engine. `yes`: a rule checks it there; `open`: it "
-    "matters there and no rule checks it yet; `-`: it does not matter there, for the reason given below the table."
+    "What tsaudit should check, and which rule checks it on which engine. `yes`: a rule checks it; `open`: it "
+    "matters on the engine and no rule checks it yet; `-`: it does not matter on the engine, for the reason "
+    "below the table."
 )
-_GENERATED: Final = "Generated from `tsaudit/guidelines.py` and the rules; `make golden` writes it anew."
+_GENERATED: Final = "Generated from `tsaudit/guidelines/` and the rules by `make golden`."
 _SIGNS: Final = {State.CHECKED: "yes", State.MOOT: "-", State.OPEN: "open"}
 
 
 def markdown(rules: Iterable[Rule]) -> str:
-    """The status of every guideline as a document: one table per chapter, then why something is moot."""
+    """The status of every guideline as a document: one table per chapter, then the reasons for not applicable ones."""
     rows = status(rules)
     lines = ["# Guidelines", "", _INTRODUCTION, "", _summary(rows), "", _GENERATED]
     for letter, chapter in CHAPTERS.items():
@@ -31,7 +32,7 @@ def _summary(rows: Iterable[Status]) -> str:
     every = tuple(rows)
     counts = [f"{sum(s.engines[e].state is State.CHECKED for s in every)} on {e}" for e in ENGINES]
     some = sum(bool(s.rules) for s in every)
-    return f"Of {len(every)} guidelines {some} are checked on at least one engine: {', '.join(counts)}."
+    return f"Of {len(every)} guidelines, {some} are checked on at least one engine: {', '.join(counts)}."
 
 
 def _table(rows: Iterable[Status]) -> list[str]:

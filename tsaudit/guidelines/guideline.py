@@ -9,7 +9,7 @@ from typing import Final, Protocol
 
 
 class Rule(Protocol):
-    """What is needed of a rule here."""
+    """The part of a rule that is used here."""
 
     @property
     def code(self) -> str: ...
@@ -22,8 +22,8 @@ class Rule(Protocol):
 CHAPTERS: Final[Mapping[str, str]] = {
     "A": "Cardinality",
     "B": "Names",
-    "C": "Tags against fields, types",
-    "D": "Shape of a table",
+    "C": "Tags versus fields, types",
+    "D": "Table layout",
     "E": "Keys, indexes, storage options",
     "F": "Databases, retention, enforcement",
     "G": "Timestream's measure name",
@@ -35,11 +35,11 @@ class State(enum.StrEnum):
     """How far a guideline is covered on one engine."""
 
     CHECKED = "checked"
-    """A rule checks it there."""
+    """A rule checks it on the engine."""
     MOOT = "moot"
-    """It has no meaning or no effect there."""
+    """It does not matter on the engine."""
     OPEN = "open"
-    """It matters there, and no rule checks it yet."""
+    """It matters on the engine, and no rule checks it yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,18 +49,18 @@ class Guideline:
     id: str
     title: str
     engines: frozenset[str]
-    """Where it matters."""
+    """Engines on which it matters."""
     moot: Mapping[str, str]
-    """Every other engine, with the reason why it does not matter there."""
+    """All other engines, with the reason why it does not matter there."""
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """What one engine gets of a guideline."""
+    """The coverage of a guideline on one engine."""
 
     state: State
     reason: str = ""
-    """Why it is moot; empty otherwise."""
+    """Why it does not matter; otherwise empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,5 +69,5 @@ class Status:
 
     guideline: Guideline
     rules: tuple[str, ...]
-    """Codes."""
+    """Rule codes."""
     engines: Mapping[str, Coverage]

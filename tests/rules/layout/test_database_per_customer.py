@@ -72,7 +72,7 @@ def _tenants(count: int) -> list[str]:
 def test_message_and_evidence() -> None:
     (finding,) = _found(*_tenants(7))
     assert finding.severity is Severity.INFO
-    assert finding.message == "7 databases named tenant_{id} contain the same collections, 14 in all."
+    assert finding.message == "7 databases named tenant_{id} contain the same collections, 14 in total."
     evidence = {e.label: e.value for e in finding.evidence}
     assert evidence["in each of them"] == "orders and users"
     assert evidence["bytes of all"] == "84 kB"
@@ -96,7 +96,7 @@ def test_silence_when_it_is_the_period_that_varies() -> None:
     months = [f"shop_2025_{month:02}" for month in range(4, 13)]
     assert _found(*months) == ()
     (finding,) = _found(*months, *_tenants(5))
-    assert finding.message.startswith("5 databases named tenant_{id} hold")
+    assert finding.message.startswith("5 databases named tenant_{id} contain")
 
 
 def test_severity_and_silence() -> None:
@@ -126,7 +126,7 @@ def test_warning_when_there_is_little_room_for_more(engine: str, version: str, f
     assert finding.severity is Severity.INFO
     (finding,) = judge(rule, _profile(_tenants(few + 1), engine=engine, version=version)).findings
     assert finding.severity is Severity.WARN
-    assert finding.message.endswith(f" in all; the maximum is {room} {word}, and {few + 1} are there.")
+    assert finding.message.endswith(f" in total; the maximum is {room} {word}, and {few + 1} are there.")
     assert (finding.observed, finding.unit) == (few + 1, "databases")
     assert finding.limit is not None
     assert finding.limit.value == room

@@ -104,7 +104,7 @@ def test_fields_of_both_kinds() -> None:
         FieldRhythm("alarm", 0, 3, None), FieldRhythm("pressure", 3, 0, 120.0), FieldRhythm("text", 0, 0, None)
     )
     assert finding.message == (
-        "pressure comes at even intervals, alarm only when something happens: metrics and events share a measurement."
+        "pressure arrives at even intervals, alarm only when something happens: metrics and events share a measurement."
     )
     assert finding.fix == (
         "Write alarm into another measurement, such as machines_events, and leave pressure in machines."
@@ -120,7 +120,7 @@ def test_sources_of_both_kinds_and_the_tag_that_tells_them_apart() -> None:
     (finding,) = _found(FieldRhythm("value", 30, 10, 60.0), parted_by=tag)
     assert finding.message == (
         "value arrives at even intervals in 75 % of 40 series, only when something happens in 25 %: "
-        "metrics and events share a measurement, separated only by kind only."
+        "metrics and events share a measurement, separated only by kind."
     )
     assert "the irregular series with kind such as door and (none)" in finding.fix
     assert (finding.guilty, finding.observed, finding.severity) == ("kind", 0.25, Severity.WARN)

@@ -39,7 +39,7 @@ def _profile(tags: int) -> Profile:
 def test_finding_when_just_over_the_limit() -> None:
     assert judge(rule, _profile(15)).outcome is Outcome.PASS
     (finding,) = judge(rule, _profile(16)).findings
-    assert finding.message == "16 tags, more than 15; t0 alone identifs its series."
+    assert finding.message == "16 tags, more than 15; t0 alone identifies its series."
     assert judge(rule, _profile(16), {"max_tags": 16}).outcome is Outcome.PASS
 
 

@@ -180,7 +180,7 @@ def test_warning_when_a_table_that_is_paid_for_by_its_rows_takes_many() -> None:
     (finding,) = judge(rule, _timestream(1_000_000)).findings
     assert (finding.severity, finding.message) == (
         Severity.WARN,
-        "Table raw has no retention, and 1,000,000 rows came to it within the window.",
+        "Table raw has no retention, and 1,000,000 rows were written to it within the window.",
     )
     # The memory store is left as it is, though the API asks for both.
     assert arguments(finding.fix.splitlines()[-1]) == {

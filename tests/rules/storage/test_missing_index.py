@@ -91,7 +91,7 @@ def test_silence_when_indexes_were_not_measured() -> None:
 def test_reason_when_the_engine_needs_no_index() -> None:
     result = judge(rule, a_profile(_table(), engine="duckdb"))
     assert result.outcome is Outcome.NOT_APPLICABLE
-    assert "smallest and the largest time" in result.reason
+    assert "smallest and largest time" in result.reason
 
 
 def test_statement_when_run_on_sqlite(tmp_path: Path) -> None:

@@ -193,7 +193,7 @@ def test_hint_when_it_is_not_known_since_when_uses_are_counted() -> None:
     profile = _profile(an_index("i", "region", scans=0))
     (finding,) = judge(rule, profile, timeline=Timeline(previous=profile)).findings
     assert finding.severity is Severity.INFO
-    assert "since a day that is not known" in finding.message
+    assert "since an unknown day" in finding.message
 
 
 def test_information_when_it_is_small() -> None:
@@ -210,7 +210,7 @@ def test_too_many_when_each_has_its_use() -> None:
     assert not _message(*indexes[:10])
     (finding,) = judge(rule, _profile(*indexes)).findings
     assert (finding.severity, finding.observed) == (Severity.WARN, 11)
-    assert finding.message == "11 indexes, where 10 should do."
+    assert finding.message == "11 indexes, more than the recommended 10."
     assert finding.fix.endswith("beginning with those used least: i10, i09 and i08.")
     uncounted = [dataclasses.replace(i, scans=None) for i in indexes]
     assert judge(rule, _profile(*uncounted)).findings[0].fix.endswith("drop the others.")
@@ -244,7 +244,7 @@ def test_few_values_when_the_table_is_large() -> None:
 
 def test_duckdb_when_no_query_uses_the_index() -> None:
     assert "several columns" in _message(an_index("i", "host", "region", kind="art"), engine="duckdb")
-    assert "finds a span of time by" in _message(an_index("i", "time", kind="art"), engine="duckdb")
+    assert "finds a time range by" in _message(an_index("i", "time", kind="art"), engine="duckdb")
     assert not _message(an_index("i", "host", kind="art"), engine="duckdb")
     assert not _message(an_index("i", "host", "time", kind="art", unique=True), engine="duckdb")
     # A key on several columns does not serve its first one.
@@ -323,7 +323,7 @@ def test_index_that_was_never_finished() -> None:
     (finding,) = judge(rule, profile, timeline=Timeline(previous=profile)).findings
     assert finding.severity is Severity.WARN
     assert finding.message.startswith(
-        "Index i on (region, host) is not needed: it is not valid, as making it failed or"
+        "Index i on (region, host) is not needed: it is not valid, because building it failed or"
     )
     assert _message(an_index("j", "region"), unfinished).startswith("Index i on"), "it serves nothing in j's place"
 

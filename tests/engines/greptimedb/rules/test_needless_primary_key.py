@@ -49,8 +49,8 @@ def test_finding_when_rows_per_key_are_just_too_few() -> None:
     assert not findings(rule, _table(10_000))
     (finding,) = findings(rule, _table(10_001))
     assert finding.message == (
-        "The key (host) of an append-only table has no benefit: 10,001 values of the key for 100,000 rows, none of which "
-        "is ever merged."
+        "The key (host) of an append-only table has no benefit: 10,001 values of the key for 100,000 rows, none of "
+        "which is ever merged."
     )
     assert not findings(rule, _table(10_001), min_rows_per_key=9)
 
@@ -96,7 +96,7 @@ def test_information_when_the_key_begins_with_a_column_of_one_value() -> None:
     (finding,) = findings(rule, a_table(tags=tags, key=("zone", "site", "host")))
     assert finding.severity is Severity.INFO
     assert finding.message.startswith(
-        "The key (zone, site, host) starts with zone and site, of which all rows have one"
+        "The key (zone, site, host) starts with zone and site, which has the same value in all rows"
     )
     assert 'PRIMARY KEY ("host", "zone", "site")' in finding.fix
     assert not findings(rule, a_table(tags=tags, key=("host", "site", "zone")))

@@ -31,8 +31,8 @@ def test_severity_when_texts_tell_of_several_things() -> None:
     (finding,) = findings(rule, one)
     assert finding.severity is Severity.INFO
     assert finding.message == (
-        "The table has no key and is not append-only: rows with the same time overwrite each other, which is correct for a "
-        "single source only."
+        "The table has no key and is not append-only: rows with the same time overwrite each other, which is correct "
+        "for a single source only."
     )
     assert 'ALTER TABLE "main"."logs" ADD COLUMN "source" STRING PRIMARY KEY;' in finding.fix
     assert findings(rule, a_table(key=(), fields=(a_text("method", METHODS),)))[0].severity is Severity.WARN

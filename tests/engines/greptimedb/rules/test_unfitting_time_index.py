@@ -87,5 +87,5 @@ def test_the_one_named_like_an_event_when_there_are_several() -> None:
     lag = TimeLag(1000, 1.0, 2.5, 8.0)
     table = a_table(time_column="ts", fields=(_field("checked", lag), _field("event_time", lag), _field("none", None)))
     (finding,) = findings(rule, table)
-    assert finding.message.startswith("event_time lies")
+    assert finding.message.startswith("event_time is before")
     assert finding.evidence[1].value == "checked and event_time"

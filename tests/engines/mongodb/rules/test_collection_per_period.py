@@ -59,7 +59,9 @@ def test_message_and_evidence() -> None:
     (finding,) = judge(rule, a_profile(*map(a_collection, days(20)), engine="mongodb")).findings
     assert finding.subject == Subject("main", "visits_{day}")
     assert finding.severity is Severity.WARN
-    assert finding.message == ("20 collections named visits_{day} hold 2,000 documents in 70 kB, and 64 kB of indexes.")
+    assert finding.message == (
+        "20 collections named visits_{day} contain 2,000 documents in 70 kB, and 64 kB of indexes."
+    )
     evidence = {e.label: e.value for e in finding.evidence}
     assert evidence["bytes of documents and indexes"] == "134 kB, measured"
     # Nineteen days are over: 19 times 6,700 bytes, less 110 for each count.

@@ -48,7 +48,7 @@ def _found(rows: float | None, sources: int = 900, count: int = 1000, **options:
 def test_message_and_guilty_part() -> None:
     (finding,) = _found(3.5)
     assert finding.severity is Severity.WARN
-    assert finding.message == "Half of its 1,000 buckets hold 3.5 measurements or fewer; they are from 900 sources."
+    assert finding.message == "Half of its 1,000 buckets contain 3.5 measurements or fewer; they are from 900 sources."
     assert (finding.guilty, finding.samples) == ("meta.request", ("r1", "r2"))
     assert "meta.request belongs beside it" in finding.fix
 

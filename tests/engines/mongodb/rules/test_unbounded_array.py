@@ -48,7 +48,9 @@ def _found(mean: float, most: int, largest: int = 5000) -> tuple[Finding, ...]:
 def test_message_and_fix() -> None:
     (finding,) = _found(250, 900)
     assert finding.severity is Severity.WARN
-    assert finding.message == ("at.readings holds 250 items on average and up to 900; the largest document has 5 kB.")
+    assert finding.message == (
+        "at.readings contains 250 items on average and up to 900; the largest document has 5 kB."
+    )
     assert '{ $unwind: { path: "$at.readings", includeArrayIndex: "place" } }' in finding.fix
     assert '{ $merge: { into: "sensors_readings", whenMatched: "keepExisting" } }' in finding.fix
 

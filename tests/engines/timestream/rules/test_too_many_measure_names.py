@@ -42,7 +42,7 @@ def test_severity_when_the_limit_comes_near(count: int, severity: Severity | Non
 
 def test_distribution_when_rows_were_counted() -> None:
     (finding,) = judge(rule, _profile(5000)).findings
-    assert finding.message == "5,000 measure names, 61 % of the 8,192."
+    assert finding.message == "5,000 measure names, 61 % of the table's maximum of 8,192."
     assert {e.label: e.value for e in finding.evidence} == {
         "such as": "n0, n1, n2 and n3",
         "name with most rows": "n0: 90 % of 100 rows",

@@ -57,7 +57,9 @@ def test_least_values_when_numbers_are_whole_or_not() -> None:
     whole = tuple(str(i) for i in range(30))
     assert not _findings("level", 29, whole[:29])
     (finding,) = _findings("level", 30, whole)
-    assert finding.message == "Dimension level holds whole numbers as text: no query can compare them without a cast."
+    assert (
+        finding.message == "Dimension level contains whole numbers as text: no query can compare them without a cast."
+    )
 
 
 @pytest.mark.parametrize("changes", [{"changing": 9}, {"clashes": 21}, {"by": ()}, {"changing": 0, "sources": 0}])
@@ -76,7 +78,7 @@ def test_silence_when_numbers_name_a_thing(key: str) -> None:
 
 def test_positions_when_they_are_whole_numbers() -> None:
     (finding,) = _findings("geo_lat", 5, tuple(str(40 + i) for i in range(5)))
-    assert "holds positions as text" in finding.message
+    assert "contains positions as text" in finding.message
 
 
 def test_silence_when_values_are_words_or_unknown() -> None:

@@ -49,8 +49,8 @@ def test_finding_when_just_over_the_limits() -> None:
 def test_finding_when_it_is_read() -> None:
     (finding,) = judge(rule, _profile(200, 100)).findings
     assert finding.message == (
-        "2 measure names share their timestamps: 2 rows of one value each, where one row would be enough and take about "
-        "60 % fewer bytes."
+        "2 measure names share their timestamps: 2 rows of one value each, where one row would be enough and take "
+        "about 60 % fewer bytes."
     )
     assert {e.label: e.value for e in finding.evidence} == {
         "measure names": "cpu and memory",

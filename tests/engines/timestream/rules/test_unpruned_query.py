@@ -77,7 +77,7 @@ def test_warning_when_there_is_no_condition_on_the_time() -> None:
 def test_warning_when_nobody_asks_for_the_key() -> None:
     (finding,) = _findings(f"WHERE {IN_TIME} AND measure_name = 'x'", key="host")
     assert finding.severity is Severity.WARN
-    assert finding.message == "It is partitioned by host, which none of 1 scheduled query asks for."
+    assert finding.message == "It is partitioned by host, which none of 1 scheduled query filters by."
 
 
 def test_information_when_some_query_names_neither() -> None:

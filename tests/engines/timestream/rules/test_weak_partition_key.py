@@ -64,7 +64,7 @@ def test_silence_when_the_key_is_enforced_and_selective() -> None:
 
 def test_warning_when_the_key_has_few_values() -> None:
     finding = _finding(_profile(values=99))
-    assert finding.message == "No record has the partition key host has 99 values only, device 500."
+    assert finding.message == "The partition key host has only 99 values, device has 500."
     assert finding.severity is Severity.WARN
     assert judge(rule, _profile(values=99), {"min_values": 99}).outcome is Outcome.PASS
 
@@ -73,12 +73,12 @@ def test_severity_when_the_key_is_optional() -> None:
     finding = _finding(_profile(enforcement="OPTIONAL"))
     assert (finding.severity, finding.message) == (
         Severity.INFO,
-        "No record has the partition key host is not enforced: all records have it so far.",
+        "The partition key host is not enforced: all records have it so far.",
     )
     finding = _finding(_profile(enforcement="OPTIONAL", absent=a_ratio(0.25)))
     assert (finding.severity, finding.message) == (
         Severity.WARN,
-        "No record has the partition key host is not enforced: 25 % of the series lack it.",
+        "The partition key host is not enforced: 25 % of the series lack it.",
     )
 
 
