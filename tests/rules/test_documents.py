@@ -1,4 +1,4 @@
-"""Generated documents are those that the rules and guidelines, make today; TSAUDIT_REBASELINE=1 writes them anew."""
+"""Generated documents are those that the rules and guidelines make today; TSAUDIT_REBASELINE=1 writes them anew."""
 
 from __future__ import annotations
 
