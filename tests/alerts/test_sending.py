@@ -194,7 +194,7 @@ def test_nobody_listening_gives_one_line_and_loses_nothing(many: History, slack:
     many.settings = builders.settings(targets=TARGETS, slack=closed)
     report = many.send()
     assert (report.sent, report.waiting) == (0, 6)
-    assert report.errors == ("no answer from Slack: [Errno 111] Connection refused",)
+    assert report.errors == ("no response from Slack: [Errno 111] Connection refused",)
     assert {state for _, state in states(many.store)} == {"queued"}
     many.settings = good
     assert many.send().sent == 6

@@ -144,7 +144,7 @@ def test_profile_when_the_file_is_something_else(tsaudit: Tsaudit, folder: Path,
 
 def test_profile_when_given_with_targets(tsaudit: Tsaudit, folder: Path) -> None:
     (folder / "profile.json").write_text("{}")
-    assert "leave them out" in tsaudit("audit", "shop", "--profile", "profile.json").stderr
+    assert "leave out both" in tsaudit("audit", "shop", "--profile", "profile.json").stderr
 
 
 def test_collect_when_several_go_to_a_folder(tsaudit: Tsaudit, folder: Path) -> None:
@@ -159,7 +159,7 @@ def test_collect_when_several_go_to_a_folder(tsaudit: Tsaudit, folder: Path) -> 
 def test_collect_when_several_have_nowhere_to_go(tsaudit: Tsaudit, output: tuple[str, ...]) -> None:
     done = tsaudit("collect", *output)
     assert done.exit_code == Exit.USAGE
-    assert "several targets need `--output`" in done.stderr
+    assert "several targets need an existing folder as `--output`" in done.stderr
 
 
 def test_collect_when_the_file_cannot_be_written(tsaudit: Tsaudit) -> None:

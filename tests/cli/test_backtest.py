@@ -96,7 +96,7 @@ def test_backtest_when_no_day_can_be_judged_exits_as_not_audited(store: Store, t
 
 
 def test_backtest_when_nothing_was_audited_says_so(tsaudit: Tsaudit) -> None:
-    assert "nothing was audited yet" in tsaudit("backtest", RULE).stdout
+    assert "there are no audits yet" in tsaudit("backtest", RULE).stdout
     named = tsaudit("backtest", RULE, "shop")
     assert named.exit_code == Exit.USAGE
     assert "`shop` was never audited" in named.stderr

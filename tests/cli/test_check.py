@@ -168,13 +168,13 @@ def test_check_when_the_report_folder_cannot_be_written_to(tsaudit: Tsaudit, fol
     configure(folder, "report: {folder: /proc/tsaudit}\n")
     done = tsaudit("check")
     assert done.exit_code == Exit.USAGE
-    assert "reports        failed   /proc/tsaudit cannot be written to" in done.stdout
+    assert "reports        failed   /proc/tsaudit is not writable" in done.stdout
     assert "plant          ok " in done.stdout
 
 
 def test_check_when_the_report_folder_needs_a_driver(tsaudit: Tsaudit, folder: Path) -> None:
     configure(folder, "report: {folder: 'nosuch://bucket/x'}\n")
-    assert "reports        failed   nosuch://bucket/x cannot be written to" in tsaudit("check").stdout
+    assert "reports        failed   nosuch://bucket/x is not writable" in tsaudit("check").stdout
 
 
 def test_check_when_the_history_cannot_be_opened(tsaudit: Tsaudit, folder: Path) -> None:
@@ -293,6 +293,6 @@ def test_check_counts_no_rule_as_lost_for_a_measurement_that_is_left_out(
         profile = a_probe(*([gap] if gap else []))
         monkeypatch.setattr("tsaudit.collect.probe", lambda *_, profile=profile, **__: profile)
         lines = tsaudit("check", "plant").stdout.splitlines()
-        counted[name] = next(rules_in(line) for line in lines if "can be judged" in line)
+        counted[name] = next(rules_in(line) for line in lines if "can be evaluated" in line)
     assert counted["too big"] == counted["nothing"]
     assert counted["all too big"] == counted["denied"] < counted["nothing"]

@@ -87,7 +87,7 @@ def test_owner_when_nobody_knows_who_it_is(tsaudit: Tsaudit, fingerprint: str, m
     monkeypatch.setattr("getpass.getuser", unknown)
     done = tsaudit("ack", fingerprint, "--reason", "x")
     assert done.exit_code == Exit.USAGE
-    assert "say it with `--owner`" in done.stderr
+    assert "pass `--owner`" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_decision_when_the_start_is_not_unique(tsaudit: Tsaudit, fingerprint: st
     shared = next(s for s in starts if starts.count(s) > 1)
     done = tsaudit("ack", shared, "--reason", "x")
     assert done.exit_code == Exit.USAGE
-    assert f"`{shared}` could be any of" in done.stderr
+    assert f"`{shared}` matches several incidents:" in done.stderr
 
 
 @pytest.mark.parametrize(("text", "days"), [("0d", 0), ("7d", 7), ("2w", 14), (TODAY.isoformat(), 0)])
@@ -125,7 +125,7 @@ def test_until_when_written_in_any_way(text: str, days: int) -> None:
 
 
 def test_history_when_listed(tsaudit: Tsaudit) -> None:
-    assert "nothing was audited yet" in tsaudit("history", "list").stdout
+    assert "there are no audits yet" in tsaudit("history", "list").stdout
     for day in (DAY, DAY + timedelta(days=1)):
         tsaudit("audit", "--day", day.isoformat(), "--no-tell")
     rows = json.loads(tsaudit("history", "list", "shop", "--format", "json").stdout)
@@ -216,7 +216,7 @@ def test_drop_when_it_cannot_be_meant(tsaudit: Tsaudit, fingerprint: str) -> Non
     refused = {
         ("nowhere", day): "`nowhere` was never audited",
         ("shop", "2026-01-01"): f"shop was not audited on 2026-01-01; the nearest days are {day}",
-        ("shop", "soon"): "`soon` is no day",
+        ("shop", "soon"): "`soon` is not a day",
         # Nobody is there to answer.
         ("shop", day): f"nothing was dropped; pass `--yes` to drop {day} of shop without asking",
     }

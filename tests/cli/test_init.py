@@ -41,7 +41,7 @@ def written() -> Settings:
 def test_init_when_nothing_is_found_writes_an_example() -> None:
     done = init()
     assert done.exit_code == Exit.OK
-    assert "nothing to audit was found here" in done.stdout
+    assert "found no database here" in done.stdout
     assert [t.engine for t in written().targets] == ["influxdb1"]
 
 
@@ -93,7 +93,7 @@ def test_init_when_an_influxdb_runs_here(influxdb: str) -> None:
 
 def test_init_when_the_influxdb_is_of_another_family(influxdb: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Ping, "version", "v3.0.1")
-    assert "nothing to audit was found here" in init().stdout
+    assert "found no database here" in init().stdout
 
 
 class Status(BaseHTTPRequestHandler):
@@ -119,7 +119,7 @@ def test_init_when_a_greptimedb_runs_here(monkeypatch: pytest.MonkeyPatch) -> No
     assert (target.name, target.engine) == ("greptimedb", "greptimedb")
     assert target.url.get_secret_value() == "mysql+pymysql://127.0.0.1:4002"
     monkeypatch.setattr(Status, "body", b'{"version": "of something else"}')
-    assert "nothing to audit was found here" in init("--force").stdout
+    assert "found no database here" in init("--force").stdout
     server.shutdown()
     server.server_close()
 
@@ -220,7 +220,7 @@ def test_init_when_the_password_may_hold_any_character(monkeypatch: pytest.Monke
             ["--engine", "influx", "--url", "x"],
             "`influx` is not supported, did you mean influxdb1 or influxdb2 or influxdb3?",
         ),
-        (["--engine", "sqlite", "--url", "x", "--name", "a b"], "`a b`: letters, digits"),
+        (["--engine", "sqlite", "--url", "x", "--name", "a b"], "`a b`: use only letters, digits"),
         (["--engine", "influxdb1", "--url", "http://[::1"], "is not an address: Invalid IPv6 URL"),
         (["--config", "no/such/folder/t.yaml"], "No such file or directory"),
         (["--config", "no/such/folder/t.yaml", "--engine", "sqlite", "--url", "x"], "No such file or directory"),

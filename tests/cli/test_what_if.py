@@ -33,8 +33,8 @@ def test_answer_from_the_snapshot_reads_nothing(tsaudit: Tsaudit) -> None:
     assert result.exit_code == 0, result.output
     assert "series after  12\n" in result.output
     assert "user_id determines it" in result.output
-    assert "1 if that goes too" in result.output
-    assert "the database was not touched" in result.output
+    assert "1 if that is dropped too" in result.output
+    assert "did not connect to the database" in result.output
     assert "collisions    not measured" in result.output
 
 
@@ -73,9 +73,9 @@ def test_json_has_the_same_figures(tsaudit: Tsaudit) -> None:
     [
         (["shop", "cpus", "--drop", "host"], "did you mean cpu?"),
         (["shop", "cpu", "--drop", "hots"], "did you mean host?"),
-        (["shop", "cpu"], "say what would be different"),
-        (["shop", "cpu", "--drop", "host", "--bucket", "host:3"], "in one way only"),
-        (["shop", "cpu", "--bucket", "host:0"], "is no bucketing"),
+        (["shop", "cpu"], "say what to change"),
+        (["shop", "cpu", "--drop", "host", "--bucket", "host:3"], "can only be changed in one way"),
+        (["shop", "cpu", "--bucket", "host:0"], "is not a bucketing"),
         (["sho", "cpu", "--drop", "host"], "did you mean shop?"),
     ],
 )

@@ -154,7 +154,7 @@ def odd(status: int, why: str = "", *, redirected_to: str = "") -> BrokenOffErro
 def no_answer(error: NoAnswerError) -> BrokenOffError:
     """For a call that got no answer. Only when no connection was made is it certain that nothing arrived."""
     return BrokenOffError(
-        f"no answer from Slack: {error}", stored=error.sent, unreachable=not error.sent, late=error.late
+        f"no response from Slack: {error}", stored=error.sent, unreachable=not error.sent, late=error.late
     )
 
 

@@ -89,7 +89,7 @@ def test_message_and_evidence() -> None:
 )
 def test_family_when_one_part_of_the_name_varies(names: list[str], template: str) -> None:
     (finding,) = _found(*names)
-    assert f"named {template} hold" in finding.message
+    assert f"named {template} contain" in finding.message
 
 
 def test_silence_when_it_is_the_period_that_varies() -> None:
@@ -126,7 +126,7 @@ def test_warning_when_there_is_little_room_for_more(engine: str, version: str, f
     assert finding.severity is Severity.INFO
     (finding,) = judge(rule, _profile(_tenants(few + 1), engine=engine, version=version)).findings
     assert finding.severity is Severity.WARN
-    assert finding.message.endswith(f" in total; the maximum is {room} {word}, and {few + 1} are there.")
+    assert finding.message.endswith(f" in total; the maximum is {room} {word}, and there are {few + 1}.")
     assert (finding.observed, finding.unit) == (few + 1, "databases")
     assert finding.limit is not None
     assert finding.limit.value == room

@@ -215,7 +215,7 @@ def test_too_many_when_each_has_its_use() -> None:
     uncounted = [dataclasses.replace(i, scans=None) for i in indexes]
     assert judge(rule, _profile(*uncounted)).findings[0].fix.endswith("drop the others.")
     assert _message(*indexes, an_index("i11", "c0", "c1")).startswith(
-        "12 indexes, where 10 should do; Index i00 on (c0)"
+        "12 indexes, more than the recommended 10; Index i00 on (c0)"
     )
 
 

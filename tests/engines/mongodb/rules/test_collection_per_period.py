@@ -151,7 +151,7 @@ def test_database_for_each_period_is_told_too() -> None:
 
     (finding,) = found(12)
     assert (finding.subject, finding.severity) == (Subject("stats_{month}"), Severity.WARN)
-    assert finding.message == "12 databases named stats_{month} hold 12 collections."
+    assert finding.message == "12 databases named stats_{month} contain 12 collections."
     assert [e.value for e in finding.evidence] == ["2025-01-01 to 2025-12-01, each month", "14.4 kB"]
     assert [f.severity for f in found(11)] == [Severity.INFO]
     assert found(2) == []
