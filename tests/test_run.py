@@ -189,7 +189,7 @@ def test_audit_goes_on_with_gaps_when_the_server_is_killed_midway(
     assert broken.profile is not None
     assert {gap.reason for gap in broken.profile.gaps} == {Reason.UNREACHABLE}
     assert broken.verdict is Verdict.UNKNOWN
-    # That the three hold the same points was known before, and is still so.
+    # That the three contain the same points was known before, and is still so.
     assert _moved(broken.changes) == [(UNREACHABLE_CODE, ChangeKind.OPENED)]
     assert clean.error is None
     assert clean.profile is not None

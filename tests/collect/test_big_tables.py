@@ -140,7 +140,7 @@ def test_rules_find_the_ids_and_call_nothing_green_that_was_not_listed(big: Targ
     found = {(r.code, f.subject.column) for r, f in result.findings()}
     assert ("TAG002", "request_id") in found
     messages = {r.code: f.message for r, f in result.findings()}
-    assert messages["TAG002"].startswith("Tag request_id has at least 100,000 values shaped like ids")
+    assert messages["TAG002"].startswith("Tag request_id has at least 100,000 values shaped like IDs")
     assert messages["CAR006"].endswith("in the part of the rows that was listed).")
     outcomes = {r.code: r.outcome for r in result.results}
     assert outcomes["CAR001"] is Outcome.OPEN

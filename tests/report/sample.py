@@ -293,7 +293,7 @@ def the_findings() -> dict[str, Finding]:
             fix="Write measurement cpu with tags host and region.",
         ),
         "RET001": a_finding(
-            Subject("shop"), Severity.INFO, message="shop keeps everything forever", fix="Set a retention policy."
+            Subject("shop"), Severity.INFO, message="shop never deletes data", fix="Set a retention policy."
         ),
     }
 

@@ -137,7 +137,7 @@ def _page(profile: Profile) -> str:
 
 def test_bill_at_the_top_where_the_provider_charges() -> None:
     cost = Cost("row_sample", 5, 2.5, 900, None, 14_100_000, 50_000_000)
-    assert "5 statements, 50 MB charged for" in _page(a_profile(costs=(cost,)))
+    assert "5 statements, 50 MB billed" in _page(a_profile(costs=(cost,)))
     free = Cost("row_sample", 5, 2.5, 900, None)
     assert "charged for" not in _page(a_profile(costs=(free,)))
 

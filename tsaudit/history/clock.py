@@ -58,7 +58,7 @@ def complaint(target: str, days: Collection[date]) -> str | None:
     if not ahead:
         return None
     found = "1 day" if len(ahead) == 1 else f"{len(ahead)} days"
-    line = f"the history of {target} holds {found} later than now ({_named(ahead)}; the clock says {today()})"
+    line = f"the history of {target} holds {found} in the future ({_named(ahead)}; the clock says {today()})"
     if _is_behind(ahead, days):
         return f"{line}: that is most of it, so the clock is behind; set it right. Until then no incident is changed"
     drop = f"`tsaudit history drop {target} {ahead[0]}`" + (", and so on" if len(ahead) > 1 else "")

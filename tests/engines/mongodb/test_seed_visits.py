@@ -67,7 +67,7 @@ def test_what_the_author_found(before: tuple[Profile, AuditResult, float, Any]) 
     }
     assert all(f.severity is Severity.WARN for f in families.values())
     evidence = {e.label: e.value for e in families["visits_{day}"].evidence}
-    assert evidence["seems to hold the same by other periods"] == "visits_{month} (36) and visits_{week} (158)"
+    assert evidence["seems to contain the same by other periods"] == "visits_{month} (36) and visits_{week} (158)"
     # The id could be the _id, once for each family and not for each collection.
     spare = _of(result, "DOC002")
     assert {f.subject.measurement for f in spare} == set(families)

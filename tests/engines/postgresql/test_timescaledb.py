@@ -166,7 +166,7 @@ def test_rules_when_the_table_is_divided_by_time(timescaledb: Timescaledb) -> No
     found = judge(missing_index, big, {"min_bytes": 1}).findings
     assert {f.subject.measurement for f in found} <= {"plain", "spread"}
     fixes = {f.subject.measurement: f.fix for f in judge(needless_index, profile).findings}
-    # It has the columns that another one leads with; and CONCURRENTLY is refused for it.
+    # It has the columns that another one starts with; and CONCURRENTLY is refused for it.
     assert f'DROP INDEX "metrics"."{"y" * 60}0";' in fixes["conditions"]
     assert "CONCURRENTLY" not in fixes["conditions"]
 

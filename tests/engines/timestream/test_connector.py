@@ -122,7 +122,7 @@ def test_bytes_are_those_of_the_last_page() -> None:
             so_far = [rows.bytes_scanned for _ in rows]
         assert so_far == sorted(so_far)
         assert so_far[0] < so_far[-1]
-        # Host, measure name, time and value of 30 rows; ten megabytes are charged for at least.
+        # Host, measure name, time and value of 30 rows; ten megabytes are billed at least.
         assert rows.bytes_scanned is not None
         assert rows.bytes_scanned > 30 * 16
         assert rows.bytes_metered == 10_000_000
@@ -144,7 +144,7 @@ def test_bytes_that_are_not_told_are_not_on_the_bill(server: Timestream, monkeyp
 
 def test_budget_of_bytes_ends_the_audit_with_gaps(server: Timestream) -> None:
     tables = [_cpu(name=name) for name in ("a", "b", "c")]
-    # Two statements about each table's schema are charged for, too. What is cheap comes first, for all tables.
+    # Two statements about each table's schema are billed, too. What is cheap comes first, for all tables.
     profile = collected(_target(server, *tables, budget={"max_bytes_scanned": 95_000_000}))
     assert {g.reason for g in profile.gaps} == {Reason.OVER_BUDGET}
     assert all("raise budget.max_bytes_scanned" in g.detail for g in profile.gaps)
