@@ -11,6 +11,7 @@ from tsaudit import not_audited
 from tsaudit.model.finding import AuditResult, Finding, Outcome, RuleResult, Severity
 from tsaudit.model.profile import Gap, Profile, utc_now
 from tsaudit.model.timeline import Timeline
+from tsaudit.planning.plans import plans_of, with_words
 from tsaudit.rule import Case, LimitPolicy, Rule, RulePolicy
 from tsaudit.rules import all_rules
 from tsaudit.secrets import mask
@@ -37,6 +38,7 @@ def audit(
     results = [_apply(rule, profile, days, limits, switched) for rule in chosen]
     if rules is None and (missed := not_audited.missed(profile, results, timeline.previous if timeline else None)):
         results.append(not_audited.result_of(missed))
+    plans = plans_of(profile, results)
     return AuditResult(
         target=profile.target,
         engine=profile.engine,
@@ -44,7 +46,8 @@ def audit(
         day=profile.day,
         audited_at=now or utc_now(),
         tsaudit_version=tsaudit.__version__,
-        results=tuple(results),
+        results=tuple(with_words(profile, result) for result in results),
+        plans=plans,
     )
 
 

@@ -11,6 +11,7 @@ from tests.builders import DAY
 from tests.databases import Dataset, Row, Table, Value, times
 from tsaudit.audit import audit
 from tsaudit.model.finding import RuleResult, Severity
+from tsaudit.model.plan import Plan
 from tsaudit.model.profile import Profile
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline
@@ -94,6 +95,18 @@ def history_of(profile: Profile, factors: Sequence[float], tag: str | None = Non
                     for p, f in zip(points.get(("series", Subject(m.database, m.name)), ()), factors, strict=False)
                 )
     return Timeline(points=points)
+
+
+def plans(rule: Rule, profile: Profile, limits: Mapping[str, float] | None = None) -> tuple[Plan, ...]:
+    """The plans that come of what one rule finds in the profile."""
+    policy = LimitPolicy(target={f"{rule.name}.{name}": value for name, value in (limits or {}).items()})
+    return audit(profile, None, policy, [rule]).plans
+
+
+def planned(rule: Rule, profile: Profile, limits: Mapping[str, float] | None = None) -> str:
+    """What the steps of all those plans say and propose, one after the other."""
+    steps = [step for plan in plans(rule, profile, limits) for step in plan.steps]
+    return "\n".join(f"{step.words}\n{step.text}" for step in steps)
 
 
 def judge(

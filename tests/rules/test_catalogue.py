@@ -82,7 +82,8 @@ def test_facts_and_guidelines_when_named(rule: Rule) -> None:
 @RULES
 def test_fixes_when_an_engine_is_given(rule: Rule) -> None:
     for engine in rule.engines:
-        assert {engine, ENGINES[engine].language.value, "any"} & set(rule.fixes), engine
+        # Without texts of its own, its changes say what to do, each in the engine's words.
+        assert not rule.fixes or {engine, ENGINES[engine].language.value, "any"} & set(rule.fixes), engine
     for text in rule.fixes.values():
         list(string.Formatter().parse(text))
 

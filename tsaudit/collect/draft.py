@@ -28,6 +28,7 @@ from tsaudit.model.profile import (
     Rhythms,
     Role,
     RowPatterns,
+    RowsApart,
     Storage,
     StoredRows,
     Tag,
@@ -89,6 +90,7 @@ class Draft:
     partitioning: Partitioning | None = None
     retention: Retention | None = None
     repeats: Repeats | None = None
+    rows_apart: RowsApart | None = None
     stored: StoredRows | None = None
     rhythms: Rhythms | None = None
     point_sample: PointSample | None = None
@@ -190,6 +192,7 @@ class Draft:
             partitioning=self.partitioning,
             retention=self.retention,
             repeats=self.repeats,
+            rows_apart=self.rows_apart,
             stored=self.stored,
             time_type=next((c.data_type for c in self.columns if self.time and c.name == self.time.name), None),
             rhythms=self.rhythms,

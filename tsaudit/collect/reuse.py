@@ -27,6 +27,7 @@ from tsaudit.model.profile import (
     Repeats,
     Rhythms,
     RowPatterns,
+    RowsApart,
     Tag,
     TagSets,
     Window,
@@ -61,6 +62,7 @@ class TakenOver(Found):
     rhythms: Rhythms | None
     point_sample: PointSample | None
     repeats: Repeats | None
+    rows_apart: RowsApart | None
     first_time: datetime | None
     last_time: datetime | None
     statements: Mapping[str, str]
@@ -95,6 +97,7 @@ def take_over(draft: Draft, window: Window, max_age: timedelta) -> Draft:
             rhythms=before.rhythms,
             point_sample=before.point_sample,
             repeats=before.repeats,
+            rows_apart=before.rows_apart,
             first_time=before.first_time,
             last_time=before.last_time,
             statements=before.statements,

@@ -8,8 +8,9 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from tsaudit.collect.figures import series_of_rows
-from tsaudit.model.profile import Repeats, Source, TimeLag
+from tsaudit.analysis.rows.apart import told_apart_by
+from tsaudit.collect.figures import as_codes, series_of_rows
+from tsaudit.model.profile import Repeats, RowsApart, SetApart, Source, TimeLag
 
 _PER_SECOND: Final = 1e6
 _PERCENTILES: Final = (10, 50, 90)
@@ -26,6 +27,16 @@ def repeats(
     keys = len(np.unique(series_of_rows(key, rows)))
     whole = len(np.unique(series_of_rows([*key, *rest], rows)))
     return Repeats(rows, rows - keys, rows - whole, source)
+
+
+def rows_apart(tags: Mapping[str, pa.ChunkedArray], times: pa.ChunkedArray, source: Source) -> RowsApart:
+    """Which tags tell rows of one instant apart. Rows without a time are left out."""
+    timed = times.is_valid()
+    moments = as_codes(times.filter(timed)).to_numpy()
+    codes = {key: as_codes(column.filter(timed)).fill_null(-1).to_numpy() for key, column in tags.items()}
+    found, complete = told_apart_by(codes, moments)
+    by = tuple(SetApart(tuple(sorted(names)), rows) for names, rows in found.items())
+    return RowsApart(len(moments), by, complete, source)
 
 
 def time_lag(column: pa.ChunkedArray, times: pa.ChunkedArray) -> TimeLag | None:

@@ -22,6 +22,7 @@ from tsaudit.model.profile import (
     Rhythms,
     Role,
     RowPatterns,
+    RowsApart,
     Source,
     Tag,
 )
@@ -59,6 +60,7 @@ class Sampled(Found):
     rhythms: Rhythms | None
     point_sample: PointSample | None
     repeats: Repeats | None
+    rows_apart: RowsApart | None = None
 
 
 def count_nulls(asker: Asker, draft: Draft) -> Draft:
@@ -151,7 +153,7 @@ def _over_time(
 ) -> Sampled:
     """The same with what the times of the rows tell. `fields`: as far as they are known without them."""
     from tsaudit.collect import points
-    from tsaudit.collect.row_times import repeats, time_lag
+    from tsaudit.collect.row_times import repeats, rows_apart, time_lag
     from tsaudit.collect.tag_changes import tag_changes
 
     assert draft.time is not None
@@ -175,6 +177,8 @@ def _over_time(
         rhythms=rhythms,
         point_sample=point_sample,
         repeats=repeats(tags, values, times, source),
+        # Rows of a few series say nothing of the rows of others at the same instant.
+        rows_apart=None if draft.sampled_series else rows_apart(tags, times, source),
     )
 
 

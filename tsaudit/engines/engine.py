@@ -70,6 +70,8 @@ class Engine:
     """`{name}` stands for the database's name."""
     ladder: Ladder = Ladder.COLUMNS
     """How its measurements are measured."""
+    changes: str = ""
+    """The module that says changes in its languages: see `tsaudit.engines.rendering`. Empty: words have to do."""
     extra: str | None = None
     """What installs its driver; None where the core brings it."""
     language: Language = Language.SQL
@@ -101,6 +103,8 @@ class Engine:
     """A column holds only values of its type."""
     indexes_tag_values: bool = True
     """Each further tag value costs memory or a place in an index, however little is written."""
+    overwrites: bool = False
+    """A row with the tags and the time of another one replaces it, unless a table is told to keep both."""
     keeps_documents: bool = False
     """It keeps documents, which may have any fields: what there is, is known from those that were read."""
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Final
 
+from tsaudit.model.change import AnyChange
+from tsaudit.model.plan import Plan
 from tsaudit.model.profile import Gap, Source
 from tsaudit.model.subject import Subject
 
@@ -118,8 +120,10 @@ class Finding:
     severity: Severity
     message: str
     """One sentence with the figures in it."""
-    fix: str
-    """What to change, for this engine, with the names filled in."""
+    fix: str = ""
+    """What to change, in words. The audit adds what the engine has to say of the changes."""
+    changes: tuple[AnyChange, ...] = ()
+    """The same as data: what the plan of its measurement is made of. Empty where only people can decide."""
     observed: float | None = None
     limit: Limit | None = None
     unit: str = ""
@@ -190,6 +194,8 @@ class AuditResult:
     audited_at: datetime
     tsaudit_version: str
     results: tuple[RuleResult, ...]
+    plans: tuple[Plan, ...] = ()
+    """What is to be done, by subject: one plan for a measurement, whatever the number of findings about it."""
 
     @property
     def verdict(self) -> Verdict:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.builders import a_measurement, a_profile, a_source, a_tag
 from tests.engines.greptimedb.cases import a_table, findings
-from tests.rules.cases import Case, dataset, judge, table
+from tests.rules.cases import Case, dataset, judge, planned, table
 from tsaudit.model.finding import Outcome
 from tsaudit.model.profile import Profile, TagSets
 from tsaudit.model.subject import Subject
@@ -55,13 +55,15 @@ def test_five_columns_of_the_key_when_it_is_greptimedb() -> None:
     (finding,) = findings(rule, a_table(tags=tags))
     assert finding.message == "6 tags, more than 5."
     # Which of them could go was not measured, and a copy with the same key would help nobody.
-    assert finding.fix.endswith("as well: whichever queries do not need.")
+    assert finding.fix == "Keep as tags what queries filter and group by, and write the others as fields."
+    assert not finding.changes
     assert not findings(rule, a_table(tags=tags, options={"engine": "metric"}))
 
 
 def test_copy_has_the_shorter_key_when_it_is_greptimedb() -> None:
     tags = tuple(a_tag(f"t{i}") for i in range(6))
     sets = TagSets(10, 10, 10, (), ("t0", "t1"), (), (), a_source())
-    (finding,) = findings(rule, a_table(tags=tags, key=tuple(f"t{i}" for i in range(6)), tag_sets=sets))
-    assert finding.fix.startswith("Keep in the key what queries filter by first and most, in that order")
-    assert 'PRIMARY KEY ("t0", "t1")' in finding.fix
+    table = a_table(tags=tags, key=tuple(f"t{i}" for i in range(6)), tag_sets=sets)
+    steps = planned(rule, a_profile(table, engine="greptimedb"))
+    assert 'PRIMARY KEY ("t0", "t1")' in steps
+    assert steps.startswith("Take t2, t3, t4 and t5 out of the key")

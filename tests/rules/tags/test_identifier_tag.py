@@ -6,11 +6,11 @@ import random
 import uuid
 from typing import Final
 
-from tests.builders import a_count, a_measurement, a_profile, a_tag, values_over_time
+from tests.builders import a_count, a_measurement, a_profile, a_source, a_tag, values_over_time
 from tests.engines.greptimedb.cases import a_table, findings
-from tests.rules.cases import Case, dataset, judge, table
+from tests.rules.cases import Case, dataset, judge, planned, plans, table
 from tsaudit.model.finding import Outcome
-from tsaudit.model.profile import Measurement, ValuesKind, ValuesOverTime
+from tsaudit.model.profile import Dependency, Measurement, TagSets, ValuesKind, ValuesOverTime
 from tsaudit.model.subject import Subject
 from tsaudit.rules.tags.identifier_tag import identifier_tag as rule
 
@@ -109,14 +109,11 @@ def test_ids_by_their_look_are_a_guess_until_the_listings_tell() -> None:
     assert judge(rule, a_profile(_watched(UUIDS[:64], values_over_time("bounded")))).outcome is Outcome.PASS
 
 
-def test_skipping_index_when_it_is_greptimedb() -> None:
+def test_key_of_the_copy_when_it_is_greptimedb() -> None:
     tags = (a_tag("app", 3), a_tag("trace_id", 2000, UUIDS[:64]))
-    (finding,) = findings(rule, a_table(tags=tags, key=("app", "trace_id")))
-    assert 'PRIMARY KEY ("app")' in finding.fix
-    assert "Only where rows have to be deduplicated or sorted by it does it belong in the key." in finding.fix
-    (former,) = findings(rule, a_table(tags=tags, key=("app", "trace_id")), "0.17.2")
-    assert "it must not be" in former.fix
-    assert "Only where" not in former.fix
+    steps = planned(rule, a_profile(a_table(tags=tags, key=("app", "trace_id")), engine="greptimedb"))
+    assert 'PRIMARY KEY ("app")' in steps
+    assert "as a field it can have a skipping index" in steps
 
 
 def test_label_when_it_is_the_metric_engine() -> None:
@@ -128,13 +125,19 @@ def test_label_when_it_is_the_metric_engine() -> None:
 
 
 def test_key_when_the_id_was_all_of_it() -> None:
-    (finding,) = findings(rule, a_table(tags=(a_tag("trace_id", 2000, UUIDS[:64]),), key=("trace_id",)))
-    assert "PRIMARY KEY" not in finding.fix
-    assert "'append_mode'='true'" in finding.fix
-    assert "Without a key it has to be append-only" in finding.fix
+    table = a_table(tags=(a_tag("trace_id", 2000, UUIDS[:64]),), key=("trace_id",))
+    steps = planned(rule, a_profile(table, engine="greptimedb"))
+    assert "PRIMARY KEY" not in steps
+    assert "'append_mode'='true'" in steps
+    assert "Without a key the table has to be append-only" in steps
 
 
-def test_skipping_index_after_the_copy() -> None:
-    tags = (a_tag("app", 3), a_tag("trace_id", 2000, UUIDS[:64]))
-    (finding,) = findings(rule, a_table(tags=tags, key=("app", "trace_id")))
-    assert finding.fix.endswith('ALTER TABLE "main"."logs" MODIFY COLUMN "trace_id" SET SKIPPING INDEX;')
+def test_tags_that_say_the_same_go_together() -> None:
+    tags = (a_tag("id", 2000, UUIDS[:64]), a_tag("name", 2000, UUIDS[64:128]))
+    said = (Dependency("id", "name"), Dependency("name", "id"))
+    sets = TagSets(2000, 2000, 2000, said, ("id",), (), (), a_source())
+    (plan,) = plans(rule, a_profile(a_measurement("pods", 2000, tags=tags, tag_sets=sets), engine="influxdb1"))
+    assert [(asked.change.claims(), asked.rules) for asked in plan.changes] == [
+        ({("role", "id"): "field"}, ("TAG002",)),
+        ({("role", "name"): "field"}, ("TAG002",)),
+    ]

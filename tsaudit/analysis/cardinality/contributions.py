@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tsaudit.model.profile import Contribution, TagSets
+from tsaudit.model.change import MakeField
+from tsaudit.model.profile import Contribution, Measurement, TagSets
+from tsaudit.model.subject import Subject
 
 
 def guilty_tag(sets: TagSets) -> Contribution | None:
@@ -28,3 +30,15 @@ def share_of_tag(tag: str, sets: TagSets | None) -> float | None:
     if sets is None:
         return None
     return next((share_of(c, sets) for c in sets.contributions if c.tag == tag), None)
+
+
+def made_fields(measurement: Measurement, *tags: str, to: str = "") -> tuple[MakeField, ...]:
+    """The change that the tags become fields, and with them those that always go with one of them.
+
+    Of two tags that say the same, one alone would leave all series. `to`: see `MakeField`, for the first tag.
+    """
+    at = Subject(measurement.database, measurement.name)
+    said = {(d.determinant, d.dependent) for d in measurement.tag_sets.dependencies} if measurement.tag_sets else set()
+    twins = (d for tag in tags for d, dependent in sorted(said) if dependent == tag and (tag, d) in said)
+    together = dict.fromkeys((*tags, *twins))
+    return tuple(MakeField(at, tag, to if tag == tags[0] else "") for tag in together)

@@ -7,6 +7,7 @@ from tsaudit.engines.engine import Engine
 ENGINE: Final = Engine(
     name="duckdb",
     connector="tsaudit.engines.sql.connector",
+    changes="tsaudit.engines.duckdb.changes",
     extra="duckdb",
     example_url="duckdb:///{name}.duckdb",
     keywords=("duckdb/keywords.txt",),

@@ -7,6 +7,7 @@ from tsaudit.engines.engine import Engine, Words
 ENGINE: Final = Engine(
     name="greptimedb",
     connector="tsaudit.engines.greptimedb.connector",
+    changes="tsaudit.engines.greptimedb.changes",
     extra="greptimedb",
     example_url="mysql+pymysql://localhost:4002",
     keywords=("greptimedb/keywords.txt",),
@@ -17,6 +18,7 @@ ENGINE: Final = Engine(
     ),
     reads_password_apart=True,
     default_schema="",
+    overwrites=True,
     # Its count has every version of a row that is there more than once.
     total_falls_short=0.05,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Final
 
 from tsaudit.engines.greptimedb.tables import (
@@ -16,45 +17,47 @@ from tsaudit.engines.greptimedb.tables import (
     version,
 )
 from tsaudit.engines.quoting import quote_text
+from tsaudit.engines.rendering import Quoting
 from tsaudit.model.profile import Measurement, Partition
-from tsaudit.rule import Case, table_of
+from tsaudit.rule import table_of
 from tsaudit.text import listed
 
 APPEND_ONLY: Final[Mapping[str, str]] = {"append_mode": "true", "merge_mode": ""}
 """Options of a table that keeps all rows: the server refuses a merge mode beside."""
 _CLAUSES: Final = {"inverted": "INVERTED INDEX", "skipping": "SKIPPING INDEX", "fulltext": "FULLTEXT INDEX"}
+_A_DAY: Final = timedelta(days=1)
 _PLAIN: Final = re.compile(r"[a-z_][a-z0-9_]*")
 _NOT_CARRIED: Final = frozenset({"engine", "sst_format"})
 """Which engine a table has says no option, and what format new files have is best left to the server."""
 
 
-def table(case: Case, measurement: Measurement, suffix: str = "") -> str:
+def table(case: Quoting, measurement: Measurement, suffix: str = "") -> str:
     """Its full name: whoever pastes a statement may be in another database, with a table of the same name."""
     return case.quoted([table_of(measurement, measurement.name + suffix)])
 
 
-def set_index(case: Case, measurement: Measurement, column: str, kind: str) -> str:
+def set_index(case: Quoting, measurement: Measurement, column: str, kind: str) -> str:
     """Makes an index on the column; it covers files that are written from then on."""
     return f"ALTER TABLE {table(case, measurement)} MODIFY COLUMN {case.quoted([column])} SET {_CLAUSES[kind]};"
 
 
-def unset_index(case: Case, measurement: Measurement, column: str, kind: str) -> str:
+def unset_index(case: Quoting, measurement: Measurement, column: str, kind: str) -> str:
     """Drops an index on the column."""
     return f"ALTER TABLE {table(case, measurement)} MODIFY COLUMN {case.quoted([column])} UNSET {_CLAUSES[kind]};"
 
 
-def set_option(case: Case, measurement: Measurement, name: str, value: str) -> str:
+def set_option(case: Quoting, measurement: Measurement, name: str, value: str) -> str:
     """Changes one of the options that can be changed."""
     return f"ALTER TABLE {table(case, measurement)} SET {quote_text(ENGINE, name)}={quote_text(ENGINE, value)};"
 
 
-def added_columns(case: Case, measurement: Measurement, names: Sequence[str]) -> str:
+def added_columns(case: Quoting, measurement: Measurement, names: Sequence[str]) -> str:
     """Adds columns for texts, each by a statement of its own."""
     added = (f"ALTER TABLE {table(case, measurement)} ADD COLUMN {case.quoted([name])} STRING" for name in names)
     return "\n".join(f"{statement};" for statement in added)
 
 
-def renamed(case: Case, measurement: Measurement, name: str, new: str) -> str:
+def renamed(case: Quoting, measurement: Measurement, name: str, new: str) -> str:
     """Renames the table, or one of its columns, for which there is no statement."""
     if is_metric(measurement):
         return "change it where it is sent, as the server makes the table out of what is written."
@@ -64,7 +67,7 @@ def renamed(case: Case, measurement: Measurement, name: str, new: str) -> str:
 
 
 def rebuilt(
-    case: Case,
+    case: Quoting,
     measurement: Measurement,
     *,
     key: Sequence[str] | None = None,
@@ -77,34 +80,81 @@ def rebuilt(
 ) -> str:
     """A new table with other settings, the copy into it, and the swap: what no ALTER TABLE changes.
 
+    See `create_copy` and `insert_day`.
+    """
+    name = f"{measurement.name}_new"
+    made = create_copy(
+        case, measurement, name, key=key, time=time, options=options, names=names, types=types, divided=divided
+    )
+    copy = insert_day(case, measurement, name, None, time=time, names=names, types=types, distinct=distinct)
+    is_divided = divided and measurement.partitioning
+    lost = ["partitions"] if is_divided and not _partitions(case, measurement, names or {}) else []
+    return f"{made}\n{copy}\n{_swapped(case, measurement, [*lost, 'defaults', 'comments', 'details of indexes'])}"
+
+
+def create_copy(
+    case: Quoting,
+    measurement: Measurement,
+    name: str,
+    *,
+    key: Sequence[str] | None = None,
+    time: str | None = None,
+    options: Mapping[str, str] | None = None,
+    names: Mapping[str, str] | None = None,
+    types: Mapping[str, str] | None = None,
+    divided: bool = True,
+) -> str:
+    """Makes a table of that name with other settings.
+
     `key`: the columns of its key, in order; None for the same. `time`: its time index, with the former one where that
     is null; None for the same. `options`: those that change, empty for one that is left out. `names`, `types`: of
-    columns that get others. `distinct`: rows that are the same in all columns are copied once. `divided`: into the same
-    partitions, if it has any.
+    columns that get others. `divided`: into the same partitions, if it has any.
     """
     renaming, casts = names or {}, types or {}
     index = time or measurement.time_column
     kept = primary_key(measurement) if key is None else key
-    new = table(case, measurement, "_new")
     lines = [_column(case, measurement, c, renaming.get(c, c), casts.get(c), c == index) for c in measurement.columns]
     if index:
         lines.append(f"TIME INDEX ({case.quoted([renaming.get(index, index)])})")
     if kept:
         lines.append(f"PRIMARY KEY ({case.quoted(renaming.get(c, c) for c in kept)})")
     body = ",\n".join(f"  {line}" for line in lines)
+    parts = _partitions(case, measurement, renaming) if divided else ""
+    new = case.quoted([table_of(measurement, name)])
+    return f"CREATE TABLE {new} (\n{body}\n){parts}{_with(measurement, options or {})};"
+
+
+def insert_day(
+    case: Quoting,
+    measurement: Measurement,
+    name: str,
+    day: datetime | None,
+    *,
+    time: str | None = None,
+    names: Mapping[str, str] | None = None,
+    types: Mapping[str, str] | None = None,
+    distinct: bool = False,
+) -> str:
+    """Copies the rows of one day, or all of them, to the table of that name.
+
+    Of many days at once the server would open more files than it may. `distinct`: rows that are the same in all columns
+    are copied once. For `time`, `names` and `types` see `create_copy`.
+    """
+    renaming, casts = names or {}, types or {}
     into = case.quoted(renaming.get(c, c) for c in measurement.columns)
     values = ", ".join(
         _value(case, c, casts.get(c), measurement.time_column if c == time else None) for c in measurement.columns
     )
     once = "DISTINCT " if distinct else ""
-    copy = f"INSERT INTO {new} ({into}) SELECT {once}{values} FROM {table(case, measurement)};"  # noqa: S608 -- shown, never run
-    parts = _partitions(case, measurement, renaming) if divided else ""
-    made = f"CREATE TABLE {new} (\n{body}\n){parts}{_with(measurement, options or {})};"
-    lost = ["partitions"] if divided and measurement.partitioning and not parts else []
-    return f"{made}\n{copy}\n{_swapped(case, measurement, [*lost, 'defaults', 'comments', 'details of indexes'])}"
+    within = ""
+    if day is not None and measurement.time_column:
+        column = case.quoted([measurement.time_column])
+        within = f" WHERE {column} >= '{day:%Y-%m-%d %H:%M:%S}' AND {column} < '{day + _A_DAY:%Y-%m-%d %H:%M:%S}'"
+    new = case.quoted([table_of(measurement, name)])
+    return f"INSERT INTO {new} ({into}) SELECT {once}{values} FROM {table(case, measurement)}{within};"  # noqa: S608 -- shown, never run
 
 
-def merged_partitions(case: Case, measurement: Measurement) -> str:
+def merged_partitions(case: Quoting, measurement: Measurement) -> str:
     """Makes one of two partitions in place; empty where the version cannot, or no two bounds are known."""
     bounds = _bounds(measurement)
     if len(bounds) < 2 or version(case.profile) < (1, 0):
@@ -113,7 +163,7 @@ def merged_partitions(case: Case, measurement: Measurement) -> str:
     return f"ALTER TABLE {table(case, measurement)} MERGE PARTITION (\n{two}\n);"
 
 
-def split_partition(case: Case, measurement: Measurement, part: Partition) -> str:
+def split_partition(case: Quoting, measurement: Measurement, part: Partition) -> str:
     """Begins the statement that divides a partition in place; empty where the version cannot."""
     if version(case.profile) < (1, 0):
         return ""
@@ -128,7 +178,7 @@ def _bounds(measurement: Measurement) -> list[str]:
     return [part.bounds for part in sorted(cut.partitions, key=lambda part: (len(part.name), part.name))]
 
 
-def _partitions(case: Case, measurement: Measurement, renaming: Mapping[str, str]) -> str:
+def _partitions(case: Quoting, measurement: Measurement, renaming: Mapping[str, str]) -> str:
     """The clause of the table as it is; empty for none, and where the server's bounds cannot be sent back to it."""
     cut, bounds = measurement.partitioning, _bounds(measurement)
     # It prints the names in them without quotes, in which only such are taken as they are.
@@ -138,7 +188,7 @@ def _partitions(case: Case, measurement: Measurement, renaming: Mapping[str, str
     return f" PARTITION ON COLUMNS ({case.quoted(cut.key)}) (\n{rule}\n)"
 
 
-def _swapped(case: Case, measurement: Measurement, lost: Sequence[str]) -> str:
+def _swapped(case: Quoting, measurement: Measurement, lost: Sequence[str]) -> str:
     """Puts the copy in the table's place, once it holds all rows. `lost`: what it does not have yet."""
     old, name = f"{measurement.name}_old", measurement.name
     return (
@@ -166,7 +216,7 @@ def left_out_by_sender(measurement: Measurement, tags: Collection[str]) -> str:
 
 
 def without_key_columns(
-    case: Case, measurement: Measurement, tags: Collection[str], types: Mapping[str, str] | None = None
+    case: Quoting, measurement: Measurement, tags: Collection[str], types: Mapping[str, str] | None = None
 ) -> str:
     """The table with some columns of the key as plain ones, of other types if need be.
 
@@ -184,7 +234,7 @@ def without_key_columns(
     return f"{rebuilt(case, measurement, key=(), options=APPEND_ONLY, types=types)}\n{note}"
 
 
-def append_only(case: Case, measurement: Measurement) -> str:
+def append_only(case: Quoting, measurement: Measurement) -> str:
     """The table as one that keeps all rows: by its option from 1.0 on, before that by a copy."""
     known = version(case.profile)
     if known and known < (1, 0):
@@ -193,7 +243,7 @@ def append_only(case: Case, measurement: Measurement) -> str:
     return f"{statement}\nThis cannot be undone, and DELETE is refused from then on."
 
 
-def _value(case: Case, column: str, data_type: str | None, instead: str | None) -> str:
+def _value(case: Quoting, column: str, data_type: str | None, instead: str | None) -> str:
     """The column in the copy's SELECT; `instead`: the one whose value stands in for a null."""
     name = case.quoted([column])
     if instead is not None and instead != column:
@@ -201,7 +251,9 @@ def _value(case: Case, column: str, data_type: str | None, instead: str | None) 
     return f"CAST({name} AS {data_type})" if data_type else name
 
 
-def _column(case: Case, measurement: Measurement, column: str, name: str, data_type: str | None, is_time: bool) -> str:
+def _column(
+    case: Quoting, measurement: Measurement, column: str, name: str, data_type: str | None, is_time: bool
+) -> str:
     """Name, type and indexes of a column of the new table."""
     stored = {t.key: t.data_type for t in measurement.tags} | {f.key: f.types[0] for f in measurement.fields}
     kind = data_type or stored.get(column) or measurement.time_type or "timestamp(3)"

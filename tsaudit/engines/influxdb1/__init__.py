@@ -8,6 +8,7 @@ ENGINE: Final = Engine(
     name="influxdb1",
     connector="tsaudit.engines.influxdb1.connector",
     ladder=Ladder.TAG_LISTING,
+    changes="tsaudit.engines.influxdb1.changes",
     example_url="http://localhost:8086",
     keywords=("influx/keywords.txt",),
     language=Language.INFLUXQL,
@@ -17,5 +18,6 @@ ENGINE: Final = Engine(
         "documentation adds the field key: the index and `SHOW SERIES` do not.",
     ),
     icon="influxdb",
+    overwrites=True,
     takes_line_protocol=True,
 )

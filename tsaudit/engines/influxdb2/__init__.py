@@ -8,6 +8,7 @@ ENGINE: Final = Engine(
     name="influxdb2",
     connector="tsaudit.engines.influxdb2.connector",
     ladder=Ladder.TAG_LISTING,
+    changes="tsaudit.engines.influxdb2.changes",
     example_url="http://localhost:8086?org=acme",
     keywords=("influx/keywords.txt",),
     language=Language.INFLUXQL,
@@ -20,5 +21,6 @@ ENGINE: Final = Engine(
     ),
     icon="influxdb",
     signs_in_by_token=True,
+    overwrites=True,
     takes_line_protocol=True,
 )

@@ -7,6 +7,7 @@ from tsaudit.engines.engine import Engine, Words
 ENGINE: Final = Engine(
     name="influxdb3",
     connector="tsaudit.engines.influxdb3.connector",
+    changes="tsaudit.engines.influxdb3.changes",
     extra="influxdb3",
     example_url="http://localhost:8181",
     keywords=("influxdb3/keywords.txt", "influx/keywords.txt"),
@@ -18,5 +19,6 @@ ENGINE: Final = Engine(
     signs_in_by_token=True,
     indexes_tag_values=False,
     can_change=False,
+    overwrites=True,
     takes_line_protocol=True,
 )

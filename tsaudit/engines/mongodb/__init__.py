@@ -11,6 +11,7 @@ ENGINE: Final = Engine(
     name="mongodb",
     connector="tsaudit.engines.mongodb.connector",
     ladder=Ladder.DOCUMENTS,
+    changes="tsaudit.engines.mongodb.changes",
     extra="mongodb",
     example_url="mongodb://localhost:27017",
     language=Language.MONGOSH,

@@ -7,6 +7,7 @@ from tsaudit.engines.engine import Engine
 ENGINE: Final = Engine(
     name="postgresql",
     connector="tsaudit.engines.postgresql.connector",
+    changes="tsaudit.engines.postgresql.changes",
     extra="postgresql",
     example_url="postgresql://tsaudit@localhost:5432/{name}",
     keywords=("postgresql/keywords.txt",),

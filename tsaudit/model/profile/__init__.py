@@ -18,7 +18,9 @@ from tsaudit.model.profile.rows import (
     Repeats,
     RowPattern,
     RowPatterns,
+    RowsApart,
     SampledPoint,
+    SetApart,
     StoredRows,
 )
 from tsaudit.model.profile.storage import (
@@ -95,9 +97,11 @@ __all__ = [
     "Role",
     "RowPattern",
     "RowPatterns",
+    "RowsApart",
     "SampledPoint",
     "Selection",
     "SeriesSince",
+    "SetApart",
     "SharedInstants",
     "Source",
     "Storage",

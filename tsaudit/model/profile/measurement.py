@@ -17,6 +17,7 @@ from tsaudit.model.profile.rows import (
     PointSample,
     Repeats,
     RowPatterns,
+    RowsApart,
     StoredRows,
 )
 from tsaudit.model.profile.storage import Index, Partitioning, Retention, Storage
@@ -62,6 +63,8 @@ class Measurement:
     documents: Documents | None = None
     """None for tables with columns, and where none was read."""
     buckets: Buckets | None = None
+    rows_apart: RowsApart | None = None
+    """None where no rows with times were read, or only those of some series."""
     repeats: Repeats | None = None
     """None where no rows with times were read."""
     stored: StoredRows | None = None

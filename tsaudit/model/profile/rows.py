@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
@@ -136,6 +136,32 @@ class Repeats:
     identical: int
     """Of these, the rows that are the same in all other columns, too."""
     source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class SetApart:
+    """Tags that alone tell rows of one instant apart."""
+
+    tags: tuple[str, ...]
+    rows: int
+    """Those that differ in exactly these tags from another row of their instant."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowsApart:
+    """What tells rows of one instant apart, and so which rows would be one without some of the tags."""
+
+    rows: int
+    """All rows read that have a time."""
+    by: tuple[SetApart, ...]
+    """The smallest sets, fewest tags first: none contains another one."""
+    complete: bool
+    """Whether all rows of each instant were compared, and all sets are here."""
+    source: Source
+
+    def without(self, tags: Collection[str]) -> int:
+        """Rows that would be like another one, at least, without the tags; none where it is 0 and `complete`."""
+        return max((one.rows for one in self.by if set(one.tags) <= set(tags)), default=0)
 
 
 @dataclass(frozen=True, slots=True)

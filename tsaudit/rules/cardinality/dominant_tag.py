@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tsaudit.advice.series_estimate import contribution_evidence, left_in_words, on_sample
-from tsaudit.advice.statements import copy_without_tags
-from tsaudit.analysis.cardinality.contributions import guilty_tag, left_ratio, share_of
-from tsaudit.engines.greptimedb.statements import left_out_by_sender
+from tsaudit.analysis.cardinality.contributions import guilty_tag, left_ratio, made_fields, share_of
 from tsaudit.model.finding import Finding, Severity
 from tsaudit.model.profile import Contribution, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
@@ -31,26 +29,6 @@ from tsaudit.text import listed, number, percent
             "https://docs.influxdata.com/influxdb/v1/guides/hardware_sizing/",
         ),
     ),
-    fixes={
-        "influxql": (
-            "If queries do not filter by {tag}, write it as a field. Convert what is stored day by day (points that "
-            "then "
-            "share tags and time overwrite each other): {copy}. If they do, bound its values: see what buckets leave."
-        ),
-        "timestream": (
-            "If queries do not filter by {tag}, write it as a measure of {measurement}, in one multi-measure record "
-            "with the others. If they do, bound its values: see what buckets leave."
-        ),
-        "greptimedb": (
-            "If queries do not filter by {tag}, make it a field:\n{copy}\nIf they do, bound its values: see what "
-            "buckets leave."
-        ),
-        "sql": (
-            "If queries do not filter by {tag}, take it out of the key and the indexes of {measurement}, and tell "
-            "tsaudit that it is a field: columns: {{{measurement}: {{fields: [{tag}]}}}}. If they do, bound its "
-            "values: see what buckets leave."
-        ),
-    },
 )
 def dominant_tag(case: Case) -> Iterator[Finding]:
     """Measurements where dropping one tag would leave at most `max_left_ratio` of the series.
@@ -105,12 +83,8 @@ def _finding(case: Case, measurement: Measurement, guilty: Contribution) -> Find
             f"Without tag {guilty.tag}{together} {left_in_words(guilty)} of {about}{number(sets.series)} series would "
             f"be left ({percent(left_ratio(guilty, sets))}{on_sample(sets)})."
         ),
-        fix=left_out_by_sender(measurement, {guilty.tag, *guilty.together_with})
-        or case.fix(
-            tag=guilty.tag,
-            measurement=measurement.name,
-            copy=copy_without_tags(case, measurement, {guilty.tag, *guilty.together_with}),
-        ),
+        fix="If queries filter by it, write fewer or coarser values: see what buckets leave.",
+        changes=made_fields(measurement, guilty.tag, *guilty.together_with) if warned else (),
         observed=left_ratio(guilty, sets),
         limit=case.limit("max_left_ratio", measurement),
         unit="share of the series left",

@@ -14,18 +14,16 @@ from tsaudit.advice.series_estimate import (
     series_limit,
     series_of,
 )
-from tsaudit.advice.statements import copy_without_tags
-from tsaudit.analysis.cardinality.contributions import guilty_tag, share_of
-from tsaudit.engines.greptimedb.statements import left_out_by_sender
-from tsaudit.engines.influxdb1.retention_policies import drop_measurement
+from tsaudit.analysis.cardinality.contributions import guilty_tag, made_fields, share_of
 from tsaudit.model.finding import Evidence, Finding, Limit, Severity
 from tsaudit.model.profile import Measurement
 from tsaudit.model.subject import Subject
-from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
+from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import number, percent
 
 _ELSEWHERE = "engine timestream"
 """Origin of the limit that Timestream users would have on InfluxDB 2."""
+_UNKNOWN = "Find the measurement that grew and the tag that multiplies its series; rule CAR006 shows contributions."
 
 
 @rule(
@@ -40,26 +38,6 @@ _ELSEWHERE = "engine timestream"
         COUNT_FIELDS,
         Threshold("warn_ratio", 0.8, "share of the limit", "our default: leaves time to act before writes fail"),
     ),
-    fixes={
-        "greptimedb": (
-            "Take {tag} out of the key of {measurement}: as a field it can have a skipping index, which finds single "
-            "values as well.\n{copy}"
-        ),
-        "influxql": (
-            "Take tag {tag} out of {measurement}: write it as a field. What is stored can be converted day by day "
-            "(points that then share tags and time overwrite each other): {copy}. When all is copied and checked: "
-            "{drop}. Or shorten the retention: idle series go with their shards."
-        ),
-        "timestream": (
-            "Write {tag} as a measure of {measurement}, in one multi-measure record with the others, or in coarser "
-            "values: a series is then what its other dimensions name. Stored records keep their dimensions until "
-            "they expire."
-        ),
-        "sql": (
-            "Keep {tag} as a plain column of {measurement}, outside its key and its indexes, or store it in coarser "
-            "values. Rebuild without it:\nCREATE TABLE {new:q} AS SELECT {keep_columns} FROM {measurement:q};"
-        ),
-    },
 )
 def high_series_cardinality(case: Case) -> Iterator[Finding]:
     """Databases and measurements with a series count near or above `max_series`.
@@ -189,7 +167,8 @@ def _judge(case: Case, scope: _Scope) -> Finding | None:
         subject=scope.subject,
         severity=_severity(limit, exceeded),
         message=f"{_message(case, scope, series, limit)}{blame}.",
-        fix=_fix(case, largest, guilty.tag if guilty else None),
+        fix="" if largest and guilty else _UNKNOWN,
+        changes=made_fields(largest, guilty.tag, *guilty.together_with) if largest and guilty else (),
         observed=series,
         limit=limit,
         unit="series",
@@ -230,16 +209,3 @@ def _message(case: Case, scope: _Scope, series: int, limit: Limit) -> str:
     side = ", too close to tell whether it is exceeded" if open_ else ""
     estimated = f"About {number(series)} {unit} (estimated, ± {number(round(scope.margin))})"
     return f"{estimated}, {share} the limit of {number(limit.value)}{whose}{side}"
-
-
-def _fix(case: Case, measurement: Measurement | None, tag: str | None) -> str:
-    if measurement is None or tag is None:
-        return "Find the measurement that grew and the tag that multiplies its series; rule CAR006 shows contributions."
-    return left_out_by_sender(measurement, {tag}) or case.fix(
-        tag=tag,
-        measurement=table_of(measurement),
-        drop=drop_measurement(case, measurement.database, measurement.name),
-        new=table_of(measurement, f"{measurement.name}_new"),
-        copy=copy_without_tags(case, measurement, {tag}),
-        keep_columns=case.quoted(c for c in measurement.columns if c != tag),
-    )

@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING
 
 from tsaudit.advice.growth_cause import cause_of
 from tsaudit.advice.series_estimate import series_limit, series_of
-from tsaudit.advice.statements import tag_values
-from tsaudit.engines.influxdb1.retention_policies import also_deleted, delete_rows
+from tsaudit.analysis.cardinality.contributions import made_fields
+from tsaudit.model.change import Change, Inspect
 from tsaudit.model.finding import Evidence, Finding, Forecast, Limit, Severity
 from tsaudit.model.profile import Measurement
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point
-from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
+from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import many, number, percent
 
 if TYPE_CHECKING:
     from tsaudit.analysis.growth.detection import Growth
+
+_UNKNOWN = "Compare the tag values of its measurements with the snapshot before; the newest ones are the cause."
 
 
 @rule(
@@ -42,33 +44,6 @@ if TYPE_CHECKING:
         ),
         Threshold("step_days", 14, "days", "our default: after that, the new level counts as normal"),
     ),
-    fixes={
-        "influxql": (
-            "Stop writing {tag} of {measurement} as a tag, today: write it as a field. What is stored goes with its "
-            "shards, or, series by series, with DROP SERIES FROM {measurement:n} WHERE {tag:q} = '...'{also_deleted}. "
-            "See some of its values:\nSHOW TAG VALUES ON {on:q} FROM {measurement:q} WITH KEY = {tag:q} LIMIT 20"
-        ),
-        "influxdb2": (
-            "Stop writing {tag} of {measurement} as a tag, today: write it as a field. What is stored goes with its "
-            "shards, or, value by value, with {delete}. See some of its values:\n{values}"
-        ),
-        "timestream": (
-            "Write {tag} of {measurement} as a measure from today on, or in coarser values. Find what writes new "
-            "ones:\nSELECT {tag:q}, count(*) FROM {measurement:q} WHERE time >= ago(1d) GROUP BY {tag:q} ORDER BY 2 "
-            "LIMIT 20"
-        ),
-        "sql": (
-            "Find what writes new values of {tag}:\nSELECT {tag:q}, count(*) FROM {measurement:q} GROUP BY 1 ORDER "
-            "BY 2 LIMIT 20;\n"
-            "Then keep it out of the key, or write coarser values."
-        ),
-        "influxdb3": (
-            "Nothing has to be done for the storage. Where queries group by {tag}, or a last value or distinct value "
-            "cache holds it, they need memory for each value; find what writes new ones:\n"
-            "SELECT {tag:q}, count(*) FROM {measurement:q} WHERE time >= now() - INTERVAL '1 day' GROUP BY {tag:q} "
-            "ORDER BY 2 LIMIT 20"
-        ),
-    },
 )
 def runaway_cardinality(case: Case) -> Iterator[Finding]:
     """Growing series counts: since when, how fast, which tag causes it, and when the limit will be reached.
@@ -212,16 +187,8 @@ def _finding(
         subject=subject,
         severity=severity,
         message=_message(course, limit, since, cause.words if cause else ""),
-        fix=case.fix(
-            tag=cause.tag,
-            measurement=table_of(measurement),
-            on=next(iter(measurement.path), measurement.database),
-            also_deleted=also_deleted(case, measurement.database, measurement.name),
-            delete=delete_rows(measurement.database, measurement.name, cause.tag),
-            values=tag_values(measurement, cause.tag),
-        )
-        if cause and measurement
-        else "Compare the tag values of its measurements with the snapshot before; the newest ones are the cause.",
+        fix="" if cause and measurement else _UNKNOWN,
+        changes=_changes(case, measurement, cause.tag) if cause and measurement else (),
         observed=course.now.value,
         limit=limit,
         unit="series",
@@ -240,6 +207,12 @@ def _finding(
         facts=("series_listing", "tag_values", "database_series"),
         source=measurement.series.source if measurement and measurement.series else None,
     )
+
+
+def _changes(case: Case, measurement: Measurement, tag: str) -> tuple[Change, ...]:
+    """Where tag values cost memory, out of the index; elsewhere only whoever writes them is worth to be found."""
+    look = Inspect(Subject(measurement.database, measurement.name), "new values", tag)
+    return (look, *made_fields(measurement, tag)) if case.engine.indexes_tag_values else (look,)
 
 
 def _pace(course: _Course) -> Iterator[Evidence]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tsaudit.engines.influxdb1.retention_policies import drop_measurement, table_in
+from tsaudit.engines.influx.reach import drop_measurement, table_in
 from tsaudit.engines.timestream.tables import delete_table
 from tsaudit.model.finding import Evidence, Finding, Limit, Severity
 from tsaudit.model.profile import Selection

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tsaudit.advice.statements import schema_in_bucket
 from tsaudit.engines.engine import Language
-from tsaudit.engines.influxdb1.retention_policies import table_in
+from tsaudit.engines.influx.reach import table_in
 from tsaudit.engines.quoting import Qualified
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Measurement, Profile, Role

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tsaudit.engines.influxdb1.retention_policies import not_mapped
+from tsaudit.engines.influx.reach import not_mapped
 from tsaudit.engines.mongodb.collection_families import once_for_family
 from tsaudit.engines.sql.types import told_apart
 from tsaudit.model.finding import Evidence, Finding, Severity

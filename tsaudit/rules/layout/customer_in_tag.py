@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from tsaudit.engines.influxdb1.retention_policies import server_name
+from tsaudit.engines.influx.reach import server_name
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Count, Database, Measurement
 from tsaudit.model.subject import Subject

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tsaudit.advice.series_estimate import on_sample
-from tsaudit.advice.statements import copy_without_tags
 from tsaudit.engines.greptimedb.tables import DESIGN, is_metric
+from tsaudit.model.change import MakeField
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Measurement
-from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
+from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import listed, number
 
 
@@ -29,24 +29,6 @@ from tsaudit.text import listed, number
             {"greptimedb": (5, DESIGN)},
         ),
     ),
-    fixes={
-        "greptimedb": (
-            "Keep in the key what queries filter by first and most, in that order, and what rows are deduplicated by: "
-            "{keep} tell all series apart. The others serve as fields as well: {drop}.\n{copy}"
-        ),
-        "influxql": (
-            "Write the tags that no query filters by as fields, first those that add nothing: {drop}. "
-            "Stored data, day by day: {copy}"
-        ),
-        "influxdb3": (
-            "Write the tags that no query filters by as fields, first those that add nothing: {drop}. A column does "
-            "not change from tag to field: begin a table {new:q}, and read what has to be kept and write it there."
-        ),
-        "sql": (
-            "Keep in the key only what tells the sources apart: {keep}. Move the rest to a table of sources: "
-            "CREATE TABLE {new:q} AS SELECT DISTINCT {all} FROM {measurement:q}; then drop {drop} from {measurement}."
-        ),
-    },
 )
 def too_many_tags(case: Case) -> Iterator[Finding]:
     """Measurements with more than `max_tags` tags.
@@ -84,22 +66,14 @@ def too_many_tags(case: Case) -> Iterator[Finding]:
         keep = _enough(measurement)
         drop = [key for key in tags if key not in keep]
         enough = f"; {listed(keep, 4)} alone identif{'y' if len(keep) > 1 else 'ies'} its series"
-        # Copying to a table with the same key would not help.
-        unknown = "" if case.profile.engine == "greptimedb" else "once it is known which these are."
         sampled = on_sample(measurement.tag_sets) if measurement.tag_sets else ""
         yield Finding(
             subject=subject_of(measurement),
             severity=Severity.WARN,
             message=f"{number(len(tags))} tags, more than {number(limit.value)}"
             + (f"{enough}{sampled}." if drop else "."),
-            fix=case.fix(
-                measurement=table_of(measurement),
-                new=table_of(measurement, f"{measurement.name}_sources"),
-                copy=copy_without_tags(case, measurement, drop) if drop else unknown,
-                keep=case.quoted(keep),
-                all=case.quoted(tags),
-                drop=listed(drop) if drop else "whichever queries do not need",
-            ).rstrip(),
+            fix=_advice(keep, drop),
+            changes=tuple(MakeField(subject_of(measurement), tag, tags_kept=keep) for tag in drop),
             observed=len(tags),
             limit=limit,
             unit="tags",
@@ -110,6 +84,12 @@ def too_many_tags(case: Case) -> Iterator[Finding]:
             facts=("tag_keys", "series_listing"),
             source=measurement.tag_sets.source if measurement.tag_sets else None,
         )
+
+
+def _advice(keep: tuple[str, ...], drop: list[str]) -> str:
+    if not drop:
+        return "Keep as tags what queries filter and group by, and write the others as fields."
+    return f"Keep as tags what queries filter and group by: {listed(keep, 10)} tell all series apart."
 
 
 def _enough(measurement: Measurement) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tsaudit.engines.influxdb1.retention_policies import drop_measurement
+from tsaudit.engines.influx.reach import drop_measurement
 from tsaudit.engines.timestream.tables import delete_table
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Measurement

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from tsaudit.advice.statements import rename
-from tsaudit.engines.influxdb1.retention_policies import own_name
+from tsaudit.engines.influx.reach import own_name
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Measurement
 from tsaudit.model.subject import Subject

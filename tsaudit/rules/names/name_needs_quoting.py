@@ -10,7 +10,7 @@ from importlib import resources
 from tsaudit.advice.statements import rename
 from tsaudit.engines.engine import Language
 from tsaudit.engines.greptimedb.tables import has_given_columns
-from tsaudit.engines.influxdb1.retention_policies import not_mapped
+from tsaudit.engines.influx.reach import not_mapped
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Measurement

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tsaudit.engines.influxdb1.retention_policies import not_mapped
+from tsaudit.engines.influx.reach import not_mapped
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.rule import Case, rule, subject_of, table_of
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tsaudit.engines.influxdb1.retention_policies import server_name
+from tsaudit.engines.influx.reach import server_name
 from tsaudit.engines.quoting import quote_text
 from tsaudit.engines.sql.types import is_integer, is_text
 from tsaudit.engines.timestream.tables import keep_for

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tsaudit.advice.statements import copy_without_tags
-from tsaudit.analysis.cardinality.contributions import share_of_tag
-from tsaudit.engines.greptimedb.statements import left_out_by_sender
+from tsaudit.analysis.cardinality.contributions import made_fields, share_of_tag
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Measurement, Tag, TagChanges
 from tsaudit.rule import Case, Threshold, rule, subject_of
@@ -58,18 +56,6 @@ from tsaudit.text import listed, many, number
             "our default: the tag has doubled the series",
         ),
     ),
-    fixes={
-        "influxql": (
-            "Write {tag} as a field of {measurement}: its value is then stored with each point, and {sources} stay one "
-            "series each. Convert what is stored day by day: {copy}"
-        ),
-        "greptimedb": "Store {tag} as a field; then {sources} keep their series.\n{copy}",
-        "timestream": (
-            "Write {tag} as a measure, in one multi-measure record with the others, not as a dimension; then "
-            "{sources} keep their series whatever it changes to."
-        ),
-        "any": "Store {tag} as a field of {measurement}, outside its key; then {sources} keep their series.",
-    },
 )
 def changing_tag(case: Case) -> Iterator[Finding]:
     """Tags that are an attribute of a source and change over time, such as a machine's color or firmware.
@@ -144,13 +130,8 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, seen: TagChanges) -
         severity=Severity.WARN if ratio >= limit.value else Severity.INFO,
         message=f"Tag {tag.key} changes over time for the same {source}: {many(seen.changes, 'time')} in "
         f"{number(seen.changing)} of {many(seen.sources, 'source')}.",
-        fix=left_out_by_sender(measurement, {tag.key})
-        or case.fix(
-            tag=tag.key,
-            measurement=measurement.name,
-            sources=source,
-            copy=copy_without_tags(case, measurement, {tag.key}),
-        ),
+        fix=f"Then each {source} keeps one series.",
+        changes=made_fields(measurement, tag.key),
         observed=ratio,
         limit=limit,
         unit=limit.unit,

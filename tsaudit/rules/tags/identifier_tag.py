@@ -4,20 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tsaudit.advice.statements import copy_without_tags
-from tsaudit.analysis.cardinality.contributions import share_of_tag
-from tsaudit.engines.greptimedb.statements import left_out_by_sender, set_index
-from tsaudit.engines.greptimedb.tables import has_former_format
+from tsaudit.analysis.cardinality.contributions import made_fields, share_of_tag
 from tsaudit.model.finding import Evidence, Finding, Limit, Severity
 from tsaudit.model.profile import How, Measurement, Tag
-from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
+from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import count, many, number, over_time, percent, values_of
-
-_UNLESS = "Only where rows have to be deduplicated or sorted by it does it belong in the key."
-_UNLESS_FORMER = (
-    "In the key of files in the former format it must not be: something is kept in memory for each of its values."
-)
-"""GreptimeDB's guide, before 1.0: never set columns of high cardinality as tags if they change frequently."""
 
 
 @rule(
@@ -53,26 +44,6 @@ _UNLESS_FORMER = (
             },
         ),
     ),
-    fixes={
-        "greptimedb": (
-            "Make {tag} a field; single ids are then found by a skipping index. {unless}\n{copy}\nThen: {skipping}"
-        ),
-        "influxql": (
-            "Write {tag} as a field; keep as tags what has few values. Convert what is stored day by day (points that "
-            "then share tags and time overwrite each other): {copy}"
-        ),
-        "timestream": (
-            "Write {tag} as a measure of {measurement}, in one multi-measure record with the others: it stays in the "
-            "same row, and can be filtered by. Stored records keep it as a dimension until they expire; where it is "
-            "needed to tell records of one instant apart, keep it."
-        ),
-        "sql": (
-            "Keep {tag} as a plain column outside the key and the composite indexes of {measurement}, and tell "
-            "tsaudit: "
-            "columns: {{{measurement}: {{fields: [{tag}]}}}}. To look single ids up, one index of its own does: "
-            "CREATE INDEX {index:q} ON {measurement:q} ({tag:q});"
-        ),
-    },
 )
 def identifier_tag(case: Case) -> Iterator[Finding]:
     """Tags that contain IDs of events, orders, requests, traces, or users: values that are used once or a few times.
@@ -104,7 +75,7 @@ def identifier_tag(case: Case) -> Iterator[Finding]:
     for measurement in case.measurements:
         for tag in measurement.tags:
             if tag.values is not None and (reason := _reason(case, measurement, tag)):
-                yield _finding(case, measurement, tag, *reason)
+                yield _finding(measurement, tag, *reason)
 
 
 def _reason(case: Case, measurement: Measurement, tag: Tag) -> tuple[str, float, Limit] | None:
@@ -135,7 +106,7 @@ def _reason(case: Case, measurement: Measurement, tag: Tag) -> tuple[str, float,
     return None
 
 
-def _finding(case: Case, measurement: Measurement, tag: Tag, reason: str, observed: float, limit: Limit) -> Finding:
+def _finding(measurement: Measurement, tag: Tag, reason: str, observed: float, limit: Limit) -> Finding:
     assert tag.values is not None
     series = measurement.series.value if measurement.series else 0
     evidence = [Evidence("distinct values", count(tag.values))]
@@ -154,15 +125,8 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, reason: str, observ
         subject=subject_of(measurement, tag.key),
         severity=Severity.WARN,
         message=f"Tag {tag.key} has {reason}.",
-        fix=left_out_by_sender(measurement, {tag.key})
-        or case.fix(
-            tag=tag.key,
-            measurement=table_of(measurement),
-            copy=copy_without_tags(case, measurement, {tag.key}),
-            index=f"{measurement.name}_{tag.key}",
-            skipping=set_index(case, measurement, tag.key, "skipping"),
-            unless=_UNLESS_FORMER if has_former_format(case.profile, measurement) else _UNLESS,
-        ),
+        fix="Keep as tags what many rows share.",
+        changes=made_fields(measurement, tag.key),
         observed=observed,
         limit=limit,
         unit=limit.unit,

@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from tsaudit.advice.statements import copy_without_tags
-from tsaudit.analysis.cardinality.contributions import share_of_tag
-from tsaudit.engines.greptimedb.statements import left_out_by_sender
+from tsaudit.analysis.cardinality.contributions import made_fields, share_of_tag
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Measurement, Tag
-from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
+from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import count, many, number, over_time, percent, values_of
 
 _EMBEDDED = re.compile(
@@ -37,25 +35,6 @@ _MIXED = "texts that contain times or UUIDs"
         Threshold("min_url_values", 1_000, "values", "our default: people monitor fewer addresses"),
         Threshold("min_embedded_ratio", 0.5, "share of the values read", "our default: more than an exception"),
     ),
-    fixes={
-        "greptimedb": (
-            "Keep {tag} as a field, with a full-text index where words are searched in it, and in the key what can be "
-            'counted: ALTER TABLE {measurement:q} ADD COLUMN "level" STRING PRIMARY KEY;\n{copy}'
-        ),
-        "influxql": (
-            "Write {tag} as a string field and keep what can be counted (level, code, component) as tags: "
-            '{measurement},level=error {tag}="...". Convert what is stored day by day: {copy}'
-        ),
-        "timestream": (
-            "Write {tag} as a measure of type VARCHAR, in one multi-measure record with the others, and keep what "
-            "can be counted (level, code, component) as dimensions of {measurement}."
-        ),
-        "sql": (
-            "Keep {tag} as a plain text column outside the key and its indexes, and add a column for what can be "
-            "counted: ALTER TABLE {measurement:q} ADD COLUMN level VARCHAR; then tell tsaudit: "
-            "columns: {{{measurement}: {{fields: [{tag}]}}}}."
-        ),
-    },
 )
 def log_text_tag(case: Case) -> Iterator[Finding]:
     """Tags whose values are log messages, statements, documents, times, or texts that contain times or UUIDs.
@@ -122,12 +101,8 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, kind: str, share: f
         message=f"Tag {tag.key} contains {kind}: {values_of(tag.values, 'distinct value')}"
         + (f" in {many(series, 'series')}." if series else ".")
         + endless,
-        fix=left_out_by_sender(measurement, {tag.key})
-        or case.fix(
-            tag=tag.key,
-            measurement=table_of(measurement),
-            copy=copy_without_tags(case, measurement, {tag.key}),
-        ),
+        fix="Keep as tags what can be counted: level, code, component.",
+        changes=made_fields(measurement, tag.key),
         observed=tag.values.value,
         limit=case.limit("min_values", measurement),
         unit="values",

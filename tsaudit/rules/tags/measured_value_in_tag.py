@@ -6,13 +6,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tsaudit.advice.statements import copy_without_tags
-from tsaudit.analysis.cardinality.contributions import share_of_tag
-from tsaudit.engines.greptimedb.statements import left_out_by_sender, without_key_columns
-from tsaudit.engines.sql.types import sql_type
+from tsaudit.analysis.cardinality.contributions import made_fields, share_of_tag
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Measurement, Tag, TagChanges
-from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
+from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import count, many, number, percent
 
 _NAMES_A_THING = re.compile(
@@ -59,21 +56,6 @@ _NAMES_A_PART = re.compile(
             "our default: whole numbers that do not follow a curve may be IDs; near 1 they are in random order",
         ),
     ),
-    fixes={
-        "influxql": (
-            "Write {tag} as a field: {measurement} {tag}=... Convert what is stored day by day (points that then share "
-            "tags and time overwrite each other): {copy}. What is copied is text: write numbers under a new name."
-        ),
-        "greptimedb": "Keep {tag} as a field of type {type}, outside the key:\n{rebuilt}",
-        "timestream": (
-            "Write {tag} as a measure of type {type}, in one multi-measure record with the others, not as a dimension."
-        ),
-        "sql": (
-            "Keep {tag} as a column of numbers outside the key of {measurement}, and tell tsaudit: "
-            "columns: {{{measurement}: {{fields: [{tag}]}}}}. Rebuild without it in the key:\n"
-            "CREATE TABLE {new:q} AS SELECT {keep_columns}, CAST({tag:q} AS {type}) AS {tag:q} FROM {measurement:q};"
-        ),
-    },
 )
 def measured_value_in_tag(case: Case) -> Iterator[Finding]:
     """Tags that contain numbers that vary over time: a temperature, a load, a price.
@@ -170,22 +152,12 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, reading: _Reading) 
             evidence.append(
                 Evidence("mean step divided by the mean difference of any two values", number(round(seen.roughness, 3)))
             )
-    kept = sql_type(case.profile.engine, reading.kind)
     words = "whole numbers" if reading.kind == "integer" else "numbers"
     return Finding(
         subject=subject_of(measurement, tag.key),
         severity=Severity.WARN,
         message=f"Tag {tag.key} contains {words} that vary over time: {many(tag.values.value, 'value')}.",
-        fix=left_out_by_sender(measurement, {tag.key})
-        or case.fix(
-            tag=tag.key,
-            measurement=table_of(measurement),
-            copy=copy_without_tags(case, measurement, {tag.key}),
-            new=table_of(measurement, f"{measurement.name}_new"),
-            keep_columns=case.quoted(c for c in measurement.columns if c != tag.key),
-            rebuilt=without_key_columns(case, measurement, {tag.key}, types={tag.key: kept}),
-            type=kept,
-        ),
+        changes=made_fields(measurement, tag.key, to=reading.kind),
         observed=tag.values.value,
         limit=case.limit("min_values", measurement),
         unit="values",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 
 from tsaudit.engines.quoting import Qualified, quote_identifier
+from tsaudit.engines.rendering import Quoting
 from tsaudit.model.profile import POLICY_MARK, Database, Measurement, Profile
-from tsaudit.rule import Case
 from tsaudit.text import listed
 
 
@@ -28,7 +28,7 @@ def own_name(database: Database) -> str:
     return database.name.removeprefix(f"{database.policy_of}{POLICY_MARK}")
 
 
-def not_mapped(case: Case, measurement: Measurement) -> str:
+def not_mapped(case: Quoting, measurement: Measurement) -> str:
     """A clause on a bucket of InfluxDB 2.x that InfluxQL does not reach; empty where it does."""
     if case.profile.engine != "influxdb2" or measurement.path:
         return ""
@@ -38,7 +38,7 @@ def not_mapped(case: Case, measurement: Measurement) -> str:
     )
 
 
-def drop_measurement(case: Case, database: str, measurement: str) -> str:
+def drop_measurement(case: Quoting, database: str, measurement: str) -> str:
     """How to delete the measurement, with what that deletes beyond the retention policy audited as `database`."""
     if case.profile.engine == "influxdb2":
         return delete_rows(database, measurement)
@@ -60,7 +60,7 @@ def delete_rows(bucket: str, measurement: str, tag: str = "") -> str:
     )
 
 
-def also_deleted(case: Case, database: str, measurement: str) -> str:
+def also_deleted(case: Quoting, database: str, measurement: str) -> str:
     """A clause on what DROP and DELETE reach beyond the retention policy audited as `database`: they name none.
 
     Empty where no other policy holds a measurement of this name.
@@ -68,7 +68,7 @@ def also_deleted(case: Case, database: str, measurement: str) -> str:
     own = next((d for d in case.profile.databases if d.name == database), None)
     if own is None:
         return ""
-    holding = {m.database for m in case.measurements if m.name == measurement} - {database}
+    holding = {m.database for m in case.profile.measurements if m.name == measurement} - {database}
     others = [d.name for d in case.profile.databases if d.name in holding and server_name(d) == server_name(own)]
     if not others:
         return ""

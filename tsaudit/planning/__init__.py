@@ -1,0 +1,1 @@
+"""From the changes of all findings to one plan for each measurement."""

@@ -1,0 +1,79 @@
+"""The plans of an audit: what all its findings ask for, by measurement, as steps of the engine."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from tsaudit.engines.rendering import Place, Renderer, renderers_of
+from tsaudit.model.finding import Finding, RuleResult
+from tsaudit.model.plan import Asked, Phase, Plan, Step
+from tsaudit.model.profile import Measurement, Profile
+from tsaudit.model.subject import Subject
+from tsaudit.planning.effects import effect_of
+from tsaudit.planning.merging import Wanted, merge, without_repeats
+
+
+def plans_of(profile: Profile, results: Iterable[RuleResult]) -> tuple[Plan, ...]:
+    """One plan for each measurement, and for each database, that findings want changed; by subject."""
+    wanted: dict[Subject, list[Wanted]] = defaultdict(list)
+    for result, finding in _worst_first(results):
+        for change in finding.changes:
+            wanted[change.at].append(Wanted(change, result.code, finding.severity))
+    measurements = {Subject(m.database, m.name): m for m in profile.measurements}
+    return tuple(_plan(profile, at, measurements.get(at), wanted[at]) for at in sorted(wanted))
+
+
+def _worst_first(results: Iterable[RuleResult]) -> Iterator[tuple[RuleResult, Finding]]:
+    pairs = [(result, finding) for result in results for finding in result.findings]
+    yield from sorted(pairs, key=lambda pair: (-pair[1].severity.rank, pair[0].code, pair[1].subject))
+
+
+def _plan(profile: Profile, at: Subject, measurement: Measurement | None, wanted: Sequence[Wanted]) -> Plan:
+    asked, aside = merge(wanted)
+    asked = without_repeats(asked)
+    place = _place(profile, at, measurement, asked)
+    steps = sorted(_steps(place, asked), key=lambda step: step.phase.rank)
+    return Plan(at, asked, tuple(steps), place.effect, aside)
+
+
+def _place(profile: Profile, at: Subject, measurement: Measurement | None, asked: Iterable[Asked]) -> Place:
+    place = Place(profile, at.database, measurement)
+    if measurement is None:
+        return place
+    return replace(place, effect=effect_of(measurement, (one.change for one in asked)))
+
+
+def _steps(place: Place, asked: Sequence[Asked]) -> Iterator[Step]:
+    """What the engine says of the changes. Each step carries the rules that ask for what it is about."""
+    groups: dict[Renderer, list[Asked]] = defaultdict(list)
+    for kind, renderer in renderers_of(place.profile.engine).items():
+        groups[renderer] += [one for one in asked if type(one.change) is kind]
+    for renderer, group in groups.items():
+        if group:
+            rules = tuple(dict.fromkeys(rule for one in group for rule in one.rules))
+            steps = renderer(place, [one.change for one in group])
+            yield from (replace(step, rules=step.rules or rules) for step in steps)
+
+
+def with_words(profile: Profile, result: RuleResult) -> RuleResult:
+    """The result, each finding of which says in the engine's words what is to change; statements stand in the plans."""
+    measurements = {Subject(m.database, m.name): m for m in profile.measurements}
+    findings = tuple(_said(profile, measurements, finding) for finding in result.findings)
+    return replace(result, findings=findings) if findings else result
+
+
+def _said(profile: Profile, measurements: Mapping[Subject, Measurement], finding: Finding) -> Finding:
+    words: list[str] = []
+    for at in dict.fromkeys(change.at for change in finding.changes):
+        asked = [Asked(change, ()) for change in finding.changes if change.at == at]
+        place = _place(profile, at, measurements.get(at), asked)
+        words += [step.words for step in _first(list(_steps(place, asked)))]
+    return replace(finding, fix=" ".join(filter(None, (*dict.fromkeys(words), finding.fix)))) if words else finding
+
+
+def _first(steps: Sequence[Step]) -> Sequence[Step]:
+    """The steps that say what it is about: what is to be written, or else what is to be done first."""
+    written = [step for step in steps if (step.phase is Phase.WRITE and not step.text) or step.language == "yaml"]
+    return written or [step for step in steps if step.phase is not Phase.LOOK][:1] or steps[:1]
