@@ -122,6 +122,12 @@ class Engine:
     """Each table is described by a statement of its own, which may be refused for some of them."""
     takes_line_protocol: bool = False
 
+    # Guidelines: those that all engines have in common matter unless it says otherwise.
+    own_guidelines: frozenset[str] = frozenset()
+    """Ids of guidelines for few engines (`Guideline.elsewhere` says why) that matter here, too."""
+    moot: Mapping[str, str] = field(default_factory=dict)
+    """Ids of guidelines that do not matter here, each with the reason: part of a sentence."""
+
     # Figures.
     asked_in_pieces: Mapping[str, int] = field(default_factory=dict)
     """Fact to the measurements that one statement looks at, one after the other; the others are asked about at once."""

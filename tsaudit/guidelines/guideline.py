@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
 
+from tsaudit.engines.registry import ENGINES
+
 
 class Rule(Protocol):
     """The part of a rule that is used here."""
@@ -48,10 +50,22 @@ class Guideline:
 
     id: str
     title: str
-    engines: frozenset[str]
-    """Engines on which it matters."""
-    moot: Mapping[str, str]
-    """All other engines, with the reason why it does not matter there."""
+    elsewhere: str = ""
+    """Why it does not matter on an engine that does not claim it (`Engine.own_guidelines`); empty if it matters everywhere.
+
+    An engine can give a reason of its own in `Engine.moot`.
+    """
+
+    @property
+    def engines(self) -> frozenset[str]:
+        """Engines on which it matters."""
+        return frozenset(name for name in ENGINES if name not in self.moot)
+
+    @property
+    def moot(self) -> Mapping[str, str]:
+        """All other engines, with the reason why it does not matter there."""
+        reasons = {name: engine.moot.get(self.id, self.elsewhere) for name, engine in ENGINES.items()}
+        return {name: why for name, why in reasons.items() if why and self.id not in ENGINES[name].own_guidelines}
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from typing import Final
 
 from tsaudit.engines.engine import Engine
+from tsaudit.engines.sql.guidelines import MOOT, OWN
 
 ENGINE: Final = Engine(
     name="duckdb",
@@ -17,4 +18,10 @@ ENGINE: Final = Engine(
     asked_in_pieces={"row_estimate": 50},
     total_falls_short=0.0,
     counts_writes=True,
+    own_guidelines=OWN,
+    moot=MOOT
+    | {
+        "E12": "a table has no partitions",
+        "F1": "rows stay until they are deleted; the engine has no retention setting",
+    },
 )

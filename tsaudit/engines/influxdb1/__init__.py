@@ -3,6 +3,7 @@
 from typing import Final
 
 from tsaudit.engines.engine import Engine, Ladder, Language, Words
+from tsaudit.engines.influx.guidelines import MOOT, OWN
 
 ENGINE: Final = Engine(
     name="influxdb1",
@@ -20,4 +21,6 @@ ENGINE: Final = Engine(
     icon="influxdb",
     overwrites=True,
     takes_line_protocol=True,
+    own_guidelines=OWN,
+    moot=MOOT,
 )

@@ -3,6 +3,7 @@
 from typing import Final
 
 from tsaudit.engines.engine import Engine, Words
+from tsaudit.engines.influxdb3.guidelines import MOOT, OWN
 
 ENGINE: Final = Engine(
     name="influxdb3",
@@ -21,4 +22,6 @@ ENGINE: Final = Engine(
     can_change=False,
     overwrites=True,
     takes_line_protocol=True,
+    own_guidelines=OWN,
+    moot=MOOT,
 )

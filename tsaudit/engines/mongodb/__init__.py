@@ -3,6 +3,7 @@
 from typing import Final
 
 from tsaudit.engines.engine import Engine, Ladder, Language, Words
+from tsaudit.engines.mongodb.guidelines import MOOT, OWN
 
 DOCUMENT_ID: Final = "_id"
 """What names a document in its collection: always there, always indexed."""
@@ -22,4 +23,6 @@ ENGINE: Final = Engine(
     keeps_documents=True,
     id_field=DOCUMENT_ID,
     asked_in_pieces={"row_estimate": 500, "storage": 500, "indexes": 500, "index_use": 500},
+    own_guidelines=OWN,
+    moot=MOOT,
 )

@@ -3,6 +3,7 @@
 from typing import Final
 
 from tsaudit.engines.engine import Engine
+from tsaudit.engines.sql.guidelines import MOOT, OWN
 
 ENGINE: Final = Engine(
     name="postgresql",
@@ -16,4 +17,6 @@ ENGINE: Final = Engine(
     has_one_database=True,
     infers_roles=True,
     counts_writes=True,
+    own_guidelines=OWN | {"E12"},
+    moot=MOOT,
 )

@@ -3,6 +3,7 @@
 from typing import Final
 
 from tsaudit.engines.engine import Engine
+from tsaudit.engines.sql.guidelines import MOOT, OWN
 
 ENGINE: Final = Engine(
     name="sqlite",
@@ -12,4 +13,11 @@ ENGINE: Final = Engine(
     keywords=("sqlite/keywords.txt",),
     infers_roles=True,
     enforces_types=False,
+    own_guidelines=OWN,
+    moot=MOOT
+    | {
+        "C7": "C3 covers values that do not fit the column's type",
+        "E12": "a table has no partitions",
+        "F1": "rows stay until they are deleted; the engine has no retention setting",
+    },
 )

@@ -3,6 +3,7 @@
 from typing import Final
 
 from tsaudit.engines.engine import Engine, Ladder, Words
+from tsaudit.engines.timestream.guidelines import MOOT, OWN
 
 SINGLE_VALUE: Final = "measure_value::"
 """Begins the columns that Timestream itself names, for records of one value, with its type behind it."""
@@ -27,4 +28,6 @@ ENGINE: Final = Engine(
     is_metered=True,
     describes_singly=True,
     successor="Timestream for InfluxDB",
+    own_guidelines=OWN,
+    moot=MOOT,
 )
