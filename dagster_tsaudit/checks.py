@@ -11,13 +11,13 @@ from dagster_tsaudit.words import findings_table, sentence, table
 from tsaudit.model.finding import SILENCED_CODE, Finding, Limit, Outcome, RuleResult, Severity, Verdict
 from tsaudit.model.timeline import Point
 from tsaudit.rule import Family
-from tsaudit.rules import all_rules
+from tsaudit.rules import all_rules, families
 
 if TYPE_CHECKING:
     from tsaudit.run import AuditRun
 
 COVERAGE: Final = "coverage"
-CHECK_NAMES: Final = (*(family.value for family in Family), COVERAGE)
+CHECK_NAMES: Final = (*families(), COVERAGE)
 
 _SERIES_LIMIT: Final = "high-series-cardinality.max_series"
 
@@ -26,7 +26,7 @@ Metadata = dict[str, dg.MetadataValue]
 
 def check_specs(key: dg.AssetKey) -> list[dg.AssetCheckSpec]:
     """The checks of one audit asset."""
-    specs = [dg.AssetCheckSpec(name=family.value, asset=key, description=_rules_of(family)) for family in Family]
+    specs = [dg.AssetCheckSpec(name=family, asset=key, description=_rules_of(family)) for family in families()]
     what = "Everything that was asked for was measured, the target could be reached, and no rule broke."
     return [*specs, dg.AssetCheckSpec(name=COVERAGE, asset=key, description=what)]
 
@@ -37,14 +37,14 @@ def check_results(key: dg.AssetKey, run: "AuditRun", series: Sequence[Point]) ->
     `series` is the target's series over the days up to the audited one. Only `ok` passes; only `critical` is an
     ERROR. What is not known does not pass, and says why.
     """
-    for family in Family:
-        found = [r for r in run.result.results if r.family == family.value] if run.result else []
+    for family in families():
+        found = [r for r in run.result.results if r.family == family] if run.result else []
         if run.result is None or run.profile is None:
-            yield _result(key, family.value, Verdict.UNKNOWN, {"reason": _text(f"not audited: {run.error}")})
+            yield _result(key, family, Verdict.UNKNOWN, {"reason": _text(f"not audited: {run.error}")})
             continue
         verdicts = [v for r in found if (v := r.verdict) is not None]
         if verdicts:
-            yield _result(key, family.value, Verdict.worst(verdicts), _family_metadata(family, found, run, series))
+            yield _result(key, family, Verdict.worst(verdicts), _family_metadata(family, found, run, series))
     yield _coverage(key, run)
 
 
@@ -77,7 +77,7 @@ def _result(key: dg.AssetKey, name: str, verdict: Verdict, metadata: Metadata) -
     )
 
 
-def _family_metadata(family: Family, found: list[RuleResult], run: "AuditRun", series: Sequence[Point]) -> Metadata:
+def _family_metadata(family: str, found: list[RuleResult], run: "AuditRun", series: Sequence[Point]) -> Metadata:
     findings = [f for r in found for f in r.findings]
     metadata = _figures(family, found, findings, run, series)
     for severity in Severity:
@@ -94,13 +94,13 @@ def _family_metadata(family: Family, found: list[RuleResult], run: "AuditRun", s
 
 
 def _figures(
-    family: Family, found: list[RuleResult], findings: list[Finding], run: "AuditRun", series: Sequence[Point]
+    family: str, found: list[RuleResult], findings: list[Finding], run: "AuditRun", series: Sequence[Point]
 ) -> Metadata:
     """`value`, `threshold` and `baseline`, plotted over time by Dagster, and what they are of.
 
     Cardinality always shows the target's series, so that the plot is of one thing; the others their worst finding.
     """
-    if family is Family.CARDINALITY and run.profile and run.profile.series is not None:
+    if family == Family.CARDINALITY and run.profile and run.profile.series is not None:
         before = [point.value for point in series if point.day < run.day]
         limit = series_limit(found)
         figures = numbers(
@@ -152,6 +152,6 @@ def _text(text: str) -> dg.MetadataValue:
 
 
 @functools.cache
-def _rules_of(family: Family) -> str:
-    lines = [f"- {rule.code} {rule.title}" for rule in all_rules() if rule.family is family]
-    return "\n".join([f"Rules about {family.value}:", *lines])
+def _rules_of(family: str) -> str:
+    lines = [f"- {rule.code} {rule.title}" for rule in all_rules() if rule.family == family]
+    return "\n".join([f"Rules about {family}:", *lines])

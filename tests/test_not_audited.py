@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib import import_module
 
 import pytest
 
@@ -128,7 +129,7 @@ def test_all_rules_broke(monkeypatch: pytest.MonkeyPatch) -> None:
         raise ZeroDivisionError("division by zero")
 
     broken = tuple(replace(rule, check=breaks) for rule in all_rules())
-    monkeypatch.setattr("tsaudit.audit.all_rules", lambda: broken)
+    monkeypatch.setattr(import_module("tsaudit.audit"), "all_rules", lambda: broken)
     result = audit(a_profile())
     (found,) = missed(result)
     assert found[1].startswith("No rule could judge the target: ")

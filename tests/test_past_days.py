@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,7 +24,7 @@ from hypothesis import strategies as st
 from pydantic import SecretStr
 from sqlalchemy import event, select
 
-from tsaudit import collect, run
+from tsaudit import run
 from tsaudit.alerts.outbox import told_by
 from tsaudit.audit import audit, required_facts
 from tsaudit.config.settings import Incidents, Settings, Target
@@ -132,7 +133,7 @@ class History:
         )
         patch = pytest.MonkeyPatch()
         if not self.reuses:
-            patch.setattr(collect, "take_over", lambda draft, *_: draft)
+            patch.setattr(import_module("tsaudit.collect"), "take_over", lambda draft, *_: draft)
         try:
             with clock_at(now):
                 return run.audit_target(target, known, self.store, day=day)

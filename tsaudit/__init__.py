@@ -1,3 +1,98 @@
-"""Scheduled schema audits of live time-series databases."""
+"""Scheduled schema audits of live time-series databases.
+
+The names below are what other programs and packages use; docs/library.md shows how. Each is loaded when it is first
+asked for, so that `import tsaudit` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from tsaudit.alerts.sink import Notice, Sink, SinkError
+    from tsaudit.config.file import ConfigError
+    from tsaudit.config.settings import Settings, Target
+    from tsaudit.engines.connection import ConnectorError, FactError, Rows
+    from tsaudit.engines.engine import Engine
+    from tsaudit.library import audit, collect, load_settings
+    from tsaudit.model.finding import AuditResult, Finding, Outcome, RuleResult, Severity, Verdict
+    from tsaudit.model.profile import Measurement, Profile
+    from tsaudit.model.subject import Subject
+    from tsaudit.rule import Case, Rule, Threshold, rule
+
+__all__ = [
+    "AuditResult",
+    "Case",
+    "ConfigError",
+    "ConnectorError",
+    "Engine",
+    "FactError",
+    "Finding",
+    "Measurement",
+    "Notice",
+    "Outcome",
+    "Profile",
+    "Rows",
+    "Rule",
+    "RuleResult",
+    "Settings",
+    "Severity",
+    "Sink",
+    "SinkError",
+    "Subject",
+    "Target",
+    "Threshold",
+    "Verdict",
+    "audit",
+    "collect",
+    "load_settings",
+    "rule",
+]
 
 __version__ = "0.1.0"
+
+_HOMES: Final = {
+    "alerts.sink": ("Notice", "Sink", "SinkError"),
+    "config.file": ("ConfigError",),
+    "config.settings": ("Settings", "Target"),
+    "engines.connection": ("ConnectorError", "FactError", "Rows"),
+    "engines.engine": ("Engine",),
+    "library": ("audit", "collect", "load_settings"),
+    "model.finding": ("AuditResult", "Finding", "Outcome", "RuleResult", "Severity", "Verdict"),
+    "model.profile": ("Measurement", "Profile"),
+    "model.subject": ("Subject",),
+    "rule": ("Case", "Rule", "Threshold", "rule"),
+}
+"""Module to the names that it defines."""
+_HOME_OF: Final = {name: f"{__name__}.{module}" for module, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(_HOME_OF[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+class _Package(ModuleType):
+    """Keeps `tsaudit.audit`, `tsaudit.collect` and `tsaudit.rule` the functions of these names.
+
+    Importing the modules of the same names would otherwise put the modules there; `from tsaudit.audit import ...`
+    finds them all the same.
+    """
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not (name in _HOME_OF and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

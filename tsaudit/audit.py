@@ -7,14 +7,15 @@ from dataclasses import replace
 from datetime import datetime
 
 import tsaudit
-from tsaudit import not_audited
+from tsaudit import not_audited, plugins
 from tsaudit.model.finding import AuditResult, Finding, Outcome, RuleResult, Severity
+from tsaudit.model.jsonfile import from_json, to_json
 from tsaudit.model.profile import Gap, Profile, utc_now
 from tsaudit.model.timeline import Timeline
 from tsaudit.planning.plans import plans_of, with_words
 from tsaudit.rule import Case, LimitPolicy, Rule, RulePolicy
-from tsaudit.rules import all_rules
-from tsaudit.secrets import mask
+from tsaudit.rules import all_rules, foreign
+from tsaudit.rules import unusable as rules_unusable
 
 
 def audit(
@@ -38,6 +39,8 @@ def audit(
     results = [_apply(rule, profile, days, limits, switched) for rule in chosen]
     if rules is None and (missed := not_audited.missed(profile, results, timeline.previous if timeline else None)):
         results.append(not_audited.result_of(missed))
+    if rules is None and (unusable := foreign.result_of(rules_unusable())):
+        results.append(unusable)
     plans = plans_of(profile, results)
     return AuditResult(
         target=profile.target,
@@ -93,12 +96,23 @@ def _apply(rule: Rule, profile: Profile, timeline: Timeline, policy: LimitPolicy
     try:
         found = (_with_severity(rule, switches, finding) for finding in rule.check(case))
         findings = tuple(sorted((f for f in found if f is not None), key=lambda f: (-f.severity.rank, f.subject)))
-    except Exception as error:
-        return result(Outcome.ERROR, gaps=gaps, reason=mask(f"{type(error).__name__}: {error}"))
+        if rule.package:
+            findings = _storable(findings)
+    except (Exception, SystemExit) as error:
+        # The code of another package may even try to leave.
+        return result(Outcome.ERROR, gaps=gaps, reason=plugins.why(error))
     reason = f"{len(gaps)} gap(s), the first: {gaps[0].detail}" if gaps else ""
     if findings:
         return result(Outcome.FAIL, findings, gaps, reason)
     return result(Outcome.OPEN if gaps else Outcome.PASS, (), gaps, reason)
+
+
+def _storable(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """The findings as the history would give them back: what is not as it should be breaks its rule, not the report."""
+    try:
+        return from_json(tuple[Finding, ...], to_json(findings))
+    except ValueError as error:
+        raise TypeError(f"a finding cannot be stored: {' '.join(str(error).split())}") from error
 
 
 def _is_on(rule: Rule, switches: RulePolicy, gap: Gap) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -25,7 +26,7 @@ SECTIONS = ("Why it matters", "Example", "Fix", "References")
 
 
 class Family(enum.StrEnum):
-    """Groups of rules; each is one check in Dagster. The code's letters in the comment."""
+    """Groups of tsaudit's own rules; each is one check in Dagster. The code's letters in the comment."""
 
     CARDINALITY = "cardinality"  # CAR
     TAGS = "tags"  # TAG
@@ -193,7 +194,11 @@ class Case:
         """
         engine = self.profile.engine
         family = self.engine.language.value
-        text = next(self.rule.fixes[k] for k in (engine, family, "any") if k in self.rule.fixes)
+        text = next(
+            (self.rule.fixes[k] for k in (engine, self.engine.speaks, family, "any") if k in self.rule.fixes), ""
+        )
+        if not text:
+            return f"tsaudit has no statements for {engine}; `tsaudit explain {self.rule.code}` says what to change."
         return text.format_map({k: _Quotable(engine, v) for k, v in names.items()})
 
 
@@ -225,11 +230,6 @@ class Rule:
     severity: Severity
     """Of most of its findings; a finding may be milder or worse."""
     guidelines: tuple[str, ...]
-    engines: frozenset[str]
-    """Those that can be audited, offer the facts it requires, and on which one of its guidelines matters.
-
-    On each a test breaks and keeps it.
-    """
     requires: frozenset[str]
     """Facts without which it cannot judge."""
     thresholds: tuple[Threshold, ...]
@@ -241,10 +241,27 @@ class Rule:
     moot: Mapping[str, str] = field(default_factory=dict)
     """Engines, or single products of one (`engine edition`), on which its guidelines matter and it has nothing to say,
     with the reason."""
+    group: str = ""
+    """Its family; empty for the one that its code's letters stand for."""
+    only: frozenset[str] | None = None
+    """The engines it is about; None for all that offer what it requires."""
+    package: str = ""
+    """The distribution that brings it, and its version; empty for tsaudit itself."""
 
     @property
-    def family(self) -> Family:
-        return LETTERS[self.code[:3]]
+    def engines(self) -> frozenset[str]:
+        """Those that can be audited, offer the facts it requires, and on which one of its guidelines matters.
+
+        A rule without guidelines applies wherever its facts are offered.
+        """
+        able = _able(tuple(ENGINES), self.guidelines, self.requires) - self.moot.keys()
+        return able if self.only is None else able & self.only
+
+    @property
+    def family(self) -> str:
+        """One of `Family`, or another that a package brings."""
+        letters = self.code.rstrip("0123456789")
+        return self.group or str(LETTERS.get(letters, letters.lower()))
 
     @property
     def summary(self) -> str:
@@ -262,9 +279,11 @@ class Rule:
         return match[1].strip() if match else ""
 
 
-def _can_have(engine: str, required: set[str]) -> bool:
-    """Whether the engine offers all of the facts."""
-    return required <= offered(frozenset(query_files(engine)))
+@functools.cache
+def _able(engines: tuple[str, ...], guidelines: tuple[str, ...], required: frozenset[str]) -> frozenset[str]:
+    """Those of the engines that offer all of the facts, and on which one of the guidelines, if any, matters."""
+    fitting = engines_of(guidelines) if guidelines else frozenset(engines)
+    return frozenset(e for e in engines if e in fitting and required <= offered(frozenset(query_files(e))))
 
 
 def rule(
@@ -272,14 +291,20 @@ def rule(
     code: str,
     title: str,
     severity: Severity,
-    guidelines: tuple[str, ...],
+    guidelines: tuple[str, ...] = (),
     requires: set[str],
     fixes: Mapping[str, str] | None = None,
     thresholds: tuple[Threshold, ...] = (),
     uses: Iterable[str] = (),
     moot: Mapping[str, str] | None = None,
+    family: str = "",
+    engines: Iterable[str] | None = None,
 ) -> Callable[[Check], Rule]:
-    """Turn a function into the Rule of its name (`_` becomes `-`); its docstring is the rule's page."""
+    """Turn a function into the Rule of its name (`_` becomes `-`); its docstring is the rule's page.
+
+    `family`: where the code's letters do not stand for it. `engines`: those it is about, None for all that offer the
+    facts it `requires`. Rules of other packages need no guidelines.
+    """
 
     def decorate(check: Check) -> Rule:
         return Rule(
@@ -288,7 +313,6 @@ def rule(
             title=title,
             severity=severity,
             guidelines=guidelines,
-            engines=frozenset(e for e in engines_of(guidelines) - (moot or {}).keys() if _can_have(e, requires)),
             requires=frozenset(requires),
             thresholds=thresholds,
             fixes=fixes or {},
@@ -296,6 +320,8 @@ def rule(
             check=check,
             uses=frozenset(uses),
             moot=moot or {},
+            group=family,
+            only=None if engines is None else frozenset(engines),
         )
 
     return decorate

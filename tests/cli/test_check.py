@@ -6,6 +6,7 @@ import json
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -85,7 +86,7 @@ def test_check_when_nothing_can_be_seen_fails_with_one_line(
     tsaudit: Tsaudit, monkeypatch: pytest.MonkeyPatch, reason: Reason
 ) -> None:
     gaps = [Gap(fact, reason, "it is a proxy's page", "main") for fact in ("measurements", "columns", "row_sample")]
-    monkeypatch.setattr("tsaudit.collect.probe", lambda *_, **__: a_probe(*gaps, measurements=()))
+    monkeypatch.setattr(import_module("tsaudit.collect"), "probe", lambda *_, **__: a_probe(*gaps, measurements=()))
     done = tsaudit("check", "plant")
     assert done.exit_code == Exit.NOT_AUDITED
     assert done.stdout.splitlines()[-1] == "plant          failed   it is a proxy's page"
@@ -93,7 +94,7 @@ def test_check_when_nothing_can_be_seen_fails_with_one_line(
 
 def test_check_when_no_rule_could_judge_fails(tsaudit: Tsaudit, monkeypatch: pytest.MonkeyPatch) -> None:
     gaps = [Gap(fact, Reason.DENIED, "no SELECT", "main") for fact in sorted(FACTS)]
-    monkeypatch.setattr("tsaudit.collect.probe", lambda *_, **__: a_probe(*gaps))
+    monkeypatch.setattr(import_module("tsaudit.collect"), "probe", lambda *_, **__: a_probe(*gaps))
     done = tsaudit("check", "plant")
     assert done.exit_code == Exit.NOT_AUDITED
     assert "plant          failed   No rule could judge the target: no SELECT" in done.stdout
@@ -104,7 +105,7 @@ def test_check_when_one_database_is_denied_names_it_and_goes_on(
     tsaudit: Tsaudit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gaps = [Gap(fact, Reason.DENIED, "no right on b", "b") for fact in ("measurements", "columns", "row_sample")]
-    monkeypatch.setattr("tsaudit.collect.probe", lambda *_, **__: a_probe(*gaps))
+    monkeypatch.setattr(import_module("tsaudit.collect"), "probe", lambda *_, **__: a_probe(*gaps))
     done = tsaudit("check", "plant")
     assert done.exit_code == Exit.NOT_AUDITED
     assert done.stdout.splitlines()[-1] == "plant          failed   Database b could not be audited: no right on b"
@@ -136,18 +137,18 @@ def test_check_when_the_patterns_take_nothing_fails(tsaudit: Tsaudit, folder: Pa
 
 def test_check_when_rights_are_missing_names_the_rules(tsaudit: Tsaudit, monkeypatch: pytest.MonkeyPatch) -> None:
     gap = Gap("series_listing", Reason.DENIED, "no SELECT on cpu; grant it", "main", "cpu")
-    monkeypatch.setattr("tsaudit.collect.probe", lambda *_, **__: a_probe(gap))
+    monkeypatch.setattr(import_module("tsaudit.collect"), "probe", lambda *_, **__: a_probe(gap))
     whole, lost = tsaudit("check", "plant").stdout.splitlines()[-2:]
     assert lost.split("unknown  ")[1].startswith(
         "series_listing of main/cpu denied: no SELECT on cpu; grant it (CAR001"
     )
-    monkeypatch.setattr("tsaudit.collect.probe", lambda *_, **__: a_probe())
+    monkeypatch.setattr(import_module("tsaudit.collect"), "probe", lambda *_, **__: a_probe())
     assert rules_in(whole) < rules_in(tsaudit("check", "plant").stdout.splitlines()[-1])
 
 
 def test_check_when_many_rights_are_missing_stays_short(tsaudit: Tsaudit, monkeypatch: pytest.MonkeyPatch) -> None:
     gaps = tuple(Gap("series_listing", Reason.DENIED, "no SELECT", "main", f"t{i}") for i in range(1500))
-    monkeypatch.setattr("tsaudit.collect.probe", lambda *_, **__: a_probe(*gaps))
+    monkeypatch.setattr(import_module("tsaudit.collect"), "probe", lambda *_, **__: a_probe(*gaps))
     last = tsaudit("check", "plant").stdout.splitlines()[-1]
     assert "series_listing of main/t0 and 1,499 more denied: no SELECT (CAR001" in last
 
@@ -272,10 +273,10 @@ def test_check_names_the_rules_that_an_audit_leaves_open(
     profile = a_probe(Gap(fact, Reason.DENIED, "no SELECT", "main", "cpu"))
     left_open = {r.code for r in audit(profile).results if r.outcome is Outcome.OPEN}
     assert left_open, "or the test would show nothing"
-    monkeypatch.setattr("tsaudit.collect.probe", lambda *_, **__: profile)
+    monkeypatch.setattr(import_module("tsaudit.collect"), "probe", lambda *_, **__: profile)
     whole, lost = tsaudit("check", "plant").stdout.splitlines()[-2:]
     assert set(lost.rpartition("(")[2].rstrip(")").split(", ")) == left_open
-    monkeypatch.setattr("tsaudit.collect.probe", lambda *_, **__: a_probe())
+    monkeypatch.setattr(import_module("tsaudit.collect"), "probe", lambda *_, **__: a_probe())
     assert rules_in(tsaudit("check", "plant").stdout.splitlines()[-1]) - rules_in(whole) == len(left_open)
 
 
@@ -291,7 +292,7 @@ def test_check_counts_no_rule_as_lost_for_a_measurement_that_is_left_out(
         "denied": Gap("series_listing", Reason.DENIED, "no SELECT", "main", "cpu"),
     }.items():
         profile = a_probe(*([gap] if gap else []))
-        monkeypatch.setattr("tsaudit.collect.probe", lambda *_, profile=profile, **__: profile)
+        monkeypatch.setattr(import_module("tsaudit.collect"), "probe", lambda *_, profile=profile, **__: profile)
         lines = tsaudit("check", "plant").stdout.splitlines()
         counted[name] = next(rules_in(line) for line in lines if "can be evaluated" in line)
     assert counted["too big"] == counted["nothing"]

@@ -80,6 +80,14 @@ def kind(annotation: Any) -> str:
     return (plain | {timedelta: "duration", SecretStr: "secret"})[annotation]
 
 
+def kind_of(field: FieldInfo) -> str:
+    """Its type, with the values of a field for which they are looked up when a file is read."""
+    schema: dict[str, Any] = {}
+    if callable(field.json_schema_extra):
+        field.json_schema_extra(schema)
+    return "one of " + ", ".join(f"`{one}`" for one in schema["enum"]) if schema else kind(field.annotation)
+
+
 def default(field: FieldInfo) -> str:
     value = field.default
     if field.is_required():
@@ -98,7 +106,7 @@ def configuration_page() -> str:
     pages = []
     for name, model in seen.items():
         rows = [
-            f"| `{key}` | {kind(f.annotation)} | {default(f)} | {' '.join((f.description or '').split())} |"
+            f"| `{key}` | {kind_of(f)} | {default(f)} | {' '.join((f.description or '').split())} |"
             for key, f in model.model_fields.items()
         ]
         about = " ".join((model.__doc__ or "").split())

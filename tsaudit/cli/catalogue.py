@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import tsaudit
+from tsaudit import plugins
 
 if TYPE_CHECKING:
     from tsaudit.rule import Rule
@@ -62,18 +63,24 @@ class Page:
 
 def pages() -> tuple[Page, ...]:
     """Every rule's texts, by code."""
+    if plugins.installed(plugins.RULES) or plugins.installed(plugins.ENGINES):
+        return _made()  # nobody knows when the modules of other packages change
     stamp, file = _stamp(), _file()
     with suppress(OSError, ValueError, KeyError, TypeError), open(file, encoding="utf-8") as kept:
         found = json.load(kept)
         if found["stamp"] == stamp:
             return tuple(_page(entry) for entry in found["rules"])
 
-    from tsaudit.rules import all_rules
-
-    made = tuple(sorted((_of(rule) for rule in all_rules()), key=lambda p: p.code))
+    made = _made()
     if not sys.dont_write_bytecode:
         _keep(file, {"stamp": stamp, "rules": [page.as_dict() for page in made]})
     return made
+
+
+def _made() -> tuple[Page, ...]:
+    from tsaudit.rules import all_rules
+
+    return tuple(sorted((_of(rule) for rule in all_rules()), key=lambda p: p.code))
 
 
 def _of(rule: Rule) -> Page:

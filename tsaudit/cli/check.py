@@ -43,6 +43,7 @@ def check(targets: tuple[str, ...], config: str | None) -> int:
         _line("", "warn", advice)
     for line in exposure.warnings(settings, chosen):
         _line("", "warn", line)
+    usable = _plugins()
     surroundings = [_history(settings), _report(settings), _slack(settings.slack)]
     in_time = not surroundings[0] or _clock(settings, [target.name for target in chosen])
     seen: dict[str, Profile] = {}
@@ -51,12 +52,25 @@ def check(targets: tuple[str, ...], config: str | None) -> int:
         _line("routes", "warn", str(unused))
     if not all(surroundings):
         return Exit.USAGE
-    return Exit.OK if in_time and all(audited) else Exit.NOT_AUDITED
+    return Exit.OK if in_time and usable and all(audited) else Exit.NOT_AUDITED
 
 
 def _line(what: str, word: str, text: str) -> None:
     click.echo(f"{what.ljust(14)} {show.word(word, 7)}  ", nl=False)
     show.line(text)
+
+
+def _plugins() -> bool:
+    """Whether all rules can be used that other packages bring; what else is wrong with them is said."""
+    from tsaudit import rules
+    from tsaudit.engines.registry import ENGINES
+
+    for problem in rules.unusable():
+        _line("plug-ins", "failed", str(problem))
+    for problem in ENGINES.problems:
+        # A target on it fails below.
+        _line("plug-ins", "warn", str(problem))
+    return not rules.unusable()
 
 
 def _history(settings: Settings) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -34,6 +34,7 @@ def rules(form: str, plans: bool, target: str | None, config: str | None) -> Non
         return
     show.table([(p.code, p.name, p.severity, p.title) for p in pages()], ("code", "name", "severity", "finds"))
     click.echo("\n`tsaudit explain CODE` prints the page of a rule.")
+    _warn()
 
 
 def _of_target(form: str, name: str, config: str | None) -> None:
@@ -51,6 +52,18 @@ def _of_target(form: str, name: str, config: str | None) -> None:
         show.as_json([dict(zip(heads, row, strict=True)) for row in rows])
         return
     show.table(rows, heads)
+    _warn()
+
+
+def _warn() -> None:
+    """What plug-ins cannot be used, on stderr."""
+    from tsaudit import plugins
+
+    if plugins.installed(plugins.RULES):
+        from tsaudit.rules import unusable
+
+        for problem in unusable():
+            show.warning(str(problem))
 
 
 def _plans(form: str) -> None:
@@ -88,19 +101,21 @@ def explain(rule: str) -> None:
 def _coverage(rule: str) -> tuple[str, ...]:
     """The meaning of a code that an audit reports without a rule; empty for any other."""
     from tsaudit import not_audited, silenced_rules
-    from tsaudit.model.finding import RULELESS_CODES, SILENCED_CODE
+    from tsaudit.model.finding import PLUGIN_CODE, RULELESS_CODES, SILENCED_CODE
 
     code = next((c for c, name in RULELESS_CODES.items() if rule.lower().replace("_", "-") in (c.lower(), name)), None)
     if code is None:
         return ()
-    about = silenced_rules if code == SILENCED_CODE else not_audited
+    from tsaudit.rules import foreign
+
+    about: Any = {SILENCED_CODE: silenced_rules, PLUGIN_CODE: foreign}.get(code, not_audited)
     return (click.style(f"{code}  {RULELESS_CODES[code]}", bold=True), about.TITLE, "", about.WHY, "", about.FIX)
 
 
 def _lines(page: Page) -> Iterator[str]:
     yield click.style(f"{page.code}  {page.name}", bold=True)
     yield page.title
-    yield f"severity {page.severity}; guidelines {', '.join(page.guidelines)}"
+    yield f"severity {page.severity}" + (f"; guidelines {', '.join(page.guidelines)}" if page.guidelines else "")
     yield f"engines {', '.join(sorted(page.engines))}"
     yield f"needs {', '.join(page.requires)}"
     yield f"\n{page.doc}"

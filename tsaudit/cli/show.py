@@ -37,6 +37,11 @@ def line(text: str = "") -> None:
     click.echo(printable(text, _LONGEST))
 
 
+def warning(text: str) -> None:
+    """One line on stderr, where it spoils no JSON."""
+    click.echo(f"{click.style('warning:', fg='yellow', bold=True)} {printable(text, 1000)}", err=True)
+
+
 def paragraph(text: str, indent: str) -> None:
     """Text of any length: wrapped for a terminal, one line otherwise."""
     clean = printable(text, _LONGEST_PARAGRAPH)

@@ -9,20 +9,42 @@ import click
 
 from tsaudit import __version__
 from tsaudit.cli import show
+from tsaudit.plugins import Problem
 
 
 @click.command()
 def version() -> None:
     """Print versions, and the engines that can be audited."""
+    from tsaudit import plugins
     from tsaudit.engines.registry import ENGINES
 
     rows = [("tsaudit", __version__), ("python", platform.python_version())]
     for engine, about in ENGINES.items():
+        if about.package:
+            continue
         missing = _missing(about.extra) if about.extra else []
         rows.append(
             (engine, f"pip install 'tsaudit[{about.extra}]'  (missing: {', '.join(missing)})" if missing else "ready")
         )
     show.table(rows)
+    found = [
+        (kind, point.name, package)
+        for kind, group in (("engine", plugins.ENGINES), ("rules", plugins.RULES), ("sink", plugins.SINKS))
+        for package, point in plugins.installed(group)
+    ]
+    if found:
+        click.echo()
+        show.table(found, ("plug-in", "name", "package"))
+    for problem in unusable_plugins():
+        show.warning(str(problem))
+
+
+def unusable_plugins() -> tuple[Problem, ...]:
+    """All that is wrong with what other packages bring."""
+    from tsaudit import rules
+    from tsaudit.engines.registry import ENGINES
+
+    return (*ENGINES.problems, *rules.unusable())
 
 
 def _missing(extra: str) -> list[str]:

@@ -10,12 +10,15 @@ from tsaudit.config.plans import PLANS
 from tsaudit.config.settings import Path, inconsistencies
 from tsaudit.model.finding import RULELESS_CODES
 from tsaudit.rule import plain, takes_in
-from tsaudit.rules import all_rules
+from tsaudit.rules import all_rules, unusable
 from tsaudit.text import nearest
 
 
 def contradictions(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
-    """Places in the file, each with what is wrong there."""
+    """Places in the file, each with what is wrong there.
+
+    While rules of another package cannot be used, a rule or limit that there is not may be one of them.
+    """
     yield from _history(data)
     yield from _names_and_owners(data)
     yield from _limits(data)
@@ -71,7 +74,7 @@ def _limits(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
     for prefix in ((), ("targets", "*"), ("targets", "*", "measurements", "*")):
         for place, _ in _at(data, *prefix, "limits", "*"):
             name = str(place[-1])
-            if name not in known:
+            if name not in known and not unusable():
                 near = nearest(name, sorted(known), cutoff=0.5)
                 yield place, "there is no such limit" + (near or "; `tsaudit explain RULE` lists a rule's limits")
 
@@ -83,7 +86,7 @@ def _rules(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
         name = str(place[-1])
         if any(plain(name) in (code.lower(), word) for code, word in RULELESS_CODES.items()):
             yield place, "cannot be switched off: it says what was not audited"
-        elif not _is_pattern(name) and plain(name) not in map(str.lower, known):
+        elif not _is_pattern(name) and plain(name) not in map(str.lower, known) and not unusable():
             yield place, f"there is no rule `{name}`{_near(name, known)}"
 
 
@@ -97,7 +100,7 @@ def _rule_places(data: Mapping[str, Any]) -> Iterator[Path]:
 def _routes(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
     """Routes that name a rule or a target that does not exist; patterns may be there for what is yet to come."""
     for place, name, names, what in _route_patterns(data):
-        if not _is_pattern(name) and name not in names:
+        if not _is_pattern(name) and name not in names and not (what == "rule" and unusable()):
             yield place, f"there is no {what} `{name}`{_near(name, names)}"
 
 

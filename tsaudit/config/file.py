@@ -17,6 +17,7 @@ from tsaudit.config.checks import contradictions, unused
 from tsaudit.config.settings import Path as Place
 from tsaudit.config.settings import Settings
 from tsaudit.config.yaml_document import Document, DocumentError, Node, of, parse
+from tsaudit.engines.registry import ENGINES
 from tsaudit.net import addresses
 from tsaudit.terminal import printable
 
@@ -25,7 +26,7 @@ VARIABLE: Final = "TSAUDIT_CONFIG"
 
 _REFERENCE: Final = re.compile(r"\$\$\{|\$\{([^}]*)\}?")
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_FILE_URL: Final = re.compile(r"((?:sqlite|duckdb)(?:\+\w+)?:///)([^?]+)(\?.*)?", re.DOTALL)
+_FILE_URL: Final = re.compile(r"([a-z][a-z0-9+.-]*:///)([^?]+)(\?.*)?", re.DOTALL)
 
 
 _WORD: Final = "tsaudit-{}-value"
@@ -285,13 +286,17 @@ def _reveals(place: Place, text: str) -> bool:
 
 def _anchored(settings: Settings, folder: Path) -> Settings:
     """The same settings with every relative file path made absolute from `folder`."""
+    is_sqlite = settings.history.get_secret_value().startswith("sqlite")
     report = settings.report.folder
     if "://" not in report:
         report = _absolute(report, folder)
-    targets = tuple(t.model_copy(update={"url": _anchored_url(t.url, folder)}) for t in settings.targets)
+    targets = tuple(
+        t.model_copy(update={"url": _anchored_url(t.url, folder)}) if ENGINES[t.engine].is_a_file else t
+        for t in settings.targets
+    )
     return settings.model_copy(
         update={
-            "history": _anchored_url(settings.history, folder),
+            "history": _anchored_url(settings.history, folder) if is_sqlite else settings.history,
             "report": settings.report.model_copy(update={"folder": report}),
             "targets": targets,
         }
@@ -299,7 +304,7 @@ def _anchored(settings: Settings, folder: Path) -> Settings:
 
 
 def _anchored_url(url: SecretStr, folder: Path) -> SecretStr:
-    """SQLite and DuckDB name a file in their URL; other URLs stay as they are."""
+    """The address of a file with its path made absolute; one that names no file stays as it is."""
     match = _FILE_URL.fullmatch(url.get_secret_value())
     if match is None or match[2].startswith((":", "file:", "md:", "${")):
         return url

@@ -22,8 +22,7 @@ from pydantic import (
 )
 
 from tsaudit.config import cron
-from tsaudit.config.types import Duration, Finite, RuleSetting, Secret, SlackSecret
-from tsaudit.engines.registry import ENGINES
+from tsaudit.config.types import Duration, EngineName, Finite, RuleSetting, Secret, SlackSecret
 
 Path = tuple[int | str, ...]
 """Keys and list positions from the top of the file to one value."""
@@ -107,7 +106,7 @@ class Target(Model):
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=100)
     """Short and stable: history, incidents and Dagster assets are kept under it."""
-    engine: Literal[tuple(ENGINES)]  # type: ignore[valid-type]
+    engine: EngineName
     """What kind of database it is."""
     url: Secret
     """Where it is: a SQLAlchemy URL, or http(s)://host:port. Put credentials in as `${NAME}`."""

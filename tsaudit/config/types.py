@@ -8,6 +8,10 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, WithJsonSchema
 
+from tsaudit.engines.registry import ENGINES
+from tsaudit.terminal import printable
+from tsaudit.text import nearest
+
 _UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _LONGEST: Final = timedelta(days=36_500)
 
@@ -39,6 +43,24 @@ Finite = Annotated[float, Field(allow_inf_nan=False)]
 """A number to compare with: `nan` would never be exceeded and look like a pass."""
 Secret = Annotated[SecretStr, Field(min_length=1)]
 """Text that stays out of every message and file. Never empty: an empty variable is a mistake, not a password."""
+
+
+def _known(name: str) -> str:
+    if name not in ENGINES:
+        raise ValueError(f"unknown engine `{printable(name, 60)}`{nearest(name, ENGINES) or f'; one of {_listed()}'}")
+    return name
+
+
+def _listed() -> str:
+    return ", ".join(ENGINES)
+
+
+def _with_engines(schema: dict[str, Any]) -> None:
+    schema["enum"] = list(ENGINES)
+
+
+EngineName = Annotated[str, AfterValidator(_known), Field(json_schema_extra=_with_engines)]
+"""One of the engines there are, those of other packages included. Looked up when a file is read, not before."""
 
 
 def _one_word(value: SecretStr) -> SecretStr:

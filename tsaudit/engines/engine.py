@@ -6,8 +6,14 @@ A trait says one plain fact, with the reason where it is not plain. Nothing outs
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,39}")
+"""How the name of an engine is written."""
 
 
 class Language(enum.StrEnum):
@@ -76,8 +82,13 @@ class Engine:
     """What installs its driver; None where the core brings it."""
     language: Language = Language.SQL
     words: Words = field(default_factory=Words)
-    keywords: tuple[str, ...] = ()
-    """Files below `tsaudit/engines/` with the words that the languages of its users reserve, a line each."""
+    keywords: tuple[str | Path, ...] = ()
+    """Files with the words that the languages of its users reserve, a line each: below `tsaudit/engines/`, or
+    anywhere by their whole path."""
+    speaks: str = ""
+    """The engine of tsaudit's whose statements it takes as well, for what is proposed; empty for none."""
+    sql_folders: tuple[Path, ...] = ()
+    """Folders with its query files, the first that has one for a fact goes first; empty for `sql/<name>` of tsaudit."""
     icon: str = ""
     """The name under which asset catalogues know its product; empty for `name`."""
 
@@ -93,6 +104,8 @@ class Engine:
 
     None: its databases are no schemas, and a name stands alone.
     """
+    is_a_file: bool = False
+    """Its address is `scheme:///path`, where a relative path counts from the folder of tsaudit.yaml."""
     has_one_database: bool = False
     """The address names the database, and `databases:` are schemas within it."""
 
@@ -141,3 +154,19 @@ class Engine:
 
     successor: str = ""
     """The product that its vendor moves people to; empty for none."""
+
+    # What tsaudit adds where another package brings the engine.
+    package: str = ""
+    """The distribution that brings it, and its version; empty for tsaudit itself."""
+    broken: str = ""
+    """Why it cannot be used, in one line: its package could not be loaded. Empty for a usable one."""
+
+    def problem(self) -> str:
+        """What keeps the declaration from being used, in one line; empty where it is sound."""
+        if not NAME.fullmatch(self.name):
+            return f"the name `{self.name}` is none; use small letters, digits, `_` and `-`"
+        if not self.connector:
+            return "it names no `connector` module"
+        if missing := [str(folder) for folder in self.sql_folders if not Path(folder).is_dir()]:
+            return f"there is no folder {missing[0]}"
+        return ""

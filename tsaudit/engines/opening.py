@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING, Final, TypeVar, cast
 
-from tsaudit import secrets
+from tsaudit import plugins, secrets
 from tsaudit.engines.connection import Connection, Connector, ConnectorError
 from tsaudit.engines.registry import ENGINES
 from tsaudit.net import addresses
@@ -38,16 +38,14 @@ def open_connection(target: Target, deadline: Deadline | None = None) -> Abstrac
     secrets.remember_login(target.username, password)
     if addresses.is_ambiguous(url):
         raise ConnectorError(f"the address {addresses.AMBIGUOUS}{addresses.TARGET_HINT}")
-    opening = _connector(target.engine).connect(
-        url,
-        username=target.username,
-        password=password,
-        options={
-            "engine": target.engine,
-            "databases": target.databases,
-            "connect_timeout_s": min(_CONNECT_S, target.budget.statement_timeout_s, target.budget.deadline_s),
-        },
-    )
+    options = {
+        "engine": target.engine,
+        "databases": target.databases,
+        "connect_timeout_s": min(_CONNECT_S, target.budget.statement_timeout_s, target.budget.deadline_s),
+    }
+    connector = _connector(target.engine)
+    with _of_package(target.engine):
+        opening = connector.connect(url, username=target.username, password=password, options=options)
     return _opened(opening, deadline or Deadline(target.budget.deadline_s))
 
 
@@ -57,6 +55,8 @@ def _opened(opening: AbstractContextManager[Connection], deadline: Deadline) -> 
     try:
         # Drivers in C cannot be interrupted, nor can the system while it looks up a name.
         connection = within(limit, opening.__enter__, too_late=lambda _: opening.__exit__(None, None, None))
+        # What a server calls itself goes into profiles and reports: it may repeat what it was sent.
+        connection.server_version = secrets.mask(connection.server_version)
     except OutOfTimeError as error:
         why = "the server does not answer" if limit == _OPEN_S else "raise budget.deadline_s if the server is only slow"
         raise ConnectorError(f"no connection within {limit:.3g} s: {why}") from error
@@ -67,8 +67,6 @@ def _opened(opening: AbstractContextManager[Connection], deadline: Deadline) -> 
         said = next(iter(str(error).splitlines()), "")[:200]
         detail = f"{type(error).__name__}: {said}" if said else type(error).__name__
         raise ConnectorError(f"tsaudit cannot make sense of the server's greeting ({detail})") from error
-    # What a server calls itself goes into profiles and reports: it may repeat what it was sent.
-    connection.server_version = secrets.mask(connection.server_version)
     try:
         yield connection
     finally:
@@ -106,10 +104,25 @@ def with_connection(target: Target, work: Callable[[Connection, Deadline], T]) -
 
 def _connector(engine: str) -> Connector:
     about = ENGINES[engine]
+    if about.broken:
+        raise ConnectorError(about.broken)
     try:
-        return cast("Connector", importlib.import_module(about.connector))
+        with _of_package(engine):
+            return cast("Connector", importlib.import_module(about.connector))
     except ModuleNotFoundError as error:
         raise missing_driver(engine, about.extra, error.name) from error
+
+
+@contextmanager
+def _of_package(engine: str) -> Iterator[None]:
+    """Whatever the code of another package raises inside becomes a ConnectorError that names the package."""
+    try:
+        yield
+    except (Exception, SystemExit) as error:
+        package = ENGINES[engine].package
+        if not package or isinstance(error, ConnectorError):
+            raise
+        raise ConnectorError(f"the {engine} engine of {package} cannot be used: {plugins.why(error)}") from error
 
 
 def missing_driver(engine: str, extra: str | None, module: str | None = None) -> ConnectorError:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from tsaudit.engines.quoting import quote_flux, quote_identifier, quote_text
+from tsaudit.engines.registry import ENGINES
 from tsaudit.model.facts import FACTS
 
 if TYPE_CHECKING:
@@ -31,6 +32,12 @@ def root() -> Path:
     """The folder `sql/`: inside the installed package, else at the top of the checkout."""
     installed = Path(__file__).parents[1] / "_sql"
     return installed if installed.is_dir() else Path(__file__).parents[2] / "sql"
+
+
+def folders(engine: str) -> tuple[Path, ...]:
+    """Where the engine's query files are; those of the first folder go first."""
+    about = ENGINES.get(engine)
+    return about.sql_folders if about and about.sql_folders else (root() / engine,)
 
 
 @functools.cache
@@ -48,9 +55,9 @@ def ways(engine: str, fact: str) -> dict[str, Path]:
 def _files(engine: str) -> dict[str, dict[str, Path]]:
     found: dict[str, dict[str, Path]] = {}
     for language in LANGUAGES:
-        for path in sorted((root() / engine).glob(f"*.{language}")):
+        for path in (path for folder in folders(engine) for path in sorted(folder.glob(f"*.{language}"))):
             if path.stem in FACTS:
-                found.setdefault(path.stem, {})[language] = path
+                found.setdefault(path.stem, {}).setdefault(language, path)
     return dict(sorted(found.items()))
 
 
@@ -64,9 +71,13 @@ def query_name(engine: str, fact: str, language: str = "") -> str:
 def _environment(engine: str, language: str) -> Environment:
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-    shared = FunctionLoader(lambda name: _source(root() / engine / name))
+    def shared(name: str) -> str | None:
+        path = next((found for folder in folders(engine) if (found := folder / name).is_file()), None)
+        return _source(path) if path else None
+
     # Statements are no HTML: the filters `name` and `text` do the quoting.
-    environment = Environment(loader=shared, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)  # noqa: S701
+    loader = FunctionLoader(shared)
+    environment = Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)  # noqa: S701
     environment.filters["name"] = functools.partial(quote_identifier, engine)
     environment.filters["text"] = _TEXT.get(language) or functools.partial(quote_text, engine)
     environment.filters["instant"] = _instant
@@ -106,18 +117,19 @@ def _source(path: Path) -> str:
 
 def render(engine: str, fact: str, language: str = "", **parameters: Any) -> str:
     """The statement for a fact, comments left out. KeyError for a fact the engine does not offer."""
-    return render_file(ways(engine, fact)[language] if language else query_files(engine)[fact], **parameters)
+    path = ways(engine, fact)[language] if language else query_files(engine)[fact]
+    return _template(engine, path).render(**parameters).strip()
 
 
 def render_file(path: Path, **parameters: Any) -> str:
-    """The statement in a query file, comments left out."""
-    return _template(path).render(**parameters).strip()
+    """The statement in a query file of the engine that its folder is named after, comments left out."""
+    return _template(path.parent.name, path).render(**parameters).strip()
 
 
 @functools.cache
-def _template(path: Path) -> Template:
+def _template(engine: str, path: Path) -> Template:
     # Compiling takes longer than many a statement, and there is one statement per measurement.
-    return _environment(path.parent.name, path.suffix[1:]).from_string(_source(path))
+    return _environment(engine, path.suffix[1:]).from_string(_source(path))
 
 
 def header(path: Path) -> dict[str, str]:
@@ -130,3 +142,9 @@ def header(path: Path) -> dict[str, str]:
         if match := re.match(rf"{mark}\s*(\w+):\s*(.+)", line):
             found[match[1]] = match[2].strip()
     return found
+
+
+def forget() -> None:
+    """Look for the engines' files anew when next asked: for tests."""
+    for cached in (query_files, _files, _environment, _source, _template):
+        cached.cache_clear()

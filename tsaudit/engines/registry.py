@@ -1,12 +1,16 @@
-"""The engines that can be audited."""
+"""The engines that can be audited: tsaudit's own, and those of other packages."""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Final
 
+from tsaudit import plugins
 from tsaudit.engines.engine import Engine
+from tsaudit.plugins import Problem
 
 _ROOMS: Final = (
     "duckdb",
@@ -22,11 +26,96 @@ _ROOMS: Final = (
 """In the order in which documents list them."""
 
 
+class _Engines(Mapping[str, Engine]):
+    """By name. Those of other packages are loaded when first asked for, as their modules import tsaudit's."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._known: dict[str, Engine] = {}
+        self._loading = False
+        self._complete = False
+        self._problems: tuple[Problem, ...] = ()
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """Of entry points that bring no usable engine."""
+        self._all()
+        return self._problems
+
+    def __getitem__(self, name: str) -> Engine:
+        return self._all()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def forget(self) -> None:
+        """Look for them anew when next asked for one: for tests."""
+        with self._lock:
+            self._known, self._complete, self._problems = {}, False, ()
+
+    def _all(self) -> dict[str, Engine]:
+        if self._complete:
+            return self._known
+        with self._lock:
+            # A module that is loaded for its engine, and asks which there are, gets tsaudit's own.
+            if not self._complete and not self._loading:
+                self._loading = True
+                try:
+                    self._known = {engine.name: engine for engine in map(_declared, _ROOMS)}
+                    foreign, self._problems = _foreign(self._known)
+                    self._known = self._known | foreign
+                    self._complete = True
+                finally:
+                    self._loading = False
+            return self._known
+
+
 def _declared(room: str) -> Engine:
     # By name, as the rooms themselves read this: what a room declares stands in its __init__, which needs no driver.
     engine: Engine = importlib.import_module(f"tsaudit.engines.{room}").ENGINE
     return engine
 
 
-ENGINES: Final[Mapping[str, Engine]] = {engine.name: engine for engine in map(_declared, _ROOMS)}
+def _foreign(own: Mapping[str, Engine]) -> tuple[dict[str, Engine], tuple[Problem, ...]]:
+    """Those of other packages, and why others of them cannot be used.
+
+    One that cannot stays known by its entry point's name, so that a target on it is one that could not be audited
+    instead of a configuration that is refused together with all other targets.
+    """
+    found: dict[str, Engine] = {}
+    loaded, problems = plugins.load(plugins.ENGINES)
+    broken = list(problems)
+    for one in loaded:
+        if reason := _unfit(one.value, one.name):
+            broken.append(Problem(one.package, plugins.ENGINES, one.name, reason))
+        elif isinstance(one.value, Engine):
+            found[one.name] = replace(one.value, package=one.package)
+    broken = [_taken(problem) if problem.name in own else problem for problem in broken]
+    for name in own.keys() & found.keys():
+        broken.append(_taken(Problem(found.pop(name).package, plugins.ENGINES, name, "")))
+    for problem in broken:
+        if problem.name not in own:
+            found[problem.name] = Engine(
+                problem.name, connector="", example_url="", package=problem.package, broken=str(problem)
+            )
+    return dict(sorted(found.items())), tuple(sorted(broken))
+
+
+def _taken(problem: Problem) -> Problem:
+    return replace(problem, reason="tsaudit has an engine of that name itself")
+
+
+def _unfit(value: object, name: str) -> str:
+    """Why the value is no engine of that name; empty where it is one."""
+    if not isinstance(value, Engine):
+        return f"expected an Engine, got {type(value).__name__}"
+    if value.name != name:
+        return f"the engine is named `{value.name}`; name the entry point like that, too"
+    return value.problem()
+
+
+ENGINES: Final = _Engines()
 """By name. Rules apply to an engine as soon as it stands here, and the tests then break and keep each of them on it."""

@@ -51,7 +51,7 @@ class Guideline:
     id: str
     title: str
     elsewhere: str = ""
-    """Why it does not matter on an engine that does not claim it (`Engine.own_guidelines`); empty if it matters everywhere.
+    """Why it does not matter on an engine that does not claim it as one of its `own_guidelines`; empty for none.
 
     An engine can give a reason of its own in `Engine.moot`.
     """

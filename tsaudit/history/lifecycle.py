@@ -13,6 +13,7 @@ from datetime import date, datetime
 
 from tsaudit.config.settings import Incidents
 from tsaudit.model.finding import (
+    PLUGIN_CODE,
     RULELESS_CODES,
     SILENCED_CODE,
     UNREACHABLE_CODE,
@@ -141,7 +142,7 @@ def is_good(code: str, subject: Subject, rules: Mapping[str, RuleResult]) -> boo
     missed = {f.subject for f in gone.findings} if gone else set()
     if code == UNREACHABLE_CODE:
         return not missed & {Subject(), subject}
-    if code == SILENCED_CODE:
+    if code in (SILENCED_CODE, PLUGIN_CODE):
         # Reported only while there are such rules, and not where the target as a whole could not be audited.
         return code not in rules and Subject() not in missed
     rule = rules.get(code)
@@ -189,6 +190,9 @@ class DaySeen:
         """
         if code in self._rules and self._rules[code].switched_off:
             return True
+        if PLUGIN_CODE in self._rules:
+            # It may be one of those that could not be used today.
+            return False
         judged = self._rules.keys() - RULELESS_CODES.keys()
         return bool(judged) and code not in judged | RULELESS_CODES.keys()
 

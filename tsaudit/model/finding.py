@@ -220,5 +220,12 @@ UNREACHABLE_CODE: Final = "TGT001"
 SILENCED_CODE: Final = "TGT002"
 """The code under which it is reported that rules which used to judge have stopped; no rule has it."""
 
-RULELESS_CODES: Final = {UNREACHABLE_CODE: "target-not-audited", SILENCED_CODE: "rules-no-longer-judged"}
+PLUGIN_CODE: Final = "TGT003"
+"""The code under which it is reported that rules of another package cannot be used; no rule has it."""
+
+RULELESS_CODES: Final = {
+    UNREACHABLE_CODE: "target-not-audited",
+    SILENCED_CODE: "rules-no-longer-judged",
+    PLUGIN_CODE: "plug-in-not-usable",
+}
 """Codes with their names of what an audit reports without a rule, by which a route may pick it."""

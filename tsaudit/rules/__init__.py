@@ -1,6 +1,6 @@
 """The rules that hold on several engines, one module each, by family; those about one engine are in its room.
 
-A module in one of these folders that holds a Rule is found; there is no list to edit.
+A module in one of these folders that holds a Rule is found; there is no list to edit. Other packages bring more.
 """
 
 from __future__ import annotations
@@ -11,14 +11,46 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from tsaudit.rule import Rule
+from tsaudit import plugins
+from tsaudit.plugins import Problem
+from tsaudit.rule import Family, Rule
 
 
 @functools.cache
 def all_rules() -> tuple[Rule, ...]:
-    """Every rule, by code."""
-    found = [getattr(importlib.import_module(name), name.rpartition(".")[2]) for name in _modules()]
-    return tuple(sorted(found, key=lambda rule: rule.code))
+    """Every rule, by code: tsaudit's own, and those of other packages that can be used."""
+    return tuple(sorted((*_own(), *_foreign()[0]), key=lambda rule: rule.code))
+
+
+def unusable() -> tuple[Problem, ...]:
+    """Why rules of other packages cannot be used."""
+    return _foreign()[1]
+
+
+def families() -> tuple[str, ...]:
+    """Every family: tsaudit's own in their order, then those of other packages."""
+    own = tuple(str(family) for family in Family)
+    return own + tuple(sorted({rule.family for rule in all_rules()} - set(own)))
+
+
+def forget() -> None:
+    """Look for them anew when next asked: for tests."""
+    all_rules.cache_clear()
+    _foreign.cache_clear()
+
+
+@functools.cache
+def _own() -> tuple[Rule, ...]:
+    return tuple(getattr(importlib.import_module(name), name.rpartition(".")[2]) for name in _modules())
+
+
+@functools.cache
+def _foreign() -> tuple[tuple[Rule, ...], tuple[Problem, ...]]:
+    if not plugins.installed(plugins.RULES):
+        return (), ()
+    from tsaudit.rules.foreign import foreign_rules
+
+    return foreign_rules(_own())
 
 
 def _modules() -> Iterator[str]:

@@ -33,7 +33,9 @@ def why_not(rule: Rule, engine: str) -> str:
         return f"does not apply to {engine}: {rule.moot[engine]}"
     missing = rule.requires - offered(frozenset(query_files(engine)))
     moot = [g.moot[engine] for g in GUIDELINES if g.id in rule.guidelines and engine in g.moot]
-    if len(moot) == len(rule.guidelines):
+    if rule.only is not None and engine not in rule.only:
+        return f"does not apply to {engine}: it is about {', '.join(sorted(rule.only)) or 'no engine'}"
+    if moot and len(moot) == len(rule.guidelines):
         return f"does not apply to {engine}: {moot[0]}"
     return f"{engine} does not offer {', '.join(sorted(missing))}"
 

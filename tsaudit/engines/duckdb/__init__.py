@@ -14,6 +14,7 @@ ENGINE: Final = Engine(
     keywords=("duckdb/keywords.txt",),
     default_schema="main",
     has_one_database=True,
+    is_a_file=True,
     infers_roles=True,
     asked_in_pieces={"row_estimate": 50},
     total_falls_short=0.0,

@@ -11,6 +11,7 @@ ENGINE: Final = Engine(
     changes="tsaudit.engines.sqlite.changes",
     example_url="sqlite:///{name}.db",
     keywords=("sqlite/keywords.txt",),
+    is_a_file=True,
     infers_roles=True,
     enforces_types=False,
     own_guidelines=OWN,

@@ -99,7 +99,7 @@ def name_needs_quoting(case: Case) -> Iterator[Finding]:
 @functools.cache
 def keywords(engine: str) -> frozenset[str]:
     """Words of the engine's query languages that cannot be names without quotes, in lower case."""
-    files = [resources.files("tsaudit.engines").joinpath(file) for file in ENGINES[engine].keywords]
+    files = [resources.files("tsaudit.engines").joinpath(str(file)) for file in ENGINES[engine].keywords]
     lines = [line for file in files for line in file.read_text(encoding="utf-8").splitlines()]
     return frozenset(line for line in lines if line and not line.startswith("#"))
 

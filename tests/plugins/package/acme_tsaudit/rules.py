@@ -1,0 +1,59 @@
+"""Two rules of Acme's: one for every engine, one for its own."""
+
+from collections.abc import Iterator
+
+from tsaudit import Case, Finding, Rule, Severity, Threshold, rule
+from tsaudit.rule import subject_of
+
+__all__ = ["ledger_without_currency", "shouted_name"]
+
+
+@rule(
+    code="ACME001",
+    title="A name is in capital letters",
+    severity=Severity.WARN,
+    requires={"measurements"},
+    thresholds=(Threshold("max_capitals", 1, "characters", "Acme's naming guide, chapter 2"),),
+)
+def shouted_name(case: Case) -> Iterator[Finding]:
+    """Measurements with more than `max_capitals` capital letters in their name.
+
+    ## Why it matters
+
+    Acme's importers compare names byte by byte.
+
+    ## Fix
+
+    Rename it.
+    """
+    for measurement in case.measurements:
+        capitals, limit = sum(map(str.isupper, measurement.name)), case.limit("max_capitals", measurement)
+        if capitals > limit.value:
+            yield Finding(
+                subject_of(measurement),
+                Severity.WARN,
+                f"{measurement.name} has {capitals} capital letters, more than {limit.value:g}",
+                f"Rename it to {measurement.name.lower()}.",
+                observed=capitals,
+                limit=limit,
+            )
+
+
+@rule(
+    code="ACME002",
+    title="A ledger has no currency",
+    severity=Severity.CRITICAL,
+    requires={"columns"},
+    engines=("acmedb",),
+    family="names",
+)
+def ledger_without_currency(case: Case) -> Iterator[Finding]:
+    """Sheets with an amount and no currency."""
+    for measurement in case.measurements:
+        columns = {name.lower() for name in measurement.columns}
+        if "amount" in columns and "currency" not in columns:
+            text = f"{measurement.name} has amounts, and nobody knows of what"
+            yield Finding(subject_of(measurement), Severity.CRITICAL, text, "Add a column `currency`.")
+
+
+assert isinstance(shouted_name, Rule)

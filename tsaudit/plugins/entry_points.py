@@ -1,0 +1,121 @@
+"""Finds the entry points of other packages and loads what they name."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from tsaudit.secrets import mask
+from tsaudit.terminal import printable
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+ENGINES: Final = "tsaudit.engines"
+RULES: Final = "tsaudit.rules"
+SINKS: Final = "tsaudit.sinks"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Problem:
+    """Why something that another package brings cannot be used."""
+
+    package: str
+    """The distribution and its version, such as `acme-tsaudit 1.2`."""
+    group: str
+    name: str
+    """The name of the entry point."""
+    reason: str
+    """One line."""
+
+    def __str__(self) -> str:
+        """The line for people: what is wrong, where, and what to do about it."""
+        what = self.group.removeprefix("tsaudit.").removesuffix("s")
+        return f"the {what} plug-in `{self.name}` of {self.package} cannot be used: {self.reason}; fix or uninstall it"
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What one entry point names."""
+
+    package: str
+    """The distribution and its version."""
+    name: str
+    value: object
+
+
+def why(error: BaseException) -> str:
+    """The error in one line, for people."""
+    said = printable(mask(next(iter(str(error).splitlines()), "")), 300)
+    return f"{type(error).__name__}: {said}" if said else type(error).__name__
+
+
+def load(group: str) -> tuple[tuple[Loaded, ...], tuple[Problem, ...]]:
+    """What the group's entry points name, by package and name, and those that cannot be loaded.
+
+    A name that two entry points have is a problem of both: which one is meant, nobody can say.
+    """
+    found: list[Loaded] = []
+    problems: list[Problem] = []
+    points = installed(group)
+    for package, point in points:
+        others = sorted({p for p, other in points if other.name == point.name and (p, other) != (package, point)})
+        if others:
+            reason = f"{', '.join(others)} has the name, too" if others != [package] else "it is declared twice"
+            problems.append(Problem(package, group, point.name, reason))
+            continue
+        try:
+            found.append(Loaded(package, point.name, point.load()))
+        except (Exception, SystemExit) as error:
+            # A module of somebody else's may do anything while it is imported.
+            problems.append(Problem(package, group, point.name, why(error)))
+    return tuple(found), tuple(problems)
+
+
+@functools.cache
+def installed(group: str) -> tuple[tuple[str, EntryPoint], ...]:
+    """(distribution and version, entry point) of the group, by name of the distribution. Loads nothing."""
+    if not _declares_any():
+        return ()
+    from importlib.metadata import entry_points  # takes as long to load as all else that `tsaudit rules` does
+
+    pairs = (
+        (f"{p.dist.name} {p.dist.version}" if p.dist else "(unknown package)", p) for p in entry_points(group=group)
+    )
+    return tuple(sorted(pairs, key=lambda pair: (pair[0].lower(), pair[1].name, pair[1].value)))
+
+
+_SECTION: Final = re.compile(rb"^\s*\[\s*tsaudit\.", re.MULTILINE)
+
+
+@functools.cache
+def _declares_any() -> bool:
+    """Whether an installed distribution declares a plug-in of any kind; True where a look at folders cannot tell."""
+    for place in dict.fromkeys(sys.path):
+        if os.path.isfile(place):  # noqa: PTH113 -- a zip file of packages; Python's own is rarely there
+            return True
+        with suppress(OSError):
+            if any(_SECTION.search(content) for content in _declarations(place or ".")):
+                return True
+    return False
+
+
+def _declarations(folder: str) -> Iterator[bytes]:
+    # Not pathlib: this runs before every command.
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.endswith((".dist-info", ".egg-info")):
+                with suppress(OSError), open(f"{entry.path}/entry_points.txt", "rb") as file:  # noqa: PTH123
+                    yield file.read()
+
+
+def forget() -> None:
+    """Look anew when next asked: for tests."""
+    installed.cache_clear()
+    _declares_any.cache_clear()
