@@ -9,12 +9,11 @@ import typing
 
 import pytest
 
-import tsaudit.collect
 from tests.builders import a_count
 from tsaudit.collect.draft import Draft, Found
 from tsaudit.collect.hidden_labels import FewestSeries
 
-for module in pkgutil.iter_modules(tsaudit.collect.__path__, "tsaudit.collect."):
+for module in pkgutil.iter_modules(importlib.import_module("tsaudit.collect").__path__, "tsaudit.collect."):
     importlib.import_module(module.name)
 
 
