@@ -1,12 +1,12 @@
 """How often the growth detector cries wolf, how late it is, and whether its forecasts hold, on simulated histories.
 
-Counts of known truth, with noise that lasts some days, 2 % of wild days and 8 % of missing ones, are judged day by day
+Counts of known truth, with noise that lasts some days, 2% of wild days and 8% of missing ones, are judged day by day
 on the last 56 days; two growing runs in a row are an alarm, which ends with the first run that is not. Next to it
 stand slopes and sums whose thresholds are set on the same quiet histories. Some truths are no course it knows.
 
 On those, and on quiet kinds, every alarm is false but one: a logistic course does grow while it rises, so there only an
 alarm is false that begins when the rise is over or has not begun, the truth growing less in the week around it than the
-0.3 % a day below which nothing is called growth. A burst that falls back within days never was growth.
+0.3% a day below which nothing is called growth. A burst that falls back within days never was growth.
 
 The detector was tuned on the first seed, among others, and not on the second. Exits with 1 when a bound is missed on
 any seed, or the detector is not ahead of each of the others.
@@ -169,7 +169,7 @@ def print_figures(figures: Figures, of_logistic: float) -> None:
     print(f"  alarms a year of logistic, those in the rise included: {of_logistic:.2f}")
     for kind, found in figures.delays.items():
         late, lost = float(np.quantile(found, 0.9, method="lower")), np.mean(np.isinf(found))
-        print(f"  delay {kind}: median {median(found):g} days, 90 % within {late:g}, missed {lost:.0%}")
+        print(f"  delay {kind}: median {median(found):g} days, 90% within {late:g}, missed {lost:.0%}")
     print(f"  steps called growth: {figures.steps:.1%}", flush=True)
 
 
@@ -188,7 +188,7 @@ def threshold_of(quiet: list[Run]) -> float:
 
 def forecasts(pool: Executor, count: int, seed: int) -> Iterator[str]:
     """Prints how often the interval holds the truth; yields the bounds missed."""
-    print(f"\ncoverage of the 80 % interval, {AHEAD} days ahead, 14 and 28 days after the onset")
+    print(f"\ncoverage of the 80% interval, {AHEAD} days ahead, 14 and 28 days after the onset")
     for kind in GROWING:
         made = many(kind, ONSET + 28 + AHEAD + 7, count, seed + 1)
         found = [one for held in pool.map(intervals_hold, made, [kind] * count, chunksize=4) for one in held]

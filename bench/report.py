@@ -79,7 +79,7 @@ def a_finding(number: int) -> Finding:
     return Finding(
         subject=Subject("telegraf", measurement, column),
         severity=(Severity.CRITICAL, Severity.WARN, Severity.WARN, Severity.INFO)[number % 4],
-        message=f"{column} of {measurement} is null in 93 % of the rows of the last 30 days, over the limit of 50 %",
+        message=f"{column} of {measurement} is null in 93% of the rows of the last 30 days, over the limit of 50%",
         fix=f"Move {column} to a measurement of its own:\n\n  {measurement}_rare,tag_key_0=a {column}=1.0\n\n" * 2,
         observed=0.93,
         limit=limit,

@@ -1,7 +1,7 @@
 """What the values of a tag over time cost: bytes per value, and values per second to hash and to merge.
 
 To hold: a set written whole takes at most 5 bytes for each value it has ever seen, with 1,000 as with 1,000,000 values,
-after its first day and after four weeks in which 5 % of the values were new each day. And the history takes at most 6
+after its first day and after four weeks in which 5% of the values were new each day. And the history takes at most 6
 for each value of a tag of a million that keeps its values for two weeks, all of the database included.
 """
 
@@ -63,7 +63,7 @@ def one_day(size: int) -> float:
 
 
 def churning(size: int) -> float:
-    """Bytes a value after four weeks in which each value had a chance of 5 % a day to give way to a new one."""
+    """Bytes a value after four weeks in which each value had a chance of 5% a day to give way to a new one."""
     draw, live, made = random.Random(0), list(range(size)), size
     before = ValueSet.empty().observe((f"host-{i}" for i in live), FIRST)
     for number in range(1, DAYS):

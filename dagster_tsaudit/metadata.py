@@ -1,16 +1,17 @@
 """What an audit says, as the metadata of a materialization: numbers that Dagster plots, and words."""
 
+import base64
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import dagster as dg
 
 from dagster_tsaudit.checks import Metadata, numbers, series_limit
-from dagster_tsaudit.pictures import sparkline
 from dagster_tsaudit.words import findings_table, sentence, table
 from tsaudit.model.finding import AuditResult, Finding, Forecast, Severity, Verdict
 from tsaudit.model.profile import Measurement, Profile
 from tsaudit.model.timeline import Point
+from tsaudit.text import many, percent, sparkline
 
 if TYPE_CHECKING:
     from tsaudit.report import ReportLocation
@@ -93,7 +94,10 @@ def _counts(run: "AuditRun", result: AuditResult, profile: Profile) -> Metadata:
 
 def _picture(result: AuditResult, series: Sequence[Point]) -> str:
     limit = series_limit(result.results)
-    return sparkline([point.value for point in series], limit.value if limit else None)
+    drawn = sparkline.svg([point.value for point in series], limit.value if limit else None)
+    # Dagster renders Markdown but no HTML.
+    image = base64.b64encode(drawn.encode()).decode()
+    return f"![series over time](data:image/svg+xml;base64,{image})" if drawn else ""
 
 
 def _biggest_table(profile: Profile) -> Metadata:
@@ -102,7 +106,11 @@ def _biggest_table(profile: Profile) -> Metadata:
     if biggest is None:
         return {}
     name = "/".join(filter(None, (biggest.database, biggest.name)))
-    place = f"the biggest of {len(profile.measurements)} tables" if len(profile.measurements) > 1 else "the only table"
+    place = (
+        f"the biggest of {many(len(profile.measurements), 'table')}"
+        if len(profile.measurements) > 1
+        else "the only table"
+    )
     return {
         "dagster/table_name": dg.MetadataValue.text(name),
         "dagster/column_schema": dg.MetadataValue.table_schema(_schema(biggest, place)),
@@ -119,11 +127,13 @@ def _schema(measurement: Measurement, place: str) -> dg.TableSchema:
     if measurement.time_column is not None:
         columns.append(dg.TableColumn(measurement.time_column, "time", f"time of {measurement.name}, {place}"))
     for tag in measurement.tags:
-        values = f", {tag.values.value:,} values" if tag.values else ""
-        absent = f", absent in {tag.absent.value:.1%} of the series" if tag.absent and tag.absent.value else ""
+        values = f", {many(tag.values.value, 'value')}" if tag.values else ""
+        absent = f", absent in {percent(tag.absent.value)} of the series" if tag.absent and tag.absent.value else ""
         columns.append(dg.TableColumn(tag.key, tag.data_type or "string", f"tag{values}{absent}"))
     for field in measurement.fields:
-        nulls = f", null {field.null_ratio.value:.1%}" if field.null_ratio else ", nulls not measured"
+        nulls = (
+            f", null in {percent(field.null_ratio.value)} of the rows" if field.null_ratio else ", nulls not measured"
+        )
         columns.append(dg.TableColumn(field.key, " or ".join(field.types) or "unknown", f"field{nulls}"))
     return dg.TableSchema(columns=columns[:_MAX_COLUMNS])
 

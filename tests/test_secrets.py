@@ -20,7 +20,7 @@ from tsaudit.history.database import HistoryError
 from tsaudit.model.profile import Gap, Reason
 from tsaudit.report.publish import ReportError
 from tsaudit.secrets import mask
-from tsaudit.terminal import printable
+from tsaudit.text import printable
 
 AWKWARD = (
     *("aa@TAIL/zz9", "p:a?s#s&w=9Q", "100%Sure%zz77", "with blank 99x", "tab\there88", "quo'te\"d77x", "back\\slash66"),

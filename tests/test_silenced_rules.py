@@ -33,7 +33,7 @@ def found(code: str = "CAR001") -> RuleResult:
 
 
 def lacking(code: str = "CAR001", gap: Gap = GAP) -> RuleResult:
-    return a_rule_result(code=code, outcome=Outcome.OPEN, gaps=(gap,), reason=f"1 gap(s), the first: {gap.detail}")
+    return a_rule_result(code=code, outcome=Outcome.OPEN, gaps=(gap,), reason=f"1 gap, the first: {gap.detail}")
 
 
 def broken(code: str = "CAR001") -> RuleResult:
@@ -112,7 +112,7 @@ def test_what_a_database_that_was_not_audited_lacks_is_said_by_that() -> None:
     )
     partly = a_result(lacking(gap=gap), OTHER, missed)
     assert last(a_day(judged()), *[partly] * 9) is None
-    both = a_rule_result(code="CAR001", outcome=Outcome.OPEN, gaps=(gap, GAP), reason="2 gap(s)")
+    both = a_rule_result(code="CAR001", outcome=Outcome.OPEN, gaps=(gap, GAP), reason="2 gaps")
     assert last(a_day(judged()), *[a_result(both, OTHER, missed)] * 3) is not None
 
 

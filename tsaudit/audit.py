@@ -16,6 +16,7 @@ from tsaudit.planning.plans import plans_of, with_words
 from tsaudit.rule import Case, LimitPolicy, Rule, RulePolicy
 from tsaudit.rules import all_rules, foreign
 from tsaudit.rules import unusable as rules_unusable
+from tsaudit.text import many
 
 
 def audit(
@@ -101,7 +102,7 @@ def _apply(rule: Rule, profile: Profile, timeline: Timeline, policy: LimitPolicy
     except (Exception, SystemExit) as error:
         # The code of another package may even try to leave.
         return result(Outcome.ERROR, gaps=gaps, reason=plugins.why(error))
-    reason = f"{len(gaps)} gap(s), the first: {gaps[0].detail}" if gaps else ""
+    reason = f"{many(len(gaps), 'gap')}, the first: {gaps[0].detail}" if gaps else ""
     if findings:
         return result(Outcome.FAIL, findings, gaps, reason)
     return result(Outcome.OPEN if gaps else Outcome.PASS, (), gaps, reason)

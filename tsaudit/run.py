@@ -34,6 +34,7 @@ from tsaudit.model.timeline import Timeline
 from tsaudit.net.watchdog import Deadline
 from tsaudit.secrets import mask
 from tsaudit.silenced_rules import outcomes_of, silenced_rules
+from tsaudit.text import many
 
 Progress = Callable[[str], None]
 
@@ -211,7 +212,8 @@ def _collect(
         line = f"internal error: {_one_line(error)}"
         say(line)
         return None, line
-    say(f"{len(profile.measurements)} measurements, {sum(c.statements for c in profile.costs)} statements")
+    statements = sum(cost.statements for cost in profile.costs)
+    say(f"{many(len(profile.measurements), 'measurement')}, {many(statements, 'statement')}")
     return profile, None
 
 

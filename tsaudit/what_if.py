@@ -23,7 +23,7 @@ from tsaudit.engines.opening import with_connection
 from tsaudit.engines.queries import query_files
 from tsaudit.model.profile import Cost, How, Measurement, Profile, Role, Window, utc_now
 from tsaudit.net.watchdog import Deadline
-from tsaudit.text import nearest
+from tsaudit.text import instant, nearest, number, span
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -104,7 +104,7 @@ def _stored_how(profile: Profile, measurement: Measurement) -> str:
     assert measurement.tag_sets is not None
     source = measurement.tag_sets.source
     exact = "exact" if source.how is How.EXACT else "at most so many, if the sampled series are like the others"
-    how = f"{exact}, from the snapshot of {profile.day}, measured at {source.as_of:%Y-%m-%d %H:%M} UTC"
+    how = f"{exact}, from the snapshot of {profile.day}, measured at {instant(source.as_of)}"
     return f"{how}: {source.scope}" if source.scope else how
 
 
@@ -146,7 +146,9 @@ def _live(asker: Asker, name: str, change: Change, database: str | None, with_co
 
 def _live_how(left: Left) -> str:
     errors = [
-        f"{name} ± {error:,.0f}" for name, error in (("now", left.now_error), ("after", left.after_error)) if error
+        f"{name} ± {number(round(error))}"
+        for name, error in (("now", left.now_error), ("after", left.after_error))
+        if error
     ]
     return f"estimated, live, standard error of {', of '.join(errors)}" if errors else "exact, live"
 
@@ -200,7 +202,7 @@ def _collisions(asker: Asker, draft: Draft, change: Change, groups: Groups) -> t
 
 
 def _window(asker: Asker) -> str:
-    return f"from {asker.window.start:%Y-%m-%d %H:%M} to {asker.window.end:%Y-%m-%d %H:%M} UTC"
+    return f"from {span(asker.window.start, asker.window.end)}"
 
 
 def _one(column: pa.ChunkedArray) -> pa.Array:

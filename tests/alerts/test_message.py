@@ -27,7 +27,7 @@ from tsaudit.model.subject import Subject
 
 GOLDEN = Path(__file__).parent / "golden"
 LIMIT = Limit("high-series-cardinality.max_series", 100_000, "series", "house", "plan influxdb-cloud-free")
-FORECAST = Forecast(10_000_000, 12.0, 8.0, 20.0, 0.05, date(2026, 3, 1), "exponential", provisional=True)
+FORECAST = Forecast(10_000_000, 12.0, 8.0, 20.0, 0.05, date(2026, 3, 1), "exponential", provisional=True, unit="series")
 
 
 def full_incident(number: int = 1, severity: Severity = Severity.CRITICAL, **changes: Any) -> Incident:
@@ -113,9 +113,9 @@ def test_alert_says_what_how_much_who_since_when_how_long_and_the_fix() -> None:
     for part in (
         "Measurement table_1 has 1,234,567 series.",
         "Measured 1,234,567 series, limit 100,000 (plan influxdb-cloud-free), 12.3 times as much",
-        "Guilty: host, 92 % of it",
+        "Main contributor host (92%)",
         "Since 2026-03-01 (30 days)",
-        "in about 12 days (8 to 20), growing 5 % a day since 2026-03-01 (provisional: little history)",
+        "in about 12 days (80% range 8 to 20), growing 5% a day since 2026-03-01; provisional: too little history",
         "Fix: Drop tag host. Then wait.",
         f"#f-{full_incident().fingerprint}|details>",
         RUN,

@@ -14,7 +14,7 @@ from tsaudit.config import file as config_file
 from tsaudit.config.file import ConfigError, advice, find, load, load_mapping
 from tsaudit.config.settings import Settings
 from tsaudit.rules import all_rules
-from tsaudit.terminal import printable
+from tsaudit.text import printable
 
 TARGET = "targets:\n  - name: a\n    engine: duckdb\n    url: duckdb:///a.db\n"
 

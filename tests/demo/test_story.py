@@ -17,7 +17,7 @@ from tsaudit.model.finding import Finding, Forecast, Severity
 from tsaudit.model.subject import Subject
 
 REQUEST_ID = Subject("main", "http_requests", "request_id")
-FORECAST = Forecast(100_000, 21.3, 18.2, 26.8, 0.1, DAY, "linear", False)
+FORECAST = Forecast(100_000, 21.3, 18.2, 26.8, 0.1, DAY, "linear", False, "series")
 
 
 def lines(*findings: Finding, report: str | None = "/r/demo.html") -> list[str]:
@@ -30,9 +30,9 @@ def test_the_end_names_verdict_tag_day_days_left_and_report() -> None:
     )
     assert lines(finding) == [
         "Verdict      critical",
-        "Guilty tag   request_id of http_requests, 99% of the damage",
+        "Contributor  request_id of http_requests (99.4%)",
         "Since        2026-03-31",
-        "Days left    21 (18 to 27) until 100,000",
+        "Forecast     at this rate the limit of 100,000 series is reached in about 21 days (80% range 18 to 27)",
         "Report       /r/demo.html",
     ]
 
@@ -41,7 +41,7 @@ def test_the_worst_finding_that_knows_since_when_is_told() -> None:
     mild = a_finding(guilty="path", since=DAY)
     vague = a_finding(REQUEST_ID, Severity.CRITICAL, guilty="host", share=1.0)
     dated = a_finding(REQUEST_ID, Severity.CRITICAL, guilty="request_id", since=DAY)
-    assert lines(mild, vague, dated)[1] == "Guilty tag   request_id of http_requests"
+    assert lines(mild, vague, dated)[1] == "Contributor  request_id of http_requests"
 
 
 def test_notes_blame_nobody_and_a_missing_report_is_said() -> None:
@@ -52,8 +52,8 @@ def test_notes_blame_nobody_and_a_missing_report_is_said() -> None:
 def test_a_forecast_without_interval_or_beyond_the_horizon() -> None:
     bare = Forecast(100, 5.0, None, None, 0.1, None, "linear", True)
     never = Forecast(100, None, None, None, 0.0, None, "linear", True)
-    assert "Days left    5 until 100" in lines(a_finding(forecast=bare))
-    assert not any(line.startswith("Days") for line in lines(a_finding(forecast=never)))
+    assert "Forecast     at this rate the limit of 100 is reached in about 5 days" in lines(a_finding(forecast=bare))
+    assert not any(line.startswith("Forecast") for line in lines(a_finding(forecast=never)))
 
 
 def test_a_day_is_one_line_with_its_worst_finding() -> None:
@@ -62,7 +62,7 @@ def test_a_day_is_one_line_with_its_worst_finding() -> None:
     assert line.startswith("2026-03-31  warn        1,234 series  CAR001 Series grow.")
     assert line.endswith("…")
     assert len(line) < 160
-    assert day_line(DAY, a_result(), None) == "2026-03-31  ok              ? series  nothing found"
+    assert day_line(DAY, a_result(), None) == "2026-03-31  ok        series not measured  nothing found"
 
 
 @pytest.fixture

@@ -235,7 +235,7 @@ def the_profile(*measurements: Measurement, **changes: Any) -> Profile:
 
 
 def the_findings() -> dict[str, Finding]:
-    forecast = Forecast(100_000, 9.2, 6.8, 13.1, 0.081, date(2026, 3, 13), "exponential", False)
+    forecast = Forecast(100_000, 9.2, 6.8, 13.1, 0.081, date(2026, 3, 13), "exponential", False, "series")
     return {
         "CAR001": a_finding(
             HTTP,
@@ -329,7 +329,7 @@ def the_rule_results(findings: dict[str, Finding]) -> tuple[RuleResult, ...]:
             title="A measurement mixes sources",
             outcome=Outcome.OPEN,
             gaps=(gap,),
-            reason="1 gap(s), the first: the statement was cancelled after 60 s",
+            reason="1 gap, the first: the statement was cancelled after 60 s",
         ),
         a_rule_result(
             code="LAY004",

@@ -134,7 +134,7 @@ def test_retention_when_shortened_is_a_change() -> None:
         return a_profile(databases=(Database("main", None, (policy,)),))
 
     assert list(schema_changes(kept(FOREVER), kept(2_592_000))) == [
-        SchemaChange("changed", "retention", Subject("main"), "auto: kept forever, default → kept 30 d, default")
+        SchemaChange("changed", "retention", Subject("main"), "auto: no retention, default → 30 days, default")
     ]
     assert list(schema_changes(kept(FOREVER), kept(FOREVER))) == []
 
@@ -144,7 +144,7 @@ def test_retention_of_a_table_when_it_is_lengthened_is_a_change() -> None:
         return a_profile(a_measurement(retention=Retention("ttl", seconds, None, True)))  # type: ignore[arg-type]
 
     assert list(schema_changes(kept(86_400), kept(FOREVER))) == [
-        SchemaChange("changed", "retention", Subject("main", "cpu"), "1 d → forever")
+        SchemaChange("changed", "retention", Subject("main", "cpu"), "1 day → no retention")
     ]
     assert list(schema_changes(kept(86_400), kept(86_400))) == []
     assert list(schema_changes(a_profile(a_measurement()), kept(86_400))) == []

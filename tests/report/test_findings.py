@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import date, timedelta
+from datetime import date
 
-from tests.builders import DAY, a_finding, a_measurement, a_profile, a_result, a_rule_result
+from tests.builders import a_finding, a_measurement, a_profile, a_result, a_rule_result
 from tests.report import sample
 from tsaudit.history.incidents import State
-from tsaudit.model.finding import AuditResult, Finding, Forecast, Severity
+from tsaudit.model.finding import AuditResult, Finding, Severity
 from tsaudit.model.subject import Subject
 from tsaudit.report import findings
 
@@ -71,7 +71,7 @@ def test_arrange_when_many_shows_the_rest_in_short_and_loses_none() -> None:
 
 def test_compact_finding_without_room_for_its_message_shows_its_figure() -> None:
     view = arranged(10_000, observed=0.5, unit="ratio")
-    assert view.compact[-1].places[-1].items[-1].text == "50 %"
+    assert view.compact[-1].places[-1].items[-1].text == "50%"
 
 
 def test_compact_names_the_database_only_where_there_are_several() -> None:
@@ -102,7 +102,7 @@ def test_state_is_told_in_words() -> None:
         result = a_result(a_rule_result(finding), target=sample.TARGET)
         return findings.items_of(result, None, (incident,))[0].state
 
-    assert state() == "Open since 20 March 2026"
+    assert state() == "Open since 2026-03-20"
     assert state(state=State.WATCHING) == "Watched, not yet an incident"
     assert state(state=State.RESOLVED) == "Resolved"
     note = a_result(a_rule_result(a_finding(severity=Severity.INFO)))
@@ -118,37 +118,10 @@ def test_statements_are_the_measurements_own_then_the_targets() -> None:
     assert findings.statements(other, sample.the_profile()) == [("measurements", "SHOW MEASUREMENTS")]
 
 
-def said(finding: Finding) -> str:
-    return findings.sentence(findings.items_of(a_result(a_rule_result(finding)), None, ())[0])
+def test_headline_names_the_place_where_the_message_does_not() -> None:
+    def headline(finding: Finding) -> str:
+        return findings.headline(findings.items_of(a_result(a_rule_result(finding)), None, ())[0])
 
-
-def test_sentence_names_guilt_begin_and_days_left() -> None:
-    forecast = Forecast(10, 9.2, 6.8, None, 0.1, DAY - timedelta(days=5), "linear", False)
-    assert said(a_finding()) == "`main/cpu`: Tag host has too many values."
-    assert said(a_finding(guilty="pid", share=0.97, forecast=forecast)) == (
-        "`main/cpu`: Tag host has too many values; `pid` is to blame for 97 % of it, it began on 26 March 2026 and "
-        "the limit is reached in about 9 days (80 % range 7 days or more)."
-    )
-    assert said(a_finding(forecast=replace(forecast, days=0.0, onset=None))) == (
-        "`main/cpu`: Tag host has too many values; the limit is already reached."
-    )
-    assert (
-        said(a_finding(forecast=replace(forecast, days=None, onset=None)))
-        == "`main/cpu`: Tag host has too many values."
-    )
-
-
-def test_sentence_says_nothing_twice() -> None:
-    message = "Series of cpu grow since 2026-03-26; tag pid makes 97 % of it."
-    finding = a_finding(message=message, guilty="pid", share=0.97)
-    assert said(replace(finding, since=DAY - timedelta(days=5))) == message
-    assert "`it` is to blame" not in said(replace(finding, guilty="it"))
-    assert "`i` is to blame" in said(replace(finding, guilty="i"))
-
-
-def test_interval_may_be_open_at_either_end() -> None:
-    forecast = Forecast(10, 9.0, 7.0, 13.0, 0.1, None, "linear", False)
-    assert findings.interval(forecast) == "80 % range 7 to 13 days"
-    assert findings.interval(replace(forecast, days_high=None)) == "80 % range 7 days or more"
-    assert findings.interval(replace(forecast, days_low=None)) == "80 % range up to 13 days"
-    assert findings.interval(replace(forecast, days_low=None, days_high=None)) == "80 % range unknown"
+    assert headline(a_finding()) == "`main/cpu`: Tag host has too many values."
+    assert headline(a_finding(message="Series of cpu grow.")) == "Series of cpu grow."
+    assert headline(a_finding(message="Cpus grow.")) == "`main/cpu`: Cpus grow."

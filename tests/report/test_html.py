@@ -305,8 +305,8 @@ def test_measure_names_show_where_the_rows_are() -> None:
         MeasureName("metrics", "multi", ("host", "os"), 90), MeasureName("idle", "double", (), 0), count=24
     )
     assert "Measure names. 24" in text
-    assert "metrics multi 2 90 90 %" in text
-    assert "idle double 0 0 0 %" in text
+    assert "metrics multi 2 90 90%" in text
+    assert "idle double 0 0 0%" in text
     many = measure_names(*(MeasureName(f"n{i}", "multi", (), 1) for i in range(30)))
     assert "the others are left out here" in many
     assert ("n19" in many, "n20" in many) == (True, False)

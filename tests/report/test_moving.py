@@ -100,8 +100,8 @@ def _section(profile: Profile) -> str:
 
 def test_report_says_where_each_table_could_move() -> None:
     text = _section(a_profile(_table(11_000_000), _table(None, "mem"), _table(50_000, "disk"), engine="timestream"))
-    assert "cpu ≈ 11,000,000 110 % InfluxDB 3" in text
-    assert "disk ≈ 50,000 0.5 % InfluxDB 2 on db.influx.large" in text
+    assert "cpu ≈ 11,000,000 110% InfluxDB 3" in text
+    assert "disk ≈ 50,000 0.5% InfluxDB 2 on db.influx.large" in text
     assert "mem \N{EN DASH} \N{EN DASH} not known" in text
     assert not _section(a_profile(engine="influxdb1"))
 
@@ -127,7 +127,7 @@ def test_lifetime_of_a_table_is_its_own() -> None:
     options: dict[str, Any] = {"incidents": (), "full_values": False, "run_url": None, "previous": None}
     page = html.page(html.tell(a_result(), profile, Timeline(), **options))
     kept = re.findall(r"<code>(cpu|mem)</code>.*?<td>([^<\n]*)\n", page)
-    assert dict(kept) == {"cpu": "1 d", "mem": "2 d"}
+    assert dict(kept) == {"cpu": "1 day", "mem": "2 days"}
 
 
 def _page(profile: Profile) -> str:

@@ -22,7 +22,8 @@ from tsaudit.model.finding import Severity, Verdict
 from tsaudit.model.profile import FOREVER, Database, Documents, Gap, Profile, Reason, Retention, Storage
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline
-from tsaudit.report import findings, tables, words
+from tsaudit.report import findings, tables
+from tsaudit.text.numbers import NOT_KNOWN
 
 
 def overview(profile: Profile, *found: object, timeline: Timeline | None = None) -> tables.Overview:
@@ -79,13 +80,13 @@ def test_row_tells_change_share_nulls_and_retention() -> None:
     )
     points = {("series", Subject("main", "a")): (Point(DAY - timedelta(days=2), 10.0), Point(DAY, 99.0))}
     row = overview(profile, timeline=Timeline(points=points)).rows[0]
-    assert (row.series_change, row.row_share, row.worst_null, row.retention) == (2.0, 0.25, ("y", 0.4), "1 d")
+    assert (row.series_change, row.row_share, row.worst_null, row.retention) == (2.0, 0.25, ("y", 0.4), "1 day")
 
 
 def test_share_of_an_unknown_whole_is_unknown() -> None:
     profile = a_profile(a_measurement("a"), a_measurement("b", rows=None, fields=()))
     row = overview(profile).rows[0]
-    assert (row.row_share, row.series_change, row.retention) == (None, None, words.NONE)
+    assert (row.row_share, row.series_change, row.retention) == (None, None, NOT_KNOWN)
     assert overview(profile).rows[1].worst_null is None
     assert tables.name_shares(profile, None) == ([], 0)
 
@@ -93,7 +94,7 @@ def test_share_of_an_unknown_whole_is_unknown() -> None:
 def test_retention_without_a_default_lists_what_there_is() -> None:
     policies = (Retention("a", 3_600, None, False), Retention("b", FOREVER, None, False))
     profile = a_profile(databases=(Database("main", None, policies),))
-    assert overview(profile).rows[0].retention == "1 h, forever"
+    assert overview(profile).rows[0].retention == "1 hour, no retention"
 
 
 def test_details_are_of_measurements_with_findings_only() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tsaudit.model.finding import Evidence
 from tsaudit.model.profile import Measurement
 from tsaudit.rule import Case, subject_of
-from tsaudit.text import listed, number, percent
+from tsaudit.text import listed, many, number, percent
 
 if TYPE_CHECKING:
     from tsaudit.analysis.cardinality.attribution import Attribution, Blame
@@ -72,7 +72,7 @@ def _described(measurement: Measurement, blame: Blame) -> str:
     parts = [f"in {percent(blame.share)}{error} of the new series", f"first seen {blame.began}"]
     parts += [f"{number(values.new_per_day)} a day"] if values.new_per_day is not None else []
     if values.kind != "unknown":
-        parts.append(f"{values.kind} over {values.days} days")
+        parts.append(f"{values.kind} over {many(values.days, 'day')}")
     return ", ".join(parts)
 
 

@@ -25,7 +25,7 @@ from tsaudit.alerts.blocks import (
 )
 from tsaudit.alerts.escape import code, link, plain
 from tsaudit.alerts.figures import by_badness
-from tsaudit.alerts.message import SIGNS, counted, is_told_of, notification
+from tsaudit.alerts.message import SIGNS, is_told_of, notification
 from tsaudit.alerts.routing import channel_of
 from tsaudit.config.settings import Settings
 from tsaudit.history import clock, deliveries, incidents
@@ -33,6 +33,7 @@ from tsaudit.history.deliveries import Draft, Kind, State, thread_of
 from tsaudit.history.incidents import Incident
 from tsaudit.history.schema import snapshot
 from tsaudit.model.finding import Severity
+from tsaudit.text import many, number
 
 if TYPE_CHECKING:
     from tsaudit.history.store import Store
@@ -68,12 +69,12 @@ def digest(day: date, found: Sequence[Incident], reports: dict[str, str]) -> Mes
     """The message for one owner. `reports`: target to the address of its newest report."""
     still = [i for i in found if is_told_of(i)]
     targets = sorted({i.target for i in found}, key=lambda t: _target_badness(t, still))
-    title = f"tsaudit {day}: {counted(len(still), 'open incident')} on {counted(len(targets), 'target')}"
+    title = f"tsaudit {day}: {many(len(still), 'open incident')} on {many(len(targets), 'target')}"
     groups = (_target_blocks(day, t, [i for i in found if i.target == t], reports.get(t)) for t in targets)
     shown = fitting(groups, MAX_BLOCKS - 2, MAX_TOTAL - MAX_TEXT - MAX_HEADER - 100)
     blocks = [header(plain(title, MAX_HEADER)), *(block for group in shown for block in group)]
     if len(shown) < len(targets):
-        blocks.append(small(f"and {counted(len(targets) - len(shown), 'more target')}"))
+        blocks.append(small(f"and {many(len(targets) - len(shown), 'more target')}"))
     lines = (f"{i.severity} {i.target} {i.subject}: {i.finding.message}" for i in sorted(still, key=by_badness))
     return Message(notification(title, lines), tuple(blocks))
 
@@ -86,16 +87,16 @@ def _target_badness(target: str, still: Sequence[Incident]) -> tuple[int, int, s
 def _target_blocks(day: date, target: str, found: Sequence[Incident], report: str | None) -> list[Block]:
     still = sorted((i for i in found if is_told_of(i)), key=by_badness)
     counts = Counter(i.severity for i in still)
-    parts = [f"{counts[s]} {s}" for s in reversed(Severity) if counts[s]]
-    parts += [f"{n} new" for n in [sum(i.opened == day for i in still)] if n]
-    parts += [f"{n} resolved" for n in [sum(i.resolved == day for i in found)] if n]
+    parts = [f"{number(counts[s])} {s}" for s in reversed(Severity) if counts[s]]
+    parts += [f"{number(n)} new" for n in [sum(i.opened == day for i in still)] if n]
+    parts += [f"{number(n)} resolved" for n in [sum(i.resolved == day for i in found)] if n]
     if report:
         parts.append(link(report, "report"))
     sign = SIGNS[still[0].severity] if still else SIGNS["ok"]
     blocks = [markup(f"{sign} {code(target, 120)} {' · '.join(parts)}")]
     lines = [plain(f"{i.severity} {i.subject}: {i.finding.message}", 200) for i in still[:_SHOWN]]
     if len(still) > _SHOWN:
-        lines.append(f"and {len(still) - _SHOWN} more")
+        lines.append(f"and {number(len(still) - _SHOWN)} more")
     return [*blocks, prose(lines)] if lines else blocks
 
 

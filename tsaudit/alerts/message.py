@@ -26,6 +26,7 @@ from tsaudit.alerts.escape import code, inert, link, plain, size
 from tsaudit.alerts.figures import by_badness, details
 from tsaudit.history.incidents import Incident, State
 from tsaudit.model.finding import Severity, Verdict
+from tsaudit.text import many, number
 
 SIGNS: Final = {"critical": "🔴", "warn": "🟠", "unknown": "⚪", "ok": "🟢", "info": "🔵"}
 _FOOTER_CHARACTERS: Final = 1_200
@@ -70,7 +71,7 @@ def alert(
     ranked = sorted(incidents, key=by_badness)
     if ranked:
         worst = ranked[0].severity
-        title = f"{SIGNS[worst]} {worst}: {context.target}, {counted(len(ranked), 'open incident')}"
+        title = f"{SIGNS[worst]} {worst}: {context.target}, {many(len(ranked), 'open incident')}"
     else:
         title = f"{SIGNS['ok']} {context.target}: all clear"
     return _message(context, title, ranked, closed, full_values=full_values, mention=mention)
@@ -90,7 +91,7 @@ def news(
     """
     ranked = sorted(incidents, key=by_badness)
     worse = sum(i.fingerprint in raised for i in ranked)
-    parts = [f"{n} {word}" for n, word in ((len(ranked) - worse, "new"), (worse, "worse")) if n]
+    parts = [f"{number(n)} {word}" for n, word in ((len(ranked) - worse, "new"), (worse, "worse")) if n]
     title = f"{SIGNS[ranked[0].severity]} {context.target}: {', '.join(parts)}"
     return _message(context, title, ranked, (), full_values=full_values, mention=mention)
 
@@ -140,7 +141,7 @@ def notification(title: str, lines: Iterable[str], mention: str | None = None) -
     while left:
         line = "\n" + inert(left[0], 300)
         if size(text) + size(line) > MAX_TEXT - 40:
-            return f"{text}\n(and {len(left)} more)"
+            return f"{text}\n(and {number(len(left))} more)"
         text += line
         left.pop(0)
     return text
@@ -177,18 +178,13 @@ def _footer(context: RunContext, hidden: Sequence[Incident], closed: Sequence[Cl
     if hidden:
         where = "the report lists them all" if context.report_url else "`tsaudit incidents` lists them all"
         counts = Counter(i.severity for i in hidden)
-        kinds = ", ".join(f"{counts[s]} {s}" for s in reversed(Severity) if counts[s])
-        blocks.append(small(f"and {len(hidden)} more ({kinds}): {where}"))
+        kinds = ", ".join(f"{number(counts[s])} {s}" for s in reversed(Severity) if counts[s])
+        blocks.append(small(f"and {number(len(hidden))} more ({kinds}): {where}"))
     if closed:
         named = [f"{code(str(c.incident.subject), 60)} {plain(c.how, 30)}" for c in closed[:_CLOSED_SHOWN]]
-        more = f" and {len(closed) - len(named)} more" if len(closed) > len(named) else ""
+        more = f" and {number(len(closed) - len(named))} more" if len(closed) > len(named) else ""
         blocks.append(small(f"No longer open: {', '.join(named)}{more}"))
     return blocks
-
-
-def counted(number: int, noun: str) -> str:
-    """`1 target`, `2 targets`."""
-    return f"{number} {noun}" + ("" if number == 1 else "s")
 
 
 def is_told_of(incident: Incident) -> bool:

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from tsaudit.alerts.slack_transport import Answer, NoAnswerError
 from tsaudit.secrets import MaskedError
-from tsaudit.terminal import printable
+from tsaudit.text import printable
 
 
 class SlackError(MaskedError):

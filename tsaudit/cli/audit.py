@@ -13,6 +13,7 @@ import click
 
 from tsaudit.cli import options, results, show
 from tsaudit.cli.errors import Exit, at_once_on_interrupt, say
+from tsaudit.text import many
 
 if TYPE_CHECKING:
     from tsaudit.alerts import SendReport
@@ -159,7 +160,7 @@ def _terminal(form: str) -> Callable[[str], None]:
 def _summary(verdicts: Iterable[Verdict]) -> str:
     counts = Counter(verdicts)
     worst_first = sorted(counts, key=lambda v: -v.rank)
-    return f"{show.plural(counts.total(), 'target')}: {', '.join(f'{counts[v]} {v}' for v in worst_first)}"
+    return f"{many(counts.total(), 'target')}: {', '.join(f'{counts[v]} {v}' for v in worst_first)}"
 
 
 def _exit_code(verdicts: Iterable[Verdict], fail_on: str) -> int:

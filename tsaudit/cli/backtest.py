@@ -9,6 +9,7 @@ import click
 
 from tsaudit.cli import options, show
 from tsaudit.cli.errors import Exit
+from tsaudit.text import in_full, many
 
 if TYPE_CHECKING:
     from tsaudit.backtest import JudgedDay
@@ -95,10 +96,10 @@ def _print(rule: Rule, found: list[dict[str, Any]]) -> None:
 
 def _print_target(rule: Rule, target: str, days: list[dict[str, Any]]) -> None:
     fired = sum(bool(one["findings"]) for one in days)
-    show.line(f"{target}  {rule.code} {rule.name}: fires on {fired} of {show.plural(len(days), 'audited day')}")
+    show.line(f"{target}  {rule.code} {rule.name}: fires on {fired} of {many(len(days), 'audited day')}")
     # Limits may depend on the engine, and a target can change its engine; those of the newest day are today's.
     for limit in next((one["limits"] for one in reversed(days) if one["limits"]), ()):
-        show.line(f"  limit {limit['name']} = {show.number(limit['value'])} {limit['unit']} ({limit['origin']})")
+        show.line(f"  limit {limit['name']} = {in_full(limit['value'])} {limit['unit']} ({limit['origin']})")
     for one in days:
         for finding in one["findings"]:
             click.echo(f"  {one['day']}  {show.word(finding['severity'], 8)}  ", nl=False)

@@ -10,6 +10,7 @@ import click
 
 from tsaudit.cli import options, show
 from tsaudit.cli.errors import Exit
+from tsaudit.text import many, number
 
 if TYPE_CHECKING:
     from tsaudit.config.settings import Settings, Slack, Target
@@ -38,7 +39,7 @@ def check(targets: tuple[str, ...], config: str | None) -> int:
     file = config_file.find(config)
     settings = config_file.load(file)
     chosen = options.chosen(settings, targets)
-    _line("configuration", "ok", f"{file}: {show.plural(len(settings.targets), 'target')}")
+    _line("configuration", "ok", f"{file}: {many(len(settings.targets), 'target')}")
     for advice in config_file.advice(file):
         _line("", "warn", advice)
     for line in exposure.warnings(settings, chosen):
@@ -82,7 +83,7 @@ def _history(settings: Settings) -> bool:
     except HistoryError as error:
         _line("history", "failed", str(error))
         return False
-    _line("history", "ok", f"{show.plural(len(known), 'target')} known")
+    _line("history", "ok", f"{many(len(known), 'target')} known")
     return True
 
 
@@ -176,7 +177,7 @@ def _target(target: Target, switches: RulePolicy, seen: dict[str, Profile]) -> b
     judged -= {rule for gap in lost for rule in _rules_without(target.engine, gap.fact, switches)}
     if not missed:
         version = f"{target.engine} {profile.server_version}"
-        _line(target.name, "ok", f"{version}: {show.plural(len(judged), 'rule')} can be evaluated")
+        _line(target.name, "ok", f"{version}: {many(len(judged), 'rule')} can be evaluated")
     for line in _missing(target.engine, gaps, switches):
         _line("", "unknown", line)
     for unused in profile.unused_settings:
@@ -209,7 +210,7 @@ def _missing(engine: str, gaps: Iterable[Gap], switches: RulePolicy) -> Iterator
     for (fact, reason), (first, *rest) in alike.items():
         where = "/".join(part for part in (first.database, first.measurement) if part)
         place = f" of {where}" if where else ""
-        more = f" and {len(rest):,} more" if rest else ""
+        more = f" and {number(len(rest))} more" if rest else ""
         codes = ", ".join(sorted(_rules_without(engine, fact, switches))) or "no rule"
         yield f"{fact}{place}{more} {reason}: {first.detail} ({codes})"
 

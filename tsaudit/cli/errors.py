@@ -15,7 +15,7 @@ from typing import Any, Final
 import click
 
 from tsaudit.secrets import mask
-from tsaudit.terminal import printable
+from tsaudit.text import printable
 
 
 class Exit(enum.IntEnum):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from tsaudit.cli import options, show
+from tsaudit.text import many
 
 if TYPE_CHECKING:
     from tsaudit.config.settings import Settings
@@ -59,7 +60,7 @@ def compact(targets: tuple[str, ...], config: str | None) -> None:
         from tsaudit.history.compaction import compact as thin_out
 
         for target in _known(store, targets):
-            show.line(f"{target}: {show.plural(thin_out(store, target, options.today()), 'day')} dropped")
+            show.line(f"{target}: {many(thin_out(store, target, options.today()), 'day')} dropped")
 
 
 @history.command()
@@ -113,14 +114,14 @@ def _owners(settings: Settings, target: str) -> Callable[[Finding, RuleResult], 
 
 def _told(target: str, day: date, removed: Removed) -> str:
     parts = [
-        f"{show.plural(removed.states, 'incident state')}",
-        f"{show.plural(removed.values, 'set')} of stored values",
-        f"{show.plural(removed.unsent, 'unsent message')}",
+        f"{many(removed.states, 'incident state')}",
+        f"{many(removed.values, 'set')} of stored values",
+        f"{many(removed.unsent, 'unsent message')}",
     ]
     goes_on = f"incidents continue from {removed.before}" if removed.before else "there are no earlier days"
-    left = [f"{show.plural(removed.sent, 'message')} already sent" if removed.sent else ""]
-    left += [f"the day in {show.plural(removed.values_left, 'set')} of values" if removed.values_left else ""]
-    left += [f"the incidents of {show.plural(removed.unreadable, 'later day')}" if removed.unreadable else ""]
+    left = [f"{many(removed.sent, 'message')} already sent" if removed.sent else ""]
+    left += [f"the day in {many(removed.values_left, 'set')} of values" if removed.values_left else ""]
+    left += [f"the incidents of {many(removed.unreadable, 'later day')}" if removed.unreadable else ""]
     stays = ", ".join(part for part in left if part)
     return f"{target}: {day} dropped, with {', '.join(parts)}; {goes_on}" + (f"; not removed: {stays}" if stays else "")
 

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit, urlunsplit
 import click
 
 from tsaudit.cli import show
-from tsaudit.terminal import printable
+from tsaudit.text import many, nearest, printable
 
 """Engines whose addresses are split at characters that a password may contain, so it is a separate key."""
 _LOCAL_INFLUXDB: Final = "http://127.0.0.1:8086"
@@ -69,7 +69,7 @@ def init(engine: str | None, url: str | None, name: str | None, config: str | No
 
 
 def _say(file: Path, found: list[Found]) -> None:
-    show.line(f"wrote {file}: {show.plural(len(found), 'target')}")
+    show.line(f"wrote {file}: {many(len(found), 'target')}")
     for one in found:
         show.line(f"  {one.name}: {one.engine} at {one.url}")
         if one.variable:
@@ -83,7 +83,6 @@ def _say(file: Path, found: list[Found]) -> None:
 def _given(engine: str, url: str, name: str | None) -> Found:
     """The target that the options describe, with its password moved out of the address."""
     from tsaudit.engines.registry import ENGINES
-    from tsaudit.text import nearest
 
     if engine not in ENGINES:
         hint = nearest(engine, ENGINES) or f"; one of {', '.join(ENGINES)}"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from tsaudit.cli import show
+from tsaudit.text import many, size
 
 if TYPE_CHECKING:
     from tsaudit.model.finding import AuditResult, Finding, RuleResult
@@ -105,7 +106,7 @@ def print_text(found: dict[str, Any], everything: bool) -> None:
         show.paragraph(one["message"], "    ")
         show.paragraphs(f"Fix: {one['fix']}", "    ")
     if not everything and len(findings) > _WORST:
-        show.line(f"  ... and {show.plural(len(findings) - _WORST, 'finding')} more; pass --all to print them")
+        show.line(f"  ... and {many(len(findings) - _WORST, 'finding')} more; pass --all to print them")
     for reason, codes in _not_judged(found).items():
         click.echo(f"  {show.word('unknown', 8)}  {', '.join(codes)}")
         show.paragraph(reason, "    ")
@@ -117,8 +118,6 @@ def print_text(found: dict[str, Any], everything: bool) -> None:
 
 def _charged(cost: dict[str, Any]) -> str:
     """What the provider will bill."""
-    from tsaudit.text import many, size
-
     scanned, metered = size(cost["bytes_scanned"] or 0), size(cost["bytes_metered"])
     return f"{many(cost['statements'], 'statement')}, {scanned} scanned, {metered} billed"
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tsaudit.cli import options, show
+from tsaudit.text import in_full
 
 if TYPE_CHECKING:
     from tsaudit.cli.catalogue import Page
@@ -76,7 +77,7 @@ def _plans(form: str) -> None:
     if form == "json":
         show.as_json([dict(zip(heads, row, strict=True)) for row in rows])
         return
-    show.table([(plan, name, show.number(value), source) for plan, name, value, source in rows], heads)
+    show.table([(plan, name, in_full(value), source) for plan, name, value, source in rows], heads)
 
 
 @click.command()
@@ -122,9 +123,9 @@ def _lines(page: Page) -> Iterator[str]:
     if page.limits:
         yield "\n## Limits"
     for limit in page.limits:
-        yield f"{limit.name}: {show.number(limit.default)} {limit.unit} ({limit.source})"
+        yield f"{limit.name}: {in_full(limit.default)} {limit.unit} ({limit.source})"
         for engine, (value, source) in sorted(limit.engines.items()):
-            yield f"  on {engine}: {show.number(value)} {limit.unit} ({source})"
+            yield f"  on {engine}: {in_full(value)} {limit.unit} ({source})"
     if page.fixes:
         yield "\n## Fix by engine"
     for engine, text in sorted(page.fixes.items()):

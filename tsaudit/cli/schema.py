@@ -10,6 +10,7 @@ import click
 from tsaudit.cli import options, results, show
 from tsaudit.cli.errors import Exit, say
 from tsaudit.config.columns_file import Form
+from tsaudit.text import many
 
 if TYPE_CHECKING:
     from tsaudit.config import columns_file
@@ -57,7 +58,7 @@ def export(ctx: click.Context, target: str, config: str | None, folder: Path | N
     declared, refused = exportable(profile)
     where = folder or Path("schema", target)
     written = columns_file.write(where, declared, form, replace=replace)
-    show.line(f"{show.plural(len(written), 'columns file')} in {where}")
+    show.line(f"{many(len(written), 'columns file')} in {where}")
     for line in refused:
         say(f"skipped {line}")
     if refused:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import click
 
-from tsaudit.terminal import printable
+from tsaudit.text import printable
 
 _COLOURS: Final = {
     "ok": "green",
@@ -80,13 +80,3 @@ def as_json(value: Any) -> None:
     import json
 
     click.echo(json.dumps(value, indent=2, ensure_ascii=True))
-
-
-def number(value: float) -> str:
-    """A limit in full: `1,000,000`, `0.0001`."""
-    return f"{value:,.12g}"
-
-
-def plural(number: int, noun: str) -> str:
-    """`1 target`, `2 targets`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

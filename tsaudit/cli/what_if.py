@@ -10,6 +10,7 @@ import click
 from tsaudit.cli import options, show
 from tsaudit.cli.errors import Exit
 from tsaudit.engines.registry import ENGINES
+from tsaudit.text import duration, listed, many, number, plural
 
 if TYPE_CHECKING:
     from tsaudit.config.settings import Settings
@@ -101,20 +102,16 @@ def _series(found: Answer) -> list[tuple[str, str]]:
     left = found.left
     if left is None:
         return [("series", found.left_how)]
-    rows = [("series now", f"{left.now:,}"), ("series after", f"{left.after:,}")]
+    rows = [("series now", number(left.now)), ("series after", number(left.after))]
     if left.bound is not None:
-        rows.append(("at most", f"{left.bound:,}, whatever buckets the values fall into"))
+        rows.append(("at most", f"{number(left.bound)}, whatever buckets the values fall into"))
     if left.determined_by:
-        rows.append(("because", f"each of {', '.join(left.determined_by)} determines it"))
-        rows.append(
-            (
-                "together",
-                (
-                    f"{left.together:,} if "
-                    f"{'that is dropped' if len(left.determined_by) == 1 else 'those are dropped'} too"
-                ),
-            )
-        )
+        others = len(left.determined_by)
+        each = plural(others, "determines", "each determine")
+        rows.append(("because", f"{listed(left.determined_by)} {each} it"))
+        if left.together is not None:
+            dropped = plural(others, "that is dropped", "those are dropped")
+            rows.append(("together", f"{number(left.together)} if {dropped} too"))
     return [*rows, ("measured", found.left_how)]
 
 
@@ -122,14 +119,14 @@ def _points(found: Answer) -> list[tuple[str, str]]:
     points = found.collisions
     if points is None:
         return [("collisions", found.collisions_how)]
-    text = f"{points.after:,} of {show.plural(points.rows, 'row')} read would share tags and time with another"
-    return [("collisions", f"{text}; {points.now:,} do now"), ("measured", found.collisions_how)]
+    text = f"{number(points.after)} of {many(points.rows, 'row')} read would share tags and time with another"
+    return [("collisions", f"{text}; {number(points.now)} do now"), ("measured", found.collisions_how)]
 
 
 def _read(found: Answer) -> str:
     if not found.costs:
         return "nothing: did not connect to the database"
     return "; ".join(
-        f"{c.fact}: {show.plural(c.statements, 'statement')}, {show.plural(c.rows, 'row')}, {c.seconds:.2f} s"
+        f"{c.fact}: {many(c.statements, 'statement')}, {many(c.rows, 'row')}, {duration(c.seconds)}"
         for c in found.costs
     )

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tsaudit.collect.draft import Draft, Found
 from tsaudit.model.profile import Count, Gap, How, Ratio, Reason, Source
+from tsaudit.text import instant, percent
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -211,12 +212,12 @@ def too_many(asker: Asker, draft: Draft) -> str:
 def _source(asker: Asker, known: ColumnStatistics, how_many: str = "") -> Source:
     """Names the age of the statistics, and what has been written since."""
     as_of = known.analysed_at or asker.now
-    age = f"of {as_of:%Y-%m-%d %H:%M} UTC" if known.analysed_at else "of unknown age"
+    age = f"of {instant(as_of)}" if known.analysed_at else "of unknown age"
     words = f"{how_many}; " if how_many else ""
     words += f"all rows, by the engine's statistics {age}"
     if _is_stale(asker, known):
         written = known.changed_ratio or 0.0
-        words += f", which are old: rows written since are {written:.0%} of the table"
+        words += f", which are old: rows written since are {percent(written)} of the table"
     return Source(asker.source("column_statistics").query, How.ESTIMATE, as_of, words)
 
 

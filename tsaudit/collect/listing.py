@@ -13,6 +13,7 @@ from tsaudit.collect.asking import Asker, TooMuchError
 from tsaudit.collect.columns import as_text
 from tsaudit.collect.draft import Draft, Found
 from tsaudit.model.profile import SAMPLE_SIZE, Count, How, Ratio, Reason, Role, Source, Tag, TagSets, Window
+from tsaudit.text import span
 
 if TYPE_CHECKING:
     import numpy as np
@@ -170,7 +171,7 @@ def scope(asker: Asker, draft: Draft, fact: str) -> str:
 def interval(asker: Asker, draft: Draft, fact: str) -> str:
     """From when to when the fact's answer tells of rows, in words."""
     window = asker.window_of(fact, draft.database, draft.name)
-    text = f"from {window.start:%Y-%m-%d %H:%M} to {window.end:%Y-%m-%d %H:%M} UTC"
+    text = f"from {span(window.start, window.end)}"
     return text if window == asker.window else f"{text}, as many as the server reads at once"
 
 

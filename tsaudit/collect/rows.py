@@ -26,6 +26,7 @@ from tsaudit.model.profile import (
     Source,
     Tag,
 )
+from tsaudit.text import span
 
 if TYPE_CHECKING:
     import numpy as np
@@ -240,7 +241,7 @@ def sample_source(asker: Asker, draft: Draft) -> Source:
     assert draft.sample is not None
     window = interval(asker, draft, "row_sample")
     if draft.sampled_since:
-        window = f"from {draft.sampled_since:%Y-%m-%d %H:%M} to {asker.window.end:%Y-%m-%d %H:%M} UTC"
+        window = f"from {span(draft.sampled_since, asker.window.end)}"
     if draft.time is None:
         window = "whatever their time: the table has no time column"
     rows = draft.sample.num_rows

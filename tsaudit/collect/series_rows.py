@@ -12,6 +12,7 @@ from tsaudit.collect.asking import Asker
 from tsaudit.collect.draft import Draft, Found
 from tsaudit.collect.rows import is_complete, series_of_read
 from tsaudit.model.profile import Count, How, Reason, Role
+from tsaudit.text import span
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -143,7 +144,7 @@ def _per_series(draft: Draft) -> list[int]:
 def _scaled(asker: Asker, draft: Draft, counts: list[int], fact: str) -> Count | None:
     """The rows of all series from those of the sampled ones. None when it cannot be told."""
     read = draft.sampled_series
-    window = f"from {asker.window.start:%Y-%m-%d %H:%M} to {asker.window.end:%Y-%m-%d %H:%M} UTC"
+    window = f"from {span(asker.window.start, asker.window.end)}"
     if fact == "row_count":
         window += ", counting the values of each series' fullest field"
     if not read:

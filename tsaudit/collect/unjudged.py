@@ -8,6 +8,7 @@ from typing import Final
 from tsaudit.collect.agreement import in_order
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.profile import Gap, Measurement, Profile, Reason
+from tsaudit.text import span
 
 MANY_ROWS: Final = 1000
 """From so many rows on a table without time and tags is no list of settings."""
@@ -62,7 +63,7 @@ def _without_rows(profile: Profile, asked: frozenset[str]) -> Profile:
         return profile
     window = profile.window
     detail = (
-        f"no measurement has a row from {window.start:%Y-%m-%d %H:%M} to {window.end:%Y-%m-%d %H:%M} UTC, while "
+        f"no measurement has a row from {span(window.start, window.end)}, while "
         f"{evidence}: check the clocks of this machine and of the writers, or set a longer `window`"
     )
     # An index knows its series whatever their rows' time; a listing out of rows knew none.

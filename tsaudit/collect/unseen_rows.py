@@ -14,6 +14,8 @@ from tsaudit.collect.draft import Draft, Found
 from tsaudit.collect.rows import instant
 from tsaudit.engines.queries import query_name
 from tsaudit.model.profile import Count, How, Reason, Tag, utc_now
+from tsaudit.text import instant as instant_in_words
+from tsaudit.text import span
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -129,11 +131,8 @@ def _detail(asker: Asker, draft: Draft, found: _Outside) -> str:
     if found.newest is None:
         why = f"all {found.read:,} rows looked at have no {name}"
     else:
-        why = f"the newest {name} is {found.newest:%Y-%m-%d %H:%M} UTC"
-    detail = (
-        f"0 rows from {window.start:%Y-%m-%d %H:%M} to {window.end:%Y-%m-%d %H:%M} UTC by column {name} ({counts}), "
-        f"while {total}: {why}; "
-    )
+        why = f"the newest {name} is {instant_in_words(found.newest)}"
+    detail = f"0 rows from {span(window.start, window.end)} by column {name} ({counts}), while {total}: {why}; "
     if asker.engine.infers_roles:
         key = draft.name if draft.name.isidentifier() else json.dumps(draft.name, ensure_ascii=False)
         detail += f"if another column is the time, set `columns: {{{key}: {{time: <column>}}}}` in tsaudit.yaml; "

@@ -19,7 +19,7 @@ from tsaudit.config.settings import Settings
 from tsaudit.config.yaml_document import Document, DocumentError, Node, of, parse
 from tsaudit.engines.registry import ENGINES
 from tsaudit.net import addresses
-from tsaudit.terminal import printable
+from tsaudit.text import printable
 
 DEFAULT_NAME: Final = "tsaudit.yaml"
 VARIABLE: Final = "TSAUDIT_CONFIG"

@@ -9,8 +9,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, WithJsonSchema
 
 from tsaudit.engines.registry import ENGINES
-from tsaudit.terminal import printable
-from tsaudit.text import nearest
+from tsaudit.text import nearest, printable
 
 _UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _LONGEST: Final = timedelta(days=36_500)

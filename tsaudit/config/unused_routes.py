@@ -22,7 +22,7 @@ def unused_routes(settings: Settings, profiles: Mapping[str, Profile]) -> Iterat
             continue
         names = sorted({m.name for name in meant for m in profiles[name].measurements})
         for pattern in _unmatched(route, names):
-            where = f"target {meant[0]}" if len(meant) == 1 else f"{len(meant)} targets"
+            where = f"target {meant[0]}" if len(meant) == 1 else many(len(meant), "target")
             detail = f"matches none of {many(len(names), 'measurement')} of {where}"
             yield UnusedSetting(
                 f"routes[{number}].measurements", pattern, detail + nearest(pattern.strip("*?[]"), names[:2_000])

@@ -9,8 +9,7 @@ from typing import Any, Final, Union, get_args, get_origin
 from pydantic import BaseModel
 
 from tsaudit.config.settings import Path, Settings
-from tsaudit.terminal import printable
-from tsaudit.text import nearest
+from tsaudit.text import nearest, printable
 
 _EXPECTED: Final = {
     "string_type": "expected text",

@@ -1,4 +1,4 @@
-"""What the demo tells at its end: the verdict, who is guilty since when, the days left, and what the owner was told."""
+"""What the demo shows at its end: verdict, main contributor, forecast, and the message the owner got."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tsaudit.model.finding import Severity
+from tsaudit.text import day as day_in_words
+from tsaudit.text import number, percent
+from tsaudit.text.forecasts import limit_reached
 
 if TYPE_CHECKING:
     from datetime import date
@@ -18,22 +21,22 @@ if TYPE_CHECKING:
 def day_line(day: date, result: AuditResult, series: int | None) -> str:
     """One line on one audited day."""
     worst = next((f"{r.code} {f.message}" for r, f in _bad(result)), "nothing found")
-    count = "? series" if series is None else f"{series:,} series"
+    count = "series not measured" if series is None else f"{number(series)} series"
     return f"{day}  {result.verdict:<8}  {count:>14}  {_cut(worst, 110)}"
 
 
 def ending(result: AuditResult, report: str | None) -> Iterator[str]:
     """The lines that sum the last day up."""
     yield f"Verdict      {result.verdict}"
-    found = _guilty(result)
+    found = _dated(result)
     if found is not None:
-        share = f", {found.share:.0%} of the damage" if found.share is not None else ""
-        yield f"Guilty tag   {found.guilty} of {found.subject.measurement or found.subject}{share}"
+        share = f" ({percent(found.share)})" if found.share is not None else ""
+        yield f"Contributor  {found.guilty} of {found.subject.measurement or found.subject}{share}"
         if found.since:
-            yield f"Since        {found.since}"
+            yield f"Since        {day_in_words(found.since)}"
     forecast = _soonest(result)
     if forecast is not None:
-        yield f"Days left    {_days(forecast)} until {forecast.limit:,.0f}"
+        yield f"Forecast     {limit_reached(forecast)}"
     yield f"Report       {report or 'could not be written'}"
 
 
@@ -71,7 +74,7 @@ def _badness(family: Sequence[Delivery]) -> int:
     return max((Severity(s).rank for s in newest.payload["about"].values()), default=-1)
 
 
-def _guilty(result: AuditResult) -> Finding | None:
+def _dated(result: AuditResult) -> Finding | None:
     """The worst finding that blames a tag; among equals the one that knows since when, then the greatest share."""
     blaming = [f for _, f in _bad(result) if f.guilty]
     return max(blaming, key=lambda f: (f.severity.rank, f.since is not None, f.share or 0.0), default=None)
@@ -84,12 +87,6 @@ def _bad(result: AuditResult) -> Iterator[tuple[RuleResult, Finding]]:
 def _soonest(result: AuditResult) -> Forecast | None:
     dated = [f.forecast for _, f in result.findings() if f.forecast and f.forecast.days is not None]
     return min(dated, key=lambda forecast: forecast.days or 0.0, default=None)
-
-
-def _days(forecast: Forecast) -> str:
-    low, high = forecast.days_low, forecast.days_high
-    interval = f" ({low:.0f} to {high:.0f})" if low is not None and high is not None else ""
-    return f"{forecast.days:.0f}{interval}"
 
 
 def _cut(text: str, longest: int) -> str:

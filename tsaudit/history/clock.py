@@ -12,6 +12,7 @@ from datetime import date, timedelta
 from typing import Final
 
 from tsaudit.model.profile import utc_now
+from tsaudit.text import many
 
 _ZONES: Final = timedelta(hours=14)
 """No time zone is further ahead of UTC: a day that is today somewhere is no sign of a wrong clock."""
@@ -57,7 +58,7 @@ def complaint(target: str, days: Collection[date]) -> str | None:
     ahead = days_ahead(days)
     if not ahead:
         return None
-    found = "1 day" if len(ahead) == 1 else f"{len(ahead)} days"
+    found = many(len(ahead), "day")
     line = f"the history of {target} holds {found} in the future ({_named(ahead)}; the clock says {today()})"
     if _is_behind(ahead, days):
         return f"{line}: that is most of it, so the clock is behind; set it right. Until then no incident is changed"

@@ -92,16 +92,18 @@ class Forecast:
     limit: float
     days: float | None
     days_low: float | None
-    """10 % of the outcomes are sooner."""
+    """10% of the outcomes are sooner."""
     days_high: float | None
-    """10 % are later."""
+    """10% are later."""
     growth_per_day: float
-    """Relative: 0.05 is 5 % a day."""
+    """Relative: 0.05 is 5% a day."""
     onset: date | None
     shape: str
     """`linear`, `exponential` or `undecided`."""
     provisional: bool
     """Too little history to rely on it."""
+    unit: str = ""
+    """Of `limit`, as in `Limit`."""
 
 
 @dataclass(frozen=True, slots=True)

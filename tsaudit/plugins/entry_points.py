@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.secrets import mask
-from tsaudit.terminal import printable
+from tsaudit.text.names import printable
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

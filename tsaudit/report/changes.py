@@ -8,10 +8,10 @@ from datetime import date
 
 from tsaudit.history.lifecycle import is_good
 from tsaudit.model.finding import AuditResult, Finding, RuleResult, Severity, Verdict, fingerprint
-from tsaudit.model.profile import FOREVER, Measurement, Profile, Retention
+from tsaudit.model.profile import Measurement, Profile, Retention
 from tsaudit.model.subject import Subject
-from tsaudit.report import words
 from tsaudit.schema.diff import Column, Difference, Kind, differences
+from tsaudit.text import many, retention
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ def _by_fingerprint(result: AuditResult) -> dict[str, FindingChange]:
 
 
 def _shape(measurement: Measurement) -> str:
-    return f"{words.plural(len(measurement.tags), 'tag')}, {words.plural(len(measurement.fields), 'field')}"
+    return f"{many(len(measurement.tags), 'tag')}, {many(len(measurement.fields), 'field')}"
 
 
 def _retention(before: Profile, now: Profile) -> Iterator[SchemaChange]:
@@ -125,7 +125,7 @@ def _retention(before: Profile, now: Profile) -> Iterator[SchemaChange]:
     for m in now.measurements:
         earlier = tables.get(Subject(m.database, m.name))
         if earlier and m.retention and earlier.duration_s != m.retention.duration_s:
-            text = f"{words.duration(earlier.duration_s)} → {words.duration(m.retention.duration_s)}"
+            text = f"{retention(earlier.duration_s)} → {retention(m.retention.duration_s)}"
             yield SchemaChange("changed", "retention", Subject(m.database, m.name), text)
 
 
@@ -133,7 +133,5 @@ def _policies(profile: Profile) -> Mapping[tuple[str, str], Retention]:
     return {(d.name, r.policy): r for d in profile.databases for r in d.retention or ()}
 
 
-def _keeps(retention: Retention) -> str:
-    kept = FOREVER if retention.duration_s == FOREVER else words.duration(retention.duration_s)
-    default = ", default" if retention.default else ""
-    return f"kept {kept}{default}"
+def _keeps(policy: Retention) -> str:
+    return retention(policy.duration_s) + (", default" if policy.default else "")

@@ -15,8 +15,13 @@ from typing import Final
 from markupsafe import Markup, escape
 
 from tsaudit.model.timeline import Point
-from tsaudit.report import foreign, words
+from tsaudit.report import foreign
 from tsaudit.report.trends import Trend
+from tsaudit.text import day as day_in_words
+from tsaudit.text import number as number_in_words
+from tsaudit.text import percent, short
+from tsaudit.text.forecasts import limit_reached
+from tsaudit.text.sparkline import svg
 
 _WIDTH: Final = 1000
 _HEIGHT: Final = 150
@@ -47,14 +52,14 @@ class _Plane:
 
 
 def trend(chart: Trend, number: int) -> Markup:
-    """The figure over time with its limit line, forecast band (10 to 90 %) and the day growth began."""
+    """The figure over time with its limit line, forecast band (10 to 90%) and the day growth began."""
     points = chart.points
     highest = max(p.value for p in points)
     limit = chart.limit if _fits(chart.limit, highest) else None
     last = _last_day(chart)
     plane = _Plane(points[0].day, last, _nice_top(max(highest, limit or 0, 0)))
     ticks = [plane.top * share for share in (0, 0.5, 1)]
-    write = words.percent if chart.is_ratio else _short
+    write = percent if chart.is_ratio else short
     lines = "".join(f'<line class="grid" x2="{_WIDTH}" y1="{plane.y(t)}" y2="{plane.y(t)}"/>' for t in ticks)
     plot = [lines, _forecast(chart, plane), _limit_line(limit, plane), _onset_line(chart, plane), _curve(points, plane)]
     labels = [
@@ -85,16 +90,8 @@ def bar(share: float) -> Markup:
 
 
 def sparkline(values: Sequence[float]) -> Markup:
-    """A small line without axes, for the index; empty for fewer than two values. Hidden from screen readers."""
-    if len(values) < 2:
-        return Markup("")
-    top = max(*values, _TINIEST)
-    step = 100 / (len(values) - 1)
-    path = " ".join(f"{round(i * step, 1)},{round(22 - 20 * max(0.0, v) / top, 1)}" for i, v in enumerate(values))
-    return Markup(  # noqa: S704 -- numbers
-        f'<svg class="spark" viewBox="0 0 100 24" preserveAspectRatio="none" aria-hidden="true">'
-        f'<polyline points="{path}"/></svg>'
-    )
+    """A small line without axes, for the index; empty for fewer than two values."""
+    return Markup(svg(values))  # noqa: S704 -- numbers
 
 
 def _fits(limit: float | None, highest: float) -> bool:
@@ -118,15 +115,6 @@ def _nice_top(highest: float) -> float:
         return 1.0
     unit = 10.0 ** math.floor(math.log10(highest * 1.05))
     return next(unit * step for step in (1, 1.2, 1.6, 2, 2.4, 3, 4, 5, 6, 8, 10, 12) if unit * step >= highest * 1.05)
-
-
-def _short(value: float) -> str:
-    """`1.2 M`: short enough for an axis."""
-    for size, suffix in ((1e12, " T"), (1e9, " G"), (1e6, " M"), (1e4, " k")):
-        if abs(value) >= size:
-            scale = 1e3 if suffix == " k" else size
-            return f"{words.number(float(f'{value / scale:.3g}'))}{suffix}"
-    return words.number(float(f"{value:.3g}"))
 
 
 def _curve(points: Sequence[Point], plane: _Plane) -> str:
@@ -181,7 +169,7 @@ def _limit_label(chart: Trend, limit: float | None, plane: _Plane) -> str:
     """On the left, or where there is no forecast on the side where the curve is farther away."""
     if limit is None:
         return ""
-    text = escape(words.percent(limit) if chart.is_ratio else _short(limit))
+    text = escape(percent(limit) if chart.is_ratio else short(limit))
     first, last = (abs(p.value - limit) for p in (chart.points[0], chart.points[-1]))
     place = 'x="100%" text-anchor="end"' if chart.forecast is None and first < last else 'x="2"'
     return f'<text class="limit" {place} y="{_TOP + plane.y(limit) - 5}">limit {text}</text>'
@@ -198,8 +186,8 @@ def _onset_label(chart: Trend, plane: _Plane) -> str:
     if chart.onset is None or not plane.first <= chart.onset <= plane.last:
         return ""
     x = plane.percent(chart.onset)
-    anchor = "end" if x > 70 else "start" if x < 15 else "middle"
-    label = escape(words.short_day(chart.onset))
+    anchor = "end" if x > 75 else "start" if x < 22 else "middle"
+    label = escape(day_in_words(chart.onset))
     return f'<text class="onset" x="{x}%" y="12" text-anchor="{anchor}">began {label}</text>'
 
 
@@ -210,11 +198,11 @@ def _hit_label(chart: Trend, limit: float | None, plane: _Plane) -> str:
         return ""
     day = chart.points[-1].day + timedelta(days=round(forecast.days))
     x = plane.percent(day)
-    if not 25 < x <= 100:
+    if not 35 < x <= 100:
         return ""
     anchor = "end" if x > 88 else "middle"
     y = _TOP + plane.y(limit) - 5
-    return f'<text class="hit" x="{x}%" y="{y}" text-anchor="{anchor}">≈ {escape(words.short_day(day))}</text>'
+    return f'<text class="hit" x="{x}%" y="{y}" text-anchor="{anchor}">≈ {escape(day_in_words(day))}</text>'
 
 
 def _days(plane: _Plane, today: date, last: date) -> str:
@@ -224,7 +212,7 @@ def _days(plane: _Plane, today: date, last: date) -> str:
         marks.append((last, "end"))
     return "".join(
         f'<text class="day" x="{plane.percent(day)}%" y="{y}" text-anchor="{anchor}">'
-        f"{escape(words.short_day(day))}{' (today)' if day == today and last != today else ''}</text>"
+        f"{'today' if day == today != last else escape(day_in_words(day))}</text>"
         for day, anchor in marks
     )
 
@@ -235,16 +223,16 @@ def _title(chart: Trend) -> str:
 
 
 def _description(chart: Trend, drawn_limit: float | None) -> str:
-    write = words.percent if chart.is_ratio else words.number
+    write = percent if chart.is_ratio else number_in_words
     first, now = chart.points[0], chart.points[-1]
     parts = [
-        f"From {write(first.value)} on {words.long_day(first.day)} to {write(now.value)} on {words.long_day(now.day)}."
+        f"From {write(first.value)} on {day_in_words(first.day)} to {write(now.value)} on {day_in_words(now.day)}."
     ]
     if chart.limit is not None:
         above = "" if drawn_limit is not None else ", too far above to be drawn"
         parts.append(f"The limit is {write(chart.limit)}{above}.")
     if chart.onset is not None:
-        parts.append(f"Growth began on {words.long_day(chart.onset)}.")
-    if chart.forecast is not None and chart.forecast.days is not None and chart.forecast.days > 0:
-        parts.append(f"At this pace the limit is reached in about {words.number(round(chart.forecast.days))} days.")
+        parts.append(f"Growth began on {day_in_words(chart.onset)}.")
+    if chart.forecast is not None and (ahead := limit_reached(chart.forecast)):
+        parts.append(f"{ahead[0].upper()}{ahead[1:]}.")
     return " ".join(parts)

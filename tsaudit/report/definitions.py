@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.facts import FACTS
-from tsaudit.report import words
+from tsaudit.text.numbers import NOT_KNOWN
 
 
 class Definition(NamedTuple):
@@ -42,7 +42,7 @@ FIGURES: Final = (
     ),
     Definition("Sampled", "Exact for a part of the data only; the part is named."),
     Definition("As of", "Taken over from an earlier day, because the measurement had not moved since."),
-    Definition(words.NONE, "Not measured. Why not is under “Not audited”."),
+    Definition(NOT_KNOWN, "Not measured. Why not is under “Not audited”."),
 )
 
 

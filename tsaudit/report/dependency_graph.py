@@ -13,7 +13,8 @@ from typing import Final
 from markupsafe import Markup, escape
 
 from tsaudit.model.profile import Dependency
-from tsaudit.report import foreign, words
+from tsaudit.report import foreign
+from tsaudit.text import listed
 
 MOST_TAGS: Final = 24
 """More make a tangle, not a picture; they are listed instead."""
@@ -123,7 +124,11 @@ def _short(tag: str) -> str:
 
 def _description(boxes: Sequence[Box], arrows: Sequence[Arrow]) -> str:
     """The same in words, for those who do not see the picture."""
-    each_other = [f"{words.listing([_short(t) for t in box])} determine each other." for box in boxes if len(box) > 1]
+    each_other = [
+        f"{listed([_short(t) for t in box], most=len(box))} determine each other." for box in boxes if len(box) > 1
+    ]
     sources = dict.fromkeys(a for a, _ in arrows)
-    lines = [f"{_label(a)} determines {words.listing([_label(b) for c, b in arrows if c == a])}." for a in sources]
+    lines = [
+        f"{_label(a)} determines {listed([_label(b) for c, b in arrows if c == a], most=len(arrows))}." for a in sources
+    ]
     return " ".join([*lines, *each_other])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,10 +10,13 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.model.facts import FACTS, sources_of
-from tsaudit.model.finding import AuditResult, Finding, Forecast, RuleResult, Severity, fingerprint
+from tsaudit.model.finding import AuditResult, Finding, RuleResult, Severity, fingerprint
 from tsaudit.model.profile import Measurement, Profile
 from tsaudit.model.subject import Subject
-from tsaudit.report import foreign, words
+from tsaudit.report import foreign
+from tsaudit.text import day as day_in_words
+from tsaudit.text import findings as wording
+from tsaudit.text import quantity
 
 if TYPE_CHECKING:
     from tsaudit.history.incidents import Decision, Incident
@@ -60,15 +62,10 @@ class Item:
         if incident is None:
             return "For information, opens no incident" if self.finding.severity is Severity.INFO else "No incident"
         if incident.state == "open":
-            since = f" since {words.long_day(incident.opened)}" if incident.opened else ""
+            since = f" since {day_in_words(incident.opened)}" if incident.opened else ""
             taken = f", acknowledged by {self.decision.owner}" if self.decision and self.decision.kind == "ack" else ""
             return f"Open{since}{taken}"
         return "Watched, not yet an incident" if incident.state == "watching" else "Resolved"
-
-    @property
-    def own_sentence(self) -> str:
-        """The message without its full stop."""
-        return self.finding.message.strip().rstrip(".")
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,51 +181,13 @@ def statements(item: Item, profile: Profile | None) -> list[tuple[str, str]]:
     return [(name, text) for name, text in found if text]
 
 
-def sentence(item: Item) -> str:
-    """The finding in one sentence: where, what, who is guilty, since when, and how long there is left.
-
-    What the message says already is not said again.
-    """
-    finding, clauses = item.finding, []
-    message = foreign.cut(item.own_sentence, 300)
-    subject = finding.subject
-    if subject.measurement and not _names(message, subject.measurement):
-        message = f"`{foreign.cut(str(Subject(subject.database, subject.measurement)), 80)}`: {message}"
-    if finding.guilty and not _names(message, finding.guilty):
-        share = f" for {words.percent(finding.share)} of it" if finding.share else ""
-        clauses.append(f"`{foreign.cut(finding.guilty, 60)}` is to blame{share}")
-    onset = finding.since or (finding.forecast.onset if finding.forecast else None)
-    if onset and onset.isoformat() not in message:
-        clauses.append(f"it began on {words.long_day(onset)}")
-    left = days_left(finding)
-    if left and " is reached" not in message:
-        clauses.append(left)
-    return f"{message}; {words.listing(clauses)}." if clauses else f"{message}."
-
-
-def _names(message: str, name: str) -> bool:
-    """Whether the message has the name in it, as a whole word."""
-    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", message) is not None
-
-
-def days_left(finding: Finding) -> str:
-    """`the limit is reached in about 9 days (80 % range 7 to 13 days)`; empty without a forecast that reaches it."""
-    forecast = finding.forecast
-    if forecast is None or forecast.days is None:
-        return ""
-    if forecast.days <= 0:
-        return "the limit is already reached"
-    about = words.plural(max(1, round(forecast.days)), "day")
-    return f"the limit is reached in about {about} ({interval(forecast)})"
-
-
-def interval(forecast: Forecast) -> str:
-    """`80 % range 7 to 13 days`; open where an end lies beyond the horizon."""
-    low = None if forecast.days_low is None else words.number(max(0, round(forecast.days_low)))
-    high = None if forecast.days_high is None else words.plural(max(1, round(forecast.days_high)), "day")
-    if low is None:
-        return f"80 % range up to {high}" if high else "80 % range unknown"
-    return f"80 % range {low} to {high}" if high else f"80 % range {low} days or more"
+def headline(item: Item) -> str:
+    """The finding in one sentence, with its place in front where the message does not name it."""
+    subject, text = item.finding.subject, wording.sentence(item.finding)
+    shown = foreign.cut(text, 600)
+    if not subject.measurement or wording.names(text, subject.measurement):
+        return shown
+    return f"`{foreign.cut(str(Subject(subject.database, subject.measurement)), 80)}`: {shown}"
 
 
 def _holding(incident: Incident | None, day: date) -> Decision | None:
@@ -281,7 +240,7 @@ class _Room:
         self._left -= len(message)
         if self._left >= 0:
             return message
-        return "" if finding.observed is None else words.quantity(finding.observed, finding.unit)
+        return "" if finding.observed is None else quantity(finding.observed, finding.unit)
 
 
 def _compact(items: Sequence[Item], room: _Room) -> tuple[CompactGroup, ...]:

@@ -30,8 +30,23 @@ from tsaudit.report import (
     moving,
     tables,
     trends,
-    words,
 )
+from tsaudit.text import (
+    change,
+    day,
+    duration,
+    forecasts,
+    instant,
+    listed,
+    many,
+    number,
+    percent,
+    plural,
+    quantity,
+    size,
+)
+from tsaudit.text.figures import figure
+from tsaudit.text.numbers import NOT_KNOWN
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -103,17 +118,17 @@ class Story:
         """The verdict in one sentence."""
         loud = [i for i in self.items if not i.settled and i.finding.severity is not Severity.INFO]
         if loud:
-            return findings.sentence(loud[0])
+            return findings.headline(loud[0])
         unsure, judged = self.rules_unknown, self.rules_judged
         if not judged and not unsure:
             return "No rule applies to this target, so nothing could be judged."
-        rules = words.plural(judged, "rule")
+        rules = many(judged, "rule")
         if unsure:
-            lacking = words.plural(unsure, "rule")
+            lacking = many(unsure, "rule")
             return f"No finding in what was measured, but {lacking} could not be judged; {rules} could."
         settled = sum(i.settled for i in self.items)
         if settled:
-            return f"Nothing new: {words.plural(settled, 'finding')} accepted or snoozed, {rules} judged."
+            return f"Nothing new: {many(settled, 'finding')} accepted or snoozed, {rules} judged."
         return f"Nothing wrong was found: {rules} judged on complete figures."
 
 
@@ -195,27 +210,27 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(
-        number=words.number,
-        percent=words.percent,
-        quantity=lambda value, unit="": words.quantity(value, unit),
-        change=words.change,
-        long_day=words.long_day,
-        short_day=words.short_day,
-        instant=words.instant,
-        duration=words.duration,
-        size=words.size,
-        plural=words.plural,
-        listing=words.listing,
+        number=number,
+        percent=percent,
+        quantity=quantity,
+        change=change,
+        day=day,
+        instant=instant,
+        duration=duration,
+        size=lambda count: NOT_KNOWN if count is None else size(count),
+        many=many,
+        plural=plural,
+        listed=listed,
+        about=forecasts.about,
+        interval=forecasts.interval,
+        pace=forecasts.pace,
         cut=foreign.cut,
         code=foreign.with_code,
         preformatted=lambda text: Markup.escape(foreign.cut(foreign.block(text), findings.LONGEST_TEXT)),
         verdict_word=WORDS.__getitem__,
         heat_level=_heat_level,
-        interval=findings.interval,
         origin=_origin,
         last_day=lambda window: (window.end - timedelta(microseconds=1)).date(),
-        day_of=lambda moment: moment.date(),
-        plural_word=lambda things, noun: noun if len(things) == 1 else f"{noun}s",
         trend_note=_trend_note,
         tally=_tally,
         web_address=lambda text: text.startswith(("https://", "http://")) and not set(text) & set(" \"'<>"),
@@ -226,7 +241,7 @@ def _environment() -> Environment:
         script=script,
         style_hash=_hash(style),
         script_hash=_hash(script),
-        figure=words.figure,
+        figure=figure,
         bar=charts.bar,
         sparkline=charts.sparkline,
         trend_chart=charts.trend,
@@ -266,7 +281,7 @@ def _heat_level(ratio: float) -> int:
 
 
 def _limit_text(finding: Finding) -> str:
-    return words.quantity(finding.limit.value, finding.limit.unit) if finding.limit else ""
+    return quantity(finding.limit.value, finding.limit.unit) if finding.limit else ""
 
 
 def _origin(limit: Limit) -> str:
@@ -286,21 +301,20 @@ def _origin(limit: Limit) -> str:
 
 def _trend_note(trend: trends.Trend) -> str:
     """What there is to see in a chart, in one line."""
-    write = words.percent if trend.is_ratio else words.number
+    write = percent if trend.is_ratio else number
     first, now = trend.points[0], trend.points[-1]
-    parts = [f"{write(now.value)} on {words.long_day(now.day)}, {write(first.value)} on {words.long_day(first.day)}"]
+    parts = [f"{write(now.value)} on {day(now.day)}, {write(first.value)} on {day(first.day)}"]
     if trend.limit is not None:
         parts.append(f"limit {write(trend.limit)}")
-    if trend.forecast is not None and trend.forecast.days is not None and trend.forecast.days > 0:
-        days = words.plural(max(1, round(trend.forecast.days)), "day")
-        parts.append(f"reached in about {days} ({findings.interval(trend.forecast)})")
+    if trend.forecast is not None and (ahead := forecasts.limit_reached(trend.forecast)):
+        parts.append(ahead)
     return "; ".join(parts) + "."
 
 
 def _tally(count: int, severity: Severity) -> str:
     """`1 critical`, `2 warnings`, `3 notes`."""
     word = WORDS[severity].lower()
-    return words.plural(count, word, word if severity is Severity.CRITICAL else f"{word}s")
+    return many(count, word, word if severity is Severity.CRITICAL else f"{word}s")
 
 
 def _usual_scope(profile: Profile) -> str:

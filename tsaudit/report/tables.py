@@ -23,8 +23,9 @@ from tsaudit.model.profile import (
 )
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Timeline
-from tsaudit.report import words
 from tsaudit.report.findings import Item
+from tsaudit.text import retention
+from tsaudit.text.numbers import NOT_KNOWN
 
 MOST_ROWS: Final = 1_000
 MOST_DETAILS: Final = 20
@@ -100,7 +101,7 @@ def overview(profile: Profile, timeline: Timeline, items: Sequence[Item]) -> Ove
     """A row per measurement: by verdict, then by series; at most MOST_ROWS."""
     worst = _verdicts(profile, items)
     total = _total_rows(profile)
-    retention = {d.name: d.retention or () for d in profile.databases}
+    policies = {d.name: d.retention or () for d in profile.databases}
 
     def row(m: Measurement) -> Row:
         points = [p for p in timeline.of("series", Subject(m.database, m.name)) if p.day < profile.day]
@@ -110,7 +111,7 @@ def overview(profile: Profile, timeline: Timeline, items: Sequence[Item]) -> Ove
             series_change=m.series.value - points[-1].value if m.series and points else None,
             row_share=m.rows.value / total if total and m.rows else None,
             worst_null=_worst_null(m),
-            retention=_kept([m.retention] if m.retention else retention.get(m.database, ()), m.name),
+            retention=_kept([m.retention] if m.retention else policies.get(m.database, ()), m.name),
         )
 
     def order(m: Measurement) -> tuple[object, ...]:
@@ -236,4 +237,4 @@ def _kept(policies: Sequence[Retention], measurement: str) -> str:
     """The default policy's duration, else that of the measurement's own, else all; a dash where there is none."""
     own = [p for p in policies if p.policy == measurement]
     chosen = [p for p in policies if p.default] or own or list(policies)
-    return ", ".join(dict.fromkeys(words.duration(p.duration_s) for p in chosen[:3])) or words.NONE
+    return ", ".join(dict.fromkeys(retention(p.duration_s) for p in chosen[:3])) or NOT_KNOWN

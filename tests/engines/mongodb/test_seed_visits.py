@@ -73,7 +73,7 @@ def test_what_the_author_found(before: tuple[Profile, AuditResult, float, Any]) 
     assert {f.subject.measurement for f in spare} == set(families)
     assert {f.guilty for f in spare} == {"user_id"}
     day = {e.label: e.value for f in spare if "day" in f.subject.measurement for e in f.evidence}
-    assert day["a document"] == "35 bytes, then 40 % of that"
+    assert day["a document"] == "35 bytes, then 40% of that"
     closed = _of(result, "DOC003")
     assert {f.subject.measurement for f in closed} == set(families)
     assert all("const apply = false;" in f.fix and "drop()" in f.fix for f in closed)

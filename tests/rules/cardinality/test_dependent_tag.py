@@ -76,7 +76,7 @@ def test_a_tag_that_is_nearly_determined_names_what_breaks_it() -> None:
     assert finding.samples == ("web-1", "web-7")
     told = {e.label: e.value for e in finding.evidence}
     assert told["exceptions by value"] == "12 of 1,000 that occur in several series (including missing values)"
-    assert told["exceptions by series"] == "24 of 8,000 (0.3 %)"
+    assert told["exceptions by series"] == "24 of 8,000 (0.3%)"
 
 
 def test_the_strongest_is_said_once_per_tag() -> None:

@@ -45,10 +45,10 @@ def test_warning_when_series_are_many() -> None:
     assert finding.severity is Severity.INFO
     (finding,) = judge(rule, a_profile(_measurement(100_000, 50))).findings
     assert finding.severity is Severity.WARN
-    assert finding.message == "Without tag user 50 of 100,000 series would be left (< 0.1 %)."
+    assert finding.message == "Without tag user 50 of 100,000 series would be left (< 0.1%)."
     assert {e.label: e.value for e in finding.evidence} == {
-        "without user": "50 series left (> 99.9 % fewer)",
-        "without host": "100,000 series left (0 % fewer)",
+        "without user": "50 series left (> 99.9% fewer)",
+        "without host": "100,000 series left (0% fewer)",
         "dropping one after the other": "100,000 → 50 without user",
     }
 
@@ -68,9 +68,9 @@ def test_what_a_sample_leaves_open_is_told_as_an_interval() -> None:
     measurement = a_measurement(series=2_000_000, tags=(a_tag("user", 10**6), a_tag("host", 5)), tag_sets=sets)
     (finding,) = judge(rule, a_profile(measurement)).findings
     assert finding.message == (
-        "Without tag user 50 to 900 of about 2,000,000 series would be left (< 0.1 %, on a sample of 1,000 series)."
+        "Without tag user 50 to 900 of about 2,000,000 series would be left (< 0.1%, on a sample of 1,000 series)."
     )
     told = {e.label: e.value for e in finding.evidence}
     assert told["user in 10 buckets"] == "at most 500 series left"
     assert told["looked at"] == "1,000 of about 2,000,000 series"
-    assert told["without user"] == "50 to 900 series left (at least > 99.9 % fewer)"
+    assert told["without user"] == "50 to 900 series left (at least > 99.9% fewer)"

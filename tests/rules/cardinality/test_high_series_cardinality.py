@@ -52,7 +52,7 @@ def test_warning_when_at_the_warning_share_and_at_the_limit() -> None:
 def test_critical_when_just_over_a_limit_somebody_set() -> None:
     (finding,) = judge(rule, a_profile(a_measurement(series=1001)), LIMIT).findings
     assert finding.severity is Severity.CRITICAL
-    assert finding.message == "1,001 series, 100.1 % of the limit of 1,000."
+    assert finding.message == "1,001 series, 100.1% of the limit of 1,000."
     assert finding.limit is not None
     assert finding.limit.origin == "target"
 
@@ -75,7 +75,7 @@ def test_information_when_the_limit_is_that_of_another_engine() -> None:
     (finding,) = judge(rule, a_profile(cpu, engine="timestream")).findings
     assert finding.severity is Severity.INFO
     assert finding.message.startswith(
-        "12,000,000 series, 120 % of the limit of 10,000,000 for which AWS recommends InfluxDB 2 as a replacement"
+        "12,000,000 series, 120% of the limit of 10,000,000 for which AWS recommends InfluxDB 2 as a replacement"
     )
     assert finding.evidence[-1].value == "24"
     (finding,) = judge(rule, a_profile(cpu, engine="timestream"), LIMIT).findings
@@ -102,7 +102,7 @@ def test_database_when_only_the_sum_is_over() -> None:
     profile = a_profile(a_measurement("a", series=600), a_measurement("b", series=600))
     (finding,) = judge(rule, profile, LIMIT).findings
     assert finding.subject == Subject("main")
-    assert [e.value for e in finding.evidence] == ["600 (50 %)", "600 (50 %)"]
+    assert [e.value for e in finding.evidence] == ["600 (50%)", "600 (50%)"]
 
 
 def test_target_when_only_all_databases_together_are_over() -> None:
@@ -137,7 +137,7 @@ def test_fix_when_a_tag_is_to_blame() -> None:
     (finding,) = judge(rule, a_profile(measurement, engine="influxdb1"), LIMIT).findings
     assert finding.guilty == "user_id"
     assert finding.share == 0.975
-    assert finding.message.endswith("; tag user_id of requests causes 98 % of them.")
+    assert finding.message.endswith("; tag user_id of requests causes 98% of them.")
     assert finding.fix.startswith("Write user_id as a field of requests, not as a tag.")
     (plan,) = plans(rule, a_profile(measurement, engine="influxdb1"), LIMIT)
     assert (plan.effect.series_now, plan.effect.series_after) == (2000, 50)
@@ -156,7 +156,7 @@ def test_fields_counted_in_when_the_plan_does_so() -> None:
     profile = a_profile(sensors, databases=(database,))
     (finding,) = judge(rule, profile, {"max_series": 23, "count_fields": 1}).findings
     assert finding.observed == 24
-    assert finding.message == "24 series (tag sets x fields), 104.3 % of the limit of 23."
+    assert finding.message == "24 series (tag sets x fields), 104.3% of the limit of 23."
     assert judge(rule, profile, {"max_series": 23}).outcome is Outcome.PASS
     counted = a_profile(sensors, databases=(dataclasses.replace(database, series_with_fields=a_count(30)),))
     (_, finding) = sorted(
@@ -168,7 +168,7 @@ def test_fields_counted_in_when_the_plan_does_so() -> None:
 @pytest.mark.parametrize(
     ("series", "error", "severity", "said"),
     [
-        (1500, 30.0, Severity.CRITICAL, "About 1,500 series (estimated, ± 60), 150 % of the limit of 1,000"),
+        (1500, 30.0, Severity.CRITICAL, "About 1,500 series (estimated, ± 60), 150% of the limit of 1,000"),
         (1030, 30.0, Severity.WARN, "too close to tell whether it is exceeded"),
         (770, 30.0, Severity.WARN, "About 770 series (estimated, ± 60)"),
         (700, 30.0, None, ""),
@@ -237,9 +237,9 @@ def test_error_of_the_count_that_the_database_keeps() -> None:
     )
     profile = a_profile(a_measurement(database="x"), a_measurement(database="y"), databases=own)
     for limit, subjects, severity in (
-        (8_500, [Subject()], Severity.CRITICAL),  # 6,800 is 80 % of it, and 6,000 + 800 reaches just that
+        (8_500, [Subject()], Severity.CRITICAL),  # 6,800 is 80% of it, and 6,000 + 800 reaches just that
         (11_500, [Subject()], Severity.WARN),  # 12,000 ± 1,000 may be below it
-        (16_250, [Subject()], Severity.WARN),  # 80 % of it are 13,000
+        (16_250, [Subject()], Severity.WARN),  # 80% of it are 13,000
         (16_260, [], None),
     ):
         found = judge(rule, profile, {"max_series": limit}).findings
@@ -248,7 +248,7 @@ def test_error_of_the_count_that_the_database_keeps() -> None:
 
 
 def test_share_of_a_tag_is_that_of_all_series_in_the_database() -> None:
-    """Without user_id 9 of 900 series are left: 891 of the 1,500 in the database are due to it, 59 %."""
+    """Without user_id 9 of 900 series are left: 891 of the 1,500 in the database are due to it, 59%."""
     tags = (a_tag("host", 9), a_tag("user_id", 900))
     left = (Contribution("user_id", (), 9), Contribution("host", (), 900))
     sets = TagSets(900, 8100, 8100, (), ("user_id",), left, left, a_source())
@@ -258,6 +258,6 @@ def test_share_of_a_tag_is_that_of_all_series_in_the_database() -> None:
         (finding,) = judge(rule, profile, {"max_series": 1200}).findings
         assert finding.subject == Subject("main")
         assert (
-            finding.message == "1,500 series, 125 % of the limit of 1,200; tag user_id of requests causes 59 % of them."
+            finding.message == "1,500 series, 125% of the limit of 1,200; tag user_id of requests causes 59% of them."
         )
         assert finding.share == pytest.approx(891 / 1500)

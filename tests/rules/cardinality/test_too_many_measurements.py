@@ -42,7 +42,7 @@ def test_critical_when_the_limit_of_the_product_is_near() -> None:
     profile = a_profile(*tables[:450], engine="influxdb3", server_version="Cloud Serverless")
     (finding,) = [f for f in judge(rule, profile).findings if not f.subject.measurement]
     assert finding.severity is Severity.CRITICAL
-    assert finding.message.startswith("450 measurements, 90 % of the 500 that the product allows")
+    assert finding.message.startswith("450 measurements, 90% of the 500 that the product allows")
     fewer = a_profile(*tables[:449], engine="influxdb3", server_version="Cloud Serverless")
     assert not [f for f in judge(rule, fewer).findings if not f.subject.measurement]
 
@@ -63,7 +63,7 @@ def _core(*counts: int, **changes: Any) -> Profile:
 def test_tables_of_all_databases_count_where_the_product_counts_them() -> None:
     (finding,) = judge(rule, _core(900, 899, 1)).findings
     assert (finding.subject, finding.severity) == (Subject(), Severity.CRITICAL)
-    assert finding.message == "1,800 measurements in 3 databases, 90 % of the 2,000 that the product allows in total."
+    assert finding.message == "1,800 measurements in 3 databases, 90% of the 2,000 that the product allows in total."
     assert [(e.label, e.value) for e in finding.evidence][:2] == [
         ("in db0", "900 measurements"),
         ("in db1", "899 measurements"),

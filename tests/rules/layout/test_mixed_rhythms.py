@@ -119,7 +119,7 @@ def test_sources_of_both_kinds_and_the_tag_that_tells_them_apart() -> None:
     tag = PartingTag("kind", ("thermometer",), ("door", None))
     (finding,) = _found(FieldRhythm("value", 30, 10, 60.0), parted_by=tag)
     assert finding.message == (
-        "value arrives at even intervals in 75 % of 40 series, only when something happens in 25 %: "
+        "value arrives at even intervals in 75% of 40 series, only when something happens in 25%: "
         "metrics and events share a measurement, separated only by kind."
     )
     assert "the irregular series with kind such as door and (none)" in finding.fix

@@ -90,7 +90,7 @@ def test_what_the_finding_says() -> None:
     assert finding.fix.endswith("make them values of a tag.")
     assert (finding.subject, finding.severity) == (Subject("main", "blood_oxygen"), Severity.WARN)
     assert [(e.label, e.value) for e in finding.evidence[-2:]] == [
-        ("points in common", "100 % of 40 sampled points"),
+        ("points in common", "100% of 40 sampled points"),
         ("instants in common", "40 or more"),
     ]
 

@@ -38,7 +38,7 @@ def test_warning_when_just_over_half_of_the_cells_are_null() -> None:
     assert judge(rule, _profile(0.5, 0.5, 0.5)).outcome is Outcome.PASS
     (finding,) = judge(rule, _profile(0.5, 0.5, 0.53)).findings
     assert finding.severity is Severity.WARN
-    assert finding.message == "51 % of the cells in its 3 fields are null."
+    assert finding.message == "51% of the cells in its 3 fields are null."
     assert judge(rule, _profile(0.5, 0.5, 0.53), {"max_null_ratio": 0.6}).outcome is Outcome.PASS
 
 
@@ -82,7 +82,7 @@ def test_warning_when_a_column_empties() -> None:
     profile = _profile(0.0, 0.3, 0.0)
     (finding,) = judge(rule, profile, timeline=history(0.0, 0.0, 0.1)).findings
     assert finding.severity is Severity.WARN
-    assert finding.message == f"Nulls in f1 rose from 0 % on {DAY - timedelta(days=2)} to 30 %."
+    assert finding.message == f"Nulls in f1 rose from 0% on {DAY - timedelta(days=2)} to 30%."
     assert (finding.guilty, finding.since) == ("f1", DAY - timedelta(days=1))
     # Of all nulls it may have any part: what is told is its rise.
     assert (finding.share, finding.unit) == (None, "increase in the share of rows without a value")

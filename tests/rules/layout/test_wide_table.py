@@ -47,7 +47,7 @@ def test_critical_when_the_limit_of_the_engine_is_near() -> None:
     assert finding.severity is Severity.WARN
     (finding,) = judge(rule, _profile(1798, "sqlite")).findings
     assert finding.severity is Severity.CRITICAL
-    assert finding.message == "1,800 columns, more than the recommended 200, 90 % of what sqlite allows."
+    assert finding.message == "1,800 columns, more than the recommended 200, 90% of what sqlite allows."
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_limit_when_products_of_one_engine_differ(version: str, limit: int) -> N
     assert (finding.severity, finding.observed) == (Severity.CRITICAL, near)
     assert finding.limit is not None
     assert (finding.limit.value, finding.limit.origin) == (limit, f"engine influxdb3 {profile.edition}")
-    assert finding.message.endswith(f"90 % of what influxdb3 {profile.edition} allows.")
+    assert finding.message.endswith(f"90% of what influxdb3 {profile.edition} allows.")
     fewer = dataclasses.replace(_profile(near - 3, "influxdb3"), server_version=version)
     assert Severity.CRITICAL not in {f.severity for f in judge(rule, fewer).findings}
     unknown = dataclasses.replace(fewer, server_version="3.4.1")

@@ -65,7 +65,7 @@ def test_information_when_no_limit_is_set() -> None:
     assert (finding.severity, finding.observed, finding.limit) == (Severity.INFO, 44 * GB, None)
     assert finding.message.startswith("Data and indexes take 44 GB, 22 GB on 2026-03-03; at this rate they double in ")
     assert finding.fix.startswith("Most of the increase is in main/raw:")
-    assert [e.value for e in finding.evidence] == ["2", "20 GB, 91 % of it", "2 GB, 9 % of it"]
+    assert [e.value for e in finding.evidence] == ["2", "20 GB, 91% of it", "2 GB, 9% of it"]
     assert not _found(a_table("raw", 10 * GB - 1))
     assert _found(a_table("raw", 10 * GB))
     assert not _found(a_table("raw", 40 * GB), factors=FLAT)
@@ -79,7 +79,7 @@ def test_severity_when_a_limit_is_near() -> None:
     assert finding.forecast is not None
     assert finding.forecast.days is not None
     assert 5 <= finding.forecast.days <= 9
-    assert "; at this rate the limit of 45 GB is reached in 7 days." in finding.message
+    assert "; at this rate the limit of 45 GB is reached in about 7 days." in finding.message
     (finding,) = _found(table, max_bytes=60 * GB)
     assert finding.severity is Severity.WARN
     assert not _found(table, max_bytes=400 * GB)
@@ -111,8 +111,8 @@ def test_bytes_are_those_of_the_target_or_of_its_databases_where_the_engine_tell
     (finding,) = judge(rule, apart, {}, held(apart, GROWING)).findings
     assert finding.fix.startswith("Most of the increase is in a: give its rows a lifetime")
     assert [(e.label, e.value) for e in finding.evidence][1:] == [
-        ("added in a", "15 GB, 68 % of it"),
-        ("added in b", "7 GB, 32 % of it"),
+        ("added in a", "15 GB, 68% of it"),
+        ("added in b", "7 GB, 32% of it"),
     ]
     whole = a_profile(*tables, engine="duckdb", databases=databases, storage=Storage(20 * GB, None))
     assert stored_bytes(whole) == 20 * GB

@@ -122,7 +122,7 @@ def test_evidence_when_rates_differ_and_measurements_are_idle() -> None:
     (finding,) = judge(rule, _profile(rows=(1_000_000, 1000, 0))).findings
     assert {e.label: e.value for e in finding.evidence} == {
         "measurements": "3",
-        "busiest measurement": "m0: 1,000,000 rows in the window, > 99.9 % of all",
+        "busiest measurement": "m0: 1,000,000 rows in the window, > 99.9% of all",
         "measurements with other write rates under the same policy": "m1",
         "measurements without a row in the window, still stored": "m2",
     }

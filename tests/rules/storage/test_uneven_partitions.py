@@ -128,9 +128,9 @@ def test_default_partition_when_it_collects_rows() -> None:
         return [a_partition("rest", 1, rows, "DEFAULT"), a_partition("a", 1, 50), a_partition("b", 1, 50)]
 
     assert not _message(*parts(100))
-    assert _message(*parts(101)) == "The default partition rest contains 101 rows, 50 % of all."
+    assert _message(*parts(101)) == "The default partition rest contains 101 rows, 50% of all."
     assert not _message(*parts(0), key=("time",))
-    assert _message(*parts(1), key=("time",)).startswith("The default partition rest contains 1 row, 1.0 %")
+    assert _message(*parts(1), key=("time",)).startswith("The default partition rest contains 1 row, 1% of all.")
     assert not _message(a_partition("rest", 10, None, "DEFAULT"), a_partition("a", 1, 1), key=("time",))
 
 
@@ -158,7 +158,7 @@ def test_all_in_one_finding_when_several_are_wrong() -> None:
     parts = [a_partition("rest", 1, 500, "DEFAULT"), a_partition("a", 5 * GB, 5), a_partition("b", GB, 5)]
     (finding,) = judge(rule, _profile(*parts), {"max_partitions": 2}).findings
     assert finding.message == (
-        "The default partition rest contains 500 rows, 98 % of all; partition a has 5 GB, 5 times the median of the "
+        "The default partition rest contains 500 rows, 98% of all; partition a has 5 GB, 5 times the median of the "
         "others; 3 partitions, more than the recommended 2."
     )
     assert (finding.observed, finding.unit) == (500, "rows")

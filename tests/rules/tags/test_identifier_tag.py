@@ -82,7 +82,7 @@ def test_finding_when_the_listings_show_no_end() -> None:
     words = tuple(f"name{i}x" for i in range(64))
     (finding,) = judge(rule, a_profile(_watched(words, values_over_time("unbounded")))).findings
     assert finding.message == "Tag order_id has 1,001 values, gains 310 a day and is not leveling off."
-    assert finding.evidence[-1].value == "unbounded over 28 days: beta 1, 98 % of a week's values new in it"
+    assert finding.evidence[-1].value == "unbounded over 28 days: beta 1, 98% of a week's values new in it"
     assert judge(rule, a_profile(_watched(words, values_over_time("unbounded"), 1000))).outcome is Outcome.PASS
     for kind in KINDS:
         assert judge(rule, a_profile(_watched(words, values_over_time(kind)))).outcome is Outcome.PASS

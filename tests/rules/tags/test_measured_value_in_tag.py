@@ -78,7 +78,7 @@ def _findings(measurement: Measurement, **limits: float) -> tuple[Finding, ...]:
 def test_finding_when_decimals_vary() -> None:
     (finding,) = _findings(_measurement(seen=_seen()))
     assert finding.message == "Tag level contains numbers that vary over time: 64 values."
-    assert [e.value for e in finding.evidence] == ["64", "4 of 4, identified by sensor", "300 of 400 (75 %)", "0.1"]
+    assert [e.value for e in finding.evidence] == ["64", "4 of 4, identified by sensor", "300 of 400 (75%)", "0.1"]
 
 
 def test_listing_suffices_when_the_rows_show_no_change() -> None:

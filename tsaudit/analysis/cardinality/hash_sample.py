@@ -20,7 +20,7 @@ import pyarrow as pa
 from tsaudit.analysis.values.value_sample import hashes, mixed
 
 MOST_VALUES: Final = 1 << 16
-"""Distinct values of a tag counted exactly while the series are sampled; of more the error is 0.6 % at most."""
+"""Distinct values of a tag counted exactly while the series are sampled; of more the error is 0.6% at most."""
 
 Hashes = npt.NDArray[np.uint64]
 Codes = npt.NDArray[Any]

@@ -69,11 +69,11 @@ class Growth:
 
     kind: Kind
     """`unknown` with fewer than 7 days from first to last, or fewer than 5 values; `step` for a level that
-    changed by more than 5 % and then stayed."""
+    changed by more than 5% and then stayed."""
     onset: date | None
     """First day of the growth, or of the newest step; None where it was there from the start, or there is none."""
     growth_per_day: float
-    """Relative to the count of the last day: 0.05 is 5 % a day. 0 unless growing."""
+    """Relative to the count of the last day: 0.05 is 5% a day. 0 unless growing."""
     step_ratio: float | None
     """Level after the newest step by the level before it; None unless the kind is `step`."""
     provisional: bool
@@ -101,8 +101,10 @@ def judge(days: Sequence[date], values: Sequence[float], least: float = _ONE) ->
     return _judged(history, courses_of(history) if _reaches(history, _FEWEST_DAYS, _FEWEST_POINTS) else None)
 
 
-def forecast(days: Sequence[date], values: Sequence[float], limit: float, least: float = _ONE) -> Forecast | None:
-    """When the count reaches `limit`, counted from the last of the days; None where it does not grow.
+def forecast(
+    days: Sequence[date], values: Sequence[float], limit: float, least: float = _ONE, unit: str = ""
+) -> Forecast | None:
+    """When the count reaches `limit` (in `unit`), counted from the last of the days; None where it does not grow.
 
     A count at its limit has 0 days, growing or not. With a weekly season, it is the busiest weekday that counts.
     """
@@ -116,9 +118,8 @@ def forecast(days: Sequence[date], values: Sequence[float], limit: float, least:
     else:
         return None
     low, middle, high = (_within_horizon(q) for q in np.quantile(outcomes, (0.1, 0.5, 0.9)))
-    return Forecast(
-        limit, middle, low, high, growth.growth_per_day, growth.onset, growth.shape, provisional=growth.provisional
-    )
+    pace, onset, shape = growth.growth_per_day, growth.onset, growth.shape
+    return Forecast(limit, middle, low, high, pace, onset, shape, provisional=growth.provisional, unit=unit)
 
 
 def _reaches(history: Daily, days: int, points: int) -> bool:

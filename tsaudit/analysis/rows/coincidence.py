@@ -19,7 +19,7 @@ import numpy.typing as npt
 from tsaudit.analysis.values.value_sample import mixed
 
 SIZE: Final = 64
-"""Points kept. Two measurements that share half of theirs seem to share 90 % once in 10 to the power of 11 pairs."""
+"""Points kept. Two measurements that share half of theirs seem to share 90% once in 10 to the power of 11 pairs."""
 
 
 @dataclass(frozen=True, slots=True)

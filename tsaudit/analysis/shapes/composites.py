@@ -47,7 +47,7 @@ class Composite:
 
 
 def split_composite(values: Sequence[str]) -> Composite | None:
-    """The attributes that at least 80 % of the distinct values hold in the same order; None if there are none."""
+    """The attributes that at least 80% of the distinct values hold in the same order; None if there are none."""
     distinct = sorted({v for v in values if v.strip() and len(v) <= _LONGEST})
     candidates = [v for v in distinct if kind_of(v) not in _ONE_ATTRIBUTE]
     if not distinct or len(candidates) < _MAJORITY * len(distinct):

@@ -55,7 +55,7 @@ class Shape:
     """The kind most values of a column are of."""
 
     kind: str
-    """`unknown` when no kind has 80 % of the values, or they are too few; `empty` when there are none but blanks."""
+    """`unknown` when no kind has 80% of the values, or they are too few; `empty` when there are none but blanks."""
     share: float
     """Of the distinct values, 0 to 1, that are of this kind; for `unknown`, of the most frequent one."""
     distinct: int
@@ -94,7 +94,7 @@ def _are_sure(rules: Sequence[Rule], kind: str) -> bool:
 
 
 def number_kind(values: Sequence[str]) -> Literal["integer", "float", "boolean", "time"] | None:
-    """The type that fits at least 95 % of the distinct texts; None where they are texts for good, or there are none.
+    """The type that fits at least 95% of the distinct texts; None where they are texts for good, or there are none.
 
     Whole numbers that start with a zero are codes, not numbers: as a number they would lose it. `0` and `1` alone
     are integers.

@@ -22,7 +22,7 @@ from tsaudit.analysis.values.value_hashes import HASH_BITS, Hashes, hash_values
 
 MAX_EXACT: Final = 1_000_000
 SKETCH_SIZE: Final = 4096
-"""The standard error of a count is 1.6 % with so many."""
+"""The standard error of a count is 1.6% with so many."""
 
 _ALL: Final = 1 << HASH_BITS
 

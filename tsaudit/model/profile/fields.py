@@ -25,7 +25,7 @@ class TimeLag:
     median_s: float
     """Of all these rows; negative where the field is mostly later."""
     spread_s: float
-    """Between the 10 % with the least lag and the 10 % with the most."""
+    """Between the 10% with the least lag and the 10% with the most."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,8 +38,8 @@ def dependent_tag(case: Case) -> Iterator[Finding]:
 
     Tags with a single value are left out. If several tags determine one, the finding names the one with the fewest
     values, which is the closest. Two tags are named only if neither determines it alone. A tag that determines it with
-    exceptions (at most 5 % of its values) is named only if nothing determines it completely. If there are so few series
-    that it may be a coincidence, nothing is reported: the chance of unrelated tags agreeing this well must be below 1 %
+    exceptions (at most 5% of its values) is named only if nothing determines it completely. If there are so few series
+    that it may be a coincidence, nothing is reported: the chance of unrelated tags agreeing this well must be below 1%
     per measurement.
 
     ## Why it matters

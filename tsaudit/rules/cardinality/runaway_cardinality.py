@@ -16,7 +16,8 @@ from tsaudit.model.profile import Measurement
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point
 from tsaudit.rule import Case, Threshold, rule, subject_of
-from tsaudit.text import many, number, percent
+from tsaudit.text import number, percent, quantity
+from tsaudit.text.forecasts import PROVISIONAL, limit_reached
 
 if TYPE_CHECKING:
     from tsaudit.analysis.growth.detection import Growth
@@ -132,7 +133,10 @@ def _judge(case: Case, subject: Subject, series: int | None, measurement: Measur
     judged = growth.judge(days, values)
     # The history counts tag sets; a limit that also counts fields is that much closer.
     reached = limit.value / _fields_per_series(case, subject) if limit else None
-    forecast = growth.forecast(days, values, reached) if reached else None
+    unit = ""
+    if limit:
+        unit = limit.unit if reached == limit.value else f"tag sets ({quantity(limit.value, limit.unit)})"
+    forecast = growth.forecast(days, values, reached, unit=unit) if reached else None
     course = _Course(judged, forecast, _before(points, judged), points[-1])
     severity = _severity(case, course, measurement)
     if severity and limit is None:
@@ -186,7 +190,7 @@ def _finding(
     return Finding(
         subject=subject,
         severity=severity,
-        message=_message(course, limit, since, cause.words if cause else ""),
+        message=_message(course, since, cause.words if cause else ""),
         fix="" if cause and measurement else _UNKNOWN,
         changes=_changes(case, measurement, cause.tag) if cause and measurement else (),
         observed=course.now.value,
@@ -228,22 +232,12 @@ def _pace(course: _Course) -> Iterator[Evidence]:
         yield Evidence("trend", "linear or exponential, undecided")
 
 
-def _message(course: _Course, limit: Limit | None, since: date, blame: str) -> str:
+def _message(course: _Course, since: date, blame: str) -> str:
     verb = "jumped" if course.growth.kind == "step" else "grew"
     parts = [f"Series {verb} from {number(course.before.value)} to {number(course.now.value)} since {since}"]
     if course.growth.growth_per_day:
         parts[0] += f", {percent(course.growth.growth_per_day)} a day"
     parts += [blame] if blame else []
-    parts += [_when(course.forecast, limit)] if limit and course.forecast and course.forecast.days is not None else []
-    if course.growth.provisional:
-        parts.append("provisional, because the history is short")
+    parts += [limit_reached(course.forecast)] if course.forecast and course.forecast.days is not None else []
+    parts += [PROVISIONAL] if course.growth.provisional else []
     return "; ".join(parts) + "."
-
-
-def _when(forecast: Forecast, limit: Limit) -> str:
-    if not forecast.days:
-        return f"the limit of {number(limit.value)} is reached"
-    soonest, likely = round(forecast.days_low or 0), round(forecast.days)
-    latest = number(round(forecast.days_high)) if forecast.days_high is not None else "many"
-    interval = "" if number(soonest) == latest else f" ({number(soonest)} to {latest})"
-    return f"at this rate the limit of {number(limit.value)} is reached in {many(likely, 'day')}{interval}"

@@ -9,6 +9,7 @@ from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, stored_bytes, stored_parts
 from tsaudit.rule import Case, Threshold, rule
 from tsaudit.text import many, number, percent, size
+from tsaudit.text.forecasts import limit_reached
 
 
 @rule(
@@ -55,7 +56,7 @@ def growing_storage(case: Case) -> Iterator[Finding]:
 
     ## Example
 
-    80 GB today, growing 2 % a day, on a disk of 100 GB: eleven days.
+    80 GB today, growing 2% a day, on a disk of 100 GB: eleven days.
 
     ## Fix
 
@@ -75,7 +76,7 @@ def growing_storage(case: Case) -> Iterator[Finding]:
     points = (*case.usual("stored_bytes", Subject()), Point(case.profile.day, float(held)))
     days, values = [p.day for p in points], [p.value for p in points]
     judged = growth.judge(days, values)
-    forecast = growth.forecast(days, values, limit.value) if limit.value else None
+    forecast = growth.forecast(days, values, limit.value, unit=limit.unit) if limit.value else None
     severity = _severity(case, held, judged.kind == "growth", limit, forecast)
     if severity is None:
         return
@@ -106,12 +107,10 @@ def _finding(
     message = f"Data and indexes take {size(now.value)}"
     if before.day < now.day:
         message += f", {size(before.value)} on {before.day}"
-    if limit.value and now.value >= limit.value:
-        message += f"; the limit of {size(limit.value)} is reached"
-    elif forecast and forecast.days is not None:
-        message += f"; at this rate the limit of {size(limit.value)} is reached in {many(round(forecast.days), 'day')}"
+    if forecast and forecast.days is not None:
+        message += f"; {limit_reached(forecast)}"
     elif doubling is not None:
-        message += f"; at this rate they double in {many(round(doubling), 'day')}"
+        message += f"; at this rate they double in about {many(max(1, round(doubling)), 'day')}"
     grown = _grown(case, before)
     where = f"Most of the increase is in {grown[0][1]}" if grown else "Find the table that grows"
     return Finding(

@@ -46,7 +46,7 @@ _ON_DEMAND: Final = frozenset({"inverted", "skipping", "fulltext"})
             {
                 "duckdb": (
                     1_000,
-                    "an index helps queries that select less than 0.1 %: https://duckdb.org/docs/stable/sql/indexes",
+                    "an index helps queries that select less than 0.1%: https://duckdb.org/docs/stable/sql/indexes",
                 )
             },
         ),

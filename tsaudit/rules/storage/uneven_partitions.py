@@ -65,7 +65,7 @@ def uneven_partitions(case: Case) -> Iterator[Finding]:
 
     ## Example
 
-    `cpu` by hash of `datacenter` in eight partitions: three data centers fill three of them, one with 80 % of the rows.
+    `cpu` by hash of `datacenter` in eight partitions: three data centers fill three of them, one with 80% of the rows.
 
     ## Fix
 

@@ -38,7 +38,7 @@ def test_finding_when_just_over_the_limit() -> None:
     assert not findings(rule, _table(100, 100))
     (finding,) = findings(rule, _table(101, 101))
     assert (
-        finding.message == "1 % of the rows read are the same in all columns as another one, and all of them are kept."
+        finding.message == "1% of the rows read are the same in all columns as another one, and all of them are kept."
     )
     assert not findings(rule, _table(101, 101), max_repeated_ratio=0.02)
     # Said, as the table would have it from its database otherwise.
@@ -47,9 +47,7 @@ def test_finding_when_just_over_the_limit() -> None:
 
 def test_corrections_count_for_numbers_and_not_for_log_lines() -> None:
     (finding,) = findings(rule, _table(500, 0))
-    assert (
-        finding.message == "5 % of the rows read have the same key and time as another one, and all of them are kept."
-    )
+    assert finding.message == "5% of the rows read have the same key and time as another one, and all of them are kept."
     assert not findings(rule, _table(500, 0, logs=True))
     assert findings(rule, _table(500, 200, logs=True))
 

@@ -52,7 +52,7 @@ def test_warning_when_files_hold_many() -> None:
     finding = _one(_table(1_250_000))
     assert finding.severity is Severity.WARN
     assert finding.message == (
-        "The table contains events and is not append-only: 20 % of the rows in its files are hidden, because "
+        "The table contains events and is not append-only: 20% of the rows in its files are hidden, because "
         "others have the same key and time."
     )
 

@@ -52,7 +52,7 @@ PARTS = (("cpu",), ("memory",))
 def test_finding_when_parts_replace_each_other() -> None:
     (finding,) = findings(rule, _table(2_000_000, PARTS))
     assert finding.message == (
-        "Merge mode last_row loses values: rows fill cpu and memory separately, and 50 % of the stored rows were "
+        "Merge mode last_row loses values: rows fill cpu and memory separately, and 50% of the stored rows were "
         "replaced by another with the same key and time."
     )
     assert "WITH ('merge_mode'='last_non_null')" in finding.fix

@@ -54,7 +54,7 @@ def test_warning_when_names_say_so() -> None:
     (finding,) = findings(rule, _table())
     assert finding.severity is Severity.WARN
     assert finding.message == (
-        "measured_at is before the time index ingested_at in 100 % of the rows read, with a median of 2.5 s: the "
+        "measured_at is before the time index ingested_at in 100% of the rows read, with a median of 2.5 s: the "
         "index is the arrival time."
     )
     assert 'TIME INDEX ("measured_at")' in finding.fix

@@ -134,7 +134,7 @@ def test_critical_when_their_number_comes_to_the_limit_soon() -> None:
     assert finding.forecast is not None
     assert finding.forecast.days is not None
     assert 15 <= finding.forecast.days <= 25
-    assert "; at this rate the server has 360 files in " in finding.message
+    assert "; at this rate the limit of 360 files is reached in about " in finding.message
     (later,) = judge(rule, profile, {"max_files": 600}, timeline).findings
     assert (later.severity, "at this rate" in later.message) == (Severity.WARN, False)
     steady = Timeline(points={("measurements", Subject()): tuple(Point(p.day, 100.0) for p in growing)})

@@ -74,7 +74,10 @@ def test_severity_follows_from_the_days_that_are_left() -> None:
 
 def test_message_and_forecast() -> None:
     (finding,) = _found(_profile(60_000_000_000), 60)
-    assert finding.message == "60 % of the disk's 100 GB are used; at this rate it is full in 60 days."
+    assert finding.message == (
+        "60% of the disk's 100 GB are used; at this rate the limit of 100 GB is reached in about 60 days "
+        "(80% range 59 to 61)."
+    )
     assert finding.forecast is not None
     assert finding.forecast.limit == 100_000_000_000
     assert "totalSize()" in finding.fix
@@ -82,7 +85,7 @@ def test_message_and_forecast() -> None:
 
 def test_disk_that_is_nearly_full_is_told_without_history() -> None:
     (finding,) = judge(rule, _profile(90_000_000_000)).findings
-    assert finding.message == "90 % of the disk's 100 GB are used."
+    assert finding.message == "90% of the disk's 100 GB are used."
     assert judge(rule, _profile(89_999_999_999)).outcome is Outcome.PASS
 
 

@@ -58,7 +58,7 @@ def test_message_and_validator() -> None:
     (finding,) = _found(_with(*fields))
     assert finding.severity is Severity.WARN
     assert finding.message == (
-        "No validator, and 2 of 5 fields vary: price is number and string and currency is in 75 %."
+        "No validator, and 2 of 5 fields vary: price is number and string and currency is in 75%."
     )
     shown = finding.fix.split("validator: ", 1)[1].removesuffix(" })")
     assert json.loads(shown) == {

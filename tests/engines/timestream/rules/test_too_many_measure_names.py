@@ -42,11 +42,11 @@ def test_severity_when_the_limit_comes_near(count: int, severity: Severity | Non
 
 def test_distribution_when_rows_were_counted() -> None:
     (finding,) = judge(rule, _profile(5000)).findings
-    assert finding.message == "5,000 measure names, 61 % of the table's maximum of 8,192."
+    assert finding.message == "5,000 measure names, 61% of the table's maximum of 8,192."
     assert {e.label: e.value for e in finding.evidence} == {
         "such as": "n0, n1, n2 and n3",
-        "name with most rows": "n0: 90 % of 100 rows",
-        "ten names with most rows": "100 % of the rows",
+        "name with most rows": "n0: 90% of 100 rows",
+        "ten names with most rows": "100% of the rows",
         "names without a row in the window": "1",
     }
     (finding,) = judge(rule, _profile(5000, (None, None))).findings
@@ -66,7 +66,7 @@ def test_warning_when_the_limit_is_reached_soon() -> None:
     assert finding.forecast.days is not None
     # 4,692 more at a hundred a day, if growth is not faster than in a straight line.
     assert 10 <= finding.forecast.days <= 48
-    assert "at this rate the last is taken in" in finding.message
+    assert "; at this rate the limit of 8,192 measure names is reached in about " in finding.message
 
 
 def test_silence_when_overridden_or_without_names() -> None:

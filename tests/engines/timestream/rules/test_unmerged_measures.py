@@ -50,12 +50,12 @@ def test_finding_when_it_is_read() -> None:
     (finding,) = judge(rule, _profile(200, 100)).findings
     assert finding.message == (
         "2 measure names share their timestamps: 2 rows of one value each, where one row would be enough and take "
-        "about 60 % fewer bytes."
+        "about 60% fewer bytes."
     )
     assert {e.label: e.value for e in finding.evidence} == {
         "measure names": "cpu and memory",
         "rows read of them": "200",
-        "rows that would be left": "100 (50 %)",
+        "rows that would be left": "100 (50%)",
         "bytes now and merged, estimated": "1 kB and 400 B",
         "rows of them in the window": "8,000; about 4,000 would be left",
     }

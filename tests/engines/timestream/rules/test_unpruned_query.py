@@ -69,8 +69,8 @@ def test_warning_when_there_is_no_condition_on_the_time() -> None:
     assert (finding.severity, finding.guilty) == (Severity.WARN, "q0")
     assert finding.message == "q0 runs on it without a condition on the time: everything ever written is read."
     assert [e.value for e in finding.evidence] == [
-        "filters by nothing; 1 MB read by the last run; up to 50 % of the partitions; 2 hours of data",
-        "filters by measure_name and time; 2 MB read by the last run; up to 50 % of the partitions; 2 hours of data",
+        "filters by nothing; 1 MB read by the last run; up to 50% of the partitions; 2 hours of data",
+        "filters by measure_name and time; 2 MB read by the last run; up to 50% of the partitions; 2 hours of data",
     ]
 
 

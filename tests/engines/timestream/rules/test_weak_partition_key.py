@@ -78,7 +78,7 @@ def test_severity_when_the_key_is_optional() -> None:
     finding = _finding(_profile(enforcement="OPTIONAL", absent=a_ratio(0.25)))
     assert (finding.severity, finding.message) == (
         Severity.WARN,
-        "The partition key host is not enforced: 25 % of the series lack it.",
+        "The partition key host is not enforced: 25% of the series lack it.",
     )
 
 

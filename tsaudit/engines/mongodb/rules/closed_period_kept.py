@@ -12,7 +12,7 @@ from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point
 from tsaudit.rule import Case, Threshold, rule
-from tsaudit.text import many, number, size
+from tsaudit.text import day, many, number, size
 
 _COUNT_BYTES: Final = 110
 """Bytes of a document of a counts collection, with its index entry."""
@@ -156,7 +156,7 @@ def _writes(closed: Sequence[Member]) -> str:
     known = [time for time in since if time is not None]
     if len(known) < len(closed):
         return "not counted since the end of each; closed only according to the name"
-    return f"none since {max(known):%Y-%m-%d}, when the server started counting"
+    return f"none since {day(max(known))}, when the server started counting"
 
 
 def _counted_since(member: Member) -> datetime | None:
@@ -170,7 +170,7 @@ def _unchanged(case: Case, family: CollectionFamily, closed: Sequence[Member]) -
     """Since when the earlier days show no new documents, if they do so for each."""
     counted = [_counted_after(case, family, member) for member in closed]
     if all(counted):
-        yield Evidence("no new documents since", f"{max(points[0].day for points in counted):%Y-%m-%d}")
+        yield Evidence("no new documents since", day(max(points[0].day for points in counted)))
 
 
 def _script(case: Case, family: CollectionFamily, closed: Sequence[Member]) -> str:

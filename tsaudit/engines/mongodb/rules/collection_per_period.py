@@ -11,7 +11,8 @@ from tsaudit.model.finding import Evidence, Finding, Forecast, Severity
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point
 from tsaudit.rule import Case, Threshold, rule
-from tsaudit.text import listed, many, number, size
+from tsaudit.text import day, listed, many, number, size
+from tsaudit.text.forecasts import limit_reached
 
 _COUNT_BYTES: Final = 110
 """Bytes of a document of a counts collection, with its index entry: period, number, first and last ID."""
@@ -137,7 +138,7 @@ def _forecast(case: Case, files: int) -> Forecast | None:
     days, values = [p.day for p in points], [p.value * files / count for p in points]
     if len(points) < 2 or growth.judge(days, values).kind != "growth":
         return None
-    return growth.forecast(days, values, case.limit("max_files").value)
+    return growth.forecast(days, values, case.limit("max_files").value, unit="files")
 
 
 def _finding(
@@ -150,8 +151,7 @@ def _finding(
     soon = days is not None and days <= case.limit("critical_days").value
     crowded = files >= case.limit("max_files").value or soon
     limit = case.limit("max_files" if crowded else "min_collections")
-    most = number(case.limit("max_files").value)
-    reached = f"; at this rate the server has {most} files in {many(round(days or 0), 'day')}" if soon else ""
+    reached = f"; {limit_reached(forecast)}" if forecast and soon else ""
     return Finding(
         subject=Subject(family.database, family.template),
         severity=Severity.CRITICAL if crowded else severity,
@@ -178,7 +178,7 @@ def _finding(
 
 
 def _periods(first: datetime, last: datetime, unit: str) -> str:
-    return f"{first:%Y-%m-%d} to {last:%Y-%m-%d}, each {unit}"
+    return f"{day(first)} to {day(last)}, each {unit}"
 
 
 def _indexes(family: CollectionFamily) -> int:

@@ -10,7 +10,8 @@ from tsaudit.model.profile import Database
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point
 from tsaudit.rule import Case, Threshold, rule
-from tsaudit.text import many, percent, size
+from tsaudit.text import percent, size
+from tsaudit.text.forecasts import limit_reached
 
 if TYPE_CHECKING:
     from tsaudit.analysis.growth.detection import Growth
@@ -80,7 +81,7 @@ def _judge(case: Case, sharing: list[Database], used: int, total: int) -> Iterat
     days, values = [p.day for p in points], [p.value for p in points]
     judged = growth.judge(days, values) if len(points) > 1 else None
     grows = judged is not None and judged.kind == "growth"
-    forecast = growth.forecast(days, values, float(total)) if grows else None
+    forecast = growth.forecast(days, values, float(total), unit="bytes") if grows else None
     severity = _severity(case, used / total, forecast)
     if severity:
         yield _finding(case, database, sharing, used, total, severity, forecast, judged)
@@ -113,7 +114,7 @@ def _finding(
 ) -> Finding:
     message = f"{percent(used / total)} of the disk's {size(total)} are used"
     if forecast and forecast.days is not None:
-        message += f"; at this rate it is full in {many(round(forecast.days), 'day')}"
+        message += f"; {limit_reached(forecast)}"
     kept = database.storage
     assert kept is not None
     return Finding(

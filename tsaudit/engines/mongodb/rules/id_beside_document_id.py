@@ -14,7 +14,7 @@ from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Field, Index, Measurement
 from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, Threshold, rule
-from tsaudit.text import listed, many, number, percent, size
+from tsaudit.text import day, listed, many, number, percent, size
 
 _NAMED: Final = re.compile(
     r"(?i:(^|[._-])(id|uid|guid|uuid|key|code|sku|serial|hash)$)|[a-z](Id|ID|Uid|UID|Key)$"
@@ -246,6 +246,6 @@ def _uses(spares: Sequence[_Spare]) -> Iterator[Evidence]:
     if all(s.own.scans is not None and s.index.scans is not None for s in spares):
         own, other = sum(s.own.scans or 0 for s in spares), sum(s.index.scans or 0 for s in spares)
         since = max((s.own.counted_since for s in spares if s.own.counted_since), default=None)
-        counted = f", since {since:%Y-%m-%d}" if since else ""
+        counted = f", since {day(since)}" if since else ""
         names = listed([f"{spares[-1].own.name} {number(own)}", f"{spares[-1].index.name} {number(other)}"])
         yield Evidence("index uses", f"{names}{counted}")

@@ -9,6 +9,7 @@ from tsaudit.model.profile import Measurement, MeasureNames
 from tsaudit.model.timeline import Point
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import listed, many, number, percent
+from tsaudit.text.forecasts import limit_reached
 
 
 @rule(
@@ -85,17 +86,17 @@ def _forecast(case: Case, measurement: Measurement, found: MeasureNames) -> Fore
         *case.usual("measure_names", subject_of(measurement)),
         Point(case.profile.day, float(found.count.value)),
     )
-    limit = case.limit("max_names", measurement).value
-    return growth.forecast([p.day for p in points], [p.value for p in points], limit) if len(points) > 1 else None
+    if len(points) < 2:
+        return None
+    limit = case.limit("max_names", measurement)
+    return growth.forecast([p.day for p in points], [p.value for p in points], limit.value, unit=limit.unit)
 
 
 def _finding(case: Case, measurement: Measurement, found: MeasureNames, forecast: Forecast | None) -> Finding:
     limit, count = case.limit("max_names", measurement), found.count.value
     share = count / limit.value
     critical = share > case.limit("critical_ratio", measurement).value
-    when = ""
-    if forecast is not None and forecast.days:
-        when = f"; at this rate the last is taken in {many(round(forecast.days), 'day')}"
+    when = f"; {limit_reached(forecast)}" if forecast is not None and forecast.days else ""
     return Finding(
         subject=subject_of(measurement),
         severity=Severity.CRITICAL if critical else Severity.WARN,

@@ -52,7 +52,7 @@ def unmerged_measures(case: Case) -> Iterator[Finding]:
     ## Why it matters
 
     Each record repeats its dimensions and its time, and storage, ingestion, and queries are billed by the byte. In
-    AWS's own example, servers with 20 metrics and 5 events, multi-measure records take about 40 % fewer bytes to ingest
+    AWS's own example, servers with 20 metrics and 5 events, multi-measure records take about 40% fewer bytes to ingest
     and about an eighth of the storage. Queries that compare two values need no join.
 
     ## Example

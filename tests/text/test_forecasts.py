@@ -1,0 +1,57 @@
+"""When a limit is reached, in words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tsaudit.model.finding import Forecast
+from tsaudit.text.forecasts import about, interval, limit_reached, pace, time_left
+
+FORECAST = Forecast(10_000, 9.2, 6.8, 13.1, 0.05, date(2026, 3, 13), "linear", provisional=False, unit="series")
+ENDS = st.none() | st.floats(0, 4_000)
+
+
+def test_forecast_says_which_limit_and_in_how_many_days() -> None:
+    assert limit_reached(FORECAST) == (
+        "at this rate the limit of 10,000 series is reached in about 9 days (80% range 7 to 13)"
+    )
+    assert limit_reached(replace(FORECAST, limit=5e9, unit="bytes", days_high=None)) == (
+        "at this rate the limit of 5 GB is reached in about 9 days (80% range 7 or more)"
+    )
+    assert limit_reached(replace(FORECAST, days=0.0)) == "the limit of 10,000 series is reached"
+    assert limit_reached(replace(FORECAST, days=None)) == ""
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "text"),
+    [
+        (6.8, 13.1, "80% range 7 to 13"),
+        (6.8, None, "80% range 7 or more"),
+        (None, 13.1, "80% range up to 13"),
+        (None, None, ""),
+        (9.1, 9.3, ""),
+    ],
+)
+def test_range_may_be_open_and_is_left_out_where_it_says_nothing(
+    low: float | None, high: float | None, text: str
+) -> None:
+    assert interval(replace(FORECAST, days_low=low, days_high=high)) == text
+    assert time_left(replace(FORECAST, days_low=low, days_high=high)) == "in about 9 days" + (f" ({text})" * bool(text))
+
+
+def test_pace_says_since_when_and_whether_it_may_change() -> None:
+    assert pace(FORECAST) == "growing 5% a day since 2026-03-13"
+    assert pace(replace(FORECAST, onset=None, provisional=True)) == "growing 5% a day; provisional: too little history"
+
+
+@given(days=ENDS, low=ENDS, high=ENDS)
+def test_no_forecast_is_in_zero_days_or_one_days(days: float | None, low: float | None, high: float | None) -> None:
+    text = limit_reached(replace(FORECAST, days=days, days_low=low, days_high=high))
+    assert "about 0 " not in text
+    assert "about 1 days" not in text
+    assert (about(replace(FORECAST, days=days)) == "") == (days is None)

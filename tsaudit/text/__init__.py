@@ -1,0 +1,31 @@
+"""How everything is worded, once for all outputs: messages of rules, report, Slack, command line, JSON and Dagster."""
+
+from tsaudit.text.figures import count, over_time, under, values_of
+from tsaudit.text.names import listed, nearest, printable
+from tsaudit.text.numbers import amount, change, in_full, many, number, percent, plural, quantity, short, size
+from tsaudit.text.times import day, duration, instant, retention, span
+
+__all__ = [
+    "amount",
+    "change",
+    "count",
+    "day",
+    "duration",
+    "in_full",
+    "instant",
+    "listed",
+    "many",
+    "nearest",
+    "number",
+    "over_time",
+    "percent",
+    "plural",
+    "printable",
+    "quantity",
+    "retention",
+    "short",
+    "size",
+    "span",
+    "under",
+    "values_of",
+]

@@ -1,0 +1,79 @@
+"""Measured figures in words, with how they were measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING, Final
+
+from tsaudit.text.numbers import NOT_KNOWN, many, number, percent
+from tsaudit.text.times import day as day_in_words
+
+if TYPE_CHECKING:
+    from tsaudit.model.profile import Count, Measurement, MeasureName, Ratio, ValuesOverTime
+
+NOT_MEASURED: Final = "not measured"
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure in words."""
+
+    text: str
+    note: str
+    """How it was measured; empty for an exact figure of the audited day, which needs no remark."""
+    measured: bool = True
+
+
+def count(figure: Count) -> str:
+    """The number, with how it was measured where it is not exact: `1,200 (estimate)`."""
+    how = figure.source.how
+    return number(figure.value) + ("" if how == "exact" else f" ({how})")
+
+
+def values_of(figure: Count, noun: str = "value") -> str:
+    """The number of distinct values in words: `at least 1,200 values` where only a part of the rows was read."""
+    at_least = "at least " if figure.source.how == "sampled" else ""
+    return f"{at_least}{many(figure.value, noun)}"
+
+
+def over_time(known: ValuesOverTime) -> str:
+    """Whether a tag's values level off, and by which figures: `churning over 28 days: beta 0.3, ...`."""
+    said = f"{known.kind} over {many(known.days, 'day')}"
+    if known.beta is None or known.turnover is None:
+        return said
+    return f"{said}: beta {number(known.beta)}, {percent(known.turnover)} of a week's values new in it"
+
+
+def under(part: Measurement | MeasureName) -> str:
+    """Which rows of a table are meant: ` under measure name x`; empty for all of them."""
+    from tsaudit.model.profile import MeasureName
+
+    return f" under measure name {part.name}" if isinstance(part, MeasureName) else ""
+
+
+def figure(value: Count | Ratio | None, day: date, usual_scope: str = "") -> Figure:
+    """A count or ratio with how it was measured; `day` is the audited day, older figures name theirs.
+
+    `usual_scope` is what most figures cover; the page says it once, so it is not repeated.
+    """
+    from tsaudit.model.profile import How, Ratio
+
+    if value is None:
+        return Figure(NOT_KNOWN, NOT_MEASURED, measured=False)
+    write = percent if isinstance(value, Ratio) else number
+    text, source, notes = write(value.value), value.source, []
+    scope = source.scope
+    if usual_scope:
+        scope = "" if scope == usual_scope else scope.replace(usual_scope, "rows")
+    if source.how is How.ESTIMATE:
+        text = f"≈ {text}"
+        error = value.standard_error
+        notes.append(f"estimate ± {write(error)}" if error is not None else "estimate, error unknown")
+    elif source.how is How.SAMPLED:
+        notes.append(f"sampled: {scope}" if scope else "sampled")
+    elif scope:
+        notes.append(scope)
+    if source.as_of.date() < day:
+        notes.append(f"as of {day_in_words(source.as_of)}")
+    return Figure(text, ", ".join(notes))

@@ -1,0 +1,65 @@
+"""One finding in words: what was measured against which limit, what contributes most, since when, how long is left."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from tsaudit.text.forecasts import limit_reached
+from tsaudit.text.numbers import amount, number, percent, quantity
+from tsaudit.text.times import day
+
+if TYPE_CHECKING:
+    from tsaudit.model.finding import Finding
+
+
+def sentence(finding: Finding) -> str:
+    """The message, with what it leaves out of the main contributor, the day it began and the time that is left.
+
+    Nothing is said twice. Ends with a full stop.
+    """
+    message = finding.message.strip().rstrip(".")
+    return "; ".join([message, *(clause for clause in _clauses(finding, message) if clause)]) + "."
+
+
+def measured(finding: Finding) -> str:
+    """`12,000 series (400 before), limit 10,000 (default), 1.2 times as much`; empty without a figure and a limit."""
+    observed, limit, unit = finding.observed, finding.limit, finding.unit
+    if observed is None or limit is None:
+        return ""
+    before = f" ({amount(finding.baseline, unit)} before)" if finding.baseline is not None else ""
+    alike = unit == limit.unit
+    shown = amount(limit.value, unit) if alike else quantity(limit.value, limit.unit)
+    times = ""
+    if alike and limit.value > 0 and observed >= 2 * limit.value:
+        times = f", {number(observed / limit.value)} times as much"
+    return f"{quantity(observed, unit)}{before}, limit {shown} ({limit.origin}){times}"
+
+
+def contributor(finding: Finding, longest: int = 120) -> str:
+    """`main contributor request_id (97%)`; empty where none is known."""
+    if finding.guilty is None:
+        return ""
+    share = f" ({percent(finding.share)})" if finding.share is not None else ""
+    return f"main contributor {finding.guilty[:longest]}{share}"
+
+
+def since(finding: Finding) -> str:
+    """`since 2026-03-13`; empty where the history does not show it."""
+    onset = finding.since or (finding.forecast.onset if finding.forecast else None)
+    return f"since {day(onset)}" if onset else ""
+
+
+def names(message: str, name: str) -> bool:
+    """Whether the message has the name in it, as a whole word."""
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", message) is not None
+
+
+def _clauses(finding: Finding, message: str) -> list[str]:
+    guilty, began = finding.guilty, since(finding)
+    left = limit_reached(finding.forecast) if finding.forecast else ""
+    return [
+        contributor(finding) if guilty and not names(message, guilty) else "",
+        began if began.removeprefix("since ") not in message or not began else "",
+        left if left not in message else "",
+    ]

@@ -1,0 +1,59 @@
+"""When a growing figure reaches its limit, worded once: in messages, report, Slack, the demo and Dagster."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tsaudit.text.numbers import many, number, percent, quantity
+from tsaudit.text.times import day
+
+if TYPE_CHECKING:
+    from tsaudit.model.finding import Forecast
+
+PROVISIONAL: Final = "provisional: too little history"
+
+
+def limit_reached(forecast: Forecast) -> str:
+    """`at this rate the limit of 100,000 series is reached in about 9 days (80% range 7 to 13)`.
+
+    Empty where the limit is beyond the horizon.
+    """
+    goal = f"the limit of {quantity(forecast.limit, forecast.unit)}"
+    if forecast.days is None:
+        return ""
+    return f"at this rate {goal} is reached {time_left(forecast)}" if forecast.days > 0 else f"{goal} is reached"
+
+
+def time_left(forecast: Forecast) -> str:
+    """`in about 9 days (80% range 7 to 13)`; empty where the limit is reached already, or beyond the horizon."""
+    if forecast.days is None or forecast.days <= 0:
+        return ""
+    between = interval(forecast)
+    return about(forecast) + (f" ({between})" if between else "")
+
+
+def about(forecast: Forecast) -> str:
+    """`in about 9 days`, `already`; empty beyond the horizon. What is not reached yet is a day away at the least."""
+    if forecast.days is None:
+        return ""
+    return f"in about {many(max(1, round(forecast.days)), 'day')}" if forecast.days > 0 else "already"
+
+
+def interval(forecast: Forecast) -> str:
+    """`80% range 7 to 13`, in days; open where an end is not known, empty where it says no more than `about` does."""
+    if forecast.days is None or forecast.days <= 0:
+        return ""
+    low = None if forecast.days_low is None else max(0, round(forecast.days_low))
+    high = None if forecast.days_high is None else max(1, round(forecast.days_high))
+    if low is None:
+        return f"80% range up to {number(high)}" if high is not None else ""
+    if high is None:
+        return f"80% range {number(low)} or more"
+    return f"80% range {number(low)} to {number(high)}" if low < high else ""
+
+
+def pace(forecast: Forecast) -> str:
+    """`growing 5% a day since 2026-03-01; provisional: too little history`; as much of it as is known."""
+    growth = f"growing {percent(forecast.growth_per_day)} a day"
+    since = f" since {day(forecast.onset)}" if forecast.onset is not None else ""
+    return f"{growth}{since}" + (f"; {PROVISIONAL}" if forecast.provisional else "")

@@ -1,0 +1,40 @@
+"""Words beside numbers: lists, the nearest right word, and foreign text that must not do anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from tsaudit.secrets import mask
+from tsaudit.text.numbers import number
+
+
+def listed(words: Sequence[str], most: int = 8) -> str:
+    """`a, b and c`; beyond `most` the rest is counted: `a, b and 7 more`."""
+    if not words:
+        return "none"
+    if len(words) > most:
+        return f"{', '.join(words[: most - 1])} and {number(len(words) - most + 1)} more"
+    return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]
+
+
+def nearest(word: str, choices: Iterable[str], cutoff: float = 0.6) -> str:
+    """`, did you mean x?`; empty when nothing is close. Case does not count."""
+    import difflib
+
+    names = {name.lower(): name for name in choices}
+    start = word.lower()
+    found = [n for n in names if len(start) > 2 and n and (n.startswith(start) or start.startswith(n))]
+    found = found[:3] or difflib.get_close_matches(start, names, n=1, cutoff=cutoff)
+    return f", did you mean {' or '.join(names[n] for n in found)}?" if found else ""
+
+
+def printable(text: str, longest: int = 200) -> str:
+    """`text` on one line, not endless, with everything but printable characters written as escapes.
+
+    That covers control characters, ANSI sequences, line separators, and the invisible marks that reverse text: what
+    was read from a database must not move a terminal's cursor. Secrets of the configuration are masked, before
+    anything is cut off.
+    """
+    text = mask(text)
+    short = text if len(text) <= longest else text[: longest - 1] + "…"
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in short)

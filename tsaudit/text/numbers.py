@@ -1,0 +1,129 @@
+"""Numbers, shares, sizes and what they count, as people read them."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from typing import Final
+
+NOT_KNOWN: Final = "\N{EN DASH}"
+"""Stands in a table where there is no figure."""
+_MINUS: Final = "\N{MINUS SIGN}"
+_SAME_IN_PLURAL: Final = ("series", "times")
+_HISSING: Final = ("s", "x", "z", "ch", "sh")
+_LINKS: Final = frozenset({"by", "of", "in", "per", "on", "to", "until", "that", "than", "within", "with", "x", "and"})
+"""Words after which a unit only says more about what is counted."""
+
+
+def number(value: float) -> str:
+    """`1,234,567`; a number that is not whole keeps three significant digits: `0.125`, `12.3`."""
+    if not math.isfinite(value):
+        return "not a number" if math.isnan(value) else "∞" if value > 0 else f"{_MINUS}∞"
+    if value == round(value) or abs(value) >= 999.5:
+        return f"{round(value):,}"
+    short = f"{value:.3g}"
+    return f"{Decimal(short):f}" if abs(value) >= 1e-9 else short
+
+
+def short(value: float) -> str:
+    """Three significant digits, for an axis: `950`, `12k`, `1.2M`, `3B`."""
+    rounded = float(f"{value:.3g}")
+    for scale, suffix in ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k")):
+        if abs(rounded) >= (scale if suffix != "k" else 1e4):
+            return f"{number(float(f'{rounded / scale:.3g}'))}{suffix}"
+    return number(rounded)
+
+
+def in_full(value: float) -> str:
+    """A number with all its digits, as a setting has it: `1,000,000`, `0.0625`."""
+    return f"{value:,.12g}"
+
+
+def change(value: float) -> str:
+    """A difference, always with its sign: `+12`, `±0`."""
+    return f"+{number(value)}" if value > 0 else f"{_MINUS}{number(-value)}" if value < 0 else "±0"
+
+
+def percent(ratio: float) -> str:
+    """`42%`; what is close to none or all, but not it, is never rounded to it: `99.9%`, `< 0.1%`, `> 100%`."""
+    if not math.isfinite(ratio):
+        return number(ratio)
+    if ratio < 0:
+        return f"{_MINUS}{percent(-ratio)}"
+    if 0 < ratio < 0.001:
+        return "< 0.1%"
+    if 0.999 < ratio < 1.001 and ratio != 1:
+        return "> 99.9%" if ratio < 1 else "> 100%"
+    digits = 1 if ratio < 0.01 or 0.99 <= ratio < 1.1 else 0
+    return f"{ratio * 100:,.{digits}f}".removesuffix(".0") + "%"
+
+
+def size(count: float) -> str:
+    """Bytes in decimal units: `512 B`, `12.3 MB`."""
+    value = float(count)
+    for unit in ("B", "kB", "MB", "GB", "TB"):
+        if float(f"{value:.3g}") < 1000 or unit == "TB":
+            break
+        value /= 1000
+    return f"{number(float(f'{value:.3g}'))} {unit}"
+
+
+def many(value: float, noun: str, plural_noun: str = "") -> str:
+    """`1 tag`, `3 tags`, `3 indexes`, `3 series`; `plural_noun` where the plural cannot be told from the noun."""
+    return f"{number(value)} {plural(value, noun, plural_noun)}"
+
+
+def plural(value: float, noun: str, plural_noun: str = "") -> str:
+    """The noun as it stands behind the number: singular behind `1`, as shown, and plural behind all others."""
+    if number(value) == "1":
+        return noun
+    if plural_noun or noun.endswith(_SAME_IN_PLURAL):
+        return plural_noun or noun
+    if noun.endswith("y") and noun[-2:-1] not in tuple("aeiou"):
+        return f"{noun[:-1]}ies"
+    return f"{noun}es" if noun.endswith(_HISSING) else f"{noun}s"
+
+
+def quantity(value: float, unit: str = "") -> str:
+    """A value with its unit: `1 tag`, `12 series`, `25% of the rows`, `5 GB`.
+
+    `unit` is as limits and findings have it: a plural, `ratio`, `share of the rows`, `of the disk`, `bytes`, or empty.
+    """
+    rest = _unit(unit, value)
+    return f"{amount(value, unit)} {rest}" if rest else amount(value, unit)
+
+
+def amount(value: float, unit: str = "") -> str:
+    """`quantity` without what is counted, for where that is said already: `12`, `25%`, `5 GB`."""
+    if _is_share(unit):
+        return percent(value)
+    return size(value) if unit.split(" ")[0] == "bytes" and math.isfinite(value) else number(value)
+
+
+def _is_share(unit: str) -> bool:
+    return unit in ("ratio", "share") or unit.startswith(("share of ", "of "))
+
+
+def _unit(unit: str, value: float) -> str:
+    """What is left to say of the unit behind the amount."""
+    if _is_share(unit):
+        return unit.removeprefix("ratio").removeprefix("share").strip()
+    words = unit.split(" ")
+    if words[0] == "bytes":
+        return " ".join(words[1:])
+    return " ".join(_singular(words)) if number(value) == "1" else unit
+
+
+def _singular(words: list[str]) -> list[str]:
+    """The words with the noun before the first link in the singular."""
+    head = next((n for n, word in enumerate(words) if word in _LINKS), len(words))
+    nouns = [n for n, word in enumerate(words[:head]) if word.endswith("s")]
+    if not nouns or words[nouns[-1]].endswith(_SAME_IN_PLURAL):
+        return words
+    noun = words[nouns[-1]]
+    stem = noun[:-1]
+    if noun.endswith("ies"):
+        stem = f"{noun[:-3]}y"
+    elif noun.endswith("es") and noun[:-2].endswith(_HISSING) and not noun.endswith("ses"):
+        stem = noun[:-2]
+    return [*words[: nouns[-1]], stem, *words[nouns[-1] + 1 :]]
