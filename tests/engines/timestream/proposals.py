@@ -11,7 +11,7 @@ import boto3
 from botocore.validate import ParamValidator
 
 from tests.engines.timestream.double import Timestream
-from tsaudit.engines.sql import predicates as sql_predicates
+from tsaudit.engines.timestream import predicates
 
 _STATEMENT = re.compile(r'^(?:for ".*?": )?((?:SELECT|DESCRIBE|SHOW) .*)$', re.MULTILINE)
 _COMMAND = re.compile(r"^aws timestream-write .*$", re.MULTILINE)
@@ -26,7 +26,7 @@ def works(fix: str, server: Timestream) -> None:
     for statement in statements:
         server.answer(statement)
         if statement.startswith("SELECT"):
-            assert "time" in sql_predicates.filtered_columns(statement), statement
+            assert "time" in predicates.read(statement).filters, statement
     for command in commands:
         arguments(command)
 

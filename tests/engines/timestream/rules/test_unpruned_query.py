@@ -8,7 +8,7 @@ from tests.builders import a_count, a_measurement, a_profile
 from tests.engines.timestream.devops import devops, partitioned_by
 from tests.rules.cases import Case, judge
 from tsaudit.engines.timestream.rules.unpruned_query import unpruned_query as rule
-from tsaudit.model.finding import Finding, Outcome, Severity
+from tsaudit.model.finding import Finding, Outcome, RuleResult, Severity
 from tsaudit.model.profile import MeasureName, MeasureNames, StoredQuery
 from tsaudit.model.subject import Subject
 
@@ -92,3 +92,18 @@ def test_silence_when_there_is_nothing_to_prune_by() -> None:
     assert not _findings(f"WHERE {IN_TIME}", names=1)
     assert not _findings()
     assert judge(rule, a_profile(engine="timestream")).outcome is Outcome.PASS
+
+
+def test_query_that_cannot_be_parsed_is_no_pass() -> None:
+    def judged(*statements: str) -> RuleResult:
+        queries = tuple(StoredQuery(f"q{i}", sql, None, None) for i, sql in enumerate(statements))
+        return judge(rule, a_profile(a_measurement(), engine="timestream", stored_queries=queries))
+
+    good, bad, odd = f"SELECT 1 FROM main.cpu WHERE {IN_TIME}", "SELECT 1 FROM main.cpu", "SELECT FROM WHERE"
+    assert judged(good).outcome is Outcome.PASS
+    alone = judged(good, odd)
+    assert alone.outcome is Outcome.ERROR
+    assert "q1: line 1, column" in alone.reason
+    (finding,) = judged(bad, odd).findings
+    assert [e.label for e in finding.evidence] == ["q0", "not judged"]
+    assert finding.evidence[1].value.startswith("could not parse q1: line 1, column")

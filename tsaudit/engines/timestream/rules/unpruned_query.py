@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from tsaudit.engines.timestream import predicates
 from tsaudit.engines.timestream.tables import KEY
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Measurement, StoredQuery
@@ -55,38 +56,46 @@ def unpruned_query(case: Case) -> Iterator[Finding]:
     - Best practices for queries: https://docs.aws.amazon.com/timestream/latest/developerguide/queries-bp.html
     - Partitioning by measure name: https://docs.aws.amazon.com/timestream/latest/developerguide/data-modeling.html
     """
-    queries = [_read(query) for query in case.profile.stored_queries or ()]
+    queries, unreadable = [], []
+    for query in case.profile.stored_queries or ():
+        try:
+            queries.append(_Query(query, predicates.read(query.statement)))
+        except predicates.UnreadableError as error:
+            unreadable.append(f"{query.name}: {error}")
+    found = False
     for measurement in case.measurements:
         place = measurement.database, measurement.name
-        reading = [query for query in queries if place in query.tables]
+        reading = [query for query in queries if place in query.reading.tables]
         if reading and (finding := _judge(case, measurement, reading)):
-            yield finding
+            found = True
+            yield replace(finding, evidence=(*finding.evidence, *_left_out(unreadable)))
+    if unreadable and not found:
+        raise predicates.UnreadableError(f"could not parse {'; '.join(unreadable[:3])}")
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
-    """What the text of a query shows."""
+class _Query:
+    """A query that runs on a schedule, and what it reads."""
 
-    query: StoredQuery
-    tables: frozenset[tuple[str, str]]
-    columns: frozenset[str]
-    """Columns it filters by."""
+    stored: StoredQuery
+    reading: predicates.Reading
 
 
-def _read(query: StoredQuery) -> _Read:
-    from tsaudit.engines.sql import predicates as sql_predicates
+def _left_out(unreadable: Sequence[str]) -> tuple[Evidence, ...]:
+    """Queries that may read the table as well."""
+    if not unreadable:
+        return ()
+    return (Evidence("not judged", f"could not parse {'; '.join(unreadable[:3])}"),)
 
-    return _Read(query, sql_predicates.tables(query.statement), sql_predicates.filtered_columns(query.statement))
 
-
-def _judge(case: Case, measurement: Measurement, reading: Sequence[_Read]) -> Finding | None:
+def _judge(case: Case, measurement: Measurement, reading: Sequence[_Query]) -> Finding | None:
     key = (measurement.options or {}).get(KEY, "")
     names = measurement.measure_names
     several = names is not None and names.count.value > 1
     keys = [column for column in (key, _MEASURE_NAME if several else "") if column]
-    timeless = [one for one in reading if "time" not in one.columns]
-    wide = [one for one in reading if keys and not one.columns & set(keys)]
-    unused = bool(key) and all(key not in one.columns for one in reading)
+    timeless = [one for one in reading if "time" not in one.reading.filters]
+    wide = [one for one in reading if keys and not one.reading.filters & set(keys)]
+    unused = bool(key) and all(key not in one.reading.filters for one in reading)
     if timeless:
         message = f"{_named(timeless)} on it without a condition on the time: everything ever written is read."
     elif unused:
@@ -95,7 +104,7 @@ def _judge(case: Case, measurement: Measurement, reading: Sequence[_Read]) -> Fi
         message = f"{_named(wide)} on it without a condition on {' or '.join(keys)}."
     else:
         return None
-    worst = max(timeless or wide or reading, key=lambda one: one.query.bytes_scanned or 0)
+    worst = max(timeless or wide or reading, key=lambda one: one.stored.bytes_scanned or 0)
     return Finding(
         subject=subject_of(measurement),
         severity=Severity.WARN if timeless or unused else Severity.INFO,
@@ -105,25 +114,25 @@ def _judge(case: Case, measurement: Measurement, reading: Sequence[_Read]) -> Fi
             keys=" and ".join(keys) or "the dimensions that are asked for",
             otherwise=f" If none asks for single values of {key}, another key would serve better." if key else "",
         ),
-        observed=worst.query.bytes_scanned,
-        unit="" if worst.query.bytes_scanned is None else "bytes read by its last run",
-        guilty=worst.query.name,
+        observed=worst.stored.bytes_scanned,
+        unit="" if worst.stored.bytes_scanned is None else "bytes read by its last run",
+        guilty=worst.stored.name,
         evidence=tuple(_evidence(one) for one in reading[:10]),
         facts=("scheduled_queries", "options", "measure_names"),
     )
 
 
-def _named(reading: Sequence[_Read]) -> str:
+def _named(reading: Sequence[_Query]) -> str:
     run = "runs" if len(reading) == 1 else "run"
-    return f"{listed([one.query.name for one in reading], 4)} {run}"
+    return f"{listed([one.stored.name for one in reading], 4)} {run}"
 
 
-def _evidence(one: _Read) -> Evidence:
-    said = [f"filters by {listed(sorted(one.columns), 6)}" if one.columns else "filters by nothing"]
-    if one.query.bytes_scanned is not None:
-        said.append(f"{size(one.query.bytes_scanned)} read by the last run")
-    if one.query.spatial_coverage is not None:
-        said.append(f"up to {percent(one.query.spatial_coverage)} of the partitions")
-    if one.query.temporal_range_s is not None:
-        said.append(f"{many(round(one.query.temporal_range_s / 3600, 1), 'hour')} of data")
-    return Evidence(one.query.name, "; ".join(said))
+def _evidence(one: _Query) -> Evidence:
+    said = [f"filters by {listed(sorted(one.reading.filters), 6)}" if one.reading.filters else "filters by nothing"]
+    if one.stored.bytes_scanned is not None:
+        said.append(f"{size(one.stored.bytes_scanned)} read by the last run")
+    if one.stored.spatial_coverage is not None:
+        said.append(f"up to {percent(one.stored.spatial_coverage)} of the partitions")
+    if one.stored.temporal_range_s is not None:
+        said.append(f"{many(round(one.stored.temporal_range_s / 3600, 1), 'hour')} of data")
+    return Evidence(one.stored.name, "; ".join(said))

@@ -1,0 +1,100 @@
+"""Which tables a query reads and which columns it filters by, as sqlglot parses it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+from tsaudit.engines.opening import missing_driver
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+    from sqlglot.dialects import Dialect
+
+_UNITS: Final = ("NS", "US", "MS", "S", "M", "H", "D", "W", "MO", "Y")
+"""Of durations such as `15m`, which Trino's SQL does not have."""
+
+
+class UnreadableError(Exception):
+    """The text is no query that sqlglot can parse."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a query reads."""
+
+    tables: frozenset[tuple[str, str]]
+    """(database, table), the database empty where it is not named. Names that WITH defines are none."""
+    filters: frozenset[str]
+    """Columns that stand beside a comparison in WHERE or ON, by themselves: within a function they prune nothing."""
+
+
+def read(sql: str) -> Reading:
+    """What the query reads, its subqueries included. UnreadableError; ConnectorError without sqlglot."""
+    tree = _parsed(sql)
+    return Reading(frozenset(_tables(tree)), frozenset(_filters(tree)))
+
+
+def _parsed(sql: str) -> exp.Query:
+    try:
+        import sqlglot
+        from sqlglot import exp
+    except ModuleNotFoundError as error:
+        raise missing_driver("timestream", "timestream") from error
+    try:
+        tokens = _dialect().tokenize(sql)
+        # Of other statements sqlglot logs that it does not understand them.
+        if not tokens or tokens[0].text.upper() not in ("SELECT", "WITH", "("):
+            raise UnreadableError("it does not begin with SELECT or WITH")
+        trees = _dialect().parser().parse(tokens, sql)
+    except sqlglot.ParseError as error:
+        first = error.errors[0] if error.errors else {}
+        where = f"line {first.get('line')}, column {first.get('col')}"
+        raise UnreadableError(f"{where} is no SQL that sqlglot parses") from error
+    except sqlglot.errors.SqlglotError as error:
+        raise UnreadableError("a quote or a comment in it has no end") from error
+    except RecursionError as error:
+        raise UnreadableError("it is nested too deeply") from error
+    if len(trees) != 1 or not isinstance(tree := trees[0], exp.Query):
+        raise UnreadableError("it is not a single query")
+    return tree
+
+
+@cache
+def _dialect() -> Dialect:
+    """Trino's, which Timestream runs on, with its durations; the parser takes them for numbers."""
+    from sqlglot.dialects.trino import Trino
+
+    class Timestream(Trino):
+        class Tokenizer(Trino.Tokenizer):
+            NUMERIC_LITERALS = dict.fromkeys(_UNITS, "BIGINT")
+
+    return Timestream()
+
+
+def _tables(tree: exp.Query) -> Iterator[tuple[str, str]]:
+    from sqlglot import exp
+
+    defined = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
+    for table in tree.find_all(exp.Table):
+        if isinstance(table.this, exp.Identifier) and (table.db or table.name.lower() not in defined):
+            yield table.db, table.name
+
+
+def _filters(tree: exp.Query) -> Iterator[str]:
+    from sqlglot import exp
+
+    conditions = [where.this for where in tree.find_all(exp.Where)]
+    conditions += [join.args["on"] for join in tree.find_all(exp.Join) if join.args.get("on")]
+    for condition in conditions:
+        # Queries within it have conditions of their own.
+        for node in condition.walk(prune=lambda found: isinstance(found, exp.Query)):
+            if isinstance(node, exp.EQ | exp.NEQ | exp.GT | exp.GTE | exp.LT | exp.LTE):
+                sides = [node.this, node.expression]
+            elif isinstance(node, exp.Predicate) and not isinstance(node, exp.Func):
+                sides = [node.this]
+            else:
+                continue
+            yield from (bare.name for side in sides if isinstance(bare := side.unnest(), exp.Column) and bare.name)
