@@ -118,7 +118,11 @@ class SplitColumn(Change):
     is_tag: bool = True
 
     def claims(self) -> Mapping[Claim, str]:
-        return {("parts", self.column): "\x1f".join(p.name for p in self.parts)}
+        taken = {("new column", part.name): self.column for part in self.parts}
+        return {("parts", self.column): "\x1f".join(p.name for p in self.parts)} | taken
+
+    def relies_on(self) -> Mapping[Claim, str]:
+        return {("role", self.column): "tag" if self.is_tag else "field"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,9 +131,12 @@ class Rename(Change):
 
     old: str
     new: str
+    role: str = ""
+    """Which one is meant where a tag and a field have the name: `tag` or `field`. Empty: there is only one."""
 
     def claims(self) -> Mapping[Claim, str]:
-        return {("name", self.old): self.new}
+        name = {("name", self.old): self.new}
+        return name | {("new column", self.new): self.old} if self.old else name
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +159,8 @@ class Merged:
 
     measurement: str
     tags: tuple[tuple[str, str], ...]
+    field: str = ""
+    """What it measures, where the end of its name says so; its only field is then called so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,10 +169,9 @@ class MergeMeasurements(Change):
 
     into: str
     template: str
-    """Their common name, with `{}` for each part that varies."""
+    """Their common name, with the kind in braces of each part that varies: `cpu.{host}.{field}`."""
     members: tuple[Merged, ...]
-    """Some of them, by name; `count` says how many there are."""
-    count: int
+    """All of them, by name."""
 
     def claims(self) -> Mapping[Claim, str]:
         return {("merged", self.template): self.into}
@@ -254,10 +262,11 @@ class Inspect(Change):
     """Nothing changes: something is to be looked at first."""
 
     what: str
-    """`new values`, `rows`, `types`, `schema`, `sizes`: what the engine renders a query for."""
+    """What the engine renders a query for: `new values` of a column, its `types`, the `schema` of a measurement, which
+    `measurements` or `databases` there are, `sources` whose rows lack a column, rows of one of the `customers`."""
     column: str = ""
     values: tuple[str, ...] = ()
-    """What is looked for, such as the types of a field."""
+    """What is looked for: the types of a field; the beginning and the end of the databases' names."""
 
 
 def to_data(change: Change) -> dict[str, Any]:
