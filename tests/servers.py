@@ -22,6 +22,7 @@ import psycopg
 import pytest
 import urllib3
 
+from tests import postgresql_programs
 from tests.databases import influxql
 from tests.engines.greptimedb.double import GreptimeDB
 from tests.engines.greptimedb.tables import REAL, RealGreptimeDB
@@ -255,11 +256,11 @@ def run_postgresql(primary: Postgresql | None = None) -> Iterator[Postgresql]:
 
 def _serve(programs: Path, folder: Path, primary: Postgresql | None) -> Iterator[Postgresql]:
     port = _free_port()
-    user = _unprivileged(folder)
+    user = postgresql_programs.unprivileged(folder)
     data, password = folder / "data", folder / "password"
     password.write_text(PASSWORD)
     if user:
-        shutil.chown(password, **user)
+        os.chown(password, user["user"], user["group"])
     options = {**user, "check": True, "capture_output": True, "cwd": folder, "timeout": 120}
     initdb = [programs / "initdb", "-D", data, "-U", "tester", f"--pwfile={password}", "-A", "scram-sha-256", "-N"]
     copy = [programs / "pg_basebackup", "-D", data, "-R", "-X", "stream", "-c", "fast", "-N"]
@@ -286,22 +287,10 @@ def _serve(programs: Path, folder: Path, primary: Postgresql | None) -> Iterator
 
 
 def _postgresql_programs() -> Path:
-    found = shutil.which("initdb")
-    if found:
-        return Path(found).resolve().parent
-    installed = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda p: int(p.parts[-3]))
-    if installed:
-        return installed[-1].parent
-    missing("PostgreSQL is not installed (Debian package postgresql)")
-
-
-def _unprivileged(folder: Path) -> dict[str, Any]:
-    """Whom to run the server as: PostgreSQL refuses root."""
-    if os.geteuid() != 0:
-        return {}
-    user = {"user": "postgres", "group": "postgres"}
-    shutil.chown(folder, **user)
-    return user
+    try:
+        return postgresql_programs.programs()
+    except LookupError as error:
+        missing(str(error))
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import os
 import struct
 import subprocess
 from collections.abc import Iterator
@@ -18,7 +17,8 @@ from tests.faults.expectations import Fault, Moment
 from tests.faults.http_engines import DATA
 from tests.faults.proxy import FaultyProxy, Pieces, Strike
 from tests.faults.wire_engine import None_, WireEngine
-from tests.servers import PASSWORD, _postgresql_programs, _unprivileged, run_postgresql
+from tests.postgresql_programs import programs, unprivileged
+from tests.servers import PASSWORD, run_postgresql
 
 _STARTUP: Final = proxy.Moment(lambda piece: b"user\0" in piece, each=True)
 _ERRORS: Final = {
@@ -65,8 +65,8 @@ def postgresql() -> WireEngine:
 
     def restarting() -> FaultyProxy:
         folder = Path(server.rows("SHOW data_directory")[0][0])
-        command = [_postgresql_programs() / "pg_ctl", "-D", folder, "-m", "immediate", "-w", "restart"]
-        user: dict[str, Any] = _unprivileged(folder.parent) if os.geteuid() == 0 else {}
+        command = [programs() / "pg_ctl", "-D", folder, "-m", "immediate", "-w", "restart"]
+        user: dict[str, Any] = unprivileged(folder.parent)
         return FaultyProxy(
             ("127.0.0.1", server.port),
             moment=proxy.Moment(_measures),
