@@ -27,8 +27,8 @@ from typing import Any, Final
 from urllib.parse import quote, unquote
 
 import pytest
-from click.testing import CliRunner
 
+from tests.command import CliRunner
 from tests.servers import Postgresql
 from tests.test_secrets import pieces
 from tsaudit.cli import main

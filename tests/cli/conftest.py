@@ -6,8 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
+from tests.command import CliRunner
 from tests.databases import Dataset, Row, Table, times, write
 from tsaudit.cli import main
 

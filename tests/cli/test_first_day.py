@@ -6,10 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 from tests.builders import DAY
 from tests.cli.conftest import a_table
+from tests.command import CliRunner
 from tests.databases import Dataset, write
 from tests.servers import Influxd
 from tsaudit.cli import init, main

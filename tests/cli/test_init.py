@@ -10,8 +10,9 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
+from tests.command import CliRunner
 from tsaudit.cli import init as module
 from tsaudit.cli import main
 from tsaudit.cli.errors import Exit

@@ -51,7 +51,7 @@ def test_files_are_not_overwritten_unasked(tsaudit: Tsaudit) -> None:
     tsaudit("schema", "export", "plant")
     result = tsaudit("schema", "export", "plant", "--format", "json")
     assert result.exit_code == 2
-    assert "--replace removes them" in result.output
+    assert "--replace removes them" in result.stderr
     assert tsaudit("schema", "export", "plant", "--format", "json", "--replace").exit_code == 0
 
 
@@ -66,7 +66,7 @@ def test_a_schema_that_cannot_be_read_is_not_half_written(tsaudit: Tsaudit, fold
 def test_a_folder_without_files_is_said(tsaudit: Tsaudit) -> None:
     result = tsaudit("schema", "check", "plant", "--folder", "elsewhere")
     assert result.exit_code == 2
-    assert "elsewhere holds no columns files" in result.output
+    assert "elsewhere holds no columns files" in result.stderr
 
 
 def test_influxdb_round_trip_and_what_a_bucket_refuses(tsaudit: Tsaudit, folder: Path, influxd: Influxd) -> None:
@@ -85,7 +85,7 @@ def test_influxdb_round_trip_and_what_a_bucket_refuses(tsaudit: Tsaudit, folder:
     )
     result = tsaudit("schema", "export", "air", "-d", "columns")
     assert result.exit_code == 1, result.output
-    assert "flow: field litres has 2 types, float and integer; a columns file takes one" in result.output
+    assert "flow: field litres has 2 types, float and integer; a columns file takes one" in result.stderr
     text = (folder / "columns" / target.databases[0] / "airSensors.csv").read_text()
     assert text == (
         "name,type,data_type\ntime,timestamp,\nsensor_id,tag,\nco,field,integer\nhumidity,field,float\n"
@@ -162,7 +162,7 @@ def test_explicit_bucket_is_compared_with_what_the_server_declares(tsaudit: Tsau
 def test_no_bucket_is_explicit(tsaudit: Tsaudit, folder: Path) -> None:
     result = _check_enforced(tsaudit, folder, None)
     assert result.exit_code == 3
-    assert result.output.strip() == (
+    assert result.stderr.strip() == (
         "error: cloud: the server enforces no schema; only explicit buckets of InfluxDB Cloud have one"
     )
 
@@ -175,4 +175,4 @@ def test_engine_enforces_nothing(tsaudit: Tsaudit) -> None:
 def test_columns_that_the_server_declares_cannot_be_read(tsaudit: Tsaudit, folder: Path) -> None:
     result = _check_enforced(tsaudit, folder, [{"name": "time", "type": "blob"}])
     assert result.exit_code == 3
-    assert result.output.startswith("error: declared_schema: the server declares a column as blob")
+    assert result.stderr.startswith("error: declared_schema: the server declares a column as blob")

@@ -82,7 +82,7 @@ def test_json_has_the_same_figures(tsaudit: Tsaudit) -> None:
 def test_word_when_wrong_ends_with_2(tsaudit: Tsaudit, arguments: list[str], said: str) -> None:
     result = tsaudit("what-if", *arguments)
     assert result.exit_code == 2
-    assert said in result.output
+    assert said in result.stderr
 
 
 def test_listing_when_over_budget_ends_with_3(tsaudit: Tsaudit, folder: Path) -> None:
@@ -96,4 +96,4 @@ def test_database_when_out_of_reach_ends_with_3(tsaudit: Tsaudit, folder: Path) 
     (folder / "users.db").unlink()
     result = tsaudit("what-if", "shop", "cpu", "--drop", "host")
     assert result.exit_code == 3
-    assert result.output.startswith("error:")
+    assert result.stderr.startswith("error:")

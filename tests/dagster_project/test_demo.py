@@ -10,9 +10,10 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 from dagster_project import demo
+from tests.command import CliRunner
 from tsaudit.config import file as config_file
 from tsaudit.demo import World, tables
 from tsaudit.history.store import Store

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 from playwright.sync_api import Browser
 
 from dagster_project import demo
+from tests.command import CliRunner
 from tsaudit.demo import tables
 
 pytestmark = pytest.mark.ui

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 from sqlalchemy import func, insert, select, text
 
+from tests.command import CliRunner
 from tests.databases import Dataset, Row, Table, times, write
 from tests.faults import proxy
 from tests.faults.proxy import FaultyProxy, Moment, Strike

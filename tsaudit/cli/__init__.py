@@ -12,6 +12,7 @@ import click
 
 from tsaudit import __version__
 from tsaudit.cli.errors import State, guarded, readable
+from tsaudit.cli.groups import Group
 
 _COMMANDS: Final = {
     "init": ("init", "Write a commented tsaudit.yaml."),
@@ -39,7 +40,7 @@ The line is repeated here so that `tsaudit --help` loads none of the modules; a 
 """
 
 
-class Commands(click.Group):
+class Commands(Group):
     """Finds commands by name, and turns every error into one line and an exit code."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 -- click's signature

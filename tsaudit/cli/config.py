@@ -5,9 +5,10 @@ from __future__ import annotations
 import click
 
 from tsaudit.cli import show
+from tsaudit.cli.groups import Group
 
 
-@click.group()
+@click.group(cls=Group)
 def config() -> None:
     """Work with tsaudit.yaml itself."""
 

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import click
 
+from tsaudit.cli.groups import NothingAskedError
 from tsaudit.secrets import mask
 from tsaudit.text import printable
 
@@ -111,7 +112,7 @@ def say(text: str, hint: str = "") -> None:
 
 
 def _usage(error: click.ClickException) -> int:
-    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+    if isinstance(error, NothingAskedError):
         click.echo(error.format_message(), err=True)
         return Exit.USAGE
     context = getattr(error, "ctx", None)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from tsaudit.cli import options, show
+from tsaudit.cli.groups import Group
 from tsaudit.text import many
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 _NEAREST: Final = 3
 
 
-@click.group()
+@click.group(cls=Group)
 def history() -> None:
     """List, thin out, or remove audited days."""
 

@@ -12,12 +12,17 @@ if TYPE_CHECKING:
     from tsaudit.config.settings import Settings, Target
     from tsaudit.history.store import Store
 
+    _DateType = click.ParamType[date]
+else:
+    # Before 8.4, click's types take no parameter.
+    _DateType = click.ParamType
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 DAY_FORMAT = "YYYY-MM-DD"
 
 
-class Day(click.ParamType[date]):
+class Day(_DateType):
     """A day, written 2026-03-31, or `today` or `yesterday` (in UTC)."""
 
     name = "day"
@@ -42,7 +47,7 @@ class Day(click.ParamType[date]):
         return day
 
 
-class Until(click.ParamType[date]):
+class Until(_DateType):
     """A future day, written as a date or as a number of days or weeks from today: `7d`, `2w`."""
 
     name = "until"

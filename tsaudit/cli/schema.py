@@ -9,6 +9,7 @@ import click
 
 from tsaudit.cli import options, results, show
 from tsaudit.cli.errors import Exit, say
+from tsaudit.cli.groups import Group
 from tsaudit.config.columns_file import Form
 from tsaudit.text import many
 
@@ -24,7 +25,7 @@ _folder_option = click.option(
 )
 
 
-@click.group()
+@click.group(cls=Group)
 def schema() -> None:
     """Declare the schema in files, and compare the live one with them."""
 

@@ -17,8 +17,13 @@ if TYPE_CHECKING:
     from tsaudit.model.profile import Profile
     from tsaudit.what_if import Answer
 
+    _BucketType = click.ParamType[tuple[str, int]]
+else:
+    # Before 8.4, click's types take no parameter.
+    _BucketType = click.ParamType
 
-class Bucket(click.ParamType[tuple[str, int]]):
+
+class Bucket(_BucketType):
     """A tag and the number of values it may have, written `tag:n`."""
 
     name = "bucket"
