@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import boto3
+import botocore.exceptions
 import botocore.session
 from botocore.config import Config
 from botocore.discovery import EndpointDiscoveryRefreshFailed
@@ -21,7 +22,6 @@ from botocore.exceptions import (
     EndpointConnectionError,
     HTTPClientError,
     InvalidConfigError,
-    LoginError,
     NoCredentialsError,
     PartialCredentialsError,
     ProfileNotFound,
@@ -60,9 +60,11 @@ _UNKNOWN_CALLER: Final = frozenset(
         "MissingAuthenticationTokenException",
     }
 )
+# Of `aws login`, which came with botocore 1.41; nothing raises it before.
+_NOT_LOGGED_IN: Final[type[Exception]] = getattr(botocore.exceptions, "LoginError", SSOError)
 _NO_CREDENTIALS: Final = (
     *(NoCredentialsError, PartialCredentialsError, CredentialRetrievalError, SSOError, TokenRetrievalError),
-    *(InvalidConfigError, ConfigParseError, ProfileNotFound, LoginError),
+    *(InvalidConfigError, ConfigParseError, ProfileNotFound, _NOT_LOGGED_IN),
 )
 _UNREACHABLE: Final = (
     *(HTTPClientError, EndpointConnectionError, ConnectTimeoutError, ProxyConnectionError),
