@@ -19,6 +19,7 @@ _COMMANDS: Final = {
     "check": ("check", "Test the setup, and show what is missing."),
     "collect": ("collect", "Measure targets and write their profiles as JSON."),
     "audit": ("audit", "Measure, run the rules, save the result, report, and notify the owners."),
+    "plan": ("plan", "Print what to do about the findings of an audit."),
     "report": ("report", "Rewrite a report from the history."),
     "incidents": ("incidents", "List incidents: open ones first, then those being watched."),
     "ack": ("decide", "Record that somebody is working on an incident."),

@@ -6,7 +6,7 @@ from datetime import date
 
 import click
 
-from tsaudit.cli import options, show
+from tsaudit.cli import options, show, stored
 
 
 @click.command()
@@ -24,20 +24,8 @@ def report(target: str, config: str | None, day: date | None) -> None:
     from tsaudit.history import clock, incidents
 
     with options.open_store(settings) as store:
-        days = store.days(target)
-        if not days:
-            raise click.BadParameter(f"`{target}` was never audited", param_hint="TARGET")
-        chosen = day or (store.past_days(target) or days)[-1]
-        result = store.result(target, chosen)
-        if result is None:
-            if chosen in days:
-                raise click.BadParameter(
-                    f"the data stored for {chosen} was written by another version", param_hint="--day"
-                )
-            near = min(days, key=lambda d: abs(d - chosen))
-            raise click.BadParameter(
-                f"{target} was not audited on {chosen}; the nearest day is {near}", param_hint="--day"
-            )
+        result = stored.result_of(store, target, day)
+        chosen, days = result.day, store.days(target)
         before = [d for d in days if d < chosen]
         written = reports.write(
             result,

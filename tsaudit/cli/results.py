@@ -11,6 +11,7 @@ from tsaudit.text import many, size
 
 if TYPE_CHECKING:
     from tsaudit.model.finding import AuditResult, Finding, RuleResult
+    from tsaudit.model.plan import Plan
     from tsaudit.model.profile import Profile
     from tsaudit.run import AuditRun
 
@@ -36,6 +37,7 @@ def of_result(result: AuditResult) -> dict[str, Any]:
         "engine": result.engine,
         "server_version": result.server_version,
         "findings": [_finding(result, rule, finding) for rule, finding in result.findings()],
+        "plans": [_plan(plan) for plan in result.plans],
         "not_judged": [
             {"code": r.code, "name": r.name, "outcome": str(r.outcome), "reason": r.reason}
             for r in result.results
@@ -54,6 +56,7 @@ def _empty(target: str, day: str, verdict: str) -> dict[str, Any]:
         "engine": "",
         "server_version": "",
         "findings": [],
+        "plans": [],
         "not_judged": [],
         "rules": [],
         "error": None,
@@ -93,6 +96,15 @@ def _finding(result: AuditResult, rule: RuleResult, finding: Finding) -> dict[st
     }
 
 
+def _plan(plan: Plan) -> dict[str, Any]:
+    """What the plan is about and how long it is; `tsaudit plan` has its steps."""
+    return {
+        "subject": str(plan.subject),
+        "steps": len(plan.steps),
+        "need_a_decision": sum(step.needs_decision for step in plan.steps),
+    }
+
+
 def print_text(found: dict[str, Any], everything: bool) -> None:
     """The target's verdict, its findings with their fixes, what was not evaluated and why, and the report's address."""
     engine = f"{found['engine']} {found['server_version']}".strip()
@@ -107,6 +119,8 @@ def print_text(found: dict[str, Any], everything: bool) -> None:
         show.paragraphs(f"Fix: {one['fix']}", "    ")
     if not everything and len(findings) > _WORST:
         show.line(f"  ... and {many(len(findings) - _WORST, 'finding')} more; pass --all to print them")
+    if found["plans"]:
+        show.line(f"  plans   {many(len(found['plans']), 'plan')}; see `tsaudit plan {found['target']}`")
     for reason, codes in _not_judged(found).items():
         click.echo(f"  {show.word('unknown', 8)}  {', '.join(codes)}")
         show.paragraph(reason, "    ")

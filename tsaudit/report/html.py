@@ -28,6 +28,7 @@ from tsaudit.report import (
     findings,
     foreign,
     moving,
+    plans,
     tables,
     trends,
 )
@@ -173,6 +174,7 @@ def page(story: Story) -> str:
         "day": story.result.day,
         "noun": definitions.noun(story.result.engine),
         "findings": findings.arrange(items),
+        "plans": plans.arrange(story.result.plans, items),
         "trends": trends.trends(profile, story.timeline, [i for i in items if not i.settled]),
         "coverage": coverage.coverage(story.result, profile),
         "rules": sorted({i.rule.code: i.rule for i in items}.values(), key=lambda r: r.code),
@@ -227,6 +229,7 @@ def _environment() -> Environment:
         cut=foreign.cut,
         code=foreign.with_code,
         preformatted=lambda text: Markup.escape(foreign.cut(foreign.block(text), findings.LONGEST_TEXT)),
+        statement=lambda text: Markup.escape(foreign.block(text)),
         verdict_word=WORDS.__getitem__,
         heat_level=_heat_level,
         origin=_origin,

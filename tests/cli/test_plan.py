@@ -1,0 +1,69 @@
+"""`tsaudit plan`, as typed."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Tsaudit
+from tests.databases import Dataset, Row, Table, times, write
+
+CONFIG = """\
+limits: {identifier-tag.max_ids: 50}
+targets:
+  - name: shop
+    engine: duckdb
+    url: duckdb:///orders.duckdb
+    window: 9000d
+    columns: {checkout: {tags: [order_id, shop]}}
+"""
+
+
+@pytest.fixture(autouse=True)
+def orders(folder: Path) -> None:
+    """Every order is a tag of its own."""
+    rows = [
+        Row(at, {"order_id": str(uuid.UUID(int=i * 2**80 + 7, version=4)), "shop": f"s{i % 3}"}, {"total": i / 7})
+        for i, at in enumerate(times(120))
+    ]
+    write(
+        Dataset([Table("checkout", ("order_id", "shop"), {"total": "float"}, rows)]), "duckdb", folder / "orders.duckdb"
+    )
+    (folder / "tsaudit.yaml").write_text(CONFIG)
+
+
+def test_steps_in_their_order_with_what_they_would_do(tsaudit: Tsaudit) -> None:
+    audited = tsaudit("audit")
+    assert "TAG002" in audited.output
+    assert "plans   1 plan; see `tsaudit plan shop`" in audited.output
+    result = tsaudit("plan", "shop")
+    assert result.exit_code == 0, result.output
+    assert result.output.startswith("main/checkout  1 step\n")
+    assert "Series: 120 now, 3 afterward." in result.output
+    assert "No two rows would share their tags and time" in result.output
+    assert "  1. Keep order_id as a plain column of checkout" in result.output
+    assert 'fields: ["order_id"]' in result.output
+
+
+def test_the_same_as_data(tsaudit: Tsaudit) -> None:
+    tsaudit("audit")
+    (plan,) = json.loads(tsaudit("plan", "shop", "checkout", "--format", "json").output)
+    (asked,) = plan["changes"]
+    assert asked["change"]["kind"] == "make-field"
+    assert asked["change"]["tag"] == "order_id"
+    assert asked["rules"] == ["TAG002"]
+    assert plan["effect"]["series_after"] == 3
+
+
+def test_one_line_for_what_is_not_there(tsaudit: Tsaudit) -> None:
+    result = tsaudit("plan", "shop")
+    assert (result.exit_code, "`shop` was never audited" in result.output) == (2, True)
+    tsaudit("audit")
+    result = tsaudit("plan", "shop", "chekout")
+    assert result.exit_code == 2
+    assert "no finding asks to change `chekout`" in result.output
+    assert "checkout" in result.output.split("`chekout`")[1]
+    assert tsaudit("plan", "shop", "--day", "2020-01-01").exit_code == 2
