@@ -48,7 +48,7 @@ def is_integer(data_type: str) -> bool:
 
 _SQL_TYPES: Final = {"integer": "BIGINT", "float": "DOUBLE", "boolean": "BOOLEAN", "time": "TIMESTAMP"}
 _OWN_SQL_TYPES: Final = {
-    "sqlite": {"integer": "INTEGER", "float": "REAL", "boolean": "INTEGER", "time": "TEXT"},
+    "sqlite": {"integer": "INTEGER", "float": "REAL", "boolean": "INTEGER", "time": "TIMESTAMP"},
     "postgresql": {"float": "DOUBLE PRECISION", "time": "TIMESTAMPTZ"},
 }
 

@@ -1,8 +1,52 @@
 """How SQLite makes changes."""
 
+from __future__ import annotations
+
 from typing import Final
 
+from tsaudit.engines.quoting import quote_text
 from tsaudit.engines.rendering import Renderers
 from tsaudit.engines.sql import changes as sql
+from tsaudit.engines.sql import values
+from tsaudit.engines.sql.dialect import Dialect
+from tsaudit.engines.sql.table_changes import renderers
 
-RENDERERS: Final[Renderers] = {**sql.COMMON}
+_ESCAPED: Final = frozenset('\\"') | frozenset(map(chr, range(32)))
+"""What JSON writes in another way."""
+
+
+def _converted(column: str, kind: str, is_text: bool) -> str:
+    """SQLite has no patterns: what JSON takes for a number is one, and it takes no code with a leading zero."""
+    if kind == "integer" and not is_text:
+        return f"CASE WHEN {column} = CAST({column} AS INTEGER) THEN CAST({column} AS INTEGER) END"
+    text = f"trim({column})"
+    if kind == "boolean":
+        return values.boolean(text, "1", "0")
+    if kind == "time":  # Text of this form is how SQLite keeps times.
+        return f"CASE WHEN {text} NOT GLOB '*[^0-9]*' OR julianday({text}) IS NOT NULL THEN {text} END"
+    if kind == "integer":
+        found = f"CASE WHEN json_type({text}) = 'integer' AND length({text}) <= 18 THEN CAST({text} AS INTEGER) END"
+    else:
+        finite = f"abs(CAST({text} AS REAL)) < 1e300"
+        # More digits than these are none of a number.
+        fits = f"json_type({text}) = 'real' OR json_type({text}) = 'integer' AND length({text}) <= 18"
+        found = f"CASE WHEN ({fits}) AND {finite} THEN CAST({text} AS REAL) END"
+    return f"CASE WHEN json_valid({text}) THEN {found} END"
+
+
+def _piece(column: str, separator: str, number: int) -> str | None:
+    """SQLite splits no text, but takes a list of JSON apart."""
+    if set(separator) & _ESCAPED:
+        return None
+    joined = f"replace(json_quote({column}), {quote_text('sqlite', separator)}, '\",\"')"
+    return f"json_extract('[' || {joined} || ']', '$[{number - 1}]')"
+
+
+DIALECT: Final = Dialect(
+    text="TEXT",
+    converted=_converted,
+    piece=_piece,
+    can_drop_not_null=False,
+    locks="all writers of the file",
+)
+RENDERERS: Final[Renderers] = {**sql.COMMON, **renderers(DIALECT)}

@@ -1,0 +1,36 @@
+"""Expressions of SQL that read a value as another type, and null where it is none: never a wrong value."""
+
+from __future__ import annotations
+
+from typing import Final
+
+WHOLE: Final = r"^[+-]?(0|[1-9][0-9]{0,17})$"
+"""A leading zero makes a number a code, which a number could not hold; more digits than these have no type."""
+NUMBER: Final = r"^[+-]?((0|[1-9][0-9]{0,17})(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,2})?$"
+TIME: Final = (
+    r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
+    r"([T ]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.,][0-9]+)?)?( ?(Z|[+-][0-9]{2}(:?[0-9]{2})?))?)?$"
+)
+ZONE: Final = r"[T ][0-9:.,]+ ?(Z|[+-][0-9]{2}(:?[0-9]{2})?)$"
+EPOCH: Final = r"^[1-9]([0-9]{9}|[0-9]{12}|[0-9]{15}|[0-9]{18})$"
+_YES: Final = ("true", "yes", "on")
+_NO: Final = ("false", "no", "off")
+
+
+def boolean(text: str, yes: str = "TRUE", no: str = "FALSE") -> str:
+    """The words that mean true and false."""
+    words = [", ".join(f"'{word}'" for word in ones) for ones in (_YES, _NO)]
+    return f"CASE WHEN lower({text}) IN ({words[0]}) THEN {yes} WHEN lower({text}) IN ({words[1]}) THEN {no} END"
+
+
+def whole(column: str) -> str:
+    """A number with a fraction as an integer, where it has none."""
+    return f"CASE WHEN {column} = floor({column}) AND abs({column}) < 9e15 THEN CAST({column} AS BIGINT) END"
+
+
+def since_1970(text: str, epoch: str, microsecond: str) -> str:
+    """A text of digits as the time that it means: their number tells seconds from smaller units."""
+    number = f"CAST({text} AS BIGINT)"
+    times = {10: f"{number} * 1000000", 13: f"{number} * 1000", 16: number, 19: f"{number} / 1000"}
+    units = " ".join(f"WHEN {digits} THEN {value}" for digits, value in times.items())
+    return f"{epoch} + {microsecond.format(number=f'CAST(CASE length({text}) {units} END AS BIGINT)')}"
