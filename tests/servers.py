@@ -109,14 +109,6 @@ class Influxd:
             except subprocess.TimeoutExpired:
                 self.kill()
 
-    @property
-    def memory_bytes(self) -> int:
-        """The server's peak resident memory so far."""
-        assert self._process is not None
-        status = Path(f"/proc/{self._process.pid}/status").read_text()
-        peak = next(line for line in status.splitlines() if line.startswith("VmHWM"))
-        return int(peak.split()[1]) * 1024
-
 
 def need(program: str, package: str) -> None:
     """Skip the test when the program is not installed; in CI, fail it."""

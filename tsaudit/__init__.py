@@ -10,6 +10,8 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
+from tsaudit.model.version import VERSION
+
 if TYPE_CHECKING:
     from tsaudit.alerts.sink import Notice, Sink, SinkError
     from tsaudit.config.file import ConfigError
@@ -51,7 +53,7 @@ __all__ = [
     "rule",
 ]
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 _HOMES: Final = {
     "alerts.sink": ("Notice", "Sink", "SinkError"),

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 
-import tsaudit
 from tsaudit import not_audited, plugins
 from tsaudit.model.finding import AuditResult, Finding, Outcome, RuleResult, Severity
 from tsaudit.model.jsonfile import from_json, to_json
 from tsaudit.model.profile import Gap, Profile, utc_now
 from tsaudit.model.timeline import Timeline
+from tsaudit.model.version import VERSION
 from tsaudit.planning.plans import plans_of, with_words
 from tsaudit.rule import Case, LimitPolicy, Rule, RulePolicy
 from tsaudit.rules import all_rules, foreign
@@ -49,7 +49,7 @@ def audit(
         server_version=profile.server_version,
         day=profile.day,
         audited_at=now or utc_now(),
-        tsaudit_version=tsaudit.__version__,
+        tsaudit_version=VERSION,
         results=tuple(with_words(profile, result) for result in results),
         plans=plans,
     )

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
-import tsaudit
 from tsaudit import alerts, not_audited, report
 from tsaudit.audit import audit, required_facts
 from tsaudit.collect import collect
@@ -31,6 +30,7 @@ from tsaudit.history.value_sets import RememberedValues
 from tsaudit.model.finding import AuditResult, Verdict
 from tsaudit.model.profile import Profile, utc_now
 from tsaudit.model.timeline import Timeline
+from tsaudit.model.version import VERSION
 from tsaudit.net.watchdog import Deadline
 from tsaudit.secrets import mask
 from tsaudit.silenced_rules import outcomes_of, silenced_rules
@@ -223,7 +223,7 @@ def _judge(
     if profile is not None:
         return audit(profile, timeline, limit_policy(settings, target), switches=rule_policy(settings, target))
     nothing = not_audited.result_of([not_audited.whole(failure or "")])
-    return AuditResult(target.name, target.engine, "", day, utc_now(), tsaudit.__version__, (nothing,))
+    return AuditResult(target.name, target.engine, "", day, utc_now(), VERSION, (nothing,))
 
 
 def _with_silenced_rules(store: Store, settings: Settings, result: AuditResult) -> AuditResult:

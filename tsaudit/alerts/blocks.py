@@ -12,7 +12,6 @@ Block = dict[str, Any]
 
 MAX_BLOCKS: Final = 50
 """https://docs.slack.dev/reference/block-kit/blocks"""
-MAX_SECTION: Final = 3_000
 MAX_HEADER: Final = 150
 MAX_TEXT: Final = 1_500
 """Of the notification text. Slack takes more (4,000 in an edit), but counts it in with the blocks."""

@@ -10,9 +10,9 @@ from typing import Any, Final, NoReturn
 
 import click
 
-from tsaudit import __version__
 from tsaudit.cli.errors import State, guarded, readable
 from tsaudit.cli.groups import Group
+from tsaudit.model.version import VERSION
 
 _COMMANDS: Final = {
     "init": ("init", "Write a commented tsaudit.yaml."),
@@ -75,7 +75,7 @@ class Commands(Group):
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")
-@click.version_option(__version__, message="tsaudit %(version)s")
+@click.version_option(VERSION, message="tsaudit %(version)s")
 @click.pass_context
 def main(ctx: click.Context, debug: bool) -> None:
     """Audits the schema of live time-series databases.

@@ -7,8 +7,8 @@ import re
 
 import click
 
-from tsaudit import __version__
 from tsaudit.cli import show
+from tsaudit.model.version import VERSION
 from tsaudit.plugins import Problem
 
 
@@ -18,7 +18,7 @@ def version() -> None:
     from tsaudit import plugins
     from tsaudit.engines.registry import ENGINES
 
-    rows = [("tsaudit", __version__), ("python", platform.python_version())]
+    rows = [("tsaudit", VERSION), ("python", platform.python_version())]
     for engine, about in ENGINES.items():
         if about.package:
             continue

@@ -16,6 +16,7 @@ from tsaudit.collect.draft import Draft, Found
 from tsaudit.collect.measure_names import in_catalogue, measure_names
 from tsaudit.collect.policies import Audited
 from tsaudit.collect.storage import STORAGE_FACTS, describe_storage
+from tsaudit.collect.table_statistics import ColumnStatistics
 from tsaudit.collect.unused_settings import no_such_database, takes
 from tsaudit.engines.engine import Ladder
 from tsaudit.engines.sql.roles import Column, TimeColumn, TimeKind
@@ -298,7 +299,7 @@ def _with_statistics(asker: Asker, drafts: list[Draft]) -> list[Draft]:
         return drafts
     database = drafts[0].database
     rows = rows_of(asker, "column_statistics", database, measurements=[d.name for d in drafts if d.name in big])
-    known: dict[str, dict[str, excerpts.ColumnStatistics]] = {}
+    known: dict[str, dict[str, ColumnStatistics]] = {}
     with asker.understanding("column_statistics", database):
         known = excerpts.by_measurement(rows or ())
     return [

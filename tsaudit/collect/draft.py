@@ -39,7 +39,7 @@ from tsaudit.model.profile import (
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tsaudit.collect.excerpts import ColumnStatistics, Excerpt
+    from tsaudit.collect.table_statistics import ColumnStatistics, Excerpt
 
 
 @dataclass(frozen=True, slots=True)

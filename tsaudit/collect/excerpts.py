@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from tsaudit.collect.draft import Draft, Found
+from tsaudit.collect.table_statistics import ColumnStatistics, Excerpt
 from tsaudit.model.profile import Count, Gap, How, Ratio, Reason, Source
 from tsaudit.text import instant, percent
 
@@ -29,46 +30,6 @@ HARMLESS_SERIES: Final = 1_000
 """Up to so many series a big table is not listed: it costs more than it tells."""
 _STALE_SHARE: Final = 0.1
 """From this share of rows written since on, autovacuum would have analysed the table again."""
-
-
-@dataclass(frozen=True, slots=True)
-class Excerpt:
-    """The rows of a big table that may be read."""
-
-    newest: bool
-    """The newest ones, by an index; else those on pages chosen at random, the same each time."""
-    rows: int | None
-    """Within the window, by the planner's estimate; None where it has no statistics of the time to go by."""
-    rows_all: int
-    most: int
-    """Rows that one statement may read."""
-
-    def of(self, rows: int) -> dict[str, Any]:
-        """The parameters for reading about so many rows within the window."""
-        inside = self.rows_all if self.rows is None else self.rows
-        share = min(rows / max(inside, 1), self.most / max(self.rows_all, 1))
-        return {"newest": self.newest, "rows": rows, "percent": f"{min(100.0, max(100 * share, 1e-4)):.6f}"}
-
-    def words(self, rows: int) -> str:
-        """Which rows were read."""
-        return f"the newest {rows:,} rows" if self.newest else f"{rows:,} rows on pages chosen at random"
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnStatistics:
-    """What the engine's statistics say of a column."""
-
-    distinct: int | None
-    at_least: bool
-    """`distinct` is of a part of the rows only."""
-    null_ratio: float | None
-    common_values: tuple[str, ...]
-    sampled_rows: int
-    """From how many rows they were made, unless the table has fewer."""
-    analysed_at: datetime | None
-    """When; None for never, or when the engine has forgotten."""
-    changed_ratio: float | None
-    """Rows written since, as a share of all; None when not counted."""
 
 
 @dataclass(frozen=True, slots=True)

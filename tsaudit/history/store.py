@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from sqlalchemy import Connection, Engine, delete, func, insert, select, update
 
@@ -23,9 +23,6 @@ from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Episode, Point, Timeline, figures_of_its_day
 from tsaudit.silenced_rules import RuleOutcomes, outcomes_of
 
-if TYPE_CHECKING:
-    from tsaudit.history.value_sets import RememberedValues
-
 __all__ = ["HistoryError", "Store"]
 
 T = TypeVar("T")
@@ -36,6 +33,13 @@ _WHOLE_WITHIN: Final = timedelta(days=7)
 
 LONGEST_SUBJECT_BYTES: Final = 2000
 """PostgreSQL indexes no longer text than about 2,700 bytes; the figures and values of longer names are not followed."""
+
+
+class Unwritten(Protocol):
+    """What goes into the history together with a day's snapshot, or not at all."""
+
+    def write(self, connection: Connection) -> None:
+        """Write it in the snapshot's transaction."""
 
 
 class Store:
@@ -72,7 +76,7 @@ class Store:
         profile: Profile | None,
         result: AuditResult,
         report_url: str | None,
-        values: RememberedValues | None = None,
+        values: Unwritten | None = None,
     ) -> None:
         """Remember one audit; it replaces an earlier one of the same target and day, in one transaction.
 

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final, cast
 
-import tsaudit
 from tsaudit.config.columns_file import Column, Schema, Semantic
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.facts import STRUCTURE
 from tsaudit.model.finding import AuditResult, Evidence, Finding, Outcome, RuleResult, Severity
 from tsaudit.model.profile import Measurement, Profile
 from tsaudit.model.subject import Subject
+from tsaudit.model.version import VERSION
 from tsaudit.schema.diff import shows
 
 _DATA_TYPES: Final = {"uinteger": "unsigned"}
@@ -83,7 +83,7 @@ def compare(declared: Schema, profile: Profile) -> AuditResult:
         server_version=profile.server_version,
         day=profile.day,
         audited_at=profile.collected_at,
-        tsaudit_version=tsaudit.__version__,
+        tsaudit_version=VERSION,
         results=(result,),
     )
 

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Final
 
-UNITS: Final = ("hour", "day", "week", "month", "quarter", "year")
-
 FEWEST: Final = 3
 """Names that make a family."""
 FILLED: Final = 0.6
@@ -43,7 +41,7 @@ class PeriodFamily:
     template: str
     """The name with the period replaced by its unit in braces: `users_{day}`."""
     unit: str
-    """One of UNITS."""
+    """`hour`, `day`, `week`, `month`, `quarter` or `year`."""
     members: tuple[Period, ...]
     """Oldest first."""
 
