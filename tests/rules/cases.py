@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
 from tests.builders import DAY
 from tests.databases import Dataset, Row, Table, Value, times
 from tsaudit.audit import audit
-from tsaudit.model.finding import RuleResult, Severity
+from tsaudit.model.finding import Finding, RuleResult, Severity
 from tsaudit.model.plan import Plan
 from tsaudit.model.profile import Profile
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline
+from tsaudit.planning.plans import plans_of
 from tsaudit.rule import LimitPolicy, Rule
 
 History = Callable[[Profile], Timeline]
@@ -107,6 +108,19 @@ def planned(rule: Rule, profile: Profile, limits: Mapping[str, float] | None = N
     """What the steps of all those plans say and propose, one after the other."""
     steps = [step for plan in plans(rule, profile, limits) for step in plan.steps]
     return "\n".join(f"{step.words}\n{step.text}" for step in steps)
+
+
+def with_steps(
+    rule: Rule, profile: Profile, limits: Mapping[str, float] | None = None, timeline: Timeline | None = None
+) -> tuple[Finding, ...]:
+    """What one rule finds, each finding with the steps of its own changes below its words."""
+    result = judge(rule, profile, limits, timeline)
+    found = []
+    for finding in result.findings:
+        steps = [s for plan in plans_of(profile, [replace(result, findings=(finding,))]) for s in plan.steps]
+        lines = "\n".join(f"{step.words}\n{step.text}" for step in steps)
+        found.append(replace(finding, fix=f"{finding.fix}\n{lines}"))
+    return tuple(found)
 
 
 def judge(

@@ -13,7 +13,7 @@ import pytest
 from tests.builders import NOW, a_profile
 from tests.engines.mongodb import visits
 from tests.engines.mongodb.rules.test_collection_per_period import a_collection, days
-from tests.rules.cases import Case, judge
+from tests.rules.cases import Case, judge, with_steps
 from tests.servers import need
 from tsaudit.engines.mongodb.rules.closed_period_kept import closed_period_kept as rule
 from tsaudit.model.finding import Finding, Outcome, Severity
@@ -32,7 +32,7 @@ CASES = (
 
 
 def _found(*members: Measurement, **limits: float) -> tuple[Finding, ...]:
-    return judge(rule, a_profile(*members, engine="mongodb"), {"min_freed_bytes": 1.0} | limits).findings
+    return with_steps(rule, a_profile(*members, engine="mongodb"), {"min_freed_bytes": 1.0} | limits)
 
 
 def test_message_evidence_and_script() -> None:
@@ -67,7 +67,7 @@ console.log(JSON.stringify({ left: Object.keys(data).sort(), counted: counted })
 def _run(fix: str, collections: dict[str, int], *, apply: bool, before: dict[str, int] | None = None) -> dict[str, Any]:
     """What the proposed script leaves of the collections, and what it counted. `before`: counts of an earlier run."""
     need("node", "nodejs")
-    script = fix.split("mongosh:\n", 1)[1]
+    script = fix[fix.index("const apply") :]
     if apply:
         script = script.replace("const apply = false;", "const apply = true;")
     done = subprocess.run(
@@ -116,7 +116,7 @@ def test_script_leaves_what_only_looks_like_a_period_or_was_not_looked_at() -> N
     assert len(done["counted"]) == 17
     profile = a_profile(*map(a_collection, names), engine="mongodb")
     partly = dataclasses.replace(profile, selection=Selection(exclude=("*_13",)))
-    (finding,) = judge(rule, partly, {"min_freed_bytes": 1.0}).findings
+    (finding,) = with_steps(rule, partly, {"min_freed_bytes": 1.0})
     assert f'"{names[0]}", "{names[1]}"' in finding.fix
 
 
@@ -125,7 +125,7 @@ def test_period_that_still_grows_is_not_closed() -> None:
     grown, same = Subject("main", names[0]), Subject("main", names[1])
     before = {("rows", grown): (Point(NOW.date(), 90.0),), ("rows", same): (Point(NOW.date(), 100.0),)}
     profile = a_profile(*map(a_collection, names), engine="mongodb")
-    (finding,) = judge(rule, profile, {"min_freed_bytes": 1.0}, Timeline(points=before)).findings
+    (finding,) = with_steps(rule, profile, {"min_freed_bytes": 1.0}, Timeline(points=before))
     evidence = {e.label: e.value for e in finding.evidence}
     assert evidence["over according to the name, but still written"] == "1"
     assert f'&& !["{names[0]}"].includes(name)' in finding.fix or finding.samples[0] == names[1]

@@ -10,7 +10,7 @@ import pytest
 from tests.builders import DAY, NOW, a_count, a_field, a_measurement, a_profile, a_source
 from tests.databases import Collection, Dataset
 from tests.engines.mongodb import visits
-from tests.rules.cases import Case, judge
+from tests.rules.cases import Case, judge, with_steps
 from tsaudit.engines.mongodb.collection_families import CollectionFamily
 from tsaudit.engines.mongodb.rules.collection_per_period import collection_per_period as rule
 from tsaudit.model.finding import Finding, Outcome, Severity
@@ -56,7 +56,7 @@ def days(count: int, form: str = "visits_%Y_%m_%d") -> list[str]:
 
 
 def test_message_and_evidence() -> None:
-    (finding,) = judge(rule, a_profile(*map(a_collection, days(20)), engine="mongodb")).findings
+    (finding,) = with_steps(rule, a_profile(*map(a_collection, days(20)), engine="mongodb"))
     assert finding.subject == Subject("main", "visits_{day}")
     assert finding.severity is Severity.WARN
     assert finding.message == (
@@ -67,7 +67,7 @@ def test_message_and_evidence() -> None:
     # Nineteen days are over: 19 times 6,700 bytes, less 110 for each count.
     assert evidence["a collection of counts would free"] == "125 kB"
     assert evidence["new files a year"] == "1,095"
-    assert 'db.getCollection("visits").createIndex({ period: 1 })' in finding.fix
+    assert '.getCollection("visits").createIndex({ period: 1 })' in finding.fix
 
 
 def test_bytes_of_what_was_not_measured_follow_from_its_documents() -> None:

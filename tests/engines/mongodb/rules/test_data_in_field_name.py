@@ -9,7 +9,7 @@ import pytest
 from tests.builders import a_field, a_profile
 from tests.databases import Collection, Dataset
 from tests.engines.mongodb.rules.test_collection_per_period import a_collection
-from tests.rules.cases import Case, judge
+from tests.rules.cases import Case, judge, with_steps
 from tsaudit.engines.mongodb.rules.data_in_field_name import data_in_field_name as rule
 from tsaudit.model.finding import Finding, Outcome
 from tsaudit.model.subject import Subject
@@ -31,7 +31,7 @@ CASES = (
 
 def _found(*keys: str, **limits: float) -> tuple[Finding, ...]:
     games = dataclasses.replace(a_collection("games"), fields=tuple(a_field(key) for key in keys))
-    return judge(rule, a_profile(games, engine="mongodb"), limits).findings
+    return with_steps(rule, a_profile(games, engine="mongodb"), limits)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from tests.builders import DAY, a_profile
 from tests.databases import Collection, Dataset
 from tests.engines.mongodb.rules.test_collection_per_period import a_collection
-from tests.rules.cases import Case, judge
+from tests.rules.cases import Case, judge, with_steps
 from tsaudit.engines.mongodb.rules.disk_fills_up import disk_fills_up as rule
 from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import Database, DatabaseStorage, Profile
@@ -62,7 +62,7 @@ def _profile(used: int, total: int = 100_000_000_000, names: tuple[str, ...] = (
 
 def _found(profile: Profile, days: float = float("inf"), **limits: float) -> tuple[Finding, ...]:
     timeline: Timeline = full_in(days)(profile)  # type: ignore[operator]
-    return judge(rule, profile, limits, timeline).findings
+    return with_steps(rule, profile, limits, timeline)
 
 
 def test_severity_follows_from_the_days_that_are_left() -> None:

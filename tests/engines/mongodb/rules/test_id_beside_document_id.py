@@ -14,7 +14,7 @@ import pytest
 from tests.builders import a_field, a_profile, a_ratio
 from tests.databases import Collection, Dataset
 from tests.engines.mongodb.rules.test_collection_per_period import a_collection, days
-from tests.rules.cases import Case, judge
+from tests.rules.cases import Case, judge, with_steps
 from tests.servers import need
 from tsaudit.engines.mongodb.rules.id_beside_document_id import id_beside_document_id as rule
 from tsaudit.model.finding import Finding, Outcome, Severity
@@ -39,7 +39,7 @@ CASES = (
 
 
 def _found(*measurements: Measurement, **limits: float) -> tuple[Finding, ...]:
-    return judge(rule, a_profile(*measurements, engine="mongodb"), {"min_saved_bytes": 1.0} | limits).findings
+    return with_steps(rule, a_profile(*measurements, engine="mongodb"), {"min_saved_bytes": 1.0} | limits)
 
 
 def _with(**changes: Any) -> Measurement:
@@ -95,7 +95,7 @@ console.log(JSON.stringify(data));
 def _run(fix: str, collections: dict[str, Any], *, apply: bool) -> dict[str, Any]:
     """What the proposed script leaves."""
     need("node", "nodejs")
-    script = fix.split("mongosh:\n", 1)[1]
+    script = fix[fix.index("const apply") :]
     if apply:
         script = script.replace("const apply = false;", "const apply = true;")
     program = DATABASE % (json.dumps(collections), script)
@@ -218,7 +218,7 @@ def test_one_finding_for_a_family() -> None:
     assert finding.subject == Subject("main", "visits_{day}", "user_id")
     assert finding.observed == 20 * 4100
     assert "in 20 collections named visits_{day}" in finding.message
-    assert "as closed-period-kept has it" in finding.fix
+    assert "closed-period-kept" in finding.fix
 
 
 def test_silence_when_indexes_were_not_measured() -> None:

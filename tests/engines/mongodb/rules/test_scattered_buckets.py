@@ -8,7 +8,7 @@ from typing import Any
 from tests.builders import a_count, a_profile, a_source, a_tag
 from tests.databases import Collection, Dataset, times
 from tests.engines.mongodb.rules.test_collection_per_period import a_collection
-from tests.rules.cases import Case, judge
+from tests.rules.cases import Case, judge, with_steps
 from tsaudit.engines.mongodb.rules.scattered_buckets import scattered_buckets as rule
 from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import Buckets
@@ -42,7 +42,7 @@ def _found(rows: float | None, sources: int = 900, count: int = 1000, **options:
     tags = (a_tag("meta.host"), a_tag("meta.request", values=900, sample=("r1", "r2")))
     found = {"type": "timeseries", "timeseries.timeField": "at", "timeseries.metaField": "meta"} | options
     measurement = dataclasses.replace(a_collection("requests"), tags=tags, buckets=buckets, options=found)
-    return judge(rule, a_profile(measurement, engine="mongodb")).findings
+    return with_steps(rule, a_profile(measurement, engine="mongodb"))
 
 
 def test_message_and_guilty_part() -> None:

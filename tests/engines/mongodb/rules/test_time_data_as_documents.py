@@ -10,7 +10,7 @@ import pytest
 from tests.builders import a_count, a_field, a_profile
 from tests.databases import Collection, Dataset, times
 from tests.engines.mongodb.rules.test_collection_per_period import a_collection
-from tests.rules.cases import Case, judge
+from tests.rules.cases import Case, judge, with_steps
 from tsaudit.engines.mongodb.rules.time_data_as_documents import time_data_as_documents as rule
 from tsaudit.model.finding import Finding, Outcome
 from tsaudit.model.profile import Measurement
@@ -45,7 +45,7 @@ AIR = dataclasses.replace(
 
 
 def _found(measurement: Measurement, **limits: float) -> tuple[Finding, ...]:
-    return judge(rule, a_profile(measurement, engine="mongodb"), limits).findings
+    return with_steps(rule, a_profile(measurement, engine="mongodb"), limits)
 
 
 def test_message_and_fix() -> None:

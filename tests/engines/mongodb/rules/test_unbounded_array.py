@@ -7,7 +7,7 @@ import dataclasses
 from tests.builders import a_field, a_profile
 from tests.databases import Collection, Dataset
 from tests.engines.mongodb.rules.test_collection_per_period import a_collection
-from tests.rules.cases import Case, judge
+from tests.rules.cases import Case, judge, with_steps
 from tsaudit.engines.mongodb.rules.unbounded_array import unbounded_array as rule
 from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import Items
@@ -42,7 +42,7 @@ def _found(mean: float, most: int, largest: int = 5000) -> tuple[Finding, ...]:
         ),
         documents=dataclasses.replace(users.documents, max_bytes=largest),
     )
-    return judge(rule, a_profile(measurement, engine="mongodb")).findings
+    return with_steps(rule, a_profile(measurement, engine="mongodb"))
 
 
 def test_message_and_fix() -> None:
@@ -78,7 +78,7 @@ def test_document_that_is_large_for_another_reason() -> None:
     (finding,) = _found(3, 9, 12_000_000)
     assert (finding.severity, finding.subject) == (Severity.CRITICAL, Subject("main", "sensors"))
     assert finding.message == "The largest document has 12 MB; the server rejects more than 16 MiB."
-    assert 'db.getCollection("sensors").aggregate([{ $project: { bytes: { $bsonSize: "$$ROOT" } } }' in finding.fix
+    assert '.getCollection("sensors").aggregate([{ $project: { bytes: { $bsonSize: "$$ROOT" } } }' in finding.fix
 
 
 def test_silence_without_arrays() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from tests.builders import a_field, a_profile, a_ratio
 from tests.databases import Collection, Dataset
 from tests.engines.mongodb.rules.test_collection_per_period import a_collection, days
-from tests.rules.cases import Case, judge
+from tests.rules.cases import Case, judge, with_steps
 from tsaudit.engines.mongodb.rules.undeclared_document_schema import undeclared_document_schema as rule
 from tsaudit.model.finding import Evidence, Finding, Outcome, Severity
 from tsaudit.model.profile import Field, Measurement
@@ -45,7 +45,7 @@ def _with(*fields: Field, read: int = 1000, **options: str) -> Measurement:
 
 
 def _found(*measurements: Measurement, **limits: float) -> tuple[Finding, ...]:
-    return judge(rule, a_profile(*measurements, engine="mongodb"), limits).findings
+    return with_steps(rule, a_profile(*measurements, engine="mongodb"), limits)
 
 
 def test_message_and_validator() -> None:

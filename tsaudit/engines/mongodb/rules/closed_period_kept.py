@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from tsaudit.engines.mongodb.collection_families import CollectionFamily, Member, collection_families, documents_of
-from tsaudit.engines.mongodb.mongosh import is_one_of, text
+from tsaudit.engines.mongodb.kinds import KeepCounts
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point
@@ -16,32 +16,6 @@ from tsaudit.text import day, many, number, size
 
 _COUNT_BYTES: Final = 110
 """Bytes of a document of a counts collection, with its index entry."""
-
-_SCRIPT: Final = """\
-const apply = false;  // as it is, it only shows what it would do
-const database = db.getSiblingDB({database});
-const counts = database.getCollection({counts});
-const closed = name => {closed};
-for (const name of database.getCollectionNames().filter(closed).sort()) {{
-  const n = database.getCollection(name).countDocuments({{}});
-  const before = counts.findOne({{ _id: name }});
-  if (before !== null && before.n !== n) {{
-    print(name, n, "is left alone: it was counted before, as", before.n);
-    continue;
-  }}
-  print(name, n);
-  if (!apply) continue;
-  counts.updateOne({{ _id: name }}, {{ $set: {{ n: n }} }}, {{ upsert: true, writeConcern: {{ w: "majority" }} }});
-  const kept = counts.findOne({{ _id: name }});
-  const again = database.getCollection(name).countDocuments({{}});
-  if (kept !== null && kept.n === again) database.getCollection(name).drop();
-}}"""
-"""For mongosh. It drops a collection only after its count can be read and nothing was written to it meanwhile.
-
-If a late writer created the collection again after it was dropped, it is left alone: its count would replace the full
-one. Only names that were closed on the day of the audit count as closed, so a collection created later, or of another
-kind, is never touched.
-"""
 
 
 @rule(
@@ -56,14 +30,6 @@ kind, is never touched.
         Threshold("grace_days", 2, "days", "our default: late writes, and a job that runs at night"),
         Threshold("min_freed_bytes", 1_000_000, "bytes", "our default: less is information"),
     ),
-    fixes={
-        "mongodb": (
-            "If the past is only ever counted, keep the counts and drop the collections; for what closes later, a job "
-            "can do so every night, which works out the last name by itself. Ask first whether anybody needs who it "
-            "was: how many different ones there were in several periods together cannot be told from counts. In "
-            "mongosh:\n{script}"
-        ),
-    },
 )
 def closed_period_kept(case: Case) -> Iterator[Finding]:
     """Collections of past periods that nobody writes to any more, where a count would be enough.
@@ -133,7 +99,13 @@ def _finding(case: Case, family: CollectionFamily, closed: Sequence[Member], wri
             f"{many(len(closed), 'closed ' + family.unit)} of {family.template} are kept in full; their counts alone "
             f"would free {size(freed)}."
         ),
-        fix=case.fix(script=_script(case, family, closed)),
+        changes=(
+            KeepCounts(
+                Subject(family.database, family.template),
+                f"{family.stem or 'period'}_counts",
+                tuple(member.name for member in closed),
+            ),
+        ),
         observed=freed,
         limit=limit,
         unit="bytes",
@@ -171,11 +143,3 @@ def _unchanged(case: Case, family: CollectionFamily, closed: Sequence[Member]) -
     counted = [_counted_after(case, family, member) for member in closed]
     if all(counted):
         yield Evidence("no new documents since", day(max(points[0].day for points in counted)))
-
-
-def _script(case: Case, family: CollectionFamily, closed: Sequence[Member]) -> str:
-    return _SCRIPT.format(
-        database=text(family.database),
-        counts=text(f"{family.stem or 'period'}_counts"),
-        closed=is_one_of(case.profile, family.database, [member.name for member in closed]),
-    )

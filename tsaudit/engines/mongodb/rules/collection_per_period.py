@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 
 from tsaudit.engines.mongodb.collection_families import CollectionFamily, collection_families
+from tsaudit.engines.mongodb.kinds import OneCollection
 from tsaudit.model.finding import Evidence, Finding, Forecast, Severity
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point
@@ -16,8 +17,6 @@ from tsaudit.text.forecasts import limit_reached
 
 _COUNT_BYTES: Final = 110
 """Bytes of a document of a counts collection, with its index entry: period, number, first and last ID."""
-_KEEP_S: Final = round(timedelta(days=400).total_seconds())
-"""How long the suggested TTL index keeps data: a year, and some days to compare with the previous year."""
 _PER_YEAR: Final = {"hour": 8766, "day": 365, "week": 52, "month": 12, "quarter": 4, "year": 1}
 
 
@@ -39,16 +38,6 @@ _PER_YEAR: Final = {"hour": 8766, "day": 365, "week": 52, "month": 12, "quarter"
         ),
         Threshold("critical_days", 30, "days until that", "our default: the time it takes to change the writers"),
     ),
-    fixes={
-        "mongodb": (
-            "Keep all periods in one collection, with a field that says which one a document is of, as a date, and an "
-            "index that begins with it; with a TTL index instead, what is older than it says goes by itself:\n"
-            "db.getCollection({one:q}).createIndex({{ period: 1 }})\n"
-            "db.getCollection({one:q}).createIndex({{ period: 1 }}, {{ expireAfterSeconds: {keep_s} }})  // or this\n"
-            "Measurements with a time belong into a time series collection. If closed periods are only ever counted, "
-            "keep one small document with the count of each, and drop them: closed-period-kept has the script."
-        ),
-    },
 )
 def collection_per_period(case: Case) -> Iterator[Finding]:
     """Collections that are created for each hour, day, week, or month, recognized by their names.
@@ -108,7 +97,7 @@ def _databases(case: Case) -> Iterator[Finding]:
             message=(
                 f"{many(len(names), 'database')} named {family.template} contain {many(len(inside), 'collection')}."
             ),
-            fix=case.fix(one=family.stem or "all_periods", keep_s=_KEEP_S),
+            changes=(OneCollection(Subject(family.template), family.stem or "all_periods"),),
             observed=float(len(names)),
             unit="databases",
             samples=(names[0], names[-1]),
@@ -159,7 +148,7 @@ def _finding(
             f"{many(count, 'collection')} named {family.template} {held} {size(family.data_bytes)}, and "
             f"{size(family.index_bytes)} of indexes{reached}."
         ),
-        fix=case.fix(one=family.stem or "all_periods", keep_s=_KEEP_S),
+        changes=(OneCollection(Subject(family.database, family.template), family.stem or "all_periods"),),
         observed=float(count),
         limit=limit,
         unit="collections",

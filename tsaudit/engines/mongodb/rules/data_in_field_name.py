@@ -7,6 +7,7 @@ from typing import Final
 
 from tsaudit.engines.mongodb.collection_families import once_for_family
 from tsaudit.engines.mongodb.keyed_fields import FEWEST, KeyedFields, keyed_fields
+from tsaudit.engines.mongodb.kinds import NamesToValues
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
@@ -25,16 +26,6 @@ _AT_THE_TOP: Final = "values"
     thresholds=(
         Threshold("min_names", FEWEST, "names", "our default: fewer may be a fixed set, such as quarters or sizes"),
     ),
-    fixes={
-        "mongodb": (
-            "Write {part} as a value: an array of small documents, or a document of its own for each, so that one "
-            "index serves all of them.\n"
-            "{{ {above:q}: [{{ k: {example:q}, v: ... }}] }}\n"
-            "db.getCollection({collection:q}).createIndex({{ {key:q}: 1, {value:q}: 1 }})\n"
-            "What is stored, into a new collection:\n"
-            "db.getCollection({collection:q}).aggregate([{stage}, {{ $out: {copy:q} }}])"
-        ),
-    },
 )
 def data_in_field_name(case: Case) -> Iterator[Finding]:
     """Documents with dates, IDs, or numbers as field names: at least `min_names` of one kind side by side.
@@ -70,21 +61,11 @@ def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
 def _finding(case: Case, measurement: Measurement, found: KeyedFields) -> Finding:
     assert measurement.documents is not None
     path = f"{found.above}.{found.template}".lstrip(".")
-    above = found.above or _AT_THE_TOP
     return Finding(
         subject=subject_of(measurement, path),
         severity=Severity.WARN,
         message=f"{many(len(found.names), 'field')} named {path} have data in their names.",
-        fix=case.fix(
-            part=f"what varies in {path.replace('{', '<').replace('}', '>')}",
-            above=above,
-            example=found.names[0],
-            key=f"{above}.k",
-            value=f"{above}.v",
-            stage=_as_array(case, found.above),
-            collection=measurement.name,
-            copy=f"{measurement.name}_new",
-        ),
+        changes=(NamesToValues(subject_of(measurement), found.above, found.above or _AT_THE_TOP, found.names[0]),),
         observed=float(len(found.names)),
         limit=case.limit("min_names", measurement),
         unit="names",
@@ -97,12 +78,3 @@ def _finding(case: Case, measurement: Measurement, found: KeyedFields) -> Findin
         facts=("documents",),
         source=measurement.documents.source,
     )
-
-
-def _as_array(case: Case, above: str) -> str:
-    """The stage that turns names into values; at the top, all fields except `_id`."""
-    if above:
-        path, value = case.quoted([above]), case.quoted([f"${above}"])
-        return f"{{ $set: {{ {path}: {{ $objectToArray: {value} }} }} }}"
-    pairs = '{ $filter: { input: { $objectToArray: "$$ROOT" }, cond: { $ne: ["$$this.k", "_id"] } } }'
-    return f"{{ $project: {{ {case.quoted([_AT_THE_TOP])}: {pairs} }} }}"

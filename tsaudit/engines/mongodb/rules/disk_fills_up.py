@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from tsaudit.model.change import Inspect
 from tsaudit.model.finding import Evidence, Finding, Forecast, Severity
 from tsaudit.model.profile import Database
 from tsaudit.model.subject import Subject
@@ -30,15 +31,6 @@ if TYPE_CHECKING:
         ),
         Threshold("max_used_share", 0.9, "of the disk", "our default: an index build needs free space"),
     ),
-    fixes={
-        "mongodb": (
-            "Find what grows, then let it expire (TTL index, expireAfterSeconds), roll it up, or add disk. Space of "
-            "deleted documents is not given back; that of dropped collections is:\n"
-            "db.getSiblingDB({database:q}).getCollectionNames().map(name => ({{ name: name, bytes: "
-            "db.getSiblingDB({database:q}).getCollection(name).totalSize() }})).sort((a, b) => b.bytes - a.bytes)"
-            ".slice(0, 10)"
-        ),
-    },
 )
 def disk_fills_up(case: Case) -> Iterator[Finding]:
     """File systems of databases that will be full within `warn_days`, or are more than `max_used_share` full.
@@ -121,7 +113,9 @@ def _finding(
         subject=Subject(database.name),
         severity=severity,
         message=f"{message}.",
-        fix=case.fix(database=database.name),
+        fix="Then let what grows expire (TTL index), summarize it, or add disk. The space of deleted documents is not "
+        "returned to the disk; that of dropped collections is.",
+        changes=(Inspect(Subject(database.name), "sizes"),),
         observed=used / total,
         limit=case.limit("max_used_share"),
         unit="of the disk",

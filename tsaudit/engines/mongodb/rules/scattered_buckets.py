@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from tsaudit.engines.mongodb.collection_families import once_for_family
+from tsaudit.engines.mongodb.kinds import LongerSpan
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Buckets, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
@@ -35,12 +36,6 @@ _LONGER: Final = {"seconds": "minutes", "minutes": "hours"}
             "critical_sources", 0.9, "sources by bucket", "our default: nearly every bucket has a different source"
         ),
     ),
-    fixes={
-        "mongodb": (
-            "Keep in {meta} only what names the source and never changes; {field} belongs beside it, as a measurement. "
-            "The metaField cannot be chosen anew: make another collection, and write there."
-        ),
-    },
 )
 def scattered_buckets(case: Case) -> Iterator[Finding]:
     """Time series collections whose buckets contain fewer than `min_rows` measurements (the median of a sample).
@@ -94,6 +89,7 @@ def _finding(case: Case, measurement: Measurement, buckets: Buckets, rows: float
     finest = max(measurement.tags, key=lambda t: t.values.value if t.values else 0, default=None)
     guilty = finest if share >= _OWN_SHARE else None
     key = guilty.key if guilty else meta
+    advice, longer = _instead(measurement)
     again = "" if guilty else f", each in about {number(round(buckets.count / sources))}"
     return Finding(
         subject=subject_of(measurement, guilty.key if guilty else ""),
@@ -102,7 +98,11 @@ def _finding(case: Case, measurement: Measurement, buckets: Buckets, rows: float
             f"Half of its {many(buckets.count, 'bucket')} contain {many(rows, 'measurement')} or fewer; they "
             f"are from {_about(buckets)}{many(round(sources), 'source')}{again}."
         ),
-        fix=case.fix(meta=meta, field=key) if guilty else _longer_span(case, measurement),
+        fix=f"Keep in {meta} only what names the source and never changes; {key} belongs beside it, as a measurement. "
+        "The metaField of a collection cannot be changed: create another collection, and write there."
+        if guilty
+        else advice,
+        changes=() if guilty else longer,
         observed=rows,
         limit=case.limit("min_rows", measurement),
         unit="measurements in a bucket",
@@ -126,20 +126,15 @@ def _about(buckets: Buckets) -> str:
     return "" if buckets.read >= buckets.count else "about "
 
 
-def _longer_span(case: Case, measurement: Measurement) -> str:
-    """What to do if the sources are correct and just report rarely."""
+def _instead(measurement: Measurement) -> tuple[str, tuple[LongerSpan, ...]]:
+    """What to do if the sources are correct and just report rarely, in words and as a change."""
     options = measurement.options or {}
     span = options.get("timeseries.granularity")
-    longer = _LONGER.get(span or "")
     begin = "Its sources report too seldom for the span of a bucket"
-    if longer is None:
-        known = span or f"{options.get('timeseries.bucketMaxSpanSeconds', '?')} s"
-        return (
-            f"{begin} ({known}). A longer one, up to a year, is set with bucketMaxSpanSeconds and "
-            "bucketRoundingSeconds; if there is nothing to gain by it, plain documents do as well."
-        )
+    if longer := _LONGER.get(span or ""):
+        return f"{begin} ({span}), which can only be raised.", (LongerSpan(subject_of(measurement), longer),)
+    known = span or f"{options.get('timeseries.bucketMaxSpanSeconds', '?')} s"
     return (
-        f"{begin} ({span}); a longer one keeps more of each source together. It can only be raised:\n"
-        f"db.runCommand({{ collMod: {case.quoted([measurement.name])}, timeseries: {{ granularity: "
-        f'"{longer}" }} }})'
-    )
+        f"{begin} ({known}). A longer one, up to a year, is set with bucketMaxSpanSeconds and bucketRoundingSeconds; "
+        "if that gains nothing, plain documents do as well."
+    ), ()

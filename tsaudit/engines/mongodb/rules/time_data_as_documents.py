@@ -7,6 +7,7 @@ from typing import Final
 
 from tsaudit.engines.mongodb import DOCUMENT_ID
 from tsaudit.engines.mongodb.collection_families import once_for_family
+from tsaudit.engines.mongodb.kinds import MakeTimeSeries
 from tsaudit.engines.sql.types import told_apart
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Field, Measurement
@@ -33,16 +34,6 @@ _NAMES: Final = frozenset({"string", "int", "long", "objectId"})
         ),
         Threshold("min_value_share", 0.05, "values by document read", "our default: measured values vary"),
     ),
-    fixes={
-        "mongodb": (
-            "Make a time series collection and copy them there, with the writers stopped, before anything else is "
-            "written to it: $out replaces what is there. It takes no unique index, and changes of documents only by "
-            "their source. Copying with $out takes MongoDB 7.0.3:\n"
-            "db.createCollection({series:q}, {{ timeseries: {{ timeField: {time:q}, metaField: {meta:q} }} }})\n"
-            "db.getCollection({collection:q}).aggregate([{{ $out: {{ db: {database:q}, coll: {series:q}, timeseries: "
-            "{{ timeField: {time:q}, metaField: {meta:q} }} }} }}])"
-        ),
-    },
 )
 def time_data_as_documents(case: Case) -> Iterator[Finding]:
     """Large collections that should be time series: a time, a repeated source, and numbers that vary.
@@ -123,14 +114,8 @@ def _finding(case: Case, measurement: Measurement, sources: list[Field], values:
             f"measurements at a {measurement.time_column}: {listed([f.key for f in values], 4)} by "
             f"{listed([f.key for f in sources], 4)}."
         ),
-        fix=case.fix(
-            collection=measurement.name,
-            series=f"{measurement.name}_series",
-            database=measurement.database,
-            time=measurement.time_column,
-            # If parts of one document identify the source, use that document.
-            meta=source.key.partition(".")[0],
-        ),
+        # If parts of one document identify the source, use that document.
+        changes=(MakeTimeSeries(subject_of(measurement), str(measurement.time_column), source.key.partition(".")[0]),),
         observed=float(measurement.rows.value),
         limit=case.limit("min_documents", measurement),
         unit="documents",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tsaudit.engines.mongodb.collection_families import once_for_family
+from tsaudit.engines.mongodb.kinds import ItemsToDocuments
+from tsaudit.model.change import Inspect
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Documents, Field, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
@@ -23,16 +25,6 @@ _COMPASS = "the threshold at which MongoDB Compass warns: https://github.com/mon
         Threshold("max_items", 250, "items on average", _COMPASS),
         Threshold("max_document_bytes", 10_000_000, "bytes", f"{_COMPASS}; the server rejects more than 16 MiB"),
     ),
-    fixes={
-        "mongodb": (
-            "Write each item of {field} as a document of its own, with the _id of the document it belongs to and an "
-            "index on that; or cut the array on each write with $push and $slice. What is stored, which may be "
-            "repeated, as what is there already stays:\n"
-            "db.getCollection({collection:q}).aggregate([{{ $unwind: {{ path: {unwound:q}, includeArrayIndex: "
-            '"place" }} }}, {{ $project: {{ _id: {{ of: {own:q}, at: "$place" }}, of: {own:q}, item: '
-            '{unwound:q} }} }}, {{ $merge: {{ into: {copy:q}, whenMatched: "keepExisting" }} }}])'
-        ),
-    },
 )
 def unbounded_array(case: Case) -> Iterator[Finding]:
     """Arrays with `max_items` items or more on average, and documents near the maximum size.
@@ -95,13 +87,7 @@ def _finding(case: Case, measurement: Measurement, field: Field) -> Finding:
             f"{field.key} contains {number(round(field.items.mean))} items on average and up to "
             f"{number(field.items.most)}; the largest document has {size(measurement.documents.max_bytes)}."
         ),
-        fix=case.fix(
-            field=field.key,
-            collection=measurement.name,
-            unwound=f"${field.key}",
-            own="$_id",
-            copy=f"{measurement.name}_{field.key.rpartition('.')[2]}",
-        ),
+        changes=(ItemsToDocuments(subject_of(measurement), field.key),),
         observed=float(measurement.documents.max_bytes) if huge else field.items.mean,
         limit=largest if huge else limit,
         unit="bytes" if huge else "items",
@@ -121,16 +107,12 @@ def _large(case: Case, measurement: Measurement, documents: Documents) -> Findin
     """A document that is too large for a reason other than an array."""
     largest = max(measurement.fields, key=lambda f: f.value_bytes or 0.0, default=None)
     about = f"{largest.key}, {size(largest.value_bytes or 0)} on average" if largest else "-"
-    collection = case.quoted([measurement.name])
     return Finding(
         subject=subject_of(measurement),
         severity=Severity.CRITICAL,
         message=f"The largest document has {size(documents.max_bytes)}; the server rejects more than 16 MiB.",
-        fix=(
-            "Find the largest documents, and keep what makes them large in documents of its own (GridFS for files):\n"
-            f"db.getCollection({collection}).aggregate([{{ $project: {{ bytes: {{ $bsonSize: "
-            '"$$ROOT" } } }, { $sort: { bytes: -1 } }, { $limit: 5 }])'
-        ),
+        fix="Keep what makes them large in documents of its own (GridFS for files).",
+        changes=(Inspect(subject_of(measurement), "large rows"),),
         observed=float(documents.max_bytes),
         limit=case.limit("max_document_bytes", measurement),
         unit="bytes",

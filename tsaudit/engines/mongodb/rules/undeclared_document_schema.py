@@ -10,6 +10,7 @@ from typing import Any, Final
 from tsaudit.engines.mongodb import DOCUMENT_ID
 from tsaudit.engines.mongodb.collection_families import once_for_family
 from tsaudit.engines.mongodb.keyed_fields import named_fields
+from tsaudit.engines.mongodb.kinds import Validate
 from tsaudit.engines.sql.types import told_apart
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Field, Measurement
@@ -35,14 +36,6 @@ _SHOWN: Final = 12
             "our default: a field that so few lack, or have, is an accident",
         ),
     ),
-    fixes={
-        "mongodb": (
-            "Decide what the documents have to look like and let the server hold them to it: first only warned of in "
-            'its log, then, once the log is silent, with validationAction "error". By what is there today:\n'
-            "db.runCommand({{ collMod: {collection:q}, validationLevel: {level:q}, validationAction: {action:q}, "
-            "validator: {validator} }})"
-        ),
-    },
 )
 def undeclared_document_schema(case: Case) -> Iterator[Finding]:
     """Collections without a validator whose documents differ in the types of a field, or in which fields they have.
@@ -105,7 +98,7 @@ def _finding(case: Case, measurement: Measurement, mixed: Sequence[Field], parti
             f"No validator, and {number(len(varying))} of {many(len(measurement.fields), 'field')} vary: "
             f"{listed(parts, 4)}."
         ),
-        fix=case.fix(collection=measurement.name, level="moderate", action="warn", validator=_validator(measurement)),
+        changes=(Validate(subject_of(measurement), _validator(measurement)),),
         observed=float(len(varying)),
         unit="fields",
         guilty=mixed[0].key if mixed else partial[0].key,
