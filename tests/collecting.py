@@ -23,6 +23,7 @@ from tsaudit.config.settings import Target
 from tsaudit.engines.connection import Connection, Rows
 from tsaudit.engines.opening import open_connection
 from tsaudit.engines.registry import ENGINES
+from tsaudit.model.facts import Given
 from tsaudit.model.profile import Profile
 
 
@@ -46,9 +47,9 @@ class Tampered:
         self._tampering = tampering
         self.server_version = connection.server_version
 
-    def query(self, fact: str, timeout_s: float, **parameters: Any) -> Rows:
-        rows = self._tampering(fact, parameters)
-        return self._connection.query(fact, timeout_s, **parameters) if rows is None else rows
+    def query(self, fact: str, timeout_s: float, given: Given) -> Rows:
+        rows = self._tampering(fact, given.variables())
+        return self._connection.query(fact, timeout_s, given) if rows is None else rows
 
     def reconnect(self) -> Connection:
         return Tampered(self._connection.reconnect(), self._tampering)

@@ -28,6 +28,7 @@ from tsaudit.history import incidents
 from tsaudit.history.incidents import ChangeKind, State
 from tsaudit.history.lifecycle import Change
 from tsaudit.history.store import Store
+from tsaudit.model.facts import Given
 from tsaudit.model.finding import SILENCED_CODE, UNREACHABLE_CODE, Verdict
 from tsaudit.model.profile import Reason
 from tsaudit.model.subject import Subject
@@ -350,10 +351,10 @@ class WithoutListings:
         self._connection = connection
         self.server_version = connection.server_version
 
-    def query(self, fact: str, timeout_s: float, **parameters: Any) -> Rows:
+    def query(self, fact: str, timeout_s: float, given: Given) -> Rows:
         if fact == "series_listing":
             raise FactError(Reason.DENIED, "no SELECT on cpu")
-        return self._connection.query(fact, timeout_s, **parameters)
+        return self._connection.query(fact, timeout_s, given)
 
     def reconnect(self) -> Connection:
         return WithoutListings(self._connection.reconnect())
@@ -378,12 +379,12 @@ class Killer:
         self._listings = 0
         self.server_version = connection.server_version
 
-    def query(self, fact: str, timeout_s: float, **parameters: Any) -> Rows:
+    def query(self, fact: str, timeout_s: float, given: Given) -> Rows:
         if fact == "series_listing":
             self._listings += 1
             if self._listings == 2:
                 self._server.kill()
-        return self._connection.query(fact, timeout_s, **parameters)
+        return self._connection.query(fact, timeout_s, given)
 
     def reconnect(self) -> Connection:
         return self._connection.reconnect()

@@ -19,6 +19,7 @@ from tsaudit.config.settings import Target
 from tsaudit.engines import opening as connectors
 from tsaudit.engines.connection import Connection, ConnectorError, FactError, Rows
 from tsaudit.engines.opening import with_connection
+from tsaudit.model.facts import Given
 from tsaudit.model.profile import Profile, Reason
 from tsaudit.net.watchdog import Deadline
 
@@ -39,7 +40,7 @@ class Stubborn:
         self.children: list[Stubborn] = []
         self.closed = 0
 
-    def query(self, fact: str, timeout_s: float, **parameters: Any) -> Rows:
+    def query(self, fact: str, timeout_s: float, given: Given) -> Rows:
         assert not self.aborted.is_set(), "an aborted connection is asked"
         self.timeouts.append((fact, timeout_s))
         return Rows(f"{fact}?", self._answer(fact))
@@ -193,7 +194,7 @@ class Interrupted(Stubborn):
 
 
 class _PressesCtrlC(Stubborn):
-    def query(self, fact: str, timeout_s: float, **parameters: Any) -> Rows:
+    def query(self, fact: str, timeout_s: float, given: Given) -> Rows:
         raise KeyboardInterrupt
 
 

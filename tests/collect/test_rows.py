@@ -22,6 +22,7 @@ from tsaudit.config.settings import Target
 from tsaudit.engines.connection import ConnectorError, FactError, Rows
 from tsaudit.engines.engine import Ladder
 from tsaudit.engines.sql.roles import TimeKind
+from tsaudit.model.facts import Given
 from tsaudit.model.profile import Count, How, Reason, Window
 
 BERLIN = timezone(timedelta(hours=2))
@@ -65,7 +66,7 @@ class Silent:
         self.left = after
         self.asked: list[str] = []
 
-    def query(self, fact: str, timeout_s: float, **parameters: Any) -> Rows:
+    def query(self, fact: str, timeout_s: float, given: Given) -> Rows:
         self.asked.append(fact)
         return Rows(f"{fact}?", self._answer(fact))
 

@@ -18,6 +18,7 @@ import duckdb
 import pytest
 from pydantic import ValidationError
 
+from tests.asking import filled
 from tests.builders import NOW
 from tests.databases import Dataset, Row, Table, times, write
 from tsaudit.config.settings import Budget, Target
@@ -205,7 +206,7 @@ def test_files_are_opened_read_only(engine: str, tmp_path: Path) -> None:
     before = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
     with open_connection(Target(name="t", engine=engine, url=address)) as connection:
         raw: Any = vars(connection)["_raw"]
-        list(connection.query("measurements", 5, database="main"))
+        list(connection.query("measurements", 5, filled("measurements", database="main")))
         for statement in ("CREATE TABLE u (a INTEGER)", "DELETE FROM t", "INSERT INTO t (host) VALUES ('x')"):
             with pytest.raises((duckdb.Error, sqlite3.Error), match=r"(?i)read.?only"):
                 raw.execute(statement)
@@ -232,18 +233,20 @@ _LISTING = {"database": "main", "measurement": "t", "tags": ["host"], "time": No
 def test_statement_that_takes_too_long_is_interrupted(many_hosts: Target) -> None:
     with open_connection(many_hosts) as opened:
         with pytest.raises(FactError) as raised:
-            list(opened.query("series_listing", 0.05, **_LISTING))
+            list(opened.query("series_listing", 0.05, filled("series_listing", **_LISTING)))
         assert (raised.value.reason, raised.value.detail) == (Reason.TIMED_OUT, "cancelled after 0.05 s")
         # The connection is still good, and so is one whose answer was left early.
-        for batch in opened.query("series_listing", 60, **_LISTING):
+        for batch in opened.query("series_listing", 60, filled("series_listing", **_LISTING)):
             assert batch.num_rows
             break
-        assert [b.to_pylist() for b in opened.query("measurements", 5, database="main")] == [[{"measurement": "t"}]]
+        assert [b.to_pylist() for b in opened.query("measurements", 5, filled("measurements", database="main"))] == [
+            [{"measurement": "t"}]
+        ]
 
 
 def test_time_that_passes_between_two_batches_counts(many_hosts: Target) -> None:
     def read_slowly(opened: Connection) -> None:
-        for _ in opened.query("series_listing", 1.0, **_LISTING):
+        for _ in opened.query("series_listing", 1.0, filled("series_listing", **_LISTING)):
             time.sleep(1.1)
 
     with open_connection(many_hosts) as opened, pytest.raises(FactError) as raised:
@@ -257,10 +260,10 @@ def test_abort_ends_the_statement_and_those_after_it(many_hosts: Target) -> None
         began = time.monotonic()
         for _ in range(2):
             with pytest.raises(FactError):
-                list(opened.query("series_listing", 60, **_LISTING))
+                list(opened.query("series_listing", 60, filled("series_listing", **_LISTING)))
         assert time.monotonic() - began < 5
         again = opened.reconnect()
-        assert list(again.query("measurements", 5, database="main"))
+        assert list(again.query("measurements", 5, filled("measurements", database="main")))
         again.close()
 
 
@@ -276,7 +279,7 @@ def test_statement_fails(engine: str, tmp_path: Path) -> None:
     with open_connection(target) as connection:
         about = {"database": "main", "measurement": "gone", "tags": ["a"], "time": None, "limit": 1}
         with pytest.raises(FactError, match="gone") as raised:
-            list(connection.query("series_listing", 5, **about))
+            list(connection.query("series_listing", 5, filled("series_listing", **about)))
     assert raised.value.reason is Reason.FAILED
     assert "\n" not in raised.value.detail
 

@@ -10,7 +10,10 @@ import pytest
 
 from tests.builders import NOW
 from tests.engines.traits import KEEP_DOCUMENTS
-from tsaudit.engines import queries
+from tsaudit.engines import opening, queries
+from tsaudit.engines.connection import ConnectorError
+from tsaudit.engines.engine import Engine
+from tsaudit.engines.query_check import names_in, problems
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.facts import FACTS
 
@@ -96,6 +99,65 @@ def test_statement_only_reads(path: Path, kind: str) -> None:
     assert "--" not in bare
     written = r"\b(INSERT|UPDATE|DELETE|DROP|CREATE|ALTER|GRANT|REVOKE|KILL|INTO|ATTACH|COPY|PRAGMA|SET)\b"
     assert not re.search(written, bare, re.IGNORECASE)
+
+
+@pytest.mark.parametrize("engine", ENGINES.values(), ids=lambda engine: engine.name)
+def test_files_use_what_their_facts_are_given(engine: Engine) -> None:
+    assert list(problems(engine)) == []
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_connector_adds_no_more_than_files_use(engine: str) -> None:
+    used = {name for path in FILES if path.parent.name == engine for name in names_in(engine, path)}
+    assert ENGINES[engine].parameters.keys() <= used
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "expected"),
+    [
+        (
+            "columns.sql",
+            "{{ databse | text }}",
+            "uses `databse`, which a query for columns is not given, did you mean da",
+        ),
+        (
+            "tag_keys.sql",
+            '{% include "_part.sql" %}',
+            "uses `limit`, which a query for tag_keys is not given; it is given ",
+        ),
+        ("databases.sql", "{% if %}", "is no template: Expected an expression, got 'end of statement block'"),
+    ],
+    ids=["misspelt", "included", "no template"],
+)
+def test_file_of_another_package_with_a_name_that_nobody_fills_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, text: str, expected: str
+) -> None:
+    engine = _acme(tmp_path, monkeypatch, file, text)
+    (problem,) = problems(engine)
+    assert problem.startswith(f"{engine.name}/{file} {expected}")
+    with pytest.raises(ConnectorError) as caught:
+        opening._connector(engine.name)
+    assert str(caught.value) == f"the {engine.name} engine of acme 1.0 cannot be used: {problem}"
+
+
+def test_file_of_another_package_that_uses_what_it_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "{% set table = measurement %}{% include '_own.sql' %} {{ region }} {{ limit }}"
+    engine = _acme(tmp_path, monkeypatch, "row_sample.sql", text)
+    assert list(problems(engine)) == []
+    assert opening._connector(engine.name) is json
+
+
+def _acme(root: Path, monkeypatch: pytest.MonkeyPatch, file: str, text: str) -> Engine:
+    """An engine that is not tsaudit's, with one query file and two that are included. Its connector has no use."""
+    engine = Engine(f"acme_{Path(file).stem}", "json", "", parameters={"region": "where it is"}, package="acme 1.0")
+    folder = root / engine.name
+    folder.mkdir()
+    (folder / file).write_text(text)
+    (folder / "_part.sql").write_text("LIMIT {{ limit }}")
+    (folder / "_own.sql").write_text("FROM {{ table | name }}")
+    monkeypatch.setattr(queries, "root", lambda: root)
+    monkeypatch.setitem(ENGINES._all(), engine.name, engine)
+    return engine
 
 
 @pytest.mark.parametrize("engine", ENGINES)

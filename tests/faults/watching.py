@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from tsaudit.engines import opening as connectors
 from tsaudit.engines.connection import Connection, Rows
+from tsaudit.model.facts import Given
 
 
 def _delete(file: Path, _: Path) -> None:
@@ -59,12 +60,12 @@ class _Watched:
         self._connection, self._left, self._act = connection, left, act
         self.server_version = connection.server_version
 
-    def query(self, fact: str, timeout_s: float, **parameters: Any) -> Rows:
+    def query(self, fact: str, timeout_s: float, given: Given) -> Rows:
         if fact in self._left:
             self._left.clear()
             self._act()
             DONE.touch()
-        return self._connection.query(fact, timeout_s, **parameters)
+        return self._connection.query(fact, timeout_s, given)
 
     def reconnect(self) -> Connection:
         return _Watched(self._connection.reconnect(), self._left, self._act)

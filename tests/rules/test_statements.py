@@ -11,6 +11,7 @@ import duckdb
 import pytest
 import urllib3
 
+from tests.asking import filled
 from tests.builders import a_field, a_measurement, a_profile, a_tag
 from tests.collecting import collected
 from tests.databases import influxql, write
@@ -106,7 +107,7 @@ def test_statements_when_run_on_influxdb2(influxdb2: Conversation) -> None:
     measurement = dataclasses.replace(MEASUREMENT, database=target.databases[0])
     case = _case("influxdb2")
     with open_connection(target) as connection:
-        list(connection.query("databases", 60))
+        list(connection.query("databases", 60, filled("databases")))
         org = vars(connection)["_known"].buckets[measurement.database].org_id
 
         def run(statement: str) -> None:

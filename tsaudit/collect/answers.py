@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tsaudit.collect.asking import Asker
-from tsaudit.model.facts import FACTS
+from tsaudit.model.facts import FACTS, Given
+from tsaudit.model.facts.given import OfMeasurements
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -20,8 +21,8 @@ def each_of(asker: Asker, fact: str, database: str, chosen: list[str]) -> dict[s
     An engine that describes each measurement in a statement of its own may refuse some and not others.
     """
     if asker.engine.describes_singly:
-        return {name: rows_of(asker, fact, database, measurement=name, measurements=[name]) for name in chosen}
-    rows = rows_of(asker, fact, database, measurements=chosen)
+        return {name: rows_of(asker, fact, _about(asker, database, [name]), name) for name in chosen}
+    rows = rows_of(asker, fact, _about(asker, database, chosen))
     if rows is None:
         return None
     found: dict[str, list[Row] | None] = {}
@@ -37,20 +38,20 @@ def rows_about(asker: Asker, fact: str, database: str, names: list[str]) -> list
     """
     at_once = asker.engine.asked_in_pieces.get(fact)
     if at_once is None:
-        return rows_of(asker, fact, database, measurements=names)
+        return rows_of(asker, fact, _about(asker, database, names))
     found: list[Row] = []
     for first in range(0, len(names), at_once):
-        rows = rows_of(asker, fact, database, measurements=names[first : first + at_once])
+        rows = rows_of(asker, fact, _about(asker, database, names[first : first + at_once]))
         if rows is None:
             return None
         found += rows
     return found
 
 
-def rows_of(asker: Asker, fact: str, database: str | None = None, **parameters: Any) -> list[Row] | None:
+def rows_of(asker: Asker, fact: str, given: Given, measurement: str | None = None) -> list[Row] | None:
     """The rows of a fact about the target or a database; None when a gap was left.
 
-    `measurements` among the parameters: those to be looked at, for an engine that is asked for each apart.
+    `measurement`: the one that is asked about, where each is asked about apart.
     """
     rows: list[Row] = []
 
@@ -59,4 +60,8 @@ def rows_of(asker: Asker, fact: str, database: str | None = None, **parameters: 
             raise ValueError(f"no column {min(missing)}")
         rows.extend(batch.to_pylist())
 
-    return rows if asker.ask(fact, consume, database=database, **parameters) is not None else None
+    return rows if asker.ask(fact, consume, given, measurement=measurement) is not None else None
+
+
+def _about(asker: Asker, database: str, names: list[str]) -> OfMeasurements:
+    return OfMeasurements(database=database, measurements=names, start=asker.window.start, end=asker.window.end)

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from tsaudit.collect.agreement import in_order
 from tsaudit.collect.bill import Bill
@@ -15,7 +15,8 @@ from tsaudit.engines.connection import Connection, ConnectorError, FactError
 from tsaudit.engines.engine import Engine
 from tsaudit.engines.queries import query_name
 from tsaudit.engines.registry import ENGINES
-from tsaudit.model.facts import FACTS, Scope
+from tsaudit.model.facts import FACTS, Given, Scope
+from tsaudit.model.facts.given import OfTarget
 from tsaudit.model.profile import Cost, Gap, How, Reason, Source, Window
 from tsaudit.net import watchdog
 from tsaudit.net.watchdog import Deadline, OutOfTimeError, bounded
@@ -125,16 +126,19 @@ class Asker:
         self,
         fact: str,
         consume: Callable[[pa.RecordBatch], None],
+        given: Given,
         *,
-        database: str | None = None,
         measurement: str | None = None,
         first_only: bool = False,
-        **parameters: Any,
     ) -> str | None:
         """Feed the whole answer to `consume`; the statement that was sent. None: a gap was left, forget what came.
 
-        `first_only`: give the statement up after the first batch. Further parameters fill in the query.
+        `given` fills in the query. `measurement`: the one that a query about several is about this time.
+        `first_only`: give the statement up after the first batch.
         """
+        if type(given) is not FACTS[fact].given:
+            raise TypeError(f"{fact} is given {FACTS[fact].given.__name__}, not {type(given).__name__}")
+        database, measurement = given.subject[0], measurement or given.subject[1]
         if self._gone:
             self.gap(fact, Reason.UNREACHABLE, self._gone, database, measurement)
             return None
@@ -146,9 +150,8 @@ class Asker:
             self.gap(fact, Reason.OVER_BUDGET, overspent, database, measurement)
             return None
         timeout = min(self.target.budget.statement_timeout_s, left)
-        about = {"database": database, "measurement": measurement}
         try:
-            return self._run(fact, consume, timeout, first_only, about | parameters)
+            return self._run(fact, consume, timeout, first_only, given, measurement)
         except TooMuchError as error:
             self.gap(fact, Reason.OVER_BUDGET, str(error), database, measurement)
         except (FactError, OutOfTimeError) as error:
@@ -235,12 +238,12 @@ class Asker:
         consume: Callable[[pa.RecordBatch], None],
         timeout: float,
         first_only: bool,
-        parameters: dict[str, Any],
+        given: Given,
+        measurement: str | None,
     ) -> str:
-        window = {"start": self.window.start, "end": self.window.end}
         connection = self._connections.here()
         with self._bill.statement(fact) as count, self._bounded(timeout, connection):
-            rows = connection.query(fact, timeout, **window | parameters)
+            rows = connection.query(fact, timeout, given)
             held, most = 0, _MOST_HELD if FACTS[fact].scope is Scope.MEASUREMENT else _MOST_NAMES
             try:
                 for batch in rows:
@@ -258,20 +261,17 @@ class Asker:
             finally:
                 rows.close()
                 count(0, rows)
-        if rows.since is not None:
-            with self._lock:
-                self._since[fact, parameters["database"], parameters["measurement"]] = rows.since
-        if rows.at_most:
-            with self._lock:
-                self._at_most[fact, parameters["database"], parameters["measurement"]] = rows.at_most
-        if rows.path:
-            with self._lock:
-                self._paths[fact, parameters["database"]] = rows.path
-        if rows.query or rows.scope:
-            with self._lock:
-                self._ways[fact, parameters["database"], parameters["measurement"]] = (rows.query, rows.scope)
-        if FACTS[fact].scope is not Scope.MEASUREMENT:
-            with self._lock:
+        about = fact, given.subject[0], measurement
+        with self._lock:
+            if rows.since is not None:
+                self._since[about] = rows.since
+            if rows.at_most:
+                self._at_most[about] = rows.at_most
+            if rows.path:
+                self._paths[about[:2]] = rows.path
+            if rows.query or rows.scope:
+                self._ways[about] = (rows.query, rows.scope)
+            if FACTS[fact].scope is not Scope.MEASUREMENT:
                 self.statements[fact] = rows.statement
         return rows.statement
 
@@ -294,7 +294,7 @@ class Asker:
         try:
             connection = self._connections.here()
             with self._bill.statement("databases"), self._bounded(timeout, connection):
-                for _ in connection.query("databases", timeout):
+                for _ in connection.query("databases", timeout, OfTarget()):
                     pass
         except FactError as error:
             if error.reason in _SILENCE:

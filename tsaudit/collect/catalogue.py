@@ -21,6 +21,7 @@ from tsaudit.collect.unused_settings import no_such_database, takes
 from tsaudit.engines.engine import Ladder
 from tsaudit.engines.sql.roles import Column, TimeColumn, TimeKind
 from tsaudit.model.facts import FACTS
+from tsaudit.model.facts.given import OfDatabase, OfTarget
 from tsaudit.model.profile import (
     Count,
     Database,
@@ -102,7 +103,7 @@ class Databases:
 
 def databases(asker: Asker, asked: frozenset[str]) -> Databases:
     """The configured databases, else all that the server lists, with their retention policies where it has any."""
-    rows = rows_of(asker, "databases")
+    rows = rows_of(asker, "databases", OfTarget())
     listed = None if rows is None else frozenset(row["database"] for row in rows)
     configured = asker.target.databases
     if listed is None and not configured:
@@ -138,7 +139,7 @@ def outline(
         asker.gap_in_all(asked, audited.unknown.reason, audited.unknown.detail, name)
         return Database(name), [], None
     before = len(asker.gaps)
-    found = rows_of(asker, "measurements", name)
+    found = rows_of(asker, "measurements", OfDatabase(database=name))
     names = [row["measurement"] for row in found or ()]
     if found == [] and name not in (known.listed or ()):
         asker.gap_in_all(asked, Reason.FAILED, no_such_database(asker.target, name, known.listed), name)
@@ -261,7 +262,10 @@ def _column(row: Row) -> Column:
 
 def _by_keys(asker: Asker, database: str) -> dict[str, Draft] | None:
     """Measurements with the tags and fields of which an index knows; None when it was not told."""
-    found_tags, found_fields = rows_of(asker, "tag_keys", database), rows_of(asker, "field_types", database)
+    found_tags, found_fields = (
+        rows_of(asker, "tag_keys", OfDatabase(database=database)),
+        rows_of(asker, "field_types", OfDatabase(database=database)),
+    )
     if found_tags is None or found_fields is None:
         return None
     tags: dict[str, list[Tag]] = {}
@@ -298,7 +302,7 @@ def _with_statistics(asker: Asker, drafts: list[Draft]) -> list[Draft]:
     if not big or not most:
         return drafts
     database = drafts[0].database
-    rows = rows_of(asker, "column_statistics", database, measurements=[d.name for d in drafts if d.name in big])
+    rows = rows_about(asker, "column_statistics", database, [d.name for d in drafts if d.name in big])
     known: dict[str, dict[str, ColumnStatistics]] = {}
     with asker.understanding("column_statistics", database):
         known = excerpts.by_measurement(rows or ())

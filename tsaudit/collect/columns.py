@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.draft import Draft, Found
@@ -11,7 +11,8 @@ from tsaudit.collect.excerpts import measure_extent
 from tsaudit.engines.sql import roles
 from tsaudit.engines.sql import types as column_types
 from tsaudit.engines.sql.roles import TimeColumn
-from tsaudit.model.profile import Field, Reason, Role, Tag
+from tsaudit.model.facts.given import OfRowSample, Part
+from tsaudit.model.profile import Field, Reason, Role, Tag, Window
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -104,14 +105,14 @@ def _peek(asker: Asker, draft: Draft, names: list[str]) -> dict[str, list[object
         for name, column in zip(names, batch.columns, strict=True):
             values.setdefault(name, []).extend(column.to_pylist())
 
-    asker.ask("row_sample", consume, **sampled(draft, names), limit=_PEEK_ROWS)
+    asker.ask("row_sample", consume, sampled(draft, asker.window, names, _PEEK_ROWS))
     return values
 
 
-def sampled(draft: Draft, names: list[str]) -> dict[str, Any]:
-    """The parameters for reading rows of some columns."""
+def sampled(draft: Draft, window: Window, names: list[str], limit: int, part: Part | None = None) -> OfRowSample:
+    """What is given to read rows of some columns."""
     texts = [c.name for c in draft.columns if roles.may_be_long(c.data_type)]
-    return draft.about | {"columns": names, "texts": texts, "longest": _LONGEST}
+    return OfRowSample(**draft.about(window), columns=names, texts=texts, longest=_LONGEST, limit=limit, excerpt=part)
 
 
 def read_sample(asker: Asker, draft: Draft, limit: int) -> Draft:
@@ -120,10 +121,9 @@ def read_sample(asker: Asker, draft: Draft, limit: int) -> Draft:
 
     batches: list[pa.RecordBatch] = []
     names = [c.name for c in draft.columns]
-    since: dict[str, Any] = {"start": draft.sampled_since} if draft.sampled_since else {}
+    window = Window(draft.sampled_since or asker.window.start, asker.window.end)
     part = draft.excerpt.of(limit) if draft.excerpt else None
-    about = sampled(draft, names) | since
-    statement = asker.ask("row_sample", batches.append, **about, limit=limit, excerpt=part)
+    statement = asker.ask("row_sample", batches.append, sampled(draft, window, names, limit, part))
     if statement is None:
         return draft
     draft = draft.asked("row_sample", statement)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tsaudit.collect.answers import rows_of
 from tsaudit.collect.asking import Asker
+from tsaudit.model.facts.given import OfDatabase, OfTarget
 from tsaudit.model.profile import (
     FOREVER,
     Count,
@@ -18,7 +19,7 @@ from tsaudit.model.profile import (
 
 def stored_queries(asker: Asker) -> tuple[StoredQuery, ...] | None:
     """The enabled queries that the service runs by itself; None when a gap was left."""
-    rows = rows_of(asker, "scheduled_queries")
+    rows = rows_of(asker, "scheduled_queries", OfTarget())
     if rows is None:
         return None
     enabled = [row for row in rows if row["enabled"]]
@@ -33,13 +34,13 @@ def stored_queries(asker: Asker) -> tuple[StoredQuery, ...] | None:
 
 def target_storage(asker: Asker) -> Storage | None:
     """What all databases take together; None when a gap was left."""
-    rows = rows_of(asker, "target_storage")
+    rows = rows_of(asker, "target_storage", OfTarget())
     return Storage(**rows[0]) if rows else None
 
 
 def retention(asker: Asker, database: str) -> tuple[Retention, ...] | None:
     """The retention policies of the database; None when a gap was left."""
-    rows = rows_of(asker, "retention", database)
+    rows = rows_of(asker, "retention", OfDatabase(database=database))
     if rows is None:
         return None
     return tuple(
@@ -50,7 +51,7 @@ def retention(asker: Asker, database: str) -> tuple[Retention, ...] | None:
 
 def declared(asker: Asker, database: str) -> tuple[DeclaredColumn, ...] | None:
     """The columns that the server itself enforces; None where it enforces none, or a gap was left."""
-    rows = rows_of(asker, "declared_schema", database)
+    rows = rows_of(asker, "declared_schema", OfDatabase(database=database))
     if not rows:
         return None
     columns = [row for row in rows if row["measurement"] is not None]
@@ -60,7 +61,7 @@ def declared(asker: Asker, database: str) -> tuple[DeclaredColumn, ...] | None:
 
 def series(asker: Asker, database: str) -> tuple[Count | None, Count | None]:
     """Series as tag sets, and as tag sets with their fields: an engine counts one or the other."""
-    rows = rows_of(asker, "database_series", database)
+    rows = rows_of(asker, "database_series", OfDatabase(database=database))
     if not rows:
         return None, None
     count = Count(rows[0]["series"], asker.source("database_series", database=database))
@@ -70,11 +71,11 @@ def series(asker: Asker, database: str) -> tuple[Count | None, Count | None]:
 def storage(asker: Asker, database: str, asked: frozenset[str]) -> DatabaseStorage | None:
     """The bytes that the database takes, and those of its disk; None where they are not known."""
     if "database_bytes" in asked:
-        rows = rows_of(asker, "database_bytes", database)
+        rows = rows_of(asker, "database_bytes", OfDatabase(database=database))
         return DatabaseStorage(**rows[0], disk_used_bytes=None, disk_bytes=None) if rows else None
     if "database_storage" not in asked:
         return None
-    rows = rows_of(asker, "database_storage", database)
+    rows = rows_of(asker, "database_storage", OfDatabase(database=database))
     if not rows:
         return None
     found = DatabaseStorage(**rows[0])

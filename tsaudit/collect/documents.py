@@ -14,6 +14,7 @@ from tsaudit.collect.asking import Asker
 from tsaudit.collect.draft import Draft, Found
 from tsaudit.collect.figures import some_texts
 from tsaudit.engines.sql.roles import TimeColumn, TimeKind, time_names
+from tsaudit.model.facts.given import OfBuckets, OfDocuments
 from tsaudit.model.profile import (
     MAX_PATTERNS,
     Buckets,
@@ -83,7 +84,7 @@ def read_documents(asker: Asker, draft: Draft) -> Draft:
     rows = draft.rows
     total = rows.value if rows else None
     most = min(asker.target.budget.max_rows, MOST)
-    statement = asker.ask("documents", sample.add, **draft.about, total=total, limit=most)
+    statement = asker.ask("documents", sample.add, OfDocuments(**draft.about(asker.window), total=total, limit=most))
     if statement is None:
         return draft
     draft = draft.asked("documents", statement)
@@ -246,7 +247,7 @@ def _with_buckets(asker: Asker, draft: Draft) -> Draft:
     def consume(batch: pa.RecordBatch) -> None:
         rows.extend(batch.to_pylist())
 
-    statement = asker.ask("buckets", consume, **draft.about, limit=MOST)
+    statement = asker.ask("buckets", consume, OfBuckets(**draft.about(asker.window), limit=MOST))
     if statement is None:
         return draft
     draft = draft.asked("buckets", statement)

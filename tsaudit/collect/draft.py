@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 from tsaudit.engines.engine import Ladder
 from tsaudit.engines.sql.roles import Column, TimeColumn
@@ -40,6 +40,20 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from tsaudit.collect.table_statistics import ColumnStatistics, Excerpt
+
+
+class About(TypedDict):
+    """The fields of `facts.given.OfMeasurement`."""
+
+    database: str
+    measurement: str
+    tags: list[str]
+    fields: list[str]
+    time: str | None
+    time_kind: str | None
+    policies: list[str]
+    start: datetime
+    end: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,9 +155,8 @@ class Draft:
         """The number of `rows_total`."""
         return self.rows_total.value if self.rows_total else None
 
-    @property
-    def about(self) -> dict[str, Any]:
-        """The parameters that every query about a measurement may use."""
+    def about(self, window: Window) -> About:
+        """What every query about it is given."""
         return {
             "database": self.database,
             "measurement": self.name,
@@ -152,6 +165,8 @@ class Draft:
             "time": self.time.name if self.time else None,
             "time_kind": self.time.kind.value if self.time else None,
             "policies": list(self.policies),
+            "start": window.start,
+            "end": window.end,
         }
 
     def read(self, role: Role, key: str) -> pa.ChunkedArray:

@@ -11,12 +11,13 @@ import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import TYPE_CHECKING, Any, Final
 
 from tsaudit.collect.draft import Draft, Found
 from tsaudit.collect.table_statistics import ColumnStatistics, Excerpt
-from tsaudit.model.profile import Count, Gap, How, Ratio, Reason, Source
+from tsaudit.model.facts.given import OfScanEstimate
+from tsaudit.model.profile import Count, Gap, How, Ratio, Reason, Source, Window
 from tsaudit.text import instant, percent
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def measure_extent(asker: Asker, draft: Draft) -> Draft:
     most = asker.target.budget.max_scan_rows
     if draft.statistics is None or not most:
         return draft
-    statement, extent = _extent(asker, draft, limit=min(most, max(asker.target.budget.max_rows, LISTED_ROWS)))
+    statement, extent = _extent(asker, draft, asker.window, min(most, max(asker.target.budget.max_rows, LISTED_ROWS)))
     if statement is None:
         return draft.knowing(Extent(None, asker.gap_in("scan_estimate", draft.database, draft.name)))
     draft = draft.asked("scan_estimate", statement)
@@ -78,15 +79,15 @@ def measure_extent(asker: Asker, draft: Draft) -> Draft:
     return draft
 
 
-def may_look_up_newest(asker: Asker, draft: Draft, **window: datetime) -> bool:
-    """Whether the newest row from `start` to `end` may be looked up: an index has it, or there are few rows to read.
+def may_look_up_newest(asker: Asker, draft: Draft, window: Window) -> bool:
+    """Whether the newest row in the window may be looked up: an index has it, or there are few rows to read.
 
     If not, a gap says why.
     """
     most = asker.target.budget.max_scan_rows
     if draft.statistics is None or not most:
         return True
-    statement, extent = _extent(asker, draft, limit=1, **window)
+    statement, extent = _extent(asker, draft, window, 1)
     if statement is None:
         return False
     if extent["rows_sorted"] is not None and extent["rows_sorted"] <= most:
@@ -102,14 +103,14 @@ def may_look_up_newest(asker: Asker, draft: Draft, **window: datetime) -> bool:
     return False
 
 
-def _extent(asker: Asker, draft: Draft, **about: Any) -> tuple[str | None, Mapping[str, Any]]:
+def _extent(asker: Asker, draft: Draft, window: Window, limit: int) -> tuple[str | None, Mapping[str, Any]]:
     """The statement, and the columns of `scan_estimate`; None and nothing when a gap was left."""
     found: list[Mapping[str, Any]] = []
 
     def consume(batch: pa.RecordBatch) -> None:
         found.extend(batch.to_pylist())
 
-    statement = asker.ask("scan_estimate", consume, **draft.about | about)
+    statement = asker.ask("scan_estimate", consume, OfScanEstimate(**draft.about(window), limit=limit))
     return (None, {}) if statement is None else (statement, found[0])
 
 

@@ -12,6 +12,7 @@ from tsaudit.collect import excerpts
 from tsaudit.collect.asking import Asker, TooMuchError
 from tsaudit.collect.columns import as_text
 from tsaudit.collect.draft import Draft, Found
+from tsaudit.model.facts.given import OfSeriesListing
 from tsaudit.model.profile import SAMPLE_SIZE, Count, How, Ratio, Reason, Role, Source, Tag, TagSets, Window
 from tsaudit.text import span
 
@@ -84,7 +85,8 @@ def list_tag_sets(
 
     rows = min(excerpts.LISTED_ROWS, asker.target.budget.max_scan_rows)
     part = draft.excerpt.of(rows) if draft.excerpt else None
-    statement = asker.ask(fact, consume, **draft.about, limit=most + 1, excerpt=part)
+    given = OfSeriesListing(**draft.about(asker.window), limit=most + 1, excerpt=part)
+    statement = asker.ask(fact, consume, given)
     draft = draft.knowing(SeriesSeen(kept.series()))
     if statement is None:
         return draft

@@ -13,6 +13,7 @@ from tsaudit.collect.columns import read_sample, roles_without_rows
 from tsaudit.collect.draft import Draft, Found
 from tsaudit.collect.listing import list_tag_sets, scope
 from tsaudit.collect.rows import describe_fields, epoch_us, instant, row_figures, sample_source, series_of_read
+from tsaudit.model.facts.given import OfMeasurement
 from tsaudit.model.profile import (
     MAX_MEASURE_NAMES,
     Count,
@@ -125,7 +126,7 @@ def _count(asker: Asker, draft: Draft) -> Draft:
     def consume(batch: pa.RecordBatch) -> None:
         found.extend(batch.to_pylist())
 
-    statement = asker.ask(fact, consume, **draft.about)
+    statement = asker.ask(fact, consume, OfMeasurement(**draft.about(asker.window)))
     if statement is None:
         return draft
     source = asker.source(fact, scope=scope(asker, draft, fact))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.draft import Draft
+from tsaudit.model.facts.given import OfDatabase
 from tsaudit.model.profile import POLICY_MARK, Count, Database, Gap, Reason, how_summed
 
 
@@ -61,7 +62,7 @@ def _database_in(name: str, listed: Set[str] | None) -> str | None:
 
 def _policies(asker: Asker, database: str) -> list[Audited]:
     rows: list[dict[str, str]] = []
-    if asker.ask("policies", lambda batch: rows.extend(batch.to_pylist()), database=database) is None:
+    if asker.ask("policies", lambda batch: rows.extend(batch.to_pylist()), OfDatabase(database=database)) is None:
         return [Audited(database, unknown=asker.gaps[-1])]
     several = len(rows) > 1
     return [Audited(row["database"], row["policy"], row["policy_of"], several) for row in rows]

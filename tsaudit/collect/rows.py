@@ -11,6 +11,7 @@ from tsaudit.collect.asking import Asker
 from tsaudit.collect.draft import Draft, Found
 from tsaudit.collect.listing import interval, scope
 from tsaudit.engines.sql.roles import TimeKind
+from tsaudit.model.facts.given import OfNullCounts
 from tsaudit.model.profile import (
     Count,
     Field,
@@ -77,7 +78,8 @@ def count_nulls(asker: Asker, draft: Draft) -> Draft:
     def consume(batch: pa.RecordBatch) -> None:
         found.extend(_plain(column) for column in batch.columns)
 
-    statement = asker.ask(fact, consume, **draft.about, later=_later_rows_wanted(draft))
+    given = OfNullCounts(**draft.about(asker.window), later=_later_rows_wanted(draft))
+    statement = asker.ask(fact, consume, given)
     if statement is None:
         return draft
     rows, first, last, *counts = found

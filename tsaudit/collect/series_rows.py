@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.collect.asking import Asker
+from tsaudit.collect.columns import sampled
 from tsaudit.collect.draft import Draft, Found
 from tsaudit.collect.rows import is_complete, series_of_read
+from tsaudit.model.facts.given import OfRowCount
 from tsaudit.model.profile import Count, How, Reason, Role
 from tsaudit.text import span
 
@@ -76,7 +78,7 @@ def _with_rows(asker: Asker, draft: Draft, series: Series) -> Draft:
     def consume(batch: pa.RecordBatch) -> None:
         counts.extend(batch.column(0).to_pylist())
 
-    statement = asker.ask("row_count", consume, **draft.about, series=series)
+    statement = asker.ask("row_count", consume, OfRowCount(**draft.about(asker.window), series=series))
     if statement is None:
         return draft
     return draft.asked("row_count", statement).knowing(Rows(_scaled(asker, draft, counts, "row_count")))
@@ -107,7 +109,8 @@ def _read_newest(asker: Asker, draft: Draft, series: Series) -> tuple[bool, Draf
 
     batches: list[pa.RecordBatch] = []
     limit = asker.target.budget.max_rows
-    statement = asker.ask("row_sample", batches.append, **draft.about, series=series, limit=limit)
+    given = replace(sampled(draft, asker.window, [], limit), series=series)
+    statement = asker.ask("row_sample", batches.append, given)
     if statement is None:
         return False, draft.knowing(RowsOfSeries(len(series), draft.sample, draft.first_time, draft.last_time))
     draft = draft.asked("row_sample", statement)

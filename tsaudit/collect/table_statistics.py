@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+
+from tsaudit.model.facts.given import Part
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,11 +20,11 @@ class Excerpt:
     most: int
     """Rows that one statement may read."""
 
-    def of(self, rows: int) -> dict[str, Any]:
-        """The parameters for reading about so many rows within the window."""
+    def of(self, rows: int) -> Part:
+        """What is given to read about so many rows within the window."""
         inside = self.rows_all if self.rows is None else self.rows
         share = min(rows / max(inside, 1), self.most / max(self.rows_all, 1))
-        return {"newest": self.newest, "rows": rows, "percent": f"{min(100.0, max(100 * share, 1e-4)):.6f}"}
+        return Part(self.newest, rows, f"{min(100.0, max(100 * share, 1e-4)):.6f}")
 
     def words(self, rows: int) -> str:
         """Which rows were read."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from tsaudit.collect import excerpts
 from tsaudit.collect.asking import Asker
@@ -13,7 +13,8 @@ from tsaudit.collect.columns import sampled
 from tsaudit.collect.draft import Draft, Found
 from tsaudit.collect.rows import instant
 from tsaudit.engines.queries import query_name
-from tsaudit.model.profile import Count, How, Reason, Tag, utc_now
+from tsaudit.model.facts.given import OfRowSample
+from tsaudit.model.profile import Count, How, Reason, Tag, Window, utc_now
 from tsaudit.text import instant as instant_in_words
 from tsaudit.text import span
 
@@ -87,12 +88,13 @@ def _may_have_rows(asker: Asker, draft: Draft) -> bool:
 
 def _found(asker: Asker, draft: Draft) -> _Outside | None:
     """None for a table that has no rows, or none yet at the window's end, and where a gap was left."""
+    assert draft.time is not None
     if not draft.excerpt:
         # Rows later than a past day were none then.
         end = asker.window.end if utc_now() - asker.window.end > _PRESENT else _LAST
-        if not excerpts.may_look_up_newest(asker, draft, start=_FIRST, end=end):
+        if not excerpts.may_look_up_newest(asker, draft, Window(_FIRST, end)):
             return None
-        times = _times(asker, draft, limit=1, start=_FIRST, end=end)
+        times = _times(asker, sampled(draft, Window(_FIRST, end), [draft.time.name], 1))
         newest = _newest(draft, times or [])
         if times is None or (newest and asker.window.end <= newest <= utc_now()):
             return None  # a gap was left, or rows began to come after the window
@@ -100,20 +102,18 @@ def _found(asker: Asker, draft: Draft) -> _Outside | None:
             return _Outside(newest, 0)
     if not asker.engine.infers_roles:
         return None
-    anywhere = _times(asker, draft, limit=_PEEKED, time=None)
+    anywhere = _times(asker, replace(sampled(draft, asker.window, [draft.time.name], _PEEKED), time=None))
     return _Outside(_newest(draft, anywhere), len(anywhere)) if anywhere else None
 
 
-def _times(asker: Asker, draft: Draft, **how: Any) -> list[object] | None:
-    """The time column of some rows; None when a gap was left."""
-    assert draft.time is not None
+def _times(asker: Asker, given: OfRowSample) -> list[object] | None:
+    """The only column of some rows; None when a gap was left."""
     values: list[object] = []
 
     def consume(batch: pa.RecordBatch) -> None:
         values.extend(batch.column(0).to_pylist())
 
-    statement = asker.ask("row_sample", consume, **sampled(draft, [draft.time.name]) | how)
-    return None if statement is None else values
+    return None if asker.ask("row_sample", consume, given) is None else values
 
 
 def _newest(draft: Draft, values: list[object]) -> datetime | None:

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tsaudit import secrets
+from tsaudit.model.facts import Given
 from tsaudit.model.profile import Reason
 from tsaudit.secrets import MaskedError
 
@@ -80,8 +81,8 @@ class Connection(Protocol):
 
     server_version: str
 
-    def query(self, fact: str, timeout_s: float, **parameters: Any) -> Rows:
-        """Run `sql/<engine>/<fact>.*` with the given parameters filled in.
+    def query(self, fact: str, timeout_s: float, given: Given) -> Rows:
+        """Run `sql/<engine>/<fact>.*`, filled in with what is given: an instance of `facts.FACTS[fact].given`.
 
         Each batch has the columns that `facts.FACTS[fact]` names. Raises FactError, here or while the rows are read.
         The statement is cancelled, on the server where the engine can, `timeout_s` seconds after the call.

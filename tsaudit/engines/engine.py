@@ -135,6 +135,9 @@ class Engine:
     """Each table is described by a statement of its own, which may be refused for some of them."""
     takes_line_protocol: bool = False
 
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    """What its connector gives to query files beside what their facts offer (`facts.given`): name to meaning."""
+
     # Guidelines: those that all engines have in common matter unless it says otherwise.
     own_guidelines: frozenset[str] = frozenset()
     """Ids of guidelines for few engines (`Guideline.elsewhere` says why) that matter here, too."""

@@ -132,6 +132,16 @@ def _template(engine: str, path: Path) -> Template:
     return _environment(engine, path.suffix[1:]).from_string(_source(path))
 
 
+def environment(engine: str, path: Path) -> Environment:
+    """What the engine's query files in the file's language are read with."""
+    return _environment(engine, path.suffix[1:])
+
+
+def source(path: Path) -> str:
+    """A query file without its comments."""
+    return _source(path)
+
+
 def header(path: Path) -> dict[str, str]:
     """The `word: text` lines of a query file's header."""
     found: dict[str, str] = {}

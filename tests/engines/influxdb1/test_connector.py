@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.asking import filled
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import ConnectorError, FactError
 from tsaudit.engines.influxdb1.answers import duration_s
@@ -83,7 +84,7 @@ def _target(double: Double, **settings: Any) -> Target:
 
 def _names(double: Double, timeout_s: float = 5, **settings: Any) -> list[str]:
     with open_connection(_target(double, **settings)) as connection:
-        rows = connection.query("measurements", timeout_s, database="db")
+        rows = connection.query("measurements", timeout_s, filled("measurements", database="db"))
         return [name for batch in rows for name in batch.column("measurement").to_pylist()]
 
 
@@ -145,7 +146,7 @@ def test_connection_breaks_off_and_the_server_is_gone(double: Double) -> None:
     with open_connection(_target(double)) as connection:
         double.ping = False
         with pytest.raises(FactError) as raised:
-            list(connection.query("measurements", 5, database="db"))
+            list(connection.query("measurements", 5, filled("measurements", database="db")))
     assert raised.value.reason is Reason.UNREACHABLE
     assert raised.value.detail == "the server is gone (connection lost)"
 
@@ -185,7 +186,7 @@ def test_credentials_travel_in_a_header_only(double: Double, in_url: bool) -> No
     login: dict[str, Any] = {} if in_url else {"username": "me", "password": "s3cret/"}
     target = _target(double, **login).model_copy(update={"url": Target(name="t", engine="influxdb1", url=url).url})
     with open_connection(target) as connection:
-        list(connection.query("measurements", 5, database="db"))
+        list(connection.query("measurements", 5, filled("measurements", database="db")))
     ((headers, body),) = double.asked
     assert headers["Authorization"] == "Basic " + base64.b64encode(b"me:s3cret/").decode()
     assert b"s3cret" not in body
@@ -199,7 +200,9 @@ def test_tag_appears_while_the_schema_is_read(double: Double) -> None:
     series = {"columns": ["key"], "values": [["m,host=a"], ["m,host=a,new=b"]]}
     double.parts = (json.dumps({"results": [{"series": [series]}]}).encode(),)
     with open_connection(_target(double)) as connection:
-        rows = connection.query("series_listing", 5, database="db", measurement="m", tags=["host"])
+        rows = connection.query(
+            "series_listing", 5, filled("series_listing", database="db", measurement="m", tags=["host"])
+        )
         with pytest.raises(FactError, match="tag new appeared"):
             list(rows)
 
@@ -208,7 +211,9 @@ def test_series_key_is_none(double: Double) -> None:
     series = {"columns": ["key"], "values": [[None]]}
     double.parts = (json.dumps({"results": [{"series": [series]}]}).encode(),)
     with open_connection(_target(double)) as connection:
-        rows = connection.query("series_listing", 5, database="db", measurement="m", tags=["host"])
+        rows = connection.query(
+            "series_listing", 5, filled("series_listing", database="db", measurement="m", tags=["host"])
+        )
         with pytest.raises(FactError, match="null"):
             list(rows)
 
@@ -221,7 +226,9 @@ def test_values_of_one_field_have_several_types(double: Double) -> None:
     from tests.builders import NOW
 
     with open_connection(_target(double)) as connection:
-        (batch,) = connection.query("row_sample", 5, **about, policies=["p"], start=NOW, end=NOW, limit=5)
+        (batch,) = connection.query(
+            "row_sample", 5, filled("row_sample", **about, policies=["p"], start=NOW, end=NOW, limit=5)
+        )
     assert [column.to_pylist() for column in batch.columns[1:]] == [
         [1.0, 2.5],
         [True, False],

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import urllib3
 
+from tests.asking import filled
 from tests.engines.influxdb2.conversations import REAL
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import FactError, Rows
@@ -101,10 +102,10 @@ def test_connection_is_closed_when_the_time_is_up(sleeper: Sleeper, fact: str) -
     url = f"http://127.0.0.1:{sleeper.server_port}"
     with open_connection(Target(name="t", engine="influxdb2", url=url, password="s3cret")) as connection:
         list(
-            connection.query("retention", 30, database="db")
+            connection.query("retention", 30, filled("retention", database="db"))
         )  # looks the bucket up, so that the time is the statement's
         with pytest.raises(FactError) as raised:
-            list(connection.query(fact, 1.0, database="db"))
+            list(connection.query(fact, 1.0, filled(fact, database="db")))
         assert raised.value.reason is Reason.TIMED_OUT
         # While the pool of connections is still open: it is the statement that is given up, not the audit.
         assert sleeper.left.get(timeout=5)

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.asking import filled
 from tests.engines.influxdb2.conversations import Answer, Conversation, conversation
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import ConnectorError, FactError
@@ -61,7 +62,13 @@ def _target(server: Conversation, **settings: Any) -> Target:
 
 def _asked(server: Conversation, fact: str = "measurements", timeout_s: float = 5, **about: Any) -> list[Any]:
     with open_connection(_target(server)) as connection:
-        return [row for batch in connection.query(fact, timeout_s, database="db", **about) for row in batch.to_pylist()]
+        return [
+            row
+            for batch in connection.query(
+                fact, timeout_s, filled(fact, **({} if fact == "databases" else {"database": "db"}), **about)
+            )
+            for row in batch.to_pylist()
+        ]
 
 
 def _failure(server: Conversation, fact: str = "measurements", **about: Any) -> FactError:
@@ -123,7 +130,7 @@ def test_two_organizations_have_the_bucket(double: Conversation) -> None:
 def test_organization_is_sent(double: Conversation) -> None:
     target = _target(double, url=f"{double.url}/?org=a%26b")
     with open_connection(target) as connection:
-        list(connection.query("databases", 5))
+        list(connection.query("databases", 5, filled("databases")))
     assert "/api/v2/buckets?limit=100&org=a%26b\n" in double.asked
 
 
@@ -169,11 +176,11 @@ def test_metrics_are_read_once_for_all_buckets(double: Conversation) -> None:
     buckets = [BUCKET, BUCKET | {"id": "0c", "name": "large"}]
     script(double, {"/metrics": Answer(200, {}, gauges), "/api/v2/buckets": _json({"buckets": buckets})})
     with open_connection(_target(double)) as connection:
-        list(connection.query("databases", 5))
+        list(connection.query("databases", 5, filled("databases")))
         found = [
             row["series"]
             for name in ("db", "large")
-            for batch in connection.query("database_series", 5, database=name)
+            for batch in connection.query("database_series", 5, filled("database_series", database=name))
             for row in batch.to_pylist()
         ]
     assert found == [12, 1_500_000]
@@ -206,7 +213,9 @@ def test_cloud_listing_by_flux_says_that_it_cannot_be_checked(double: Conversati
         },
     )
     with open_connection(_target(double)) as connection:
-        rows_read = connection.query("series_listing", 30, database="db", measurement="m", tags=["host"])
+        rows_read = connection.query(
+            "series_listing", 30, filled("series_listing", database="db", measurement="m", tags=["host"])
+        )
         assert [batch.num_rows for batch in rows_read] == [10_000, 1]
         assert "is missing" in rows_read.scope
 
@@ -235,7 +244,7 @@ def test_time_is_up_before_the_second_statement(double: Conversation) -> None:
 def test_server_is_gone(double: Conversation) -> None:
     script(double, {"/api/v2/query": Answer(200, {}, NAMES.encode(), broken=True)})
     with open_connection(_target(double)) as connection:
-        rows = connection.query("measurements", 5, database="db")
+        rows = connection.query("measurements", 5, filled("measurements", database="db"))
         script(double, {"/api/v2/query": Answer(200, {}, NAMES.encode(), broken=True), "/ping": Answer(200, {}, b"")})
         with pytest.raises(FactError) as raised:
             list(rows)

@@ -18,6 +18,7 @@ from typing import Final
 
 import pytest
 
+from tests.asking import filled
 from tests.databases import Dataset, Row, Table, times
 from tests.engines.influxdb3.double import InfluxDB3
 from tests.faults import proxy
@@ -255,7 +256,7 @@ def test_only_http_1_comes_through(server: InfluxDB3, strike: Strike) -> None:
         faulty.moment = Moment(lambda piece: _HTTP_2 in piece, once=True)
         with open_connection(target) as connection:
             assert connection.server_version.startswith("Core 3")
-            list(connection.query("measurements", 10, database="shop"))
+            list(connection.query("measurements", 10, filled("measurements", database="shop")))
 
 
 @pytest.mark.parametrize("strike", BAD.values(), ids=BAD)
@@ -264,6 +265,6 @@ def test_statement_ends_in_time(server: InfluxDB3, strike: Strike) -> None:
     with _proxied(server, strike, lambda _: bool(armed)) as (_, target), open_connection(target) as connection:
         armed.append(1)
         with _in_time(1 + LATE_S), pytest.raises(FactError) as raised:
-            list(connection.query("measurements", 1, database="shop"))
+            list(connection.query("measurements", 1, filled("measurements", database="shop")))
         assert raised.value.reason in (Reason.TIMED_OUT, Reason.UNREACHABLE, Reason.FAILED)
         assert "\n" not in raised.value.detail

@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from tests.asking import filled
 from tests.builders import NOW
 from tests.collecting import collected
 from tests.databases import Dataset, Row, Table, times, write
@@ -165,12 +166,12 @@ def test_unknown_table_and_database(with_flight: bool) -> None:
     with running(with_flight=with_flight) as server, open_connection(_target(server)) as connection:
         about = {"database": "shop", "measurement": "no\npe", "tags": ["a"], "limit": 1, "fields": []}
         with pytest.raises(FactError) as caught:
-            list(connection.query("series_listing", 5, **about, **WINDOW))
+            list(connection.query("series_listing", 5, filled("series_listing", **about, **WINDOW)))
         assert caught.value.reason is Reason.FAILED
         assert "\n" not in caught.value.detail
         assert "no pe" in caught.value.detail
         with pytest.raises(FactError) as caught:
-            list(connection.query("measurements", 5, database="elsewhere"))
+            list(connection.query("measurements", 5, filled("measurements", database="elsewhere")))
         assert caught.value.detail == "database not found: elsewhere"
 
 
@@ -258,7 +259,7 @@ def test_errors_are_told_in_the_same_words_over_flight_and_http() -> None:
         with running(with_flight=with_flight) as server, open_connection(_target(server)) as connection:
             about = {"database": "shop", "measurement": "nope", "tags": ["a"], "limit": 1, "fields": []}
             with pytest.raises(FactError) as caught:
-                list(connection.query("series_listing", 60, **about, **WINDOW))
+                list(connection.query("series_listing", 60, filled("series_listing", **about, **WINDOW)))
             said.append(caught.value.detail)
     assert said[0] == said[1]
     assert said[0].lower().startswith("table 'public.iox.nope' not found")
@@ -269,10 +270,10 @@ def test_statement_is_given_up_when_it_takes_too_long(with_flight: bool) -> None
     with stand_in(with_flight=with_flight) as server, open_connection(_target(server)) as connection:
         server.delay_s = 2
         with pytest.raises(FactError) as caught:
-            list(connection.query("measurements", 0.3, database="shop"))
+            list(connection.query("measurements", 0.3, filled("measurements", database="shop")))
         assert caught.value.reason is Reason.TIMED_OUT
         server.delay_s = 0
-        *at_work, batch = connection.query("measurements", 60, database="shop")
+        *at_work, batch = connection.query("measurements", 60, filled("measurements", database="shop"))
         assert not any(waiting.num_columns for waiting in at_work)
         assert batch.to_pydict() == {"measurement": ["http"]}
 
@@ -366,7 +367,7 @@ def test_server_goes_away_in_the_middle(with_flight: bool) -> None:
         with open_connection(target) as connection:
             server.stop()
             with pytest.raises(FactError) as caught:
-                list(connection.query("measurements", 5, database="shop"))
+                list(connection.query("measurements", 5, filled("measurements", database="shop")))
             assert caught.value.reason is Reason.UNREACHABLE
 
 
@@ -392,7 +393,7 @@ def test_errors_over_http(status: int, body: bytes, reason: Reason, detail: str)
     with _canned(status, body) as url:
         target = Target(name="t", engine="influxdb3", url=url, password="x", databases=("d",))
         with open_connection(target) as connection, pytest.raises(FactError) as caught:
-            list(connection.query("measurements", 5, database="d"))
+            list(connection.query("measurements", 5, filled("measurements", database="d")))
     assert caught.value.reason is reason
     assert detail in caught.value.detail
     assert "x::y" not in caught.value.detail
@@ -458,5 +459,5 @@ def test_cloud_is_not_asked_for_files(product: str) -> None:
     with stand_in() as server, open_connection(write(Dataset([_table()]), "influxdb3", server)) as connection:
         connection.server_version = product
         with pytest.raises(FactError, match="no table of files"):
-            connection.query("database_bytes", 5, database="test")
+            connection.query("database_bytes", 5, filled("database_bytes", database="test"))
         assert not any("parquet_files" in statement for statement in server.statements)

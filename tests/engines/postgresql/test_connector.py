@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.asking import filled
 from tests.databases import Dataset, Row, Table, times, write
 from tests.servers import PASSWORD, Postgresql
 from tsaudit.config.settings import Target
@@ -98,7 +99,7 @@ def test_session_is_left_as_it_was(connection: Connection, target: Target) -> No
     shown = "SELECT name, setting FROM pg_settings ORDER BY name"
     before = raw.execute(shown).fetchall()
     raw.rollback()
-    assert list(connection.query("measurements", 5, database=target.databases[0]))
+    assert list(connection.query("measurements", 5, filled("measurements", database=target.databases[0])))
     assert raw.info.transaction_status is psycopg.pq.TransactionStatus.IDLE
     assert raw.execute(shown).fetchall() == before
     assert ("application_name", "tsaudit") in before
@@ -107,20 +108,20 @@ def test_session_is_left_as_it_was(connection: Connection, target: Target) -> No
 def test_statement_takes_too_long(postgresql: Postgresql, target: Target, connection: Connection) -> None:
     about = _big(postgresql, target, 500_000)
     with pytest.raises(FactError) as raised:
-        list(connection.query("series_listing", 0.1, **about))
+        list(connection.query("series_listing", 0.1, filled("series_listing", **about)))
     assert (raised.value.reason, raised.value.detail) == (Reason.TIMED_OUT, "cancelled after 0.1 s")
     assert postgresql.rows(RUNNING) == []
     # The connection is still good.
-    assert [b.to_pylist() for b in connection.query("measurements", 5, database=target.databases[0])] == [
-        [{"measurement": "big"}, {"measurement": "t"}]
-    ]
+    assert [
+        b.to_pylist() for b in connection.query("measurements", 5, filled("measurements", database=target.databases[0]))
+    ] == [[{"measurement": "big"}, {"measurement": "t"}]]
 
 
 def test_whole_answer_takes_too_long_though_no_part_does(
     postgresql: Postgresql, target: Target, connection: Connection
 ) -> None:
     about = _big(postgresql, target, 100_000)
-    slowly = (time.sleep(0.5) for _ in connection.query("series_listing", 1.0, **about))
+    slowly = (time.sleep(0.5) for _ in connection.query("series_listing", 1.0, filled("series_listing", **about)))
     with pytest.raises(FactError) as raised:
         list(slowly)
     assert (raised.value.reason, raised.value.detail) == (Reason.TIMED_OUT, "cancelled after 1 s")
@@ -128,7 +129,7 @@ def test_whole_answer_takes_too_long_though_no_part_does(
 
 def test_answer_is_left_early(postgresql: Postgresql, target: Target, connection: Connection) -> None:
     about = _big(postgresql, target, 100_000)
-    rows = connection.query("series_listing", 60, **about)
+    rows = connection.query("series_listing", 60, filled("series_listing", **about))
     for batch in rows:
         assert 0 < batch.num_rows <= 10_000
         break
@@ -143,11 +144,11 @@ def test_table_is_locked(postgresql: Postgresql, target: Target, connection: Con
         other.execute(f"LOCK TABLE {schema}.t IN ACCESS EXCLUSIVE MODE".encode())
         began = time.monotonic()
         with pytest.raises(FactError) as raised:
-            list(connection.query("series_listing", 60, **about))
+            list(connection.query("series_listing", 60, filled("series_listing", **about)))
     assert time.monotonic() - began < 10
     expected = (Reason.TIMED_OUT, "locked by another session for more than 2 s")
     assert (raised.value.reason, raised.value.detail) == expected
-    assert [b.num_rows for b in connection.query("series_listing", 60, **about)] == [3]
+    assert [b.num_rows for b in connection.query("series_listing", 60, filled("series_listing", **about))] == [3]
 
 
 def test_right_is_missing(postgresql: Postgresql, target: Target, connection: Connection) -> None:
@@ -155,7 +156,7 @@ def test_right_is_missing(postgresql: Postgresql, target: Target, connection: Co
     postgresql.execute(f"CREATE TABLE {schema}.secret (host TEXT)")
     about = {"database": schema, "measurement": "secret", "tags": ["host"], "time": None, "limit": 10}
     with pytest.raises(FactError) as raised:
-        list(connection.query("series_listing", 5, **about))
+        list(connection.query("series_listing", 5, filled("series_listing", **about)))
     expected = "permission denied for table secret; see sql/postgresql/grants.md"
     assert (raised.value.reason, raised.value.detail) == (Reason.DENIED, expected)
 
@@ -171,18 +172,18 @@ def test_connection_is_lost(postgresql: Postgresql, target: Target, connection: 
     other = threading.Thread(target=end_it)
     other.start()
     with pytest.raises(FactError) as raised:
-        list(connection.query("series_listing", 60, **about))
+        list(connection.query("series_listing", 60, filled("series_listing", **about)))
     other.join()
     assert raised.value.reason is Reason.UNREACHABLE
     assert raised.value.detail.startswith("the connection was lost (")
     # Only this session was ended: the next statement has a new one.
-    assert list(connection.query("databases", 5))
+    assert list(connection.query("databases", 5, filled("databases")))
 
 
 def test_statement_fails(connection: Connection, target: Target) -> None:
     about = {"database": target.databases[0], "measurement": "gone", "tags": ["a"], "time": None, "limit": 1}
     with pytest.raises(FactError, match="gone") as raised:
-        list(connection.query("series_listing", 5, **about))
+        list(connection.query("series_listing", 5, filled("series_listing", **about)))
     assert raised.value.reason is Reason.FAILED
     assert "\n" not in raised.value.detail
 
@@ -246,7 +247,7 @@ def test_a_guest_takes_one_process_and_compiles_nothing(
     plan = "\n".join(line for (line,) in raw.execute(shown).fetchall())
     assert "Gather" in plan, "or the test would show nothing"
     raw.rollback()
-    rows = connection.query("measurements", 5, database=schema)
+    rows = connection.query("measurements", 5, filled("measurements", database=schema))
     next(iter(rows))
     inside = "\n".join(line for (line,) in raw.execute(shown).fetchall())
     assert "Gather" not in inside

@@ -12,6 +12,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
+from tests.asking import filled
 from tests.builders import NOW
 from tests.collecting import Writer, collected, collected_with
 from tests.databases import Dataset, Row, Table, TimeAs, times
@@ -190,7 +191,7 @@ def test_documents_are_not_read_whole(written_sql: Writer) -> None:
     def tampering(name: str, parameters: Mapping[str, Any]) -> Rows | None:
         if name == "row_sample":
             with open_connection(target) as connection:
-                seen.extend(connection.query(name, 5, **parameters))
+                seen.extend(connection.query(name, 5, filled(name, **parameters)))
         return None
 
     (t,) = collected_with(target, tampering).measurements

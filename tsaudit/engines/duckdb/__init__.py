@@ -25,4 +25,7 @@ ENGINE: Final = Engine(
         "E12": "a table has no partitions",
         "F1": "rows stay until they are deleted; the engine has no retention setting",
     },
+    parameters={
+        "catalog": "the database's name in the file's catalogue",
+    },
 )

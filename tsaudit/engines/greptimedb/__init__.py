@@ -22,6 +22,11 @@ ENGINE: Final = Engine(
     overwrites=True,
     # Its count has every version of a row that is there more than once.
     total_falls_short=0.05,
+    parameters={
+        "catalog": "which of the server's catalogues to read: `statistics`, or the other tables of information_schema",
+        "instants": "those columns whose values are times",
+        "measurement": "in files about all measurements: the one asked about, where each takes a statement",
+    },
     own_guidelines=OWN,
     moot=MOOT,
 )

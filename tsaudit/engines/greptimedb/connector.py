@@ -13,7 +13,7 @@ from tsaudit.engines import queries
 from tsaudit.engines.connection import Rows
 from tsaudit.engines.greptimedb import of_database, of_measurement, wire
 from tsaudit.engines.greptimedb.asked import Asked, Known
-from tsaudit.model.facts import FACTS
+from tsaudit.model.facts import FACTS, Given
 
 
 @contextmanager
@@ -38,8 +38,9 @@ class GreptimeConnection:
         self._way = way
         self._known = known or Known()
 
-    def query(self, fact: str, timeout_s: float, **parameters: Any) -> Rows:
+    def query(self, fact: str, timeout_s: float, given: Given) -> Rows:
         """Run `sql/greptimedb/<fact>.sql`, or put its answer together; see `connector.Connection`."""
+        parameters = given.variables()
         rows = Rows("", iter(()))
         asked = Asked(self._way, self._known, rows, time.monotonic() + timeout_s)
         if fact == "databases":

@@ -21,6 +21,9 @@ ENGINE: Final = Engine(
     icon="influxdb",
     overwrites=True,
     takes_line_protocol=True,
+    parameters={
+        "named_policy": "the retention policy to name in the statement; empty: the default one, or the URL names it",
+    },
     own_guidelines=OWN,
     moot=MOOT,
 )

@@ -19,6 +19,7 @@ from tsaudit.engines.influx.influxql import Reader
 from tsaudit.engines.influxdb1 import policies as retention
 from tsaudit.engines.influxdb1.answers import as_batch, database_series, databases, described, retention_rows, summed
 from tsaudit.engines.influxdb1.client import Address, Client
+from tsaudit.model.facts import Given
 from tsaudit.model.profile import Reason
 
 _ENGINE: Final = "influxdb1"
@@ -95,8 +96,9 @@ class InfluxConnection:
         self._file_bytes: _FileBytes | FactError | None = None
         """Or why they are not known; None until they were asked for."""
 
-    def query(self, fact: str, timeout_s: float, **parameters: Any) -> Rows:
+    def query(self, fact: str, timeout_s: float, given: Given) -> Rows:
         """Run `sql/influxdb1/<fact>.influxql`; see `connector.Connection`."""
+        parameters = given.variables()
         part = self._known.of(parameters.get("database") or "")
         about = {"policies": []} | parameters | {"database": part.database, "named_policy": ""}
         if part.is_divided:

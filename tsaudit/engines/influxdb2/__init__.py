@@ -24,6 +24,13 @@ ENGINE: Final = Engine(
     signs_in_by_token=True,
     overwrites=True,
     takes_line_protocol=True,
+    parameters={
+        "org": "the organization that the address names; empty for the token's own",
+        "org_id": "the organization of the bucket",
+        "bucket_id": "the bucket",
+        "dbrp": "what InfluxQL calls the bucket: `database`, `policy`, and whether that is its `default`",
+        "measurement": "in files about all measurements: the one asked about, where each takes a statement",
+    },
     own_guidelines=OWN,
     moot=MOOT,
 )

@@ -21,7 +21,7 @@ from tsaudit.engines.influx.streaming import MOST_BYTES
 from tsaudit.engines.influxdb2.annotated_csv import Record
 from tsaudit.engines.influxdb2.buckets import Ask, Buckets, KnownBuckets, shown
 from tsaudit.engines.influxdb2.client import Address, Client
-from tsaudit.model.facts import FACTS
+from tsaudit.model.facts import FACTS, Given
 from tsaudit.model.profile import Reason
 
 _ENGINE: Final = "influxdb2"
@@ -76,8 +76,9 @@ class InfluxConnection:
         self._buckets = Buckets(self._client, known.buckets)
         self.server_version = self._client.version
 
-    def query(self, fact: str, timeout_s: float, **parameters: Any) -> Rows:
+    def query(self, fact: str, timeout_s: float, given: Given) -> Rows:
         """Run `sql/influxdb2/<fact>.*`, in the way that this server offers; see `connector.Connection`."""
+        parameters = given.variables()
         rows = Rows("", iter(()))
         rows.statements = 0
         about = parameters | {"org": self._known.address.org}

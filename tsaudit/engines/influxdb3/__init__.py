@@ -22,6 +22,9 @@ ENGINE: Final = Engine(
     can_change=False,
     overwrites=True,
     takes_line_protocol=True,
+    parameters={
+        "catalog": "which of the server's catalogues to read: `system`, `information_schema` or `influxdb_schema`",
+    },
     own_guidelines=OWN,
     moot=MOOT,
 )

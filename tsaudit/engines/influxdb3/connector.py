@@ -14,7 +14,7 @@ from tsaudit.engines import queries
 from tsaudit.engines.connection import ConnectorError, FactError, Rows
 from tsaudit.engines.file_limit import FileLimit
 from tsaudit.engines.influxdb3 import client as client3
-from tsaudit.model.facts import FACTS
+from tsaudit.model.facts import FACTS, Given
 from tsaudit.model.profile import Reason
 
 _ENGINE: Final = "influxdb3"
@@ -62,8 +62,9 @@ class InfluxConnection:
         self._knows_deleted = True
         self._limit = FileLimit()
 
-    def query(self, fact: str, timeout_s: float, **parameters: Any) -> Rows:
+    def query(self, fact: str, timeout_s: float, given: Given) -> Rows:
         """Run `sql/influxdb3/<fact>.sql`; see `connector.Connection`."""
+        parameters = given.variables()
         rows = Rows("", iter(()))
         deadline = time.monotonic() + timeout_s
         if fact == "databases":

@@ -23,6 +23,12 @@ ENGINE: Final = Engine(
     keeps_documents=True,
     id_field=DOCUMENT_ID,
     asked_in_pieces={"row_estimate": 500, "storage": 500, "indexes": 500, "index_use": 500},
+    parameters={
+        "random": "whether to choose by chance; else the first ones are read",
+        "viewless": "whether buckets are read of the collection itself; else of `system.buckets`",
+        "whole": "whether all that the server says is wanted: some cannot leave parts of it out",
+        "measurement": "in files about all measurements: the one asked about, where each takes a statement",
+    },
     own_guidelines=OWN,
     moot=MOOT,
 )

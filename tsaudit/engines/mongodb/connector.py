@@ -14,6 +14,7 @@ from tsaudit.engines.connection import ConnectorError, Rows
 from tsaudit.engines.mongodb.answers import READERS
 from tsaudit.engines.mongodb.asking import Asking, Row, Server, in_short
 from tsaudit.engines.mongodb.client import Client
+from tsaudit.model.facts import Given
 from tsaudit.net.port_probe import what_listens
 
 _AUTHENTICATION_FAILED: Final = 18
@@ -52,8 +53,9 @@ class MongoConnection:
         self._server = server
         self.server_version = server.version
 
-    def query(self, fact: str, timeout_s: float, **parameters: Any) -> Rows:
+    def query(self, fact: str, timeout_s: float, given: Given) -> Rows:
         """Run `sql/mongodb/<fact>.json`, once or for each collection; see `connector.Connection`."""
+        parameters = given.variables()
         rows = Rows("", iter(()))
         rows.statements = 0
         return rows.reading(READERS[fact](Asking(self._server, fact, rows, timeout_s, parameters)))

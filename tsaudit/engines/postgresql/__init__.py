@@ -17,6 +17,11 @@ ENGINE: Final = Engine(
     has_one_database=True,
     infers_roles=True,
     counts_writes=True,
+    parameters={
+        "timescaledb": "the schema of the TimescaleDB extension; empty without it",
+        "inherited": "whether other tables inherit from the table, which has rows of its own",
+        "part": "of `scan_estimate`, what is to be planned: `inside` the window, `every` row, or the `newest`",
+    },
     own_guidelines=OWN | {"E12"},
     moot=MOOT,
 )

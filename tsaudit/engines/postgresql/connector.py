@@ -23,7 +23,7 @@ from tsaudit.engines import queries
 from tsaudit.engines.connection import ConnectorError, FactError, Rows
 from tsaudit.engines.postgresql import wire
 from tsaudit.engines.postgresql.query_plan import scan_estimate
-from tsaudit.model.facts import FACTS, Scope
+from tsaudit.model.facts import FACTS, Given, Scope
 from tsaudit.model.profile import Reason
 from tsaudit.net.port_probe import what_listens
 from tsaudit.secrets import mask
@@ -125,9 +125,9 @@ class PostgresqlConnection:
         self.server_version = self._raw.info.parameter_status("server_version") or ""
         self.server_version += f", TimescaleDB {version or ''}".rstrip() if self._timescaledb else ""
 
-    def query(self, fact: str, timeout_s: float, **parameters: Any) -> Rows:
+    def query(self, fact: str, timeout_s: float, given: Given) -> Rows:
         """Run `sql/postgresql/<fact>.sql`; see `connector.Connection`."""
-        inherited = (parameters.get("database"), parameters.get("measurement")) in self._inherited
+        inherited, parameters = given.subject in self._inherited, given.variables()
         settings: dict[str, Any] = {"timescaledb": self._timescaledb, "inherited": inherited}
         render = functools.partial(queries.render, _ENGINE, fact, **settings, **parameters)
         if fact == "scan_estimate":

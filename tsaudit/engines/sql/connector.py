@@ -19,6 +19,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 from tsaudit.engines import queries
 from tsaudit.engines.connection import ConnectorError, FactError, Rows
 from tsaudit.engines.opening import missing_driver
+from tsaudit.model.facts import Given
 from tsaudit.model.profile import Reason
 from tsaudit.net.watchdog import OutOfTimeError, bounded
 
@@ -84,9 +85,9 @@ class SqlConnection:
         version, self._catalog = (str(column[0].as_py()) for column in batch.columns)
         self.server_version = version.removeprefix("v")
 
-    def query(self, fact: str, timeout_s: float, **parameters: Any) -> Rows:
+    def query(self, fact: str, timeout_s: float, given: Given) -> Rows:
         """Run `sql/<engine>/<fact>.sql`; see `connector.Connection`."""
-        statement = queries.render(self._name, fact, catalog=self._catalog, **parameters)
+        statement = queries.render(self._name, fact, catalog=self._catalog, **given.variables())
         return Rows(statement, self._stream(statement, fact in _TEXT_FACTS, timeout_s))
 
     def reconnect(self) -> SqlConnection:

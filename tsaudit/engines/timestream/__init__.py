@@ -28,6 +28,9 @@ ENGINE: Final = Engine(
     is_metered=True,
     describes_singly=True,
     successor="Timestream for InfluxDB",
+    parameters={
+        "measurement": "in files about all measurements: the one asked about, where each takes a statement",
+    },
     own_guidelines=OWN,
     moot=MOOT,
 )

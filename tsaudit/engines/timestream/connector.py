@@ -17,6 +17,7 @@ from tsaudit.engines.connection import ConnectorError, FactError, Rows
 from tsaudit.engines.timestream import typed_values
 from tsaudit.engines.timestream.client import Account, Client
 from tsaudit.engines.timestream.tables import DATABASE_KEY, ENFORCEMENT, KEY, REJECTED
+from tsaudit.model.facts import Given
 from tsaudit.model.profile import Reason
 
 _ENGINE: Final = "timestream"
@@ -104,8 +105,9 @@ class TimestreamConnection:
         self._tables: tuple[str, list[dict[str, Any]]] = ("", [])
         """The database whose tables were listed last, and these."""
 
-    def query(self, fact: str, timeout_s: float, **parameters: Any) -> Rows:
+    def query(self, fact: str, timeout_s: float, given: Given) -> Rows:
         """Ask for the fact by `sql/timestream/<fact>.*`; see `connector.Connection`."""
+        parameters = given.variables()
         own: dict[str, Callable[[Rows, float, Mapping[str, Any]], Iterator[pa.RecordBatch]]] = {
             "databases": self._list_databases,
             "measurements": self._list_tables,

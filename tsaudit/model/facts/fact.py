@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
+from typing import Final
+
+from tsaudit.model.facts.given import Given, OfDatabase, OfMeasurement, OfTarget
 
 
 class Scope(enum.StrEnum):
@@ -40,3 +43,13 @@ class Fact:
     meaning: str
     derived_from: tuple[str, ...] = ()
     """Facts any one of which lets tsaudit work this one out; empty: it has to be asked."""
+    asked_with: type[Given] | None = None
+    """What its query files are given; None for what all facts of its scope are."""
+
+    @property
+    def given(self) -> type[Given]:
+        """What its query files are given: an instance of this goes to `Connection.query`."""
+        return self.asked_with or _BY_SCOPE[self.scope]
+
+
+_BY_SCOPE: Final = {Scope.TARGET: OfTarget, Scope.DATABASE: OfDatabase, Scope.MEASUREMENT: OfMeasurement}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tsaudit.model.facts.fact import Fact, Scope, Step
+from tsaudit.model.facts.given import OfMeasurements
 
 OF_DATABASES: Final = (
     Fact("databases", Scope.TARGET, Step.METADATA, ("database",), "databases, buckets or schemas to audit"),
@@ -41,6 +42,7 @@ OF_DATABASES: Final = (
         ("measurement", "column", "data_type", "key_position"),
         "columns in the order of the table; key_position counts from 1 in the primary key, None outside it; an engine "
         "that knows tags adds a column `role`: time, tag or field, and may add a column `reason`",
+        asked_with=OfMeasurements,
     ),
     Fact(
         "tag_keys",
@@ -73,6 +75,7 @@ OF_DATABASES: Final = (
         ("measurement", "policy", "duration_s", "partition_s"),
         "how long each table keeps its rows, where that is not set for the database; duration_s 0 means forever, None "
         "that it is not known; policy empty where there is no such thing, and rows stay until somebody deletes them",
+        asked_with=OfMeasurements,
     ),
     Fact(
         "declared_schema",
@@ -96,6 +99,7 @@ OF_DATABASES: Final = (
         ("measurement", "rows"),
         "rows by the engine's own statistics; rows None where it keeps none; an engine that knows better than by their "
         "number whether rows were written adds a column `state`, a text that is another one then, None when not known",
+        asked_with=OfMeasurements,
     ),
     Fact(
         "column_statistics",
@@ -115,6 +119,7 @@ OF_DATABASES: Final = (
         "what the engine's own statistics say of each column of the measurements named: distinct values (at_least "
         "where of a part of the rows only), share of nulls, common values as a JSON list; from how many rows at most, "
         "when, and how many rows were written since, as a share; None for what is not known",
+        asked_with=OfMeasurements,
     ),
     Fact(
         "storage",
@@ -122,6 +127,7 @@ OF_DATABASES: Final = (
         Step.METADATA,
         ("measurement", "data_bytes", "index_bytes"),
         "bytes that the rows and that the indexes of each measurement take; None where the engine does not tell",
+        asked_with=OfMeasurements,
     ),
     Fact(
         "options",
@@ -129,6 +135,7 @@ OF_DATABASES: Final = (
         Step.METADATA,
         ("measurement", "option", "value"),
         "storage options of each measurement, by the engine's own names, as text; an option left out has its default",
+        asked_with=OfMeasurements,
     ),
     Fact(
         "effective_options",
@@ -137,6 +144,7 @@ OF_DATABASES: Final = (
         ("measurement", "option", "value"),
         "options that are in force whether the measurement names them or not, as the engine at work has them; they go "
         "before those of `options`",
+        asked_with=OfMeasurements,
     ),
     Fact(
         "indexes",
@@ -160,6 +168,7 @@ OF_DATABASES: Final = (
         "needs it; scans None where none are counted, else how often it was used since; an engine that may have "
         "indexes that no query uses, as they are not finished, adds a column `is_valid`, and one that sorts columns in "
         "several ways `sorting`: desc, desc nulls last or nulls first, empty for ascending",
+        asked_with=OfMeasurements,
     ),
     Fact(
         "partitions",
@@ -168,6 +177,7 @@ OF_DATABASES: Final = (
         ("measurement", "key", "partition", "bounds", "rows", "bytes"),
         "partitions, chunks or regions; key: the columns that decide, with commas; rows and bytes by the engine's own "
         "statistics, None where it keeps none; a measurement without partitions has no row",
+        asked_with=OfMeasurements,
     ),
     Fact(
         "index_use",
@@ -175,6 +185,7 @@ OF_DATABASES: Final = (
         Step.METADATA,
         ("measurement", "index", "scans", "counted_since"),
         "how often each index was used since, where it takes a right of its own to know; else `indexes` tells",
+        asked_with=OfMeasurements,
     ),
     Fact(
         "activity",
@@ -182,6 +193,7 @@ OF_DATABASES: Final = (
         Step.METADATA,
         ("measurement", "reads", "writes", "counted_since"),
         "operations on each measurement since, by the server that was asked; one that is not named had none",
+        asked_with=OfMeasurements,
     ),
     Fact(
         "database_storage",
@@ -213,5 +225,6 @@ OF_DATABASES: Final = (
         ("measurement", "measure_name", "data_type", "dimensions"),
         "measure names of each table (Timestream): the type of their values, `multi` where a record has several, and "
         "the tags that they were written with",
+        asked_with=OfMeasurements,
     ),
 )

@@ -5,6 +5,16 @@ from __future__ import annotations
 from typing import Final
 
 from tsaudit.model.facts.fact import Fact, Scope, Step
+from tsaudit.model.facts.given import (
+    OfBuckets,
+    OfDocuments,
+    OfMeasurements,
+    OfNullCounts,
+    OfRowCount,
+    OfRowSample,
+    OfScanEstimate,
+    OfSeriesListing,
+)
 
 OF_MEASUREMENTS: Final = (
     Fact(
@@ -14,6 +24,7 @@ OF_MEASUREMENTS: Final = (
         ("rows", "rows_read", "rows_all", "rows_sorted"),
         "by the planner's estimate, rows within the window, read to find these, in the table, and sorted to hand over "
         "the newest ones, as many as were asked for; the last 0 where an index has their order, None without a time",
+        asked_with=OfScanEstimate,
     ),
     Fact(
         "stored_rows",
@@ -22,6 +33,7 @@ OF_MEASUREMENTS: Final = (
         ("measurement", "rows", "first_time"),
         "rows in the files that lie within the window as a whole, each version of a row counted, and their first time; "
         "a measurement without such a file has no row",
+        asked_with=OfMeasurements,
     ),
     Fact(
         "series_listing",
@@ -29,6 +41,7 @@ OF_MEASUREMENTS: Final = (
         Step.LISTING,
         (),
         "every distinct tag set, streamed; a column per tag, null where the tag is absent",
+        asked_with=OfSeriesListing,
     ),
     Fact(
         "tag_values",
@@ -38,13 +51,21 @@ OF_MEASUREMENTS: Final = (
         "distinct values, a sample of them and the share of series without the tag, per tag",
         derived_from=("series_listing", "measure_name_counts"),
     ),
-    Fact("row_count", Scope.MEASUREMENT, Step.SCAN, ("rows",), "rows within the window, in one or more parts"),
+    Fact(
+        "row_count",
+        Scope.MEASUREMENT,
+        Step.SCAN,
+        ("rows",),
+        "rows within the window, in one or more parts",
+        asked_with=OfRowCount,
+    ),
     Fact(
         "row_sample",
         Scope.MEASUREMENT,
         Step.SCAN,
         (),
         "whole rows from within the window, newest first, at most a given number; columns as in the table",
+        asked_with=OfRowSample,
     ),
     Fact(
         "null_counts",
@@ -52,6 +73,7 @@ OF_MEASUREMENTS: Final = (
         Step.SCAN,
         ("rows", "first_time", "last_time", "*"),
         "rows within the window, their first and last time, then for each field how many of them are not null",
+        asked_with=OfNullCounts,
     ),
     Fact(
         "documents",
@@ -60,6 +82,7 @@ OF_MEASUREMENTS: Final = (
         ("document", "bytes", "path", "data_type", "value", "value_bytes", "items"),
         "documents chosen at random, a row for each leaf of each: its dotted path, type, value as text, and, of an "
         "array, how many items it has; data_type None for null",
+        asked_with=OfDocuments,
     ),
     Fact(
         "buckets",
@@ -68,6 +91,7 @@ OF_MEASUREMENTS: Final = (
         ("buckets", "source", "rows"),
         "buckets of a time-series collection, chosen at random: how many there are in all, what tells the bucket's "
         "source, as text, and how many rows it holds, None where it does not say",
+        asked_with=OfBuckets,
     ),
     Fact(
         "measure_name_counts",

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from tsaudit.engines import queries
 from tsaudit.engines.connection import ConnectorError, FactError, Rows
+from tsaudit.model.facts import Given
 from tsaudit.model.profile import Reason
 from tsaudit.net.watchdog import OutOfTimeError, bounded
 
@@ -36,8 +37,8 @@ class AcmeConnection:
         self._raw = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, check_same_thread=False)
         self.server_version = "7.0"
 
-    def query(self, fact: str, timeout_s: float, **parameters: Any) -> Rows:
-        statement = queries.render("acmedb", fact, catalog="main", **parameters)
+    def query(self, fact: str, timeout_s: float, given: Given) -> Rows:
+        statement = queries.render("acmedb", fact, **given.variables())
         return Rows(statement, self._batches(statement, fact == "series_listing", timeout_s))
 
     def _batches(self, statement: str, as_text: bool, timeout_s: float) -> Iterator[pa.RecordBatch]:

@@ -1,0 +1,153 @@
+"""What a query file is given to fill in. The fields of a fact's class are the names that its files may use.
+
+What an engine's own connector adds is declared beside the engine (`Engine.parameters`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from typing import Any, Literal
+
+
+def _is(meaning: str) -> dict[str, str]:
+    return {"meaning": meaning}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """The parameters of one query. Of itself: none."""
+
+    @property
+    def subject(self) -> tuple[str | None, str | None]:
+        """The database and the measurement it is about; None for all of them."""
+        return getattr(self, "database", None), getattr(self, "measurement", None)
+
+    def variables(self) -> dict[str, Any]:
+        """By name, for the template."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfTarget(Given):
+    """Facts about the target as a whole."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfDatabase(Given):
+    """Facts about one database."""
+
+    database: str = field(metadata=_is("the database, bucket or schema"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfMeasurements(OfDatabase):
+    """Facts about all measurements of one database at once."""
+
+    measurements: Sequence[str] = field(metadata=_is("names of those to look at; the answer may hold others"))
+    start: datetime = field(metadata=_is("first instant of the window, in UTC"))
+    end: datetime = field(metadata=_is("first instant after the window, in UTC"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfMeasurement(OfDatabase):
+    """Facts about one measurement."""
+
+    measurement: str = field(metadata=_is("measurement, table or collection"))
+    tags: Sequence[str] = field(metadata=_is("its tags, as far as they are known by then"))
+    fields: Sequence[str] = field(metadata=_is("its fields, as far as they are known by then"))
+    time: str | None = field(metadata=_is("its time column; None: it has none, and all rows count"))
+    time_kind: str | None = field(
+        metadata=_is("how times are kept: timestamp, zoned, text, or s, ms, us or ns since 1970; None without time")
+    )
+    policies: Sequence[str] = field(metadata=_is("retention policies of its database (InfluxDB); else empty"))
+    start: datetime = field(metadata=_is("first instant of the window, in UTC"))
+    end: datetime = field(metadata=_is("first instant after the window, in UTC"))
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a table that is too big to be read."""
+
+    newest: bool
+    """The newest rows, by an index; else rows on pages chosen at random."""
+    rows: int
+    """About how many rows."""
+    percent: str
+    """The share of the table's pages that holds so many rows, as a decimal number."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfScanEstimate(OfMeasurement):
+    """`scan_estimate`."""
+
+    limit: int = field(metadata=_is("how many of the newest rows would be read"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfSeriesListing(OfMeasurement):
+    """`series_listing`."""
+
+    limit: int = field(metadata=_is("the most tag sets to return; one more than may be used"))
+    excerpt: Part | None = field(
+        metadata=_is("the part to list: `newest`, `rows`, and `percent` of pages; None for all rows of the window")
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfRowCount(OfMeasurement):
+    """`row_count`."""
+
+    series: Sequence[Mapping[str, str | None]] = field(
+        metadata=_is("tag sets, each by tag, whose rows count; None for an absent tag; empty for all series")
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfRowSample(OfMeasurement):
+    """`row_sample`."""
+
+    columns: Sequence[str] = field(metadata=_is("columns to return, in this order; empty: fields, then tags"))
+    texts: Sequence[str] = field(metadata=_is("those columns whose values may be long texts"))
+    longest: int = field(metadata=_is("characters to return of a long text"))
+    limit: int = field(metadata=_is("the most rows to return"))
+    series: Sequence[Mapping[str, str | None]] = field(
+        default=(), metadata=_is("tag sets, each by tag, of which rows are wanted; empty for all series")
+    )
+    excerpt: Part | None = field(
+        default=None,
+        metadata=_is("the part to read: `newest`, `rows`, and `percent` of pages; None for all rows of the window"),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfNullCounts(OfMeasurement):
+    """`null_counts`."""
+
+    later: Literal["by index", "by scan"] | None = field(
+        metadata=_is(
+            "a last column is wanted that says whether rows lie at or after `end`: looked up by an index on the time, "
+            "or seen in the same scan; None: not wanted"
+        )
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfDocuments(OfMeasurement):
+    """`documents`."""
+
+    total: int | None = field(metadata=_is("how many documents there are by the metadata; None where it is not known"))
+    limit: int = field(metadata=_is("the most documents to return"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfBuckets(OfMeasurement):
+    """`buckets`."""
+
+    limit: int = field(metadata=_is("the most buckets to return"))
+
+
+def names_of(given: type[Given]) -> dict[str, str]:
+    """Each name that a file may use, to its meaning."""
+    return {one.name: one.metadata["meaning"] for one in fields(given)}
