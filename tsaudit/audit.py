@@ -110,6 +110,10 @@ def _apply(rule: Rule, profile: Profile, timeline: Timeline, policy: LimitPolicy
 
 def _storable(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
     """The findings as the history would give them back: what is not as it should be breaks its rule, not the report."""
+    for change in (change for finding in findings for change in finding.changes):
+        # The plan asks for both; a kind of change that another package brings must not break it there.
+        change.claims()
+        change.relies_on()
     try:
         return from_json(tuple[Finding, ...], to_json(findings))
     except ValueError as error:

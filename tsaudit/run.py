@@ -241,8 +241,8 @@ def _error(result: AuditResult) -> str | None:
 
 
 def _digest_day(settings: Settings, store: Store) -> date | None:
-    """The newest audited day, once all targets due on it are audited. None before, and without Slack."""
-    if not settings.slack.digest or not (settings.slack.token or settings.slack.webhook):
+    """The newest audited day, once all targets due on it are audited. None before, and where nobody is told."""
+    if not settings.slack.digest or not (settings.slack.token or settings.slack.webhook or settings.sinks):
         return None
     newest = store.newest_days()
     day = max((newest[target.name] for target in settings.targets if target.name in newest), default=None)

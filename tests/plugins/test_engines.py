@@ -5,18 +5,20 @@ from __future__ import annotations
 import json
 import sqlite3
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
 from tests.plugins.conftest import Install
-from tsaudit import audit, collect, load_settings
+from tsaudit import Case, Finding, Severity, Subject, audit, collect, load_settings, rule
 from tsaudit.cli import main
 from tsaudit.config import file as config_file
 from tsaudit.engines import queries
 from tsaudit.engines.registry import ENGINES
+from tsaudit.model.change import LeaveOut
 from tsaudit.model.finding import Verdict
 
 PACKAGE = Path(__file__).parent / "package"
@@ -106,6 +108,7 @@ BROKEN = {
     "is no engine": ("ENGINE = 7", "", "expected an Engine, got int"),
     "has another name": (ENGINE.format("").replace("acmedb", "other"), "", "the engine is named `other`"),
     "has no such folder": (ENGINE.format(", sql_folders=(__import__('pathlib').Path('/no'),)"), "", "no folder /no"),
+    "speaks what nobody knows": (ENGINE.format(", speaks='klingon'"), "", "which is no engine of tsaudit's"),
     "connector cannot be imported": (ENGINE.format(""), "raise ValueError('half written')", "ValueError: half written"),
     "connector has no connect": (ENGINE.format(""), "x = 1", "has no attribute 'connect'"),
     "connect takes other arguments": (ENGINE.format(""), "def connect(url): ...", "unexpected keyword argument"),
@@ -142,6 +145,36 @@ def test_broken_engine_is_one_line_and_the_other_target_is_audited(
     assert checked.exit_code == 3, checked.output
     assert reason in checked.output
     assert "internal error" not in checked.output
+
+
+@rule(code="TST001", title="A column is left out", severity=Severity.WARN, requires={"measurements"})
+def left_out(case: Case) -> Iterator[Finding]:
+    """Wants a column gone."""
+    for m in case.measurements:
+        at = Subject(m.database, m.name)
+        yield Finding(at, Severity.WARN, "Nobody needs it.", "", changes=(LeaveOut(at, "shop"),))
+
+
+def test_changes_are_said_as_by_the_engine_it_speaks(acme: None, tsaudit: Command) -> None:
+    result = audit(collect(load_settings("tsaudit.yaml").targets[0]), rules=[left_out])
+    (plan,) = result.plans
+    assert plan.steps
+    assert "cannot say" not in plan.steps[0].words
+
+
+@pytest.mark.parametrize("module", ["nowhere_to_be_found", "acme_changes"])
+def test_renderers_that_break_are_a_step_that_says_so(
+    acme: None, tsaudit: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str
+) -> None:
+    (tmp_path / "site" / "acme_changes.py").write_text(
+        "from tsaudit.model.change import LeaveOut\n"
+        "def broken(place, changes):\n    raise ZeroDivisionError('oops')\nRENDERERS = {LeaveOut: broken}\n"
+    )
+    profile = collect(load_settings("tsaudit.yaml").targets[0])
+    monkeypatch.setitem(ENGINES._known, "acmedb", replace(ENGINES["acmedb"], changes=module))
+    (plan,) = audit(profile, rules=[left_out]).plans
+    (step,) = plan.steps
+    assert step.words.startswith("acme 1.0 cannot say how acmedb makes this change: ")
 
 
 def test_engine_of_our_name_is_refused(install: Install, tsaudit: Command) -> None:

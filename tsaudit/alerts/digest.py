@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Final
 
@@ -26,10 +27,10 @@ from tsaudit.alerts.blocks import (
 from tsaudit.alerts.escape import code, link, plain
 from tsaudit.alerts.figures import by_badness
 from tsaudit.alerts.message import SIGNS, is_told_of, notification
-from tsaudit.alerts.routing import channel_of
+from tsaudit.alerts.routing import channel_of, sinks_of
 from tsaudit.config.settings import Settings
 from tsaudit.history import clock, deliveries, incidents
-from tsaudit.history.deliveries import Draft, Kind, State, thread_of
+from tsaudit.history.deliveries import SLACK, Draft, Kind, State, thread_of
 from tsaudit.history.incidents import Incident
 from tsaudit.history.schema import snapshot
 from tsaudit.model.finding import Severity
@@ -61,7 +62,10 @@ def queue_digest(store: Store, settings: Settings, day: date) -> list[str]:
         reports = _report_urls(connection, day)
         for owner, found in sorted(by_owner.items()):
             message = digest(day, found, reports)
-            queued += _queue_one(connection, owner, channel_of(settings, owner), day, message)
+            for sink in sinks_of(settings):
+                channel = channel_of(settings, owner) if sink == SLACK else ""
+                draft = Draft(Kind.DIGEST, thread_of(owner), day, channel, message.to_payload(), sink=sink)
+                queued += _queue_one(connection, draft)
     return queued
 
 
@@ -100,16 +104,15 @@ def _target_blocks(day: date, target: str, found: Sequence[Incident], report: st
     return [*blocks, prose(lines)] if lines else blocks
 
 
-def _queue_one(connection: Connection, owner: str, channel: str, day: date, message: Message) -> list[str]:
-    thread, payload = thread_of(owner), message.to_payload()
-    before = deliveries.newest(connection, thread, Kind.DIGEST)
-    if before is None or before.day != day or before.state is State.FAILED:
-        return [deliveries.add(connection, Draft(Kind.DIGEST, thread, day, channel, payload))]
-    if deliveries.family(connection, before.id)[-1].payload == payload:
+def _queue_one(connection: Connection, draft: Draft) -> list[str]:
+    before = deliveries.newest(connection, draft.thread, Kind.DIGEST, draft.sink)
+    if before is None or before.day != draft.day or before.state is State.FAILED:
+        return [deliveries.add(connection, draft)]
+    if deliveries.family(connection, before.id)[-1].payload == draft.payload:
         return []
-    if deliveries.rewrite(connection, before, payload):
+    if deliveries.rewrite(connection, before, draft.payload):
         return [before.id]
-    return [deliveries.add(connection, Draft(Kind.EDIT, thread, day, channel, payload, before.id))]
+    return [deliveries.add(connection, replace(draft, kind=Kind.EDIT, parent_id=before.id))]
 
 
 def _report_urls(connection: Connection, day: date) -> dict[str, str]:

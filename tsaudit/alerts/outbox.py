@@ -15,10 +15,10 @@ from sqlalchemy import Connection
 from tsaudit.alerts import message
 from tsaudit.alerts.blocks import Message
 from tsaudit.alerts.message import Closed, RunContext, is_told_of
-from tsaudit.alerts.routing import channel_of, settings_of
+from tsaudit.alerts.routing import channel_of, settings_of, sinks_of
 from tsaudit.config.settings import Settings
 from tsaudit.history import clock, deliveries, incidents
-from tsaudit.history.deliveries import Delivery, Draft, Kind, State, thread_of
+from tsaudit.history.deliveries import SLACK, Delivery, Draft, Kind, State, thread_of
 from tsaudit.history.incidents import Change, ChangeKind, Incident
 from tsaudit.model.finding import Severity
 
@@ -43,27 +43,28 @@ def queue(store: Store, settings: Settings, changes: Sequence[Change], context: 
         for change in changes:
             if change.kind is ChangeKind.RESOLVED:
                 known.setdefault(change.incident.fingerprint, change.incident)
-        threads = set(deliveries.threads_about(connection, context.target))
-        threads |= {thread_of(i.owner, context.target) for i in known.values() if is_told_of(i)}
-        for thread in sorted(threads):
-            queued += _Thread(connection, settings, context, thread, known).queue()
+        fresh = {thread_of(i.owner, context.target) for i in known.values() if is_told_of(i)}
+        for sink in sinks_of(settings):
+            for thread in sorted(fresh | set(deliveries.threads_about(connection, context.target, sink))):
+                queued += _Thread(connection, settings, context, thread, known, sink).queue()
     return queued
 
 
 @dataclass
 class _Thread:
-    """What one owner is told of one target."""
+    """What one owner is told of one target by one sink."""
 
     connection: Connection
     settings: Settings
     context: RunContext
     thread: str
     known: dict[str, Incident]
+    sink: str
 
     def __post_init__(self) -> None:
         self.owner, _ = deliveries.split_thread(self.thread)
         self.open = [i for i in self.known.values() if i.owner == self.owner and is_told_of(i)]
-        self.channel = channel_of(self.settings, self.owner)
+        self.channel = channel_of(self.settings, self.owner) if self.sink == SLACK else ""
         self.full_values = self.settings.report.values == "full"
 
     def queue(self) -> list[str]:
@@ -86,16 +87,17 @@ class _Thread:
 
     def _live_alert(self) -> Delivery | None:
         """The thread's alert that has not been closed, as far as its owner can have seen it."""
-        alert = deliveries.newest(self.connection, self.thread, Kind.ALERT)
+        alert = deliveries.newest(self.connection, self.thread, Kind.ALERT, self.sink)
         if alert is None or not self._was_told(alert):
             return None
-        closing = deliveries.newest(self.connection, self.thread, Kind.RESOLVE)
+        closing = deliveries.newest(self.connection, self.thread, Kind.RESOLVE, self.sink)
         return None if closing is not None and closing.parent_id == alert.id else alert
 
     def _was_told(self, delivery: Delivery) -> bool:
         """Sent or still to be sent; shown in a terminal counts only as long as there is no Slack."""
         slack = self.settings.slack.token or self.settings.slack.webhook
-        return delivery.state is not State.FAILED and not (delivery.state is State.NOT_SENT and slack)
+        is_set_up = self.sink != SLACK or slack
+        return delivery.state is not State.FAILED and not (delivery.state is State.NOT_SENT and is_set_up)
 
     def _told(self, rows: Iterable[Delivery]) -> dict[str, Severity]:
         """Of what the messages of a thread have rung, as far as its owner can have seen them."""
@@ -156,12 +158,14 @@ class _Thread:
     def _mention(self, fresh: Iterable[Incident]) -> str | None:
         slack = self.settings.slack
         critical = any(i.severity is Severity.CRITICAL for i in fresh)
-        return settings_of(self.settings, self.owner).mention if critical and (slack.token or slack.webhook) else None
+        if self.sink != SLACK or not critical or not (slack.token or slack.webhook):
+            return None
+        return settings_of(self.settings, self.owner).mention
 
     def _add(self, kind: Kind, text: Message, parent: Delivery | None = None) -> str:
         where = parent.channel if parent and parent.state is State.SENT else self.channel
         identity = parent.id if parent else None
-        draft = Draft(kind, self.thread, self.context.day, where, text.to_payload(), identity)
+        draft = Draft(kind, self.thread, self.context.day, where, text.to_payload(), identity, self.sink)
         return deliveries.add(self.connection, draft)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Final
 
 from tsaudit.config.settings import Owner, Route, Settings, Target
+from tsaudit.history.deliveries import SLACK
 from tsaudit.model.finding import Finding, RuleResult
 
 DEFAULT_OWNER: Final = "default"
@@ -43,6 +44,12 @@ def channel_of(settings: Settings, name: str) -> str:
     if settings.slack.token is None:
         return ""
     return settings_of(settings, name).channel or settings.owners[DEFAULT_OWNER].channel or ""
+
+
+def sinks_of(settings: Settings) -> tuple[str, ...]:
+    """Where owners are told. Slack is among them unless only others are configured: its messages go to a terminal."""
+    others = tuple(sorted(settings.sinks))
+    return (SLACK, *others) if settings.slack.token or settings.slack.webhook or not others else others
 
 
 def _matches(route: Route, target: str, measurement: str, result: RuleResult) -> bool:

@@ -1,4 +1,4 @@
-"""Takes queued messages to Slack: each one once, in order, and none lost whatever breaks off when."""
+"""Takes queued messages to Slack and other sinks: each once, in order, and none lost whatever breaks off when."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from tsaudit import secrets
+from tsaudit.alerts import sink_way
 from tsaudit.alerts.blocks import Message
 from tsaudit.alerts.pace import Budget, Pace
 from tsaudit.alerts.routing import channel_of
-from tsaudit.alerts.slack import BotToken, Place, Way, Webhook
+from tsaudit.alerts.sink import Sink
+from tsaudit.alerts.sink_way import SinkWay
+from tsaudit.alerts.slack import Place, Way
 from tsaudit.alerts.slack_errors import (
     BrokenOffError,
     BusyError,
@@ -23,10 +25,10 @@ from tsaudit.alerts.slack_errors import (
     SlackError,
 )
 from tsaudit.alerts.terminal import readable
+from tsaudit.alerts.ways import way_into_slack
 from tsaudit.config.settings import Settings
 from tsaudit.history import deliveries
-from tsaudit.history.deliveries import Delivery, Kind, State
-from tsaudit.net import addresses
+from tsaudit.history.deliveries import SLACK, Delivery, Kind, State
 from tsaudit.text import many
 
 if TYPE_CHECKING:
@@ -76,19 +78,6 @@ def send(store: Store, settings: Settings, out: Callable[[str], None], pace: Pac
         before = left
 
 
-def _way(store: Store, settings: Settings, budget: Budget) -> Way | None:
-    slack = settings.slack
-    if slack.token is not None:
-        ids = deliveries.known_channel_id
-        token = slack.token.get_secret_value()
-        secrets.remember(token)
-        return BotToken(token, slack.base_url, lambda name: ids(store.engine, name), budget.call_s)
-    if slack.webhook is not None:
-        secrets.remember(addresses.secret_path(slack.webhook.get_secret_value()))
-        return Webhook(slack.webhook.get_secret_value(), budget.call_s)
-    return None
-
-
 @dataclass
 class _Sender:
     store: Store
@@ -98,35 +87,47 @@ class _Sender:
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("sent", "edited", "failed", "not_sent"), 0))
     errors: dict[str, None] = field(default_factory=dict)
     """In order, each once."""
-    blocked: set[str] = field(default_factory=set)
-    """Owners to whom nothing more is sent in this run, so that their messages stay in order."""
+    blocked: set[tuple[str, str]] = field(default_factory=set)
+    """(sink, owner or channel) to whom nothing more is sent in this run, so that their messages stay in order."""
+    down: set[str] = field(default_factory=set)
+    """Sinks to which nothing more is sent in this run."""
     stopped: bool = False
+    """Whether nothing more is sent at all: the time is used up."""
+    sinks: dict[str, Sink | SetupError] = field(default_factory=dict)
+    """Those of other packages that are set up, or why one cannot be."""
     called: dict[str, float] = field(default_factory=dict)
     """Channel to the time of its last call."""
 
     def __post_init__(self) -> None:
-        self.way = _way(self.store, self.settings, self.budget)
+        self.way = way_into_slack(self.store, self.settings, self.budget)
 
     def drain(self) -> None:
-        """One way through the queue. What is queued meanwhile comes last, so it is met too."""
-        position = 0
-        while batch := deliveries.waiting(self.store.engine, after=position):
-            position = batch[-1].position
-            for delivery in batch:
-                owner, _ = deliveries.split_thread(delivery.thread)
-                if not self.stopped and self._line(owner) not in self.blocked:
-                    self._handle(delivery, owner)
+        """One way through the queue, Slack first: no sink of another package takes its time.
+
+        What is queued meanwhile comes last, so it is met too.
+        """
+        for sink in deliveries.waiting_sinks(self.store.engine):
+            position = 0
+            while batch := deliveries.waiting(self.store.engine, after=position, sink=sink):
+                position = batch[-1].position
+                for delivery in batch:
+                    owner, _ = deliveries.split_thread(delivery.thread)
+                    if not self.stopped and sink not in self.down and self._line(sink, owner) not in self.blocked:
+                        self._handle(delivery, owner)
 
     def report(self) -> SendReport:
         return SendReport(
             **self.counts, waiting=len(deliveries.waiting_ids(self.store.engine)), errors=tuple(self.errors)
         )
 
-    def _line(self, owner: str) -> str:
+    def _line(self, sink: str, owner: str) -> tuple[str, str]:
         """Whose messages wait for each other: those of one channel."""
-        return channel_of(self.settings, owner) or owner
+        return sink, (channel_of(self.settings, owner) if sink == SLACK else "") or owner
 
     def _handle(self, delivery: Delivery, owner: str) -> None:
+        if delivery.sink != SLACK:
+            self._to_sink(delivery, owner)
+            return
         if self.way is None:
             self._show(delivery)
             return
@@ -138,6 +139,26 @@ class _Sender:
             self.postpone(delivery, owner, SlackError(line), doubt=delivery.state is State.SENDING)
         else:
             _Attempt(self, self.way, delivery, owner, place).run()
+
+    def _to_sink(self, delivery: Delivery, owner: str) -> None:
+        name = delivery.sink
+        if delivery.kind is Kind.EDIT:
+            self._settle(delivery, State.SUPERSEDED)
+            return
+        if name not in self.settings.sinks:
+            self.out(f"{delivery.sink} is no longer among `sinks` in tsaudit.yaml; not sent:")
+            self._show(delivery)
+            return
+        if name not in self.sinks:
+            try:
+                self.sinks[name] = sink_way.make(name, self.settings.sinks[name])
+            except SetupError as error:
+                self.sinks[name] = error
+        sink = self.sinks[name]
+        if isinstance(sink, SetupError):
+            self.postpone(delivery, owner, sink, doubt=delivery.state is State.SENDING)
+        else:
+            _Attempt(self, SinkWay(sink, delivery, self.budget.call_s), delivery, owner, Place("")).run()
 
     def _show(self, delivery: Delivery) -> None:
         """What is printed cannot be edited: of an edit, which is to ring nobody, only a line is shown."""
@@ -162,9 +183,12 @@ class _Sender:
         """Leave it, and what comes after it in its channel, to the next run."""
         self._settle(delivery, State.SENDING if doubt else State.QUEUED, str(error))
         self.errors[str(error)] = None
-        self.blocked.add(self._line(owner))
+        self.blocked.add(self._line(delivery.sink, owner))
         everywhere = getattr(error, "everywhere", False) or getattr(error, "unreachable", False)
-        self.stopped = self.stopped or everywhere or isinstance(error, OutOfTimeError)
+        # A sink of another package is one place for all owners.
+        if everywhere or delivery.sink != SLACK:
+            self.down.add(delivery.sink)
+        self.stopped = self.stopped or isinstance(error, OutOfTimeError)
 
     def wait_turn(self, channel: str) -> None:
         """Sleep until the channel may be called again. OutOfTimeError when no call can be made by then."""
@@ -190,7 +214,8 @@ class _Attempt:
         """A call was made for it whose outcome is not known. An edit can be repeated as it is."""
         self.warned = False
         # Slack fails on some blocks instead of refusing them; one message must not hold up its channel for ever.
-        self.as_text = self.delivery.attempts >= 2 * self.sender.budget.pace.tries
+        many_tries = self.delivery.attempts >= 2 * self.sender.budget.pace.tries
+        self.as_text = many_tries or self.delivery.sink != SLACK
 
         self.failure: SlackError | None = None
         """Of the last try."""
@@ -265,7 +290,8 @@ class _Attempt:
         engine = self.sender.store.engine
         channel = self.place.channel if self.place.ts is None else self.delivery.channel
         # Before the claim: a message that was claimed and not sent would have to be looked up.
-        self.sender.wait_turn(channel)
+        if self.delivery.sink == SLACK:
+            self.sender.wait_turn(channel)
         claimed = deliveries.claim(engine, self.delivery, channel)
         if claimed is None:
             return
@@ -297,7 +323,8 @@ class _Attempt:
             found = self.way.look_up(self.delivery.id, sent_to, self.delivery.queued_at)
         except LookUpError as error:
             if not self.warned:
-                self.sender.out(f"a message may arrive in Slack twice: {error}")
+                where = "Slack" if self.delivery.sink == SLACK else self.delivery.sink
+                self.sender.out(f"a message may arrive in {where} twice: {error}")
             self.warned = True
             return False
         self.doubt = False

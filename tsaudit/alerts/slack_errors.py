@@ -54,9 +54,9 @@ class SetupError(SlackError):
     """Nothing will arrive until somebody changes a setting, here or in Slack."""
 
     def __init__(self, line: str, *, code: str, everywhere: bool) -> None:
-        super().__init__(f"{line} ({code})")
+        super().__init__(f"{line} ({code})" if code else line)
         self.code = code
-        """Slack's own word for it, and the scope that it asks for."""
+        """Slack's own word for it, and the scope that it asks for; empty where Slack did not say it."""
         self.everywhere = everywhere
         """Or only in this channel."""
 

@@ -45,7 +45,7 @@ def check(targets: tuple[str, ...], config: str | None) -> int:
     for line in exposure.warnings(settings, chosen):
         _line("", "warn", line)
     usable = _plugins()
-    surroundings = [_history(settings), _report(settings), _slack(settings.slack)]
+    surroundings = [_history(settings), _report(settings), _slack(settings.slack), _sinks(settings)]
     in_time = not surroundings[0] or _clock(settings, [target.name for target in chosen])
     seen: dict[str, Profile] = {}
     audited = [_target(target, rule_policy(settings, target), seen) for target in chosen]
@@ -143,6 +143,23 @@ def _slack(slack: Slack) -> bool:
         return False
     _line("slack", "ok", who)
     return True
+
+
+def _sinks(settings: Settings) -> bool:
+    """Whether the sinks of other packages can be set up."""
+    from tsaudit.alerts import sink_way
+    from tsaudit.alerts.slack_errors import SetupError
+
+    well = True
+    for name, about in sorted(settings.sinks.items()):
+        try:
+            sink_way.make(name, about)
+        except SetupError as error:
+            _line(name, "failed", str(error))
+            well = False
+        else:
+            _line(name, "ok", "the sink is set up; only a message would show whether it works")
+    return well
 
 
 def _target(target: Target, switches: RulePolicy, seen: dict[str, Profile]) -> bool:

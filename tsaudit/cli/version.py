@@ -41,10 +41,10 @@ def version() -> None:
 
 def unusable_plugins() -> tuple[Problem, ...]:
     """All that is wrong with what other packages bring."""
-    from tsaudit import rules
+    from tsaudit import plugins, rules
     from tsaudit.engines.registry import ENGINES
 
-    return (*ENGINES.problems, *rules.unusable())
+    return (*ENGINES.problems, *rules.unusable(), *plugins.load(plugins.SINKS)[1])
 
 
 def _missing(extra: str) -> list[str]:

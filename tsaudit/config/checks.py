@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
+from tsaudit import plugins
 from tsaudit.config.plans import PLANS
 from tsaudit.config.settings import Path, inconsistencies
 from tsaudit.model.finding import RULELESS_CODES
 from tsaudit.rule import plain, takes_in
 from tsaudit.rules import all_rules, unusable
 from tsaudit.text import nearest
+
+SLACK: Final = "slack"
+"""The way to tell owners that is no plug-in."""
 
 
 def contradictions(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
@@ -24,6 +28,7 @@ def contradictions(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
     yield from _limits(data)
     yield from _rules(data)
     yield from _routes(data)
+    yield from _sinks(data)
 
 
 def unused(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
@@ -102,6 +107,17 @@ def _routes(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
     for place, name, names, what in _route_patterns(data):
         if not _is_pattern(name) and name not in names and not (what == "rule" and unusable()):
             yield place, f"there is no {what} `{name}`{_near(name, names)}"
+
+
+def _sinks(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    """Sinks that no installed package brings. One that is there and broken is none of them: it only tells nobody."""
+    found = data.get("sinks")
+    for name in found if isinstance(found, dict) else ():
+        known = [point.name for _, point in plugins.installed(plugins.SINKS)]
+        if name == SLACK:
+            yield ("sinks", name), "Slack is set up under `slack:`"
+        elif name not in known:
+            yield ("sinks", name), f"no installed package brings a sink of that name{nearest(str(name), known)}"
 
 
 def _route_patterns(data: Mapping[str, Any]) -> Iterator[tuple[Path, str, list[str], str]]:

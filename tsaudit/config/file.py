@@ -196,7 +196,7 @@ class _Reader:
             if not match[0].endswith("}") or not _NAME.fullmatch(name):
                 self._add(place, "a reference is written ${NAME}, with letters, digits and _; for a plain ${ write $${")
                 return match[0]
-            if not self._resolve_env and _is_secret(place):
+            if not self._resolve_env and (_is_secret(place) or _is_of_sink(place)):
                 return match[0]
             if (value := os.environ.get(name)) is not None:
                 values[name] = value
@@ -238,7 +238,7 @@ class _Reader:
         elif item["type"] == "too_short" and item["input"]:
             return  # its entries are wrong, and pydantic counts only right ones
         elif not (known and place == ()) and place not in known:
-            written = None if _is_secret(place) else self._document.text(place)
+            written = None if _is_secret(place) or _is_of_sink(place) else self._document.text(place)
             self._add(place, words.problem(item, place, written))
 
 
@@ -252,8 +252,13 @@ def _is_address(place: Place) -> bool:
     return bool(place) and (place[-1] in ("url", "history") or place[-2:] == ("report", "folder"))
 
 
+def _is_of_sink(place: Place) -> bool:
+    """Whether it is something that a sink needs: which of it is secret, only the sink knows."""
+    return place[:1] == ("sinks",) and len(place) > 2
+
+
 def _is_login(place: Place) -> bool:
-    return _is_secret(place) or place[-1:] == ("username",)
+    return _is_secret(place) or _is_of_sink(place) or place[-1:] == ("username",)
 
 
 def _words_of(values: Mapping[str, str]) -> dict[str, str]:

@@ -272,6 +272,8 @@ class Settings(Model):
     """Where reports are written and how they are reached."""
     slack: Slack = Slack()
     """How alerts are sent."""
+    sinks: dict[str, dict[str, Secret]] = {}
+    """Where else owners are told: names of sinks that other packages bring, each with what it needs."""
     owners: dict[str, Owner] = {"default": Owner()}
     """Name to owner; `default` is told when nobody else is."""
     routes: tuple[Route, ...] = ()

@@ -89,7 +89,7 @@ def _foreign(own: Mapping[str, Engine]) -> tuple[dict[str, Engine], tuple[Proble
     loaded, problems = plugins.load(plugins.ENGINES)
     broken = list(problems)
     for one in loaded:
-        if reason := _unfit(one.value, one.name):
+        if reason := _unfit(one.value, one.name, own):
             broken.append(Problem(one.package, plugins.ENGINES, one.name, reason))
         elif isinstance(one.value, Engine):
             found[one.name] = replace(one.value, package=one.package)
@@ -108,12 +108,14 @@ def _taken(problem: Problem) -> Problem:
     return replace(problem, reason="tsaudit has an engine of that name itself")
 
 
-def _unfit(value: object, name: str) -> str:
+def _unfit(value: object, name: str, own: Mapping[str, Engine]) -> str:
     """Why the value is no engine of that name; empty where it is one."""
     if not isinstance(value, Engine):
         return f"expected an Engine, got {type(value).__name__}"
     if value.name != name:
         return f"the engine is named `{value.name}`; name the entry point like that, too"
+    if value.speaks and value.speaks not in own:
+        return f"it speaks `{value.speaks}`, which is no engine of tsaudit's"
     return value.problem()
 
 

@@ -73,6 +73,7 @@ _NONE: Final[Renderers] = {}
 
 
 def renderers_of(engine: str) -> Renderers:
-    """What the engine's room declares as RENDERERS; none for an engine that has no such module."""
-    module = ENGINES[engine].changes
+    """What the engine's room declares as RENDERERS, or that of the engine it `speaks`; none where neither has any."""
+    about = ENGINES[engine]
+    module = about.changes or (ENGINES[about.speaks].changes if about.speaks else "")
     return importlib.import_module(module).RENDERERS if module else _NONE

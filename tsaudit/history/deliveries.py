@@ -24,6 +24,9 @@ from sqlalchemy import Connection, Engine
 from tsaudit.history import database
 from tsaudit.history.schema import delivery as table
 
+SLACK: Final = "slack"
+"""Where messages go that go to Slack; any other name is that of a sink of another package."""
+
 
 class Kind(enum.StrEnum):
     """What a message is."""
@@ -71,6 +74,7 @@ class Delivery:
     last_error: str | None
     queued_at: datetime
     claimed_at: datetime | None
+    sink: str = SLACK
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +87,7 @@ class Draft:
     channel: str
     payload: Mapping[str, Any]
     parent_id: str | None = None
+    sink: str = SLACK
 
 
 _COLUMNS: Final = [table.c[name] for name in Delivery.__dataclass_fields__]
@@ -120,6 +125,7 @@ def add(connection: Connection, draft: Draft) -> str:
             kind=draft.kind,
             thread=draft.thread,
             day=draft.day,
+            sink=draft.sink,
             channel=draft.channel,
             payload=_to_json(draft.payload),
             state=State.QUEUED,
@@ -130,9 +136,9 @@ def add(connection: Connection, draft: Draft) -> str:
     return identity
 
 
-def newest(connection: Connection, thread: str, kind: Kind) -> Delivery | None:
-    """The newest message of the kind in the thread."""
-    query = sa.select(*_COLUMNS).where(table.c.thread == thread, table.c.kind == kind)
+def newest(connection: Connection, thread: str, kind: Kind, sink: str = SLACK) -> Delivery | None:
+    """The newest message of the kind in the thread, as far as it goes to the sink."""
+    query = sa.select(*_COLUMNS).where(table.c.thread == thread, table.c.kind == kind, table.c.sink == sink)
     row = connection.execute(query.order_by(table.c.position.desc()).limit(1)).first()
     return _delivery(row) if row else None
 
@@ -143,10 +149,10 @@ def family(connection: Connection, parent_id: str) -> list[Delivery]:
     return [_delivery(row) for row in connection.execute(query.order_by(table.c.position))]
 
 
-def threads_about(connection: Connection, target: str) -> list[str]:
-    """All threads about the target, whoever their owners are or were."""
+def threads_about(connection: Connection, target: str, sink: str = SLACK) -> list[str]:
+    """All threads about the target that go to the sink, whoever their owners are or were."""
     ends_so = table.c.thread.endswith(f"/{target}", autoescape=True)
-    query = sa.select(table.c.thread).where(table.c.kind == Kind.ALERT, ends_so).distinct()
+    query = sa.select(table.c.thread).where(table.c.kind == Kind.ALERT, table.c.sink == sink, ends_so).distinct()
     # SQLite compares without regard to case here.
     return sorted(t for t in connection.scalars(query) if split_thread(t)[1] == target)
 
@@ -172,11 +178,18 @@ def find(engine: Engine, identity: str) -> Delivery | None:
     return _delivery(row) if row else None
 
 
-def waiting(engine: Engine, after: int = 0, most: int = 200) -> list[Delivery]:
-    """What is queued or in doubt, in the order of sending: the first `most` behind a position."""
-    query = sa.select(*_COLUMNS).where(table.c.state.in_(_OPEN), table.c.position > after)
+def waiting(engine: Engine, after: int = 0, most: int = 200, sink: str = SLACK) -> list[Delivery]:
+    """What is queued for the sink or in doubt, in the order of sending: the first `most` behind a position."""
+    query = sa.select(*_COLUMNS).where(table.c.state.in_(_OPEN), table.c.position > after, table.c.sink == sink)
     with database.reading(engine) as connection:
         return [_delivery(row) for row in connection.execute(query.order_by(table.c.position).limit(most))]
+
+
+def waiting_sinks(engine: Engine) -> list[str]:
+    """The sinks for which something is queued or in doubt: Slack first, then the others by name."""
+    query = sa.select(table.c.sink).where(table.c.state.in_(_OPEN)).distinct()
+    with database.reading(engine) as connection:
+        return sorted(connection.scalars(query), key=lambda sink: (sink != SLACK, sink))
 
 
 def waiting_ids(engine: Engine) -> list[str]:
@@ -223,7 +236,7 @@ def known_channel_id(engine: Engine, channel: str) -> str | None:
 
     Edits and replies teach nothing: they follow their message, wherever the owner is told by now.
     """
-    own = (table.c.parent_id.is_(None), table.c.slack_channel.is_not(None))
+    own = (table.c.parent_id.is_(None), table.c.slack_channel.is_not(None), table.c.sink == SLACK)
     query = sa.select(table.c.slack_channel).where(table.c.channel == channel, *own)
     with database.reading(engine) as connection:
         found: str | None = connection.scalar(query.order_by(table.c.position.desc()).limit(1))

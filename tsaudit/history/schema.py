@@ -128,6 +128,7 @@ delivery: Final = Table(
     Column("kind", String(10), nullable=False, comment="alert, edit, reply, resolve, digest"),
     Column("day", Date, nullable=False, comment="the logical day it speaks of"),
     Column("thread", Text, nullable=False, comment="what the message is about: owner and target; edits share it"),
+    Column("sink", String(60), nullable=False, server_default="slack", comment="where it goes: slack, or a plug-in's"),
     Column("channel", Text, nullable=False, comment="as configured; empty with a webhook or without Slack"),
     Column("payload", Text, nullable=False, comment="JSON: text, blocks, and what it tells of"),
     Column("state", String(10), nullable=False, comment="queued, sending, sent, failed, not_sent, superseded"),

@@ -6,7 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from tsaudit import plugins
 from tsaudit.engines.rendering import Place, Renderer, renderers_of
+from tsaudit.model.change import AnyChange
 from tsaudit.model.finding import Finding, RuleResult
 from tsaudit.model.plan import Asked, Phase, Plan, Step
 from tsaudit.model.profile import Measurement, Profile
@@ -48,13 +50,35 @@ def _place(profile: Profile, at: Subject, measurement: Measurement | None, asked
 def _steps(place: Place, asked: Sequence[Asked]) -> Iterator[Step]:
     """What the engine says of the changes. Each step carries the rules that ask for what it is about."""
     groups: dict[Renderer, list[Asked]] = defaultdict(list)
-    for kind, renderer in renderers_of(place.profile.engine).items():
+    try:
+        renderers = dict(renderers_of(place.profile.engine).items())
+    except (Exception, SystemExit) as error:
+        if not place.engine.package:
+            raise
+        yield _unsaid(place, error)
+        return
+    for kind, renderer in renderers.items():
         groups[renderer] += [one for one in asked if type(one.change) is kind]
     for renderer, group in groups.items():
         if group:
             rules = tuple(dict.fromkeys(rule for one in group for rule in one.rules))
-            steps = renderer(place, [one.change for one in group])
-            yield from (replace(step, rules=step.rules or rules) for step in steps)
+            for step in _rendered(place, renderer, [one.change for one in group]):
+                yield replace(step, rules=step.rules or rules)
+
+
+def _rendered(place: Place, renderer: Renderer, changes: Sequence[AnyChange]) -> Sequence[Step]:
+    """What the renderer says of the changes; one of another package that breaks is a step that says so."""
+    try:
+        return list(renderer(place, changes))
+    except (Exception, SystemExit) as error:
+        if not place.engine.package:
+            raise
+        return [_unsaid(place, error)]
+
+
+def _unsaid(place: Place, error: BaseException) -> Step:
+    words = f"{place.engine.package} cannot say how {place.engine.name} makes this change: {plugins.why(error)}."
+    return Step(Phase.LOOK, words)
 
 
 def with_words(profile: Profile, result: RuleResult) -> RuleResult:

@@ -1,0 +1,92 @@
+"""The public names, and the examples of docs/library.md, which run as they stand."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import tsaudit
+
+PAGE = (Path(__file__).parents[1] / "docs" / "library.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """With a database, the files that the page shows, and the folder of its engine."""
+    monkeypatch.chdir(tmp_path)
+    with sqlite3.connect("metrics.db") as connection:
+        connection.execute("create table CPUUSE (time text, host text, usage real)")
+        rows = [(f"-{i} minutes", f"h{i % 3}", i / 7) for i in range(90)]
+        connection.executemany("insert into CPUUSE values (datetime('now', ?), ?, ?)", rows)
+    connection.close()
+    Path("acme_tsaudit/sql").mkdir(parents=True)
+    for _, name, text in BLOCKS:
+        if name:
+            Path(name).write_text(text)
+    return tmp_path
+
+
+def test_examples_when_run_one_after_the_other(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names: dict[str, Any] = {}
+    ran = [text for language, _, text in BLOCKS if language == "python"]
+    assert len(ran) == 4
+    for text in ran:
+        exec(compile(text, "docs/library.md", "exec"), names)
+    assert "warn" in capsys.readouterr().out
+    result = tsaudit.audit(names["profile"], rules=[names["shouting_name"]])
+    assert [f.message for _, f in result.findings()] == ["CPUUSE has 6 capital letters"]
+    assert names["ENGINE"].problem() == ""
+    notice = tsaudit.Notice("7", "alert", "default", "metrics", names["profile"].day, "t", "t\nmore", {})
+    pager = names["Pager"]({"folder": str(folder)})
+    assert isinstance(pager, tsaudit.Sink)
+    pager.send(notice, 1.0)
+    assert Path("7.txt").read_text() == "default: t\nmore\n"
+    with pytest.raises(tsaudit.SinkError, match="there is no folder"):
+        names["Pager"]({"folder": "nowhere"}).send(notice, 1.0)
+
+
+def test_other_blocks_when_read() -> None:
+    import tomllib
+
+    groups = [g for language, _, text in BLOCKS if language == "toml"
+              for g in tomllib.loads(text)["project"]["entry-points"]]  # fmt: skip
+    assert sorted(groups) == ["tsaudit.engines", "tsaudit.rules", "tsaudit.sinks"]
+    assert all(yaml.safe_load(text) for language, _, text in BLOCKS if language == "yaml")
+    assert {language for language, _, _ in BLOCKS} == {"python", "toml", "yaml"}
+
+
+def test_every_public_name_when_asked_for_is_there_and_documented() -> None:
+    for name in tsaudit.__all__:
+        assert getattr(tsaudit, name).__doc__, name
+        assert name in dir(tsaudit)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = tsaudit.nothing  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("first", ["tsaudit.run", "tsaudit.collect.asking", "tsaudit.rules", "tsaudit.library"])
+def test_functions_when_modules_of_their_names_were_imported_stay_functions(first: str) -> None:
+    code = (
+        f"import {first}, tsaudit.audit, tsaudit.collect, tsaudit.rule\n"
+        "from tsaudit import audit, collect, rule\n"
+        "import types; assert not any(isinstance(x, types.ModuleType) for x in (audit, collect, rule))\n"
+        "assert tsaudit.audit is audit\n"
+        "from tsaudit.audit import required_facts; from tsaudit.collect import documents\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_import_when_nothing_is_asked_for_is_quick() -> None:
+    code = "import sys, tsaudit; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert {m for m in loaded if m.startswith("tsaudit")} <= {"tsaudit", "tsaudit.model", "tsaudit.model.version"}
+    assert not loaded & {"pydantic", "numpy", "pyarrow", "sqlalchemy", "importlib.metadata"}
