@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import dagster as dg
 
 from dagster_tsaudit.words import findings_table, sentence, table
-from tsaudit.model.finding import SILENCED_CODE, Finding, Limit, Outcome, RuleResult, Severity, Verdict
+from tsaudit.model.finding import SILENCED_CODE, Finding, Limit, Outcome, RuleResult, Severity, Verdict, ordered
 from tsaudit.model.timeline import Point
 from tsaudit.rule import Family
 from tsaudit.rules import all_rules, families
@@ -78,7 +78,7 @@ def _result(key: dg.AssetKey, name: str, verdict: Verdict, metadata: Metadata) -
 
 
 def _family_metadata(family: str, found: list[RuleResult], run: "AuditRun", series: Sequence[Point]) -> Metadata:
-    findings = [f for r in found for f in r.findings]
+    findings = [f for _, f in ordered(found)]
     metadata = _figures(family, found, findings, run, series)
     for severity in Severity:
         metadata[f"findings_{severity}"] = dg.MetadataValue.int(sum(f.severity is severity for f in findings))
@@ -86,8 +86,7 @@ def _family_metadata(family: str, found: list[RuleResult], run: "AuditRun", seri
     if reasons:
         metadata["reason"] = _text("\n".join(reasons))
     if findings:
-        pairs = [(r, f) for r in found for f in r.findings]
-        pairs.sort(key=lambda pair: -pair[1].severity.rank)
+        pairs = ordered(found)
         metadata["worst_finding"] = _text(sentence(*pairs[0]))
         metadata["findings"] = dg.MetadataValue.md(findings_table(pairs))
     return metadata
@@ -137,14 +136,7 @@ def _coverage(key: dg.AssetKey, run: "AuditRun") -> dg.AssetCheckResult:
     if gaps:
         rows = (("/".join(filter(None, (g.database, g.measurement))), g.fact, g.reason, g.detail) for g in gaps)
         metadata["not_measured"] = dg.MetadataValue.md(table(("where", "fact", "reason", "detail"), rows))
-    return _result(key, COVERAGE, Verdict.OK if is_complete(run) else Verdict.UNKNOWN, metadata)
-
-
-def is_complete(run: "AuditRun") -> bool:
-    """Whether all that was asked for was measured, every rule could judge, and nothing else went wrong."""
-    if run.result is None or run.profile is None or run.profile.gaps or run.error is not None:
-        return False
-    return not any(r.outcome == Outcome.ERROR or r.code == SILENCED_CODE for r in run.result.results)
+    return _result(key, COVERAGE, Verdict.OK if run.is_complete else Verdict.UNKNOWN, metadata)
 
 
 def _text(text: str) -> dg.MetadataValue:

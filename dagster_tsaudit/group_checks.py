@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 
-from dagster_tsaudit.checks import CHECK_NAMES, COVERAGE, is_complete, numbers
+from dagster_tsaudit.checks import CHECK_NAMES, COVERAGE, numbers
 from dagster_tsaudit.words import table
 from tsaudit.model.finding import Verdict
 
@@ -41,6 +41,6 @@ def _verdict(run: "AuditRun", name: str) -> Verdict | None:
     if run.result is None or run.profile is None:
         return Verdict.UNKNOWN
     if name == COVERAGE:
-        return Verdict.OK if is_complete(run) else Verdict.UNKNOWN
+        return Verdict.OK if run.is_complete else Verdict.UNKNOWN
     verdicts = [v for r in run.result.results if r.family == name and (v := r.verdict) is not None]
     return Verdict.worst(verdicts) if verdicts else None

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
 from tsaudit import not_audited, plugins
-from tsaudit.model.finding import AuditResult, Finding, Outcome, RuleResult, Severity
+from tsaudit.model.finding import AuditResult, Finding, Outcome, RuleResult, Severity, worst_first
 from tsaudit.model.jsonfile import from_json, to_json
 from tsaudit.model.profile import Gap, Profile, utc_now
 from tsaudit.model.timeline import Timeline
@@ -96,7 +96,8 @@ def _apply(rule: Rule, profile: Profile, timeline: Timeline, policy: LimitPolicy
     gaps = tuple(gap for gap in profile.gaps if gap.fact in rule.gaps_matter_in and _is_on(rule, switches, gap))
     try:
         found = (_with_severity(rule, switches, finding) for finding in rule.check(case))
-        findings = tuple(sorted((f for f in found if f is not None), key=lambda f: (-f.severity.rank, f.subject)))
+        kept = with_series(profile, [finding for finding in found if finding is not None])
+        findings = tuple(sorted(kept, key=lambda finding: worst_first(rule.code, finding)))
         if rule.package:
             findings = _storable(findings)
     except (Exception, SystemExit) as error:
@@ -118,6 +119,16 @@ def _storable(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
         return from_json(tuple[Finding, ...], to_json(findings))
     except ValueError as error:
         raise TypeError(f"a finding cannot be stored: {' '.join(str(error).split())}") from error
+
+
+def with_series(profile: Profile, findings: Sequence[Finding]) -> Iterator[Finding]:
+    """The findings with the series each of them affects."""
+    known = profile.measurements if findings else ()
+    series = {(m.database, m.name): m.series.value if m.series else None for m in known}
+    for finding in findings:
+        subject, share = finding.subject, 1.0 if finding.share is None else finding.share
+        count = series.get((subject.database, subject.measurement), profile.series)
+        yield replace(finding, affected_series=None if count is None else count * share)
 
 
 def _is_on(rule: Rule, switches: RulePolicy, gap: Gap) -> bool:

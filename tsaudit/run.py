@@ -64,6 +64,11 @@ class AuditRun:
         """Of the audit; `unknown` where there is none."""
         return self.result.verdict if self.result else Verdict.UNKNOWN
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether all that was needed was measured, and nothing else went wrong."""
+        return self.error is None and self.result is not None and self.result.is_complete(self.profile)
+
 
 def audit_target(
     target: Target,

@@ -21,6 +21,7 @@ from tests.builders import (
     a_source,
     a_tag,
 )
+from tsaudit.audit import with_series
 from tsaudit.config.settings import Report
 from tsaudit.history.incidents import Decision, DecisionKind, Incident, State
 from tsaudit.model.finding import (
@@ -350,8 +351,9 @@ def the_rule_results(findings: dict[str, Finding]) -> tuple[RuleResult, ...]:
 
 
 def the_result(**changes: Any) -> AuditResult:
+    rules = the_rule_results(the_findings())
     return a_result(
-        *the_rule_results(the_findings()),
+        *(replace(rule, findings=tuple(with_series(the_profile(), rule.findings))) for rule in rules),
         **{"target": TARGET, "engine": "influxdb1", "server_version": "1.8.10"} | changes,
     )
 

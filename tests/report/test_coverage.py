@@ -77,7 +77,7 @@ def test_rules_that_no_longer_judge_are_a_finding_and_no_rule_that_judged() -> N
     story = sample.the_story(result=a_result(a_rule_result(), silenced), profile=a_profile(), incidents=())
     assert (story.rules_judged, story.rules_unknown) == (1, 0)
     assert "2 rules that judged before are unknown." in html.page(story)
-    assert coverage(story.result, a_profile()).complete
+    assert not coverage(story.result, a_profile()).complete
 
 
 def test_settings_that_match_nothing_and_what_patterns_leave_out_are_on_the_page() -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import date
 
-from tests.builders import a_finding, a_measurement, a_profile, a_result, a_rule_result
+from tests.builders import a_finding, a_result, a_rule_result
 from tests.report import sample
 from tsaudit.history.incidents import State
-from tsaudit.model.finding import AuditResult, Finding, Severity
+from tsaudit.model.finding import Finding, Severity
 from tsaudit.model.subject import Subject
 from tsaudit.report import findings
 
@@ -18,35 +18,13 @@ def arranged(count: int, **changes: object) -> findings.FindingsView:
     return findings.arrange(findings.items_of(result, None, ()))
 
 
-def order(result: AuditResult, *measurements: tuple[str, int]) -> list[str]:
-    profile = a_profile(*(a_measurement(name, series) for name, series in measurements))
-    return [i.finding.subject.measurement for i in findings.items_of(result, profile, ())]
-
-
-def test_items_come_by_severity_then_by_series_concerned() -> None:
-    result = a_result(
-        a_rule_result(
-            a_finding(Subject("main", "small")),
-            a_finding(Subject("main", "large")),
-            a_finding(Subject("main", "half"), share=0.2),
-            a_finding(Subject("main", "bad"), Severity.CRITICAL),
-            a_finding(Subject("main", "note"), Severity.INFO),
-        )
-    )
-    found = order(result, ("small", 10), ("large", 1000), ("half", 1000), ("bad", 1), ("note", 10**6))
-    assert found == ["bad", "large", "half", "small", "note"]
-
-
-def test_items_when_equal_come_by_how_far_over_the_limit() -> None:
-    limit = sample.a_limit(10)
-    near = a_finding(Subject("main", "a"), observed=11.0, limit=limit)
-    far = a_finding(Subject("main", "b"), observed=99.0, limit=limit)
-    assert order(a_result(a_rule_result(near, far)), ("a", 5), ("b", 5)) == ["b", "a"]
-
-
-def test_item_of_a_database_concerns_all_series() -> None:
-    result = a_result(a_rule_result(a_finding(Subject("main"))))
-    assert findings.items_of(result, a_profile(a_measurement(series=70)), ())[0].touched == 70
+def test_items_come_in_the_order_of_every_output() -> None:
+    mild = a_finding(Subject("main", "mild"), affected_series=10**6)
+    bad = a_finding(Subject("main", "bad"), Severity.CRITICAL)
+    result = a_result(a_rule_result(mild, bad))
+    items = findings.items_of(result, None, ())
+    assert [(i.rule, i.finding) for i in items] == list(result.findings())
+    assert [i.finding for i in items] == [bad, mild]
 
 
 def test_anchors_are_the_fingerprints_and_never_alike() -> None:

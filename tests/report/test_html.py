@@ -223,8 +223,8 @@ def test_headline_says_what_there_is_to_say() -> None:
     passed, note = a_rule_result(), a_rule_result(a_finding(severity=Severity.INFO))
     open_rule = a_rule_result(code="CAR002", outcome=Outcome.OPEN, gaps=(Gap("x", Reason.DENIED, "no"),))
     moot = a_rule_result(outcome=Outcome.NOT_APPLICABLE)
-    assert headline(passed) == "Nothing wrong was found: 1 rule judged on complete figures."
-    assert headline(note) == "Nothing wrong was found: 1 rule judged on complete figures."
+    assert headline(passed, profile=a_profile()) == "Nothing wrong was found: 1 rule judged on complete figures."
+    assert headline(note, profile=a_profile()) == "Nothing wrong was found: 1 rule judged on complete figures."
     assert headline(passed, open_rule) == (
         "No finding in what was measured, but 1 rule could not be judged; 1 rule could."
     )

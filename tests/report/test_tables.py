@@ -112,7 +112,9 @@ def test_details_when_wide_or_many_are_cut() -> None:
     wide = a_measurement("wide", series=99, fields=tuple(a_field(f"f{n}") for n in range(250)))
     tables_ = [a_measurement(f"m{n:02}", tags=(a_tag(),)) for n in range(40)]
     profile = a_profile(wide, *tables_)
-    many = (a_finding(Subject("main", m.name)) for m in profile.measurements)
+    many = (
+        a_finding(Subject("main", m.name), affected_series=m.series.value) for m in profile.measurements if m.series
+    )
     found = tables.details(profile, findings.items_of(a_result(a_rule_result(*many)), profile, ()))
     assert len(found) == tables.MOST_DETAILS
     assert sum(d.columns_left_out for d in found) == 250 - tables.MOST_COLUMNS

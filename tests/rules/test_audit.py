@@ -192,3 +192,9 @@ def test_target_when_all_rules_are_switched_off_is_not_audited() -> None:
     assert result.not_audited is not None
     assert "all rules are switched off" in result.not_audited.findings[0].message
     assert result.verdict is not Verdict.OK
+
+
+def test_findings_know_the_series_they_affect() -> None:
+    profile = a_profile(a_measurement("bad_a", series=70), a_measurement("bad_b", series=200))
+    (result,) = audit(profile, rules=[too_many_things]).results
+    assert [(f.subject.measurement, f.affected_series) for f in result.findings] == [("bad_b", 200), ("bad_a", 70)]

@@ -8,7 +8,7 @@ from typing import Final
 
 from tsaudit.alerts.escape import plain
 from tsaudit.history.incidents import Incident
-from tsaudit.model.finding import Finding
+from tsaudit.model.finding import Finding, worst_first
 from tsaudit.text import day as day_in_words
 from tsaudit.text import findings as wording
 from tsaudit.text import many
@@ -20,12 +20,8 @@ _SHORT: Final = 120
 
 
 def by_badness(incident: Incident) -> tuple[object, ...]:
-    """Sort key: worst first, then furthest over its limit, then by rule and subject."""
-    finding = incident.finding
-    excess = 0.0
-    if finding.observed is not None and finding.limit is not None and finding.limit.value > 0:
-        excess = finding.observed / finding.limit.value
-    return (-incident.severity.rank, -excess, incident.code, incident.subject)
+    """Sort key: worst first, as everywhere."""
+    return worst_first(incident.code, incident.finding, incident.severity)
 
 
 def details(incident: Incident, day: date, *, full_values: bool) -> list[str]:

@@ -18,6 +18,7 @@ from tsaudit.text import many
 if TYPE_CHECKING:
     from tsaudit.alerts import SendReport
     from tsaudit.model.finding import AuditResult, Verdict
+    from tsaudit.model.profile import Profile
     from tsaudit.run import AuditRun
 
 FAIL_ON = ("warn", "critical", "unknown", "never")
@@ -63,8 +64,8 @@ def audit(
     if profile is not None:
         if targets or day:
             raise click.UsageError("a profile file already says which target and day it is for; leave out both")
-        result = _replayed(profile, config)
-        _print([results.of_result(result)], form, everything)
+        replayed, result = _replayed(profile, config)
+        _print([results.of_result(result, replayed)], form, everything)
         code = _exit_code([result.verdict], fail_on)
         if result.not_audited:
             say(f"{result.target}: {result.not_audited.reason}")
@@ -113,7 +114,7 @@ def _print(found: list[dict[str, Any]], form: str, everything: bool) -> None:
         results.print_text(one, everything)
 
 
-def _replayed(file: Path, config: str | None) -> AuditResult:
+def _replayed(file: Path, config: str | None) -> tuple[Profile, AuditResult]:
     """The verdicts on a stored profile, with the limits of its target if it is in the configuration."""
     from tsaudit.audit import audit as judge
     from tsaudit.config import file as config_file
@@ -130,11 +131,11 @@ def _replayed(file: Path, config: str | None) -> AuditResult:
     except config_file.ConfigError:
         if config is not None:
             raise
-        return judge(profile)
+        return profile, judge(profile)
     target = next((t for t in settings.targets if t.name == profile.target), None)
     if target is None:
-        return judge(profile)
-    return judge(profile, policy=limit_policy(settings, target), switches=rule_policy(settings, target))
+        return profile, judge(profile)
+    return profile, judge(profile, policy=limit_policy(settings, target), switches=rule_policy(settings, target))
 
 
 def _first_problem(error: ValueError) -> str:

@@ -34,7 +34,8 @@ def incidents(targets: tuple[str, ...], config: str | None, form: str, everythin
         if name not in known:
             raise click.BadParameter(f"`{name}` was never audited", param_hint="TARGET")
     rows = [i for i in found if everything or i.state is not State.RESOLVED]
-    rows.sort(key=lambda i: (i.state is not State.OPEN, -i.severity.rank, i.target, i.code, i.subject))
+    # Those of one target stay in the order of every output.
+    rows.sort(key=lambda i: (i.state is not State.OPEN, -i.severity.rank, i.target))
     if form == "json":
         show.as_json([as_dict(i) for i in rows])
     elif rows:

@@ -8,6 +8,7 @@ import click
 
 from tsaudit.cli import show
 from tsaudit.text import many, size
+from tsaudit.text.findings import sentence
 
 if TYPE_CHECKING:
     from tsaudit.model.finding import AuditResult, Finding, RuleResult
@@ -22,17 +23,18 @@ _WORST: Final = 20
 def of_run(run: AuditRun) -> dict[str, Any]:
     """One audited target, with the keys that `docs/cli.md` lists."""
     nothing = _empty(run.target, run.day.isoformat(), str(run.verdict))
-    found = of_result(run.result) if run.result else nothing
+    found = of_result(run.result, run.profile) if run.result else nothing
     return found | {
         "error": run.error,
+        "complete": run.is_complete,
         "report": run.report.url if run.report else None,
         "seconds": run.seconds,
         "cost": _cost(run.profile) if run.profile else None,
     }
 
 
-def of_result(result: AuditResult) -> dict[str, Any]:
-    """The same for a result alone: no report, no error."""
+def of_result(result: AuditResult, profile: Profile | None) -> dict[str, Any]:
+    """The same for a result alone and the profile that it is of: no report, no error."""
     return _empty(result.target, result.day.isoformat(), str(result.verdict)) | {
         "engine": result.engine,
         "server_version": result.server_version,
@@ -43,6 +45,7 @@ def of_result(result: AuditResult) -> dict[str, Any]:
             for r in result.results
             if r.verdict == "unknown" or (r.gaps and r.findings)
         ],
+        "complete": result.is_complete(profile),
         "rules": [{"code": r.code, "name": r.name, "outcome": str(r.outcome)} for r in result.results],
         "error": result.not_audited.reason if result.not_audited else None,
     }
@@ -58,6 +61,7 @@ def _empty(target: str, day: str, verdict: str) -> dict[str, Any]:
         "findings": [],
         "plans": [],
         "not_judged": [],
+        "complete": False,
         "rules": [],
         "error": None,
         "report": None,
@@ -85,6 +89,7 @@ def _finding(result: AuditResult, rule: RuleResult, finding: Finding) -> dict[st
         "name": rule.name,
         "subject": str(finding.subject),
         "message": finding.message,
+        "sentence": sentence(finding),
         "fix": finding.fix,
         "guilty": finding.guilty,
         "share": finding.share,
@@ -115,12 +120,14 @@ def print_text(found: dict[str, Any], everything: bool) -> None:
         where = f"{one['code']}  {one['subject']}"
         click.echo(f"  {show.word(one['severity'], 8)}  ", nl=False)
         show.line(where)
-        show.paragraph(one["message"], "    ")
+        show.paragraph(one["sentence"], "    ")
         show.paragraphs(f"Fix: {one['fix']}", "    ")
     if not everything and len(findings) > _WORST:
         show.line(f"  ... and {many(len(findings) - _WORST, 'finding')} more; pass --all to print them")
     if found["plans"]:
         show.line(f"  plans   {many(len(found['plans']), 'plan')}; see `tsaudit plan {found['target']}`")
+    if not found["complete"] and not found["not_judged"] and not found["error"]:
+        show.line("  incomplete: not everything was measured, though no rule lacked it; the report lists the gaps")
     for reason, codes in _not_judged(found).items():
         click.echo(f"  {show.word('unknown', 8)}  {', '.join(codes)}")
         show.paragraph(reason, "    ")

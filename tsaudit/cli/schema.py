@@ -94,7 +94,7 @@ def check(ctx: click.Context, target: str, config: str | None, folder: Path | No
     else:
         declared, profile = columns_file.read(folder or Path("schema", target)), _live(target, config)
     result = compare(declared, profile)
-    found: dict[str, Any] = results.of_result(result)
+    found: dict[str, Any] = results.of_result(result, profile)
     if form == "json":
         show.as_json(found)
     else:

@@ -29,7 +29,7 @@ from tsaudit.history.lifecycle import (
 )
 from tsaudit.history.schema import decision, incident_day, snapshot
 from tsaudit.history.store import Store, naive, stored_subject, subject_from
-from tsaudit.model.finding import AuditResult, Finding, RuleResult, Severity
+from tsaudit.model.finding import AuditResult, Finding, RuleResult, Severity, worst_first
 from tsaudit.model.jsonfile import from_json, to_json
 from tsaudit.model.profile import utc_now
 
@@ -67,7 +67,7 @@ def update(
         incidents = _with_decisions(connection, [t.incident for t in after], seen.day)
     kinds = [change_between(before.get(t.incident.fingerprint), t) for t in after]
     changes = [Change(kind, incident) for kind, incident in zip(kinds, incidents, strict=True) if kind is not None]
-    return sorted(changes, key=lambda c: (-c.incident.severity.rank, c.incident.code, c.incident.subject))
+    return sorted(changes, key=lambda change: _order(change.incident))
 
 
 def replay(
@@ -94,7 +94,11 @@ def standing(connection: Connection, target: str | None, day: date | None) -> li
     tracks = [_track(r) for r in _newest(connection, target, incident_day.c.day <= (day or clock.today()))]
     incidents = [t.incident for t in tracks if not t.never_opened]
     decided = _with_decisions(connection, incidents, day)
-    return sorted(decided, key=lambda i: (-i.severity.rank, i.target, i.code, i.subject))
+    return sorted(decided, key=_order)
+
+
+def _order(incident: Incident) -> tuple[object, ...]:
+    return (*worst_first(incident.code, incident.finding, incident.severity), incident.target)
 
 
 def decide(store: Store, fingerprint: str, kind: str, owner: str, reason: str, until: date | None = None) -> Incident:

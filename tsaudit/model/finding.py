@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -10,7 +11,7 @@ from typing import Final
 
 from tsaudit.model.change import AnyChange
 from tsaudit.model.plan import Plan
-from tsaudit.model.profile import Gap, Source
+from tsaudit.model.profile import Gap, Profile, Source
 from tsaudit.model.subject import Subject
 
 
@@ -145,6 +146,20 @@ class Finding:
     facts: tuple[str, ...] = ()
     """The facts it rests on, by which the statements behind it are found."""
     source: Source | None = None
+    affected_series: float | None = None
+    """Series of its measurement, or of the target where it is about more, times `share`; None: not known."""
+
+
+def worst_first(code: str, finding: Finding, severity: Severity | None = None) -> tuple[object, ...]:
+    """Sort key of findings, the same in every output: by severity, by series affected, by how far over the limit.
+
+    What is alike in these comes by rule and subject. `severity`: of the incident, where that is another.
+    """
+    rank, excess = (severity or finding.severity).rank, 0.0
+    if finding.observed is not None and finding.limit is not None and finding.limit.value > 0:
+        excess = finding.observed / finding.limit.value
+    over = 0.0 if math.isnan(excess) else excess
+    return (-rank, -(finding.affected_series or 0.0), -over, code, finding.subject)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,9 +226,22 @@ class AuditResult:
         return next((r for r in self.results if r.code == UNREACHABLE_CODE), None)
 
     def findings(self) -> Iterator[tuple[RuleResult, Finding]]:
-        """All findings, worst first, then by rule and subject."""
-        pairs = [(r, f) for r in self.results for f in r.findings]
-        yield from sorted(pairs, key=lambda p: (-p[1].severity.rank, p[0].code, p[1].subject))
+        """All findings, worst first."""
+        yield from ordered(self.results)
+
+    def is_complete(self, profile: Profile | None) -> bool:
+        """Whether all that was needed was measured: no gap, no rule that lacked something or broke, no code of
+        `RULELESS_CODES`. `profile`: what the result is of; None where nothing could be asked."""
+        if profile is None or profile.gaps:
+            return False
+        lacking = (Outcome.OPEN, Outcome.ERROR)
+        return not any(r.gaps or r.outcome in lacking or r.code in RULELESS_CODES for r in self.results)
+
+
+def ordered(results: Iterable[RuleResult]) -> list[tuple[RuleResult, Finding]]:
+    """The findings of the given rules, worst first."""
+    pairs = ((r, f) for r in results for f in r.findings)
+    return sorted(pairs, key=lambda pair: worst_first(pair[0].code, pair[1]))
 
 
 UNREACHABLE_CODE: Final = "TGT001"

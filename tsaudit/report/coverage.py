@@ -44,9 +44,8 @@ class Coverage:
     left_out: tuple[Listed, ...]
     """Databases of which `include` and `exclude` leave measurements out."""
 
-    @property
-    def complete(self) -> bool:
-        return not (self.gaps or self.open_rules or self.broken_rules or self.missed)
+    complete: bool
+    """Whether all that was needed was measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +83,7 @@ def coverage(result: AuditResult, profile: Profile | None) -> Coverage:
         missed=tuple(_missed(result, profile)),
         unused_settings=profile.unused_settings if profile else (),
         left_out=tuple(one for one in profile.listed if one.left_out) if profile else (),
+        complete=result.is_complete(profile),
     )
 
 

@@ -47,8 +47,6 @@ class Item:
     """Why nobody is bothered by it (accepted, snoozed) or who has taken it on (ack), while that holds."""
     measurement: Measurement | None
     """The measurement it is about, where the profile has it."""
-    touched: float
-    """Series it concerns: the measurement's, times the guilty one's share."""
 
     @property
     def settled(self) -> bool:
@@ -128,10 +126,9 @@ class FindingsView:
 
 
 def items_of(result: AuditResult, profile: Profile | None, incidents: Iterable[Incident]) -> list[Item]:
-    """All findings by impact: by severity, then by the series they concern, then by how far over the limit."""
+    """All findings, worst first."""
     by_fingerprint = {incident.fingerprint: incident for incident in incidents}
     measurements = {(m.database, m.name): m for m in profile.measurements} if profile else {}
-    all_series = (profile.series if profile else None) or 0
     found = []
     seen: Counter[str] = Counter()
     for rule, finding in result.findings():
@@ -148,10 +145,9 @@ def items_of(result: AuditResult, profile: Profile | None, incidents: Iterable[I
                 incident=incident,
                 decision=_holding(incident, result.day),
                 measurement=measurement,
-                touched=_touched(finding, measurement, all_series),
             )
         )
-    return sorted(found, key=_impact)
+    return found
 
 
 def arrange(items: Sequence[Item]) -> FindingsView:
@@ -195,20 +191,6 @@ def _holding(incident: Incident | None, day: date) -> Decision | None:
     if decision is None or (decision.until is not None and decision.until < day):
         return None
     return decision
-
-
-def _touched(finding: Finding, measurement: Measurement | None, all_series: int) -> float:
-    series = all_series
-    if measurement is not None:
-        series = measurement.series.value if measurement.series else 0
-    return series * (1.0 if finding.share is None else finding.share)
-
-
-def _impact(item: Item) -> tuple[object, ...]:
-    finding, over = item.finding, 0.0
-    if finding.limit and finding.limit.value > 0 and finding.observed is not None:
-        over = finding.observed / finding.limit.value
-    return (-finding.severity.rank, -item.touched, -over, item.rule.code, finding.subject)
 
 
 def _fitting(items: Sequence[Item], room: int) -> int:

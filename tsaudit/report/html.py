@@ -130,6 +130,8 @@ class Story:
         settled = sum(i.settled for i in self.items)
         if settled:
             return f"Nothing new: {many(settled, 'finding')} accepted or snoozed, {rules} judged."
+        if not self.result.is_complete(self.profile):
+            return f"Nothing wrong was found: {rules} judged, but not everything was measured."
         return f"Nothing wrong was found: {rules} judged on complete figures."
 
 

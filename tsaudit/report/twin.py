@@ -4,6 +4,7 @@ One object. `schema_version` is raised when a field changes its meaning or goes;
 
     schema_version  1
     tsaudit_version, target, engine, server_version, day, audited_at, verdict
+    complete        whether all that was needed was measured
     counts          findings by severity, of those that are neither accepted nor snoozed
     report          file name of the page
     run_url         the run that made it, or null
@@ -60,6 +61,7 @@ def twin(
         "day": _json(result.day.isoformat()),
         "audited_at": _json(result.audited_at.isoformat()),
         "verdict": _json(result.verdict.value),
+        "complete": _json(result.is_complete(profile)),
         "counts": _json(dict(counts)),
         "report": _json(f"{result.day.isoformat()}.html"),
         "run_url": _json(run_url),

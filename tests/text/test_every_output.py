@@ -1,0 +1,168 @@
+"""One finding, its forecast, the order of several, and what is complete: the same in every output."""
+
+from __future__ import annotations
+
+import dataclasses
+import html as entities
+import json
+import re
+from collections.abc import Sequence
+from datetime import timedelta
+
+import dagster as dg
+import pytest
+
+from dagster_tsaudit.checks import check_results
+from dagster_tsaudit.metadata import target_metadata
+from tests.alerts.builders import a_context, an_incident
+from tests.builders import DAY, a_finding, a_measurement, a_profile, a_result, a_rule_result
+from tests.report import sample
+from tsaudit.alerts.blocks import texts
+from tsaudit.alerts.message import alert
+from tsaudit.cli import results
+from tsaudit.model.finding import AuditResult, Finding, Forecast, Limit, Severity
+from tsaudit.model.profile import Gap, Profile, Reason
+from tsaudit.model.subject import Subject
+from tsaudit.model.timeline import Point
+from tsaudit.report import html
+from tsaudit.run import AuditRun
+from tsaudit.text import day, percent, quantity
+from tsaudit.text.forecasts import limit_reached
+
+ONSET = DAY - timedelta(days=18)
+FORECAST = Forecast(100_000, 9.2, 6.8, 13.1, 0.081, ONSET, "exponential", provisional=True, unit="series")
+LIMIT = Limit("x.max_series", 100_000, "series", "our default", "default")
+GROWING = a_finding(
+    Subject("main", "http_requests"),
+    Severity.CRITICAL,
+    message="Too many series.",
+    observed=250_000.0,
+    limit=LIMIT,
+    unit="series",
+    guilty="request_id",
+    share=0.9996,
+    since=ONSET,
+    forecast=FORECAST,
+)
+PROFILE = a_profile(a_measurement("http_requests", series=250_000))
+OUTPUTS = ("report", "slack", "cli", "dagster")
+
+
+def run_of(result: AuditResult, profile: Profile) -> AuditRun:
+    return AuditRun(result.target, result.day, result, profile, (), None, 1.0, None)
+
+
+def report(result: AuditResult, profile: Profile) -> str:
+    story = html.tell(result, profile, sample.empty_timeline(), (), full_values=False, run_url=None, previous=None)
+    page = html.page(story)
+    page = re.sub(r"<(style|script|desc|title)\b.*?</\1>", "", page, flags=re.DOTALL)
+    return " ".join(entities.unescape(re.sub(r"<[^>]+>", " ", page)).split())
+
+
+def slack(result: AuditResult) -> str:
+    incidents = [an_incident(finding, code=rule.code, severity=finding.severity) for rule, finding in result.findings()]
+    # In any order: the message has its own.
+    made = alert(a_context(), incidents[::-1])
+    return entities.unescape("\n".join(text for block in made.blocks for text in texts(block)))
+
+
+def cli(result: AuditResult, profile: Profile, capsys: pytest.CaptureFixture[str]) -> str:
+    results.print_text(results.of_result(result, profile), everything=True)
+    return capsys.readouterr().out
+
+
+def dagster(result: AuditResult, profile: Profile) -> str:
+    metadata = target_metadata(run_of(result, profile), result, profile, (Point(DAY, 1.0),))
+    shown = [str(value.value) for value in metadata.values() if isinstance(value.value, str)]
+    return re.sub(r"\\(.)", r"\1", "\n".join(shown))
+
+
+@pytest.fixture
+def said(capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
+    result = a_result(a_rule_result(GROWING))
+    return {
+        "report": report(result, PROFILE),
+        "slack": slack(result),
+        "cli": cli(result, PROFILE, capsys),
+        "dagster": dagster(result, PROFILE),
+    }
+
+
+@pytest.mark.parametrize("output", OUTPUTS)
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Too many series",
+        limit_reached(FORECAST),
+        quantity(100_000, "series"),
+        percent(0.9996),
+        day(ONSET),
+        "main contributor",
+        "request_id",
+        "80% range 7 to 13",
+    ],
+)
+def test_a_finding_is_worded_alike_in_every_output(said: dict[str, str], output: str, words: str) -> None:
+    assert words.lower() in said[output].lower()
+
+
+def test_json_has_the_sentence_of_the_other_outputs() -> None:
+    (found,) = results.of_result(a_result(a_rule_result(GROWING)), PROFILE)["findings"]
+    assert found["sentence"] == (
+        f"Too many series; main contributor request_id ({percent(0.9996)}); since {day(ONSET)}; "
+        f"{limit_reached(FORECAST)}."
+    )
+
+
+def findings(count: int = 6) -> Sequence[Finding]:
+    """Findings with names that say nothing of their order, among them one just over its limit and one far over it."""
+    severities = (Severity.WARN, Severity.CRITICAL)
+    return [
+        a_finding(
+            Subject("main", f"m{n * 5 % count}x"),
+            severities[n % 2],
+            message=f"It is about m{n * 5 % count}x here.",
+            observed=11.0 + 40 * (n % 3),
+            limit=dataclasses.replace(LIMIT, value=10.0),
+            affected_series=100.0 * (n % 4),
+        )
+        for n in range(count)
+    ]
+
+
+def test_findings_have_one_order_in_every_output(capsys: pytest.CaptureFixture[str]) -> None:
+    found = findings()
+    result = a_result(a_rule_result(*found[:3], code="CAR004"), a_rule_result(*found[3:], code="TAG001"))
+    expected = [f"about {f.subject.measurement} here" for _, f in result.findings()]
+    assert expected != sorted(expected)
+    texts_of = {
+        "report": report(result, PROFILE).partition("Find ")[2],
+        "slack": slack(result),
+        "cli": cli(result, PROFILE, capsys),
+        "dagster": dagster(result, PROFILE).partition("| --- |")[2],
+    }
+    for output, text in texts_of.items():
+        assert list(dict.fromkeys(re.findall(r"about m\dx here", text))) == expected, output
+
+
+@pytest.mark.parametrize("gaps", [(), (Gap("row_count", Reason.DENIED, "no right to read", "main"),)])
+def test_complete_is_one_thing_in_every_output(gaps: tuple[Gap, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    """Also where no rule needed what is missing: the verdict is ok, and yet not all was measured."""
+    result, profile = a_result(a_rule_result()), dataclasses.replace(PROFILE, gaps=gaps)
+    complete = not gaps
+    assert result.verdict == "ok"
+    assert results.of_result(result, profile)["complete"] is complete
+    assert ("incomplete" in cli(result, profile, capsys)) is not complete
+    page = report(result, profile)
+    assert ("1 rule judged on complete figures" in page) is complete
+    assert ("Everything that was asked for was measured" in page) is complete
+    checks = {c.check_name: c for c in check_results(dg.AssetKey("x"), run_of(result, profile), ())}
+    assert checks["coverage"].passed is complete
+    story = html.tell(result, profile, sample.empty_timeline(), (), full_values=False, run_url=None, previous=None)
+    assert json.loads(twin_of(story))["complete"] is complete
+
+
+def twin_of(story: html.Story) -> bytes:
+    from tsaudit.report.twin import twin
+
+    return twin(story.result, story.profile, (), None, {}, full_values=False, run_url=None)
