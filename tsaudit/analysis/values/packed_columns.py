@@ -1,4 +1,8 @@
-"""Columns of numbers as few bytes, with their versions and a checksum: how sets of values are stored."""
+"""Columns of numbers as few bytes, with their versions and a checksum: how sets of values are stored.
+
+Arrow's IPC format would do with less code, but takes more room: most rows in the history are a day on which the values
+of a tag did not change, 52 bytes here and 330 there, and a whole set of a million values takes 18 % more.
+"""
 
 from __future__ import annotations
 
