@@ -28,6 +28,7 @@ from tsaudit.collect import collect
 from tsaudit.engines.opening import open_connection
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.finding import Finding, Outcome, RuleResult, Severity
+from tsaudit.model.plan import Plan
 from tsaudit.model.profile import Profile
 from tsaudit.model.timeline import Timeline
 from tsaudit.rule import LimitPolicy, Rule
@@ -96,20 +97,20 @@ def collected(request: pytest.FixtureRequest, tmp_path: Path) -> Collector:
 
 def _judge(
     rule: Rule, case: Case, engine: str, dataset: Dataset, history: History | None, collected: Collector
-) -> tuple[RuleResult, str]:
+) -> tuple[RuleResult, tuple[Plan, ...], str]:
     wanted = required_facts(engine, [rule])
     before = collected(case.before, engine, None, wanted) if case.before else None
     profile = collected(dataset, engine, before, wanted)
     timeline = history(profile) if history else Timeline(previous=before)
-    (result,) = audit(profile, timeline, LimitPolicy(target=case.limits), [rule]).results
-    return result, profile.databases[0].name
+    audited = audit(profile, timeline, LimitPolicy(target=case.limits), [rule])
+    return audited.results[0], audited.plans, profile.databases[0].name
 
 
 @pytest.mark.parametrize(("rule", "case", "engine"), CASES)
 def test_finding_when_broken(
     rule: Rule, case: Case, engine: str, collected: Collector, request: pytest.FixtureRequest
 ) -> None:
-    result, database = _judge(rule, case, engine, case.breaks, case.history, collected)
+    result, plans, database = _judge(rule, case, engine, case.breaks, case.history, collected)
     assert not result.gaps, result.gaps
     assert result.outcome is Outcome.FAIL, result.reason
     named = bool(case.subject.database) or case.whole_target
@@ -121,8 +122,9 @@ def test_finding_when_broken(
     _complete(found[0], rule)
     if not ENGINES[engine].can_change:
         assert not _CHANGES.search(found[0].fix), found[0].fix
+    steps = [step.text for plan in plans for step in plan.steps if step.text]
     if engine == "timestream":
-        timestream.works(found[0].fix, request.getfixturevalue("timestream"))
+        timestream.works("\n".join([found[0].fix, *steps]), request.getfixturevalue("timestream"))
 
 
 _CHANGES = re.compile(r"\b(ALTER|CREATE|DROP|UPDATE|INSERT|DELETE) (TABLE|INTO|COLUMN|MEASUREMENT|SERIES|VIEW|FROM)\b")
@@ -138,7 +140,7 @@ def _complete(finding: Finding, rule: Rule) -> None:
 
 @pytest.mark.parametrize(("rule", "case", "engine"), CASES)
 def test_silence_when_kept(rule: Rule, case: Case, engine: str, collected: Collector) -> None:
-    result, _ = _judge(rule, case, engine, case.keeps, case.quiet_history, collected)
+    result, _, _ = _judge(rule, case, engine, case.keeps, case.quiet_history, collected)
     assert result.outcome is Outcome.PASS, [f.message for f in result.findings] or result.reason
 
 

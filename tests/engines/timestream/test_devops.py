@@ -58,7 +58,7 @@ def test_saving_when_each_value_is_a_record(timestream: Timestream) -> None:
     # 20 metrics and 5 events at once: between five and twenty times the rows.
     assert finding.observed is not None
     assert 10 < finding.observed <= 20
-    assert "24 measure names share their instants" in finding.message
+    assert "24 measure names share their timestamps" in finding.message
 
 
 def test_storage_when_merged_is_as_in_the_example(timestream: Timestream) -> None:

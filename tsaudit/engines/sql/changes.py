@@ -45,8 +45,10 @@ def leave_out(place: Place, changes: Sequence[LeaveOut]) -> Iterator[Step]:
     yield Step(Phase.WRITE, f"Stop writing {listed(columns, 20)} to {place.here.name}.")
 
 
-def newest_values(recent: Callable[[str], str]) -> Callable[[Place, Sequence[Inspect]], Iterator[Step]]:
-    """A renderer of queries. `recent`: the condition, with WHERE, for rows of the last day, by the time column."""
+def newest_values(recent: Callable[[str], str], end: str = ";") -> Callable[[Place, Sequence[Inspect]], Iterator[Step]]:
+    """A renderer of queries. `recent`: the condition, with WHERE, for rows of the last day, by the time column. `end`:
+    of a statement.
+    """
 
     def inspect(place: Place, changes: Sequence[Inspect]) -> Iterator[Step]:
         for change in changes:
@@ -56,7 +58,7 @@ def newest_values(recent: Callable[[str], str]) -> Callable[[Place, Sequence[Ins
                     Phase.LOOK,
                     f"Find what writes new values of {change.column}: the latest ones come first.",
                     f"SELECT {column}, min({time}), count(*) FROM {place.table()} {recent(time)}"  # noqa: S608 -- shown
-                    f"GROUP BY {column} ORDER BY 2 DESC LIMIT 20;",
+                    f"GROUP BY {column} ORDER BY 2 DESC LIMIT 20{end}",
                     "sql",
                     cost="reads a day of rows" if recent(time) else "reads all rows",
                 )

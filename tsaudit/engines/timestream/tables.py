@@ -44,15 +44,15 @@ def values(tag: Tag) -> int:
     return tag.values.value if tag.values else 0
 
 
-def create_partitioned(measurement: Measurement, dimension: str) -> str:
-    """Makes a table like this one beside it, partitioned by the dimension."""
+def create_partitioned(measurement: Measurement, name: str, dimension: str) -> str:
+    """Makes a table of that name like this one, partitioned by the dimension."""
     settings: dict[str, Any] = {"schema": _schema(dimension)}
     options = measurement.options or {}
     if _MAGNETIC_DAYS in options:
         settings["retention_properties"] = _retention(options, int(options[_MAGNETIC_DAYS]))
     if options.get(_MAGNETIC_WRITES) == "true":
         settings["magnetic_store_write_properties"] = _magnetic_writes(options)
-    return _command("create-table", measurement.database, f"{measurement.name}_new", settings)
+    return _command("create-table", measurement.database, name, settings)
 
 
 def enforce_key(measurement: Measurement, dimension: str) -> str:

@@ -7,7 +7,7 @@ import pytest
 from tests.builders import a_measurement, a_profile
 from tests.engines.timestream.devops import devops
 from tests.engines.timestream.proposals import arguments
-from tests.rules.cases import Case, judge
+from tests.rules.cases import Case, judge, with_steps
 from tsaudit.engines.timestream.rules.mixed_encryption import mixed_encryption as rule
 from tsaudit.model.finding import Severity
 from tsaudit.model.subject import Subject
@@ -44,7 +44,7 @@ def test_finding_when_keys_differ(settings: dict[str, str], said: str) -> None:
     place = {"BucketName": "rejected"} | settings if settings else {}
     options = OWN | {f"MagneticStoreRejectedDataLocation.{name}": value for name, value in place.items()}
     tables = [a_measurement("cpu", options=options), a_measurement("mem", options=OWN)]
-    findings = judge(rule, a_profile(*tables, engine="timestream")).findings
+    findings = with_steps(rule, a_profile(*tables, engine="timestream"))
     assert [f.message for f in findings] == [
         f"The table is encrypted with {OWN['KmsKeyId']}, its rejected records with {said}."
     ] * bool(said)
@@ -53,7 +53,7 @@ def test_finding_when_keys_differ(settings: dict[str, str], said: str) -> None:
         # Only a key that somebody chose says that another protection was wanted.
         assert findings[0].severity is (Severity.WARN if said == "other" else Severity.INFO)
         options = {"BucketName": "rejected", "EncryptionOption": "SSE_KMS", "KmsKeyId": OWN["KmsKeyId"]}
-        asked = arguments(findings[0].fix.splitlines()[-1])
+        asked = arguments(next(x for x in findings[0].fix.splitlines() if x.startswith("aws ")))
         assert asked["MagneticStoreWriteProperties"] == {
             "EnableMagneticStoreWrites": True,
             "MagneticStoreRejectedDataLocation": {"S3Configuration": options},

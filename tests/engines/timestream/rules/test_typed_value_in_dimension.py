@@ -8,7 +8,7 @@ import pytest
 
 from tests.builders import NOW, a_measurement, a_profile, a_source, a_tag
 from tests.engines.timestream.devops import devops
-from tests.rules.cases import Case, dataset, judge, table
+from tests.rules.cases import Case, dataset, table, with_steps
 from tsaudit.engines.timestream.rules.typed_value_in_dimension import typed_value_in_dimension as rule
 from tsaudit.model.finding import Finding
 from tsaudit.model.profile import TagChanges
@@ -46,14 +46,14 @@ def _findings(key: str, values: int, sample: tuple[str, ...], **changes: Any) ->
     known |= {"by_chance": 450.0, "values": values, "shared": 4, "instants": 2000, "clashes": 0, "roughness": None}
     seen = TagChanges(source=a_source(), **(known | changes))
     tag = a_tag(key, values, sample, changes=(seen,))
-    return judge(rule, a_profile(a_measurement(tags=(tag,)), engine="timestream")).findings
+    return with_steps(rule, a_profile(a_measurement(tags=(tag,)), engine="timestream"))
 
 
 def test_least_values_when_numbers_are_whole_or_not() -> None:
     fractions = ("1.5", "2.25", "3.75")
     assert not _findings("load", 3, fractions)
     (finding,) = _findings("load", 4, (*fractions, "4.5"))
-    assert "as a measure of type DOUBLE" in finding.fix
+    assert "as DOUBLE" in finding.fix
     whole = tuple(str(i) for i in range(30))
     assert not _findings("level", 29, whole[:29])
     (finding,) = _findings("level", 30, whole)

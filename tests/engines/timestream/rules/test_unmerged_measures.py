@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.builders import a_count, a_measurement, a_profile, a_source
 from tests.databases import Row, Table, times
 from tests.engines.timestream.devops import devops
-from tests.rules.cases import Case, dataset, judge
+from tests.rules.cases import Case, dataset, judge, with_steps
 from tsaudit.engines.timestream.rules.unmerged_measures import unmerged_measures as rule
 from tsaudit.model.finding import Outcome
 from tsaudit.model.profile import MeasureName, MeasureNames, Profile, SharedInstants
@@ -47,7 +47,7 @@ def test_finding_when_just_over_the_limits() -> None:
 
 
 def test_finding_when_it_is_read() -> None:
-    (finding,) = judge(rule, _profile(200, 100)).findings
+    (finding,) = with_steps(rule, _profile(200, 100))
     assert finding.message == (
         "2 measure names share their timestamps: 2 rows of one value each, where one row would be enough and take "
         "about 60% fewer bytes."
@@ -70,8 +70,8 @@ def test_statement_when_values_are_of_several_types() -> None:
     shared = SharedInstants(("load", "user's: 1"), 200, 100, 1000, 400, a_source())
     names = (MeasureName("load", "double", ("host",), 400), MeasureName("user's: 1", "bigint", ("host",), 400))
     m = a_measurement(measure_names=MeasureNames(a_count(2), names, shared))
-    (finding,) = judge(rule, a_profile(m, engine="timestream")).findings
-    assert finding.fix.splitlines()[-1] == (
+    (finding,) = with_steps(rule, a_profile(m, engine="timestream"))
+    assert next(x for x in finding.fix.splitlines() if x.startswith("SELECT")) == (
         'SELECT "time", "host", '
         'max(CASE WHEN measure_name = \'load\' THEN "measure_value::double" END) AS "load", '
         "max(CASE WHEN measure_name = 'user''s: 1' THEN \"measure_value::bigint\" END) AS \"user's_ 1\" "

@@ -8,7 +8,7 @@ from typing import Any
 from tests.builders import a_count, a_measurement, a_profile, a_ratio, a_tag
 from tests.engines.timestream.devops import devops, partitioned_by
 from tests.engines.timestream.proposals import arguments
-from tests.rules.cases import Case, judge
+from tests.rules.cases import Case, judge, with_steps
 from tsaudit.engines.timestream.rules.weak_partition_key import weak_partition_key as rule
 from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import MeasureName, MeasureNames, Profile
@@ -53,7 +53,7 @@ def _profile(key: str | None = "host", enforcement: str = "REQUIRED", rows: int 
 
 
 def _finding(profile: Profile, **limits: float) -> Finding:
-    (finding,) = judge(rule, profile, limits).findings
+    (finding,) = with_steps(rule, profile, limits)
     return finding
 
 
@@ -106,7 +106,7 @@ def test_warning_when_no_record_has_the_key() -> None:
 def test_key_when_one_is_proposed() -> None:
     tags = (a_tag("host", 99), a_tag("device", 500), a_tag("request_id", 9_000))
     finding = _finding(_profile(values=99, tags=tags))
-    asked = arguments(finding.fix.splitlines()[-1])
+    asked = arguments(next(x for x in finding.fix.splitlines() if x.startswith("aws ")))
     assert asked["TableName"] == "cpu_new"
     # Not the id of which each row has another value.
     assert asked["Schema"]["CompositePartitionKey"][0]["Name"] == "device"
@@ -115,7 +115,7 @@ def test_key_when_one_is_proposed() -> None:
 def test_command_when_the_key_is_to_be_enforced() -> None:
     finding = _finding(_profile(enforcement="OPTIONAL"))
     key = {"Type": "DIMENSION", "Name": "host", "EnforcementInRecord": "REQUIRED"}
-    assert arguments(finding.fix.splitlines()[-1]) == {
+    assert arguments(next(x for x in finding.fix.splitlines() if x.startswith("aws "))) == {
         "DatabaseName": "main",
         "TableName": "cpu",
         "Schema": {"CompositePartitionKey": [key]},

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tsaudit.engines.timestream.tables import KEY, best_key, create_partitioned
+from tsaudit.engines.timestream.kinds import PartitionBy
+from tsaudit.engines.timestream.tables import KEY, best_key
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Measurement, MeasureNames, Tag
 from tsaudit.rule import Case, Threshold, rule, subject_of
@@ -35,9 +36,6 @@ _NUMBER = re.compile(r"-?\d{1,4}")
             ),
         ),
     ),
-    fixes={
-        "any": ("Write one measure name for each kind of record, {where}"),
-    },
 )
 def hashed_measure_name(case: Case) -> Iterator[Finding]:
     """Tables whose measure names are plain numbers below 8,192: a dimension hashed into the maximum number of names.
@@ -103,7 +101,8 @@ def _finding(case: Case, measurement: Measurement, found: MeasureNames, hashed: 
         severity=Severity.WARN,
         message=f"{count(found.count)} measure names such as {listed(hashed, 3)} are numbers below "
         f"{number(_BUCKETS)}: hashes, which a partition key replaces.",
-        fix=case.fix(where=_where(measurement, key, best)),
+        fix=_advice(key, best),
+        changes=(PartitionBy(subject_of(measurement), best.key),) if best and not key else (),
         observed=share,
         limit=limit,
         unit=limit.unit,
@@ -114,11 +113,8 @@ def _finding(case: Case, measurement: Measurement, found: MeasureNames, hashed: 
     )
 
 
-def _where(measurement: Measurement, key: str | None, best: Tag | None) -> str:
+def _advice(key: str | None, best: Tag | None) -> str:
     if key:
-        return f"to this table: it is partitioned by {key} already."
-    advice = (
-        "to a new table that is partitioned by a dimension. Its key cannot be changed later: take the one that queries "
-        "filter by"
-    )
-    return f"{advice}, for example:\n{create_partitioned(measurement, best.key)}" if best else f"{advice}."
+        return f"Write one measure name for each kind of record to this table: it is partitioned by {key} already."
+    which = "" if best else " Its key cannot be changed later: use the dimension that most queries filter by."
+    return f"Write one measure name for each kind of record to a new table that is partitioned by a dimension.{which}"

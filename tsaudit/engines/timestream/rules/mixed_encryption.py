@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from tsaudit.engines.timestream.tables import DATABASE_KEY, REJECTED, encrypt_rejected
+from tsaudit.engines.timestream.kinds import EncryptRejected
+from tsaudit.engines.timestream.tables import DATABASE_KEY, REJECTED
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Measurement
 from tsaudit.rule import Case, rule, subject_of
@@ -19,13 +20,6 @@ _OWN_KEY = f"{REJECTED}.KmsKeyId"
     severity=Severity.WARN,
     guidelines=("F4",),
     requires={"options"},
-    fixes={
-        "any": (
-            "If the data of {table} needs {other}, move the table to a database with that key: a database has one, for "
-            "all its tables. If not, and if the database's key is your own (AWS's for Timestream serves nothing else), "
-            "have rejected records encrypted with it, too:\n{command}"
-        ),
-    },
 )
 def mixed_encryption(case: Case) -> Iterator[Finding]:
     """Tables whose rejected records are encrypted with a different key than the table itself.
@@ -81,7 +75,9 @@ def _finding(case: Case, measurement: Measurement, key: str, other: str) -> Find
         subject=subject_of(measurement),
         severity=Severity.WARN if (measurement.options or {}).get(_OWN_KEY) else Severity.INFO,
         message=f"The table is encrypted with {key}, its rejected records with {other}.",
-        fix=case.fix(table=measurement.name, other=other, command=encrypt_rejected(measurement, key)),
+        fix=f"If the data of {measurement.name} needs {other}, move the table to a database with that key instead: a "
+        "database has one key, for all its tables.",
+        changes=(EncryptRejected(subject_of(measurement), key),),
         evidence=(
             Evidence("key of the database", key),
             Evidence("encryption of rejected records", other),

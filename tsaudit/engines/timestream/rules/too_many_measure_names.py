@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from tsaudit.model.finding import Evidence, Finding, Forecast, Severity
 from tsaudit.model.profile import Measurement, MeasureNames
@@ -10,6 +11,11 @@ from tsaudit.model.timeline import Point
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import listed, many, number, percent
 from tsaudit.text.forecasts import limit_reached
+
+_FIX: Final = (
+    "Use measure names for the few kinds of records there are. Write what varies as dimensions, or as measures of one "
+    "multi-measure record. A name goes only with its last record: write to a new table, and let {measurement} expire."
+)
 
 
 @rule(
@@ -32,13 +38,6 @@ from tsaudit.text.forecasts import limit_reached
             "critical_ratio", 0.9, "share of the limit", "our default: records with a new name will soon be rejected"
         ),
     ),
-    fixes={
-        "any": (
-            "Write as measure names the few kinds of records there are, and what varies as dimensions or as measures "
-            "of one multi-measure record. Names go only with their records: write to a new table, and let "
-            "{measurement} run out."
-        ),
-    },
 )
 def too_many_measure_names(case: Case) -> Iterator[Finding]:
     """Tables with more than `warn_ratio` of the maximum number of measure names, or that will soon reach it.
@@ -102,7 +101,7 @@ def _finding(case: Case, measurement: Measurement, found: MeasureNames, forecast
         severity=Severity.CRITICAL if critical else Severity.WARN,
         message=f"{many(count, 'measure name')}, {percent(share)} of the table's maximum of "
         f"{number(limit.value)}{when}.",
-        fix=case.fix(measurement=measurement.name),
+        fix=_FIX.format(measurement=measurement.name),
         observed=count,
         limit=limit,
         unit="measure names",

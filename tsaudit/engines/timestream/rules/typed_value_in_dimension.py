@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from tsaudit.analysis.cardinality.contributions import made_fields
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Measurement, Tag
 from tsaudit.rule import Case, Threshold, rule, subject_of
@@ -40,12 +41,6 @@ _TYPES = {"integer": ("BIGINT", "whole numbers"), "float": ("DOUBLE", "numbers")
             "our default: a whole number that stays the same for most sources is the number of a store, room, or line",
         ),
     ),
-    fixes={
-        "any": (
-            "Write {tag} as a measure of type {type}, in one multi-measure record with the others: queries then "
-            "compare it without a cast. Where it tells sources apart, keep a dimension that names the source, too."
-        ),
-    },
 )
 def typed_value_in_dimension(case: Case) -> Iterator[Finding]:
     """Dimensions whose values are numbers, timestamps, or geographical positions.
@@ -110,7 +105,8 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, kind: str) -> Findi
         subject=subject_of(measurement, tag.key),
         severity=Severity.WARN,
         message=f"Dimension {tag.key} contains {what} as text: no query can compare them without a cast.",
-        fix=case.fix(tag=tag.key, type=data_type),
+        fix="Queries then compare it without a cast. If it identifies sources, keep a dimension that names the source.",
+        changes=made_fields(measurement, tag.key, to=kind),
         observed=tag.values.value,
         limit=limit,
         unit="values",

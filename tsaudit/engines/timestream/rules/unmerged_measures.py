@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tsaudit.engines.quoting import quote_text
-from tsaudit.engines.timestream import SINGLE_VALUE
+from tsaudit.engines.timestream.kinds import OneRecord
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Measurement, SharedInstants
-from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
+from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import listed, many, number, percent, size
 
 _SHOWN = 3
@@ -33,14 +32,6 @@ _SHOWN = 3
             ("our default: from here on, merging leaves at most two thirds of the rows"),
         ),
     ),
-    fixes={
-        "any": (
-            "Write {names} as measures of one multi-measure record (MeasureValueType MULTI, under a measure name "
-            "such as metrics): one row per instant and source. Stored records stay as they are; read them with a "
-            "column for each value, such as:\nSELECT {key}, {values} FROM {table:q} WHERE time >= ago(1d) GROUP BY "
-            "{key}"
-        ),
-    },
 )
 def unmerged_measures(case: Case) -> Iterator[Finding]:
     """Single-value records that share their dimensions and their time with others.
@@ -79,18 +70,12 @@ def _finding(case: Case, measurement: Measurement, found: SharedInstants) -> Fin
     limit = case.limit("max_rows_per_instant", measurement)
     per_instant = found.rows / found.instants
     saved = 1 - found.bytes_merged / found.bytes_now
-    key = case.quoted(c for c in measurement.columns if c == measurement.time_column or measurement.tag(c))
     return Finding(
         subject=subject_of(measurement),
         severity=Severity.WARN,
         message=f"{many(len(found.names), 'measure name')} share their timestamps: {number(per_instant)} rows "
         f"of one value each, where one row would be enough and take about {percent(saved)} fewer bytes.",
-        fix=case.fix(
-            names=listed(found.names, 4),
-            key=key,
-            values=", ".join(_value(case, measurement, name) for name in found.names[:_SHOWN]),
-            table=table_of(measurement),
-        ),
+        changes=(OneRecord(subject_of(measurement), tuple(found.names)),),
         observed=per_instant,
         limit=limit,
         unit="rows per instant",
@@ -104,14 +89,6 @@ def _finding(case: Case, measurement: Measurement, found: SharedInstants) -> Fin
         facts=("measure_names", "row_sample", "measure_name_counts"),
         source=found.source,
     )
-
-
-def _value(case: Case, measurement: Measurement, name: str) -> str:
-    """The value of one measure name as a column. Column names must not contain a colon."""
-    known = measurement.measure_names.names if measurement.measure_names else ()
-    data_type = next((n.data_type for n in known if n.name == name and n.data_type), "double")
-    text, value = quote_text(case.profile.engine, name), case.quoted([f"{SINGLE_VALUE}{data_type}"])
-    return f"max(CASE WHEN measure_name = {text} THEN {value} END) AS {case.quoted([name.replace(':', '_')])}"
 
 
 def _whole(measurement: Measurement, found: SharedInstants) -> Iterator[Evidence]:

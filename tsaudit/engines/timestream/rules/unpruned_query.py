@@ -22,12 +22,6 @@ _MEASURE_NAME = "measure_name"
     guidelines=("G7",),
     requires={"scheduled_queries", "options"},
     uses={"measure_names"},
-    fixes={
-        "any": (
-            "Add the predicates that prune to the queries on {table}: time first, with bounds and not within a "
-            "function, then {keys}.{otherwise}"
-        ),
-    },
 )
 def unpruned_query(case: Case) -> Iterator[Finding]:
     """Tables that scheduled queries read without a condition on the time, or on the partition key.
@@ -66,7 +60,7 @@ def unpruned_query(case: Case) -> Iterator[Finding]:
     for measurement in case.measurements:
         place = measurement.database, measurement.name
         reading = [query for query in queries if place in query.reading.tables]
-        if reading and (finding := _judge(case, measurement, reading)):
+        if reading and (finding := _judge(measurement, reading)):
             found = True
             yield replace(finding, evidence=(*finding.evidence, *_left_out(unreadable)))
     if unreadable and not found:
@@ -88,7 +82,7 @@ def _left_out(unreadable: Sequence[str]) -> tuple[Evidence, ...]:
     return (Evidence("not judged", f"could not parse {'; '.join(unreadable[:3])}"),)
 
 
-def _judge(case: Case, measurement: Measurement, reading: Sequence[_Query]) -> Finding | None:
+def _judge(measurement: Measurement, reading: Sequence[_Query]) -> Finding | None:
     key = (measurement.options or {}).get(KEY, "")
     names = measurement.measure_names
     several = names is not None and names.count.value > 1
@@ -109,16 +103,21 @@ def _judge(case: Case, measurement: Measurement, reading: Sequence[_Query]) -> F
         subject=subject_of(measurement),
         severity=Severity.WARN if timeless or unused else Severity.INFO,
         message=message,
-        fix=case.fix(
-            table=measurement.name,
-            keys=" and ".join(keys) or "the dimensions that are asked for",
-            otherwise=f" If none asks for single values of {key}, another key would serve better." if key else "",
-        ),
+        fix=_advice(measurement.name, keys, key),
         observed=worst.stored.bytes_scanned,
         unit="" if worst.stored.bytes_scanned is None else "bytes read by its last run",
         guilty=worst.stored.name,
         evidence=tuple(_evidence(one) for one in reading[:10]),
         facts=("scheduled_queries", "options", "measure_names"),
+    )
+
+
+def _advice(table: str, keys: Sequence[str], key: str) -> str:
+    which = " and ".join(keys) or "the dimensions that are queried"
+    otherwise = f" If no query asks for single values of {key}, another key would serve better." if key else ""
+    return (
+        f"Add the conditions that prune to the queries on {table}: first on the time, with bounds and not inside a "
+        f"function, then on {which}.{otherwise}"
     )
 
 

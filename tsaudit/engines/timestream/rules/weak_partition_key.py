@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tsaudit.engines.timestream.tables import ENFORCEMENT, KEY, best_key, create_partitioned, enforce_key, values
+from tsaudit.engines.timestream.kinds import EnforceKey, PartitionBy
+from tsaudit.engines.timestream.tables import ENFORCEMENT, KEY, best_key, values
+from tsaudit.model.change import Change
 from tsaudit.model.finding import Evidence, Finding, Limit, Severity
 from tsaudit.model.profile import Measurement, Tag
 from tsaudit.rule import Case, Threshold, rule, subject_of
@@ -29,9 +31,6 @@ from tsaudit.text import count, many, number, percent
         Threshold("min_rows", 1_000_000, "rows", "our default: below this, a query reads little with any key"),
         Threshold("max_name_share", 0.9, "share of the rows", "our default: then the measure name divides nothing"),
     ),
-    fixes={
-        "any": "{what}:\n{command}",
-    },
 )
 def weak_partition_key(case: Case) -> Iterator[Finding]:
     """Tables whose partition key does not help: it is missing, has few values, or is not required in records.
@@ -65,7 +64,7 @@ def weak_partition_key(case: Case) -> Iterator[Finding]:
     """
     for measurement in case.measurements:
         if measurement.options is not None and (found := _weakness(case, measurement, measurement.options.get(KEY))):
-            yield _finding(case, measurement, found)
+            yield _finding(measurement, found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,17 +73,13 @@ class _Weakness:
 
     severity: Severity
     message: str
-    what: str
-    """What to do."""
-    command: str
+    advice: str
+    change: Change
     observed: float
     limit: Limit
 
 
-_MOVE = (
-    "Where queries ask for single values of a dimension, move to a table that is partitioned by it. A table gets its "
-    "key when it is made: take the dimension that most queries filter by, for example"
-)
+_MOVE = "This helps where queries ask for single values of a dimension: use the one that most of them filter by."
 
 
 def _weakness(case: Case, measurement: Measurement, key: str | None) -> _Weakness | None:
@@ -104,7 +99,7 @@ def _weakness(case: Case, measurement: Measurement, key: str | None) -> _Weaknes
                 f"{number(values(best))}."
             ),
             _MOVE,
-            create_partitioned(measurement, best.key),
+            PartitionBy(subject_of(measurement), best.key),
             tag.values.value,
             limit,
         )
@@ -115,8 +110,8 @@ def _weakness(case: Case, measurement: Measurement, key: str | None) -> _Weaknes
     return _Weakness(
         Severity.WARN if absent else Severity.INFO,
         f"The partition key {key} is not enforced: {text}.",
-        f"Have every writer send {key}, then have records without it rejected",
-        enforce_key(measurement, key),
+        "",
+        EnforceKey(subject_of(measurement), key),
         absent,
         limit,
     )
@@ -129,8 +124,8 @@ def _never_written(measurement: Measurement, key: str, limit: Limit) -> _Weaknes
     return _Weakness(
         Severity.WARN,
         f"No record has the partition key {key} as a dimension.",
-        f"Have every writer send {key}, then have records without it rejected",
-        enforce_key(measurement, key),
+        "",
+        EnforceKey(subject_of(measurement), key),
         0.0,
         limit,
     )
@@ -149,13 +144,13 @@ def _missing(case: Case, measurement: Measurement, best: Tag, limit: Limit) -> _
         f"{many(rows.value, 'row')} have the same one: a query for one of {number(values(best))} values of "
         f"{best.key} cannot be limited to its partition.",
         _MOVE,
-        create_partitioned(measurement, best.key),
+        PartitionBy(subject_of(measurement), best.key),
         values(best),
         limit,
     )
 
 
-def _finding(case: Case, measurement: Measurement, found: _Weakness) -> Finding:
+def _finding(measurement: Measurement, found: _Weakness) -> Finding:
     options = measurement.options or {}
     key = options.get(KEY)
     tags = sorted(measurement.tags, key=lambda t: (-values(t), t.key))[:5]
@@ -163,7 +158,8 @@ def _finding(case: Case, measurement: Measurement, found: _Weakness) -> Finding:
         subject=subject_of(measurement),
         severity=found.severity,
         message=found.message,
-        fix=case.fix(what=found.what, command=found.command),
+        fix=found.advice,
+        changes=(found.change,),
         observed=found.observed,
         limit=found.limit,
         unit=found.limit.unit,
