@@ -210,7 +210,8 @@ class DropIndex(Change):
     method: str = ""
 
     def claims(self) -> Mapping[Claim, str]:
-        return {_index(self.method, self.columns, self.index): "absent"}
+        # Of two indexes on the same columns one can go and the other stay.
+        return {_index(self.method, self.columns, self.index): "absent", ("index called", self.index): "absent"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +243,17 @@ class SetOption(Change):
 
 
 @dataclass(frozen=True, slots=True)
+class DropRepeats(Change):
+    """Of rows that are the same in all columns one stays."""
+
+    found: str
+    """How many there are, as far as it is known."""
+
+    def claims(self) -> Mapping[Claim, str]:
+        return {("repeated rows", ""): "dropped"}
+
+
+@dataclass(frozen=True, slots=True)
 class SetKey(Change):
     """The key, the time index or the partitions of a table become others."""
 
@@ -250,6 +262,8 @@ class SetKey(Change):
     time: str | None = None
     partitions: int | None = None
     """1: none; None: as they are."""
+    only_with_copy: bool = False
+    """It is not worth a copy of the table on its own."""
 
     def claims(self) -> Mapping[Claim, str]:
         found = {("time", ""): self.time, ("key", ""): None if self.key is None else "\x1f".join(self.key)}

@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 from tests.builders import NOW, a_count, a_field, a_measurement, a_profile
-from tests.rules.cases import judge
+from tests.rules.cases import judge, planned
 from tsaudit.model.finding import Finding
 from tsaudit.model.profile import Field, Index, Measurement, StoredRows
 from tsaudit.rule import Rule
@@ -62,3 +62,8 @@ def findings(rule: Rule, table: Measurement, version: str = "1.1.4", **limits: f
     result = judge(rule, a_profile(table, engine="greptimedb", server_version=version), limits)
     assert not result.reason, result.reason
     return result.findings
+
+
+def steps(rule: Rule, table: Measurement, version: str = "1.1.4", **limits: float) -> str:
+    """What the plans say and propose that come of what the rule finds."""
+    return planned(rule, a_profile(table, engine="greptimedb", server_version=version), limits)

@@ -11,7 +11,7 @@ import pytest
 from tests.builders import a_count, a_measurement, a_profile
 from tests.collecting import collected
 from tests.databases import Dataset, write
-from tests.rules.cases import Case, dataset, hosts, judge, table
+from tests.rules.cases import Case, dataset, hosts, judge, planned, table
 from tests.rules.storage.test_needless_index import an_index
 from tests.servers import Postgresql
 from tsaudit.config.settings import Target
@@ -96,9 +96,9 @@ def test_reason_when_the_engine_needs_no_index() -> None:
 
 def test_statement_when_run_on_sqlite(tmp_path: Path) -> None:
     target = write(dataset(table('or"der', hosts(2), key=False)), "sqlite", tmp_path / "t.db")
-    (finding,) = judge(rule, collected(target), {"min_rows": 1}).findings
+    text = planned(rule, collected(target), {"min_rows": 1})
     connection = sqlite3.connect(tmp_path / "t.db")
-    connection.execute(finding.fix.split("\n")[0])
+    connection.execute(text.split("\n")[1])
     connection.close()
     assert judge(rule, collected(target), {"min_rows": 1}).outcome is Outcome.PASS
 
@@ -108,8 +108,8 @@ def test_statement_when_run_on_postgresql(postgresql: Postgresql, by: str) -> No
     parts = ["FOR VALUES WITH (MODULUS 1, REMAINDER 0)"] if by else []
     data = dataset(table('or"der', hosts(2), key=False, partition_by=by, partitions=parts))
     target = write(data, "postgresql", postgresql)
-    (finding,) = judge(rule, collected(target), {"min_rows": 1}).findings
-    postgresql.execute(finding.fix.split("\n")[1])
+    for statement in planned(rule, collected(target), {"min_rows": 1}).split("\n")[1:]:
+        postgresql.execute(statement)
     assert judge(rule, collected(target), {"min_rows": 1}).outcome is Outcome.PASS
 
 

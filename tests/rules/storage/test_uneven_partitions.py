@@ -8,7 +8,7 @@ import pytest
 
 from tests.builders import a_measurement, a_profile
 from tests.databases import Dataset, Greptime
-from tests.rules.cases import Case, dataset, hosts, judge, table
+from tests.rules.cases import Case, dataset, hosts, judge, planned, table
 from tsaudit.model.finding import Outcome, Severity
 from tsaudit.model.profile import MAX_PARTITIONS, Partition, Partitioning, Profile
 from tsaudit.model.subject import Subject
@@ -187,33 +187,31 @@ def test_partitions_by_a_field_when_the_table_deduplicates() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "version", "in_place"),
-    [
-        ("time", "1.1.4", "MERGE PARTITION (\n  host < 'm',\n  host >= 'm'\n);"),
-        ("host", "1.1.4", "SPLIT PARTITION (\n  host >= 'm'\n) INTO (...);"),
-        ("usage", "1.1.4", ""),
-        ("time", "0.17.2", ""),
-        ("host", "0.17.2", ""),
-    ],
+    ("version", "in_place"), [("1.1.4", "MERGE PARTITION ( host < 'm', host >= 'm' );"), ("0.17.2", "")]
 )
-def test_statement_when_the_version_changes_partitions_in_place(key: str, version: str, in_place: str) -> None:
-    large = GB if key == "usage" else 9 * GB
-    parts = (Partition("p1", "host >= 'm'", None, large), Partition("p0", "host < 'm'", None, GB))
-    measurement = a_measurement(partitioning=Partitioning((key,), 2, parts), options={})
-    profile = a_profile(measurement, engine="greptimedb", server_version=version)
-    fix = judge(rule, profile).findings[0].fix
-    assert ("A cluster with" in fix) == bool(in_place)
-    assert in_place in fix
-    # The rule that is wrong is not copied.
-    assert "PARTITION ON COLUMNS (...) (...)" in fix.split("CREATE TABLE")[0]
-    assert "PARTITION" not in fix.split("CREATE TABLE")[1]
-
-
-@pytest.mark.parametrize("version", ["0.17.2", "1.1.4"])
-def test_statement_when_the_table_is_of_the_metric_engine(version: str) -> None:
+def test_statement_when_partitions_are_by_time(version: str, in_place: str) -> None:
     parts = (Partition("p1", "host >= 'm'", None, 9 * GB), Partition("p0", "host < 'm'", None, GB))
-    measurement = a_measurement(partitioning=Partitioning(("host",), 2, parts), options={"engine": "metric"})
-    fix = judge(rule, a_profile(measurement, engine="greptimedb", server_version=version)).findings[0].fix
-    assert "have the senders name it (physical_table=..." in fix
-    assert "CREATE TABLE" not in fix
-    assert ("SPLIT PARTITION" in fix) == (version == "1.1.4")
+    measurement = a_measurement(partitioning=Partitioning(("time",), 2, parts), options={})
+    text = planned(rule, a_profile(measurement, engine="greptimedb", server_version=version))
+    assert ("A cluster with" in text) == bool(in_place)
+    assert in_place in text
+    # The rule that is wrong is not copied.
+    assert "PARTITION" not in text.split("CREATE TABLE")[1]
+
+
+def test_no_statement_where_somebody_has_to_choose_the_column() -> None:
+    parts = (Partition("p1", "host >= 'm'", None, 9 * GB), Partition("p0", "host < 'm'", None, GB))
+    measurement = a_measurement(partitioning=Partitioning(("host",), 2, parts), options={})
+    (finding,) = judge(rule, a_profile(measurement, engine="greptimedb")).findings
+    assert (finding.changes, finding.fix) == (
+        (),
+        "Divide by a column with many values of about the same weight instead of host.",
+    )
+
+
+def test_statement_when_the_table_is_of_the_metric_engine() -> None:
+    parts = (Partition("p1", "time >= 5", None, 9 * GB), Partition("p0", "time < 5", None, GB))
+    measurement = a_measurement(partitioning=Partitioning(("time",), 2, parts), options={"engine": "metric"})
+    text = planned(rule, a_profile(measurement, engine="greptimedb", server_version="1.1.4"))
+    assert "have the senders name it (physical_table=..." in text
+    assert "CREATE TABLE" not in text

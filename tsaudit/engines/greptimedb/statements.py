@@ -18,13 +18,13 @@ from tsaudit.engines.greptimedb.tables import (
 )
 from tsaudit.engines.quoting import quote_text
 from tsaudit.engines.rendering import Quoting
-from tsaudit.model.profile import Measurement, Partition
+from tsaudit.model.profile import Measurement
 from tsaudit.rule import table_of
 from tsaudit.text import listed
 
 APPEND_ONLY: Final[Mapping[str, str]] = {"append_mode": "true", "merge_mode": ""}
 """Options of a table that keeps all rows: the server refuses a merge mode beside."""
-_CLAUSES: Final = {"inverted": "INVERTED INDEX", "skipping": "SKIPPING INDEX", "fulltext": "FULLTEXT INDEX"}
+CLAUSES: Final = {"inverted": "INVERTED INDEX", "skipping": "SKIPPING INDEX", "fulltext": "FULLTEXT INDEX"}
 _A_DAY: Final = timedelta(days=1)
 _PLAIN: Final = re.compile(r"[a-z_][a-z0-9_]*")
 _NOT_CARRIED: Final = frozenset({"engine", "sst_format"})
@@ -38,12 +38,12 @@ def table(case: Quoting, measurement: Measurement, suffix: str = "") -> str:
 
 def set_index(case: Quoting, measurement: Measurement, column: str, kind: str) -> str:
     """Makes an index on the column; it covers files that are written from then on."""
-    return f"ALTER TABLE {table(case, measurement)} MODIFY COLUMN {case.quoted([column])} SET {_CLAUSES[kind]};"
+    return f"ALTER TABLE {table(case, measurement)} MODIFY COLUMN {case.quoted([column])} SET {CLAUSES[kind]};"
 
 
 def unset_index(case: Quoting, measurement: Measurement, column: str, kind: str) -> str:
     """Drops an index on the column."""
-    return f"ALTER TABLE {table(case, measurement)} MODIFY COLUMN {case.quoted([column])} UNSET {_CLAUSES[kind]};"
+    return f"ALTER TABLE {table(case, measurement)} MODIFY COLUMN {case.quoted([column])} UNSET {CLAUSES[kind]};"
 
 
 def set_option(case: Quoting, measurement: Measurement, name: str, value: str) -> str:
@@ -88,7 +88,7 @@ def rebuilt(
     )
     copy = insert_day(case, measurement, name, None, time=time, names=names, types=types, distinct=distinct)
     is_divided = divided and measurement.partitioning
-    lost = ["partitions"] if is_divided and not _partitions(case, measurement, names or {}) else []
+    lost = ["partitions"] if is_divided and not partitions_clause(case, measurement, names or {}) else []
     return f"{made}\n{copy}\n{_swapped(case, measurement, [*lost, 'defaults', 'comments', 'details of indexes'])}"
 
 
@@ -119,9 +119,9 @@ def create_copy(
     if kept:
         lines.append(f"PRIMARY KEY ({case.quoted(renaming.get(c, c) for c in kept)})")
     body = ",\n".join(f"  {line}" for line in lines)
-    parts = _partitions(case, measurement, renaming) if divided else ""
+    parts = partitions_clause(case, measurement, renaming) if divided else ""
     new = case.quoted([table_of(measurement, name)])
-    return f"CREATE TABLE {new} (\n{body}\n){parts}{_with(measurement, options or {})};"
+    return f"CREATE TABLE {new} (\n{body}\n){parts}{options_clause(measurement, options or {})};"
 
 
 def insert_day(
@@ -156,21 +156,14 @@ def insert_day(
 
 def merged_partitions(case: Quoting, measurement: Measurement) -> str:
     """Makes one of two partitions in place; empty where the version cannot, or no two bounds are known."""
-    bounds = _bounds(measurement)
+    bounds = bounds_of(measurement)
     if len(bounds) < 2 or version(case.profile) < (1, 0):
         return ""
     two = ",\n".join(f"  {bound}" for bound in bounds[:2])
     return f"ALTER TABLE {table(case, measurement)} MERGE PARTITION (\n{two}\n);"
 
 
-def split_partition(case: Quoting, measurement: Measurement, part: Partition) -> str:
-    """Begins the statement that divides a partition in place; empty where the version cannot."""
-    if version(case.profile) < (1, 0):
-        return ""
-    return f"ALTER TABLE {table(case, measurement)} SPLIT PARTITION (\n  {part.bounds}\n) INTO (...);"
-
-
-def _bounds(measurement: Measurement) -> list[str]:
+def bounds_of(measurement: Measurement) -> list[str]:
     """Of all partitions, in the order of their numbers; empty where one is not known."""
     cut = measurement.partitioning
     if cut is None or cut.count > len(cut.partitions):
@@ -178,9 +171,9 @@ def _bounds(measurement: Measurement) -> list[str]:
     return [part.bounds for part in sorted(cut.partitions, key=lambda part: (len(part.name), part.name))]
 
 
-def _partitions(case: Quoting, measurement: Measurement, renaming: Mapping[str, str]) -> str:
+def partitions_clause(case: Quoting, measurement: Measurement, renaming: Mapping[str, str]) -> str:
     """The clause of the table as it is; empty for none, and where the server's bounds cannot be sent back to it."""
-    cut, bounds = measurement.partitioning, _bounds(measurement)
+    cut, bounds = measurement.partitioning, bounds_of(measurement)
     # It prints the names in them without quotes, in which only such are taken as they are.
     if cut is None or not bounds or not all(_PLAIN.fullmatch(c) and c not in renaming for c in cut.key):
         return ""
@@ -258,11 +251,11 @@ def _column(
     stored = {t.key: t.data_type for t in measurement.tags} | {f.key: f.types[0] for f in measurement.fields}
     kind = data_type or stored.get(column) or measurement.time_type or "timestamp(3)"
     # An index on the time index would serve nothing.
-    indexes = [] if is_time else [_CLAUSES[k] for k in sorted(indexes_on(measurement, column))]
+    indexes = [] if is_time else [CLAUSES[k] for k in sorted(indexes_on(measurement, column))]
     return " ".join([case.quoted([name]), kind.upper(), *(["NOT NULL"] if is_time else []), *indexes])
 
 
-def _with(measurement: Measurement, changed: Mapping[str, str]) -> str:
+def options_clause(measurement: Measurement, changed: Mapping[str, str]) -> str:
     options = {k: v for k, v in (measurement.options or {}).items() if k not in _NOT_CARRIED} | dict(changed)
     words = [f"{quote_text(ENGINE, k)}={quote_text(ENGINE, v)}" for k, v in sorted(options.items()) if v]
     return f" WITH ({', '.join(words)})" if words else ""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tsaudit.model.change import AddIndex
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Measurement
-from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
+from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import count, listed, size
 
 
@@ -25,14 +26,6 @@ from tsaudit.text import count, listed, size
         Threshold("min_rows", 1_000_000, "rows", "our default: a full scan of fewer takes well under a second"),
         Threshold("min_bytes", 100_000_000, "bytes", "our default: less data stays in memory"),
     ),
-    fixes={
-        "postgresql": (
-            "Where rows are written about in the order of their time, as readings are, a BRIN index of a few pages "
-            "will do; else a B-tree on the same column:\n"
-            "CREATE INDEX{apart} ON {table:q} USING brin ({time:q});"
-        ),
-        "sql": "CREATE INDEX {index:q} ON {table:q} ({time:q});\nIt takes about as much room as the column itself.",
-    },
 )
 def missing_index(case: Case) -> Iterator[Finding]:
     """Big tables without an index on the time column, where every time range needs a full scan.
@@ -65,7 +58,7 @@ def missing_index(case: Case) -> Iterator[Finding]:
             continue
         severity = _severity(measurement)
         if severity:
-            yield _finding(case, measurement, severity)
+            yield _finding(measurement, severity)
 
 
 def _is_big(case: Case, measurement: Measurement) -> bool:
@@ -87,8 +80,8 @@ def _severity(measurement: Measurement) -> Severity | None:
     return Severity.INFO if any(time in i.columns for i in indexes if i.valid and not i.partial) else Severity.WARN
 
 
-def _finding(case: Case, measurement: Measurement, severity: Severity) -> Finding:
-    time = measurement.time_column
+def _finding(measurement: Measurement, severity: Severity) -> Finding:
+    time = measurement.time_column or ""
     if severity is Severity.INFO:
         message = f"No index starts with {time}, so a time range over all sources needs a full scan."
     else:
@@ -99,13 +92,7 @@ def _finding(case: Case, measurement: Measurement, severity: Severity) -> Findin
         subject=subject_of(measurement),
         severity=severity,
         message=message,
-        fix=case.fix(
-            table=table_of(measurement),
-            index=f"{measurement.name}_{time}_idx",
-            time=time,
-            # PostgreSQL rejects CONCURRENTLY for a partitioned table.
-            apart="" if measurement.partitioning else " CONCURRENTLY",
-        ),
+        changes=(AddIndex(subject_of(measurement), (time,)),),
         observed=measurement.rows.value if measurement.rows else None,
         unit="rows" if measurement.rows else "",
         guilty=time,

@@ -6,15 +6,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tsaudit.engines.greptimedb.statements import unset_index
 from tsaudit.engines.greptimedb.tables import has_given_columns
+from tsaudit.model.change import DropIndex
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Index, Measurement
-from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
+from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import listed, many, number, size
 
 _ORDERED: Final = frozenset({"btree"})
 """Kinds that store rows in the order of their columns, so that the leading columns can be searched alone."""
+_USUAL: Final = frozenset({"btree", "art"})
 _SEARCHED: Final = frozenset({"btree", "hash", "art"})
 """Kinds that find single rows, each with a separate search."""
 _BACKWARDS: Final = {"": "desc", "desc": "", "desc nulls last": "nulls first", "nulls first": "desc nulls last"}
@@ -53,21 +54,6 @@ _ON_DEMAND: Final = frozenset({"inverted", "skipping", "fulltext"})
         Threshold("min_rows", 100_000, "rows", "our default: a small table may still get more values"),
         Threshold("min_bytes", 1_000_000, "bytes", "our default: a smaller one costs almost nothing"),
     ),
-    fixes={
-        "greptimedb": (
-            "Unset them one at a time, and watch the slow queries after each: what is set again covers only the files "
-            "that are written from then on.\n{statements}"
-        ),
-        "postgresql": (
-            "Drop them one at a time, and watch the slow queries after each: what was dropped is made again only by "
-            "reading the whole table. Standbys count their own scans: look there before dropping one for being "
-            "unused.\n{statements}"
-        ),
-        "sql": (
-            "Drop them one at a time, and watch the slow queries after each: what was dropped is made again only by "
-            "reading the whole table.\n{statements}"
-        ),
-    },
 )
 def needless_index(case: Case) -> Iterator[Finding]:
     """Indexes that cost every write and serve no read that something else does not already serve.
@@ -231,12 +217,12 @@ def _finding(case: Case, measurement: Measurement, indexes: Sequence[Index], nee
     parts = [f"{many(len(indexes), 'index')}, more than the recommended {number(limit.value)}"] if too_many else []
     parts += [_summary(told)] if told else []
     parts += [f"{listed(doubtful)} may be"] if doubtful else []
-    statements = "\n".join(_drop(case, measurement, n.index) for n in told)
     return Finding(
         subject=subject_of(measurement),
         severity=Severity.WARN if too_many else worst,
         message="; ".join(parts) + ".",
-        fix=case.fix(statements=statements) if needless else _choose(indexes),
+        changes=tuple(_drop(measurement, n.index) for n in told),
+        fix="Drop them one at a time." if len(told) > 1 else "" if told else _choose(indexes),
         observed=len(indexes) if too_many else len(told),
         limit=limit if too_many else None,
         unit="indexes"
@@ -271,12 +257,11 @@ def _bytes(index: Index) -> str:
     return f"; it takes {size(index.size_bytes)}" if index.size_bytes is not None else ""
 
 
-def _drop(case: Case, measurement: Measurement, index: Index) -> str:
-    if case.profile.engine == "greptimedb":
-        return unset_index(case, measurement, str(index.columns[0]), index.kind)
-    # PostgreSQL rejects CONCURRENTLY for the index of a partitioned table.
-    apart = " CONCURRENTLY" if case.profile.engine == "postgresql" and measurement.partitioning is None else ""
-    return f"DROP INDEX{apart} {case.quoted([table_of(measurement, index.name)])};"
+def _drop(measurement: Measurement, index: Index) -> DropIndex:
+    columns = tuple(c for c in index.columns if c is not None)
+    whole = columns if len(columns) == len(index.columns) else ()
+    # An index of the usual kind is asked for without naming it.
+    return DropIndex(subject_of(measurement), index.name, whole, "" if index.kind in _USUAL else index.kind)
 
 
 def _choose(indexes: Sequence[Index]) -> str:

@@ -5,19 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import median
-from typing import Final
 
-from tsaudit.engines.greptimedb.statements import merged_partitions, rebuilt, split_partition
-from tsaudit.engines.greptimedb.tables import is_metric
+from tsaudit.model.change import SetKey
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import DEFAULT_PARTITION, Measurement, Partition, Partitioning
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import listed, many, number, percent, size
-
-_ANOTHER_TABLE: Final = (
-    "rows of the metric engine are not copied: make another physical table with another rule, and have the senders "
-    "name it (physical_table=... in the address of Prometheus's remote write)."
-)
 
 
 @rule(
@@ -41,10 +34,6 @@ _ANOTHER_TABLE: Final = (
             "https://www.postgresql.org/docs/current/ddl-partitioning.html#DDL-PARTITIONING-DECLARATIVE-BEST-PRACTICES",
         ),
     ),
-    fixes={
-        "postgresql": "{steps}",
-        "greptimedb": "{steps} {change}",
-    },
 )
 def uneven_partitions(case: Case) -> Iterator[Finding]:
     """Partitions of very different sizes, a default partition that collects rows, empty partitions that pile up, too
@@ -84,7 +73,7 @@ def uneven_partitions(case: Case) -> Iterator[Finding]:
             continue
         troubles = list(_troubles(case, measurement, measurement.partitioning))
         if troubles:
-            yield _finding(case, measurement, measurement.partitioning, troubles)
+            yield _finding(measurement, measurement.partitioning, troubles)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +82,8 @@ class _Trouble:
     step: str
     observed: float
     unit: str
-    in_place: str = ""
-    """A statement that fixes it or starts to; empty if there is none."""
+    merges: bool = False
+    """Whether it goes with the partitions."""
 
 
 def _troubles(case: Case, measurement: Measurement, cut: Partitioning) -> Iterator[_Trouble]:
@@ -102,8 +91,7 @@ def _troubles(case: Case, measurement: Measurement, cut: Partitioning) -> Iterat
     by_time = _by_time(measurement, cut)
     if by_time and case.profile.engine == "greptimedb":
         step = "Divide by a column that queries filter by, or not at all: storage is divided by time already."
-        merge = merged_partitions(case, measurement)
-        yield _Trouble(f"partitions are by time ({listed(cut.key)})", step, cut.count, "partitions", merge)
+        yield _Trouble(f"partitions are by time ({listed(cut.key)})", step, cut.count, "partitions", merges=True)
     yield from _default(case, measurement, cut, by_time)
     if case.profile.engine == "greptimedb" and not by_time:
         yield from _undivided_key(measurement, cut)
@@ -174,7 +162,6 @@ def _skew(case: Case, measurement: Measurement, cut: Partitioning) -> Iterator[_
                 step,
                 ratio,
                 "times the median of the others",
-                split_partition(case, measurement, largest) if case.profile.engine == "greptimedb" else "",
             )
         return
 
@@ -192,7 +179,7 @@ def _empty(cut: Partitioning) -> int:
     return sum(empty) + (unlisted if empty and empty[-1] else 0)
 
 
-def _finding(case: Case, measurement: Measurement, cut: Partitioning, troubles: list[_Trouble]) -> Finding:
+def _finding(measurement: Measurement, cut: Partitioning, troubles: list[_Trouble]) -> Finding:
     worst = troubles[0]
     words = "; ".join(t.words for t in troubles)
     largest = cut.partitions[0] if cut.partitions else None
@@ -200,10 +187,8 @@ def _finding(case: Case, measurement: Measurement, cut: Partitioning, troubles: 
         subject=subject_of(measurement),
         severity=Severity.WARN,
         message=f"{words[0].upper()}{words[1:]}.",
-        fix=case.fix(
-            steps=" ".join(dict.fromkeys(t.step for t in troubles)),
-            change=_change(case, measurement, troubles) if case.profile.engine == "greptimedb" else "",
-        ),
+        changes=(SetKey(subject_of(measurement), partitions=1),) if any(t.merges for t in troubles) else (),
+        fix=" ".join(dict.fromkeys(t.step for t in troubles)),
         observed=float(f"{worst.observed:.3g}"),
         unit=worst.unit,
         evidence=(
@@ -211,25 +196,6 @@ def _finding(case: Case, measurement: Measurement, cut: Partitioning, troubles: 
             *([Evidence("largest", _described(largest))] if largest else []),
         ),
         facts=("partitions", "options"),
-    )
-
-
-def _change(case: Case, measurement: Measurement, troubles: list[_Trouble]) -> str:
-    """How to change the partitions of a GreptimeDB table that contains rows."""
-    elsewhere = (
-        _ANOTHER_TABLE
-        if is_metric(measurement)
-        else (
-            "the rule of a table that holds rows is changed by a copy, with another PARTITION ON COLUMNS (...) (...) "
-            f"behind the columns or with none:\n{rebuilt(case, measurement, divided=False)}"
-        )
-    )
-    in_place = "\n".join(t.in_place for t in troubles if t.in_place)
-    if not in_place:
-        return elsewhere[0].upper() + elsewhere[1:]
-    return (
-        "A cluster with shared object storage and its garbage collection on does it in place, step by step; count the "
-        f"rows before and after:\n{in_place}\nElsewhere {elsewhere}"
     )
 
 

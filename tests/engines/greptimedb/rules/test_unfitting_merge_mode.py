@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.builders import a_count, a_field, a_source
 from tests.databases import Dataset, Greptime, Row, Table, times
-from tests.engines.greptimedb.cases import a_table, findings, stored
+from tests.engines.greptimedb.cases import a_table, findings, steps, stored
 from tests.rules.cases import Case, dataset
 from tsaudit.engines.greptimedb.rules.unfitting_merge_mode import unfitting_merge_mode as rule
 from tsaudit.model.finding import Severity
@@ -55,7 +55,7 @@ def test_finding_when_parts_replace_each_other() -> None:
         "Merge mode last_row loses values: rows fill cpu and memory separately, and 50% of the stored rows were "
         "replaced by another with the same key and time."
     )
-    assert "WITH ('merge_mode'='last_non_null')" in finding.fix
+    assert "WITH ('merge_mode'='last_non_null')" in steps(rule, _table(2_000_000, PARTS))
 
 
 def test_silence_when_hardly_a_row_was_written_again() -> None:
@@ -75,7 +75,7 @@ def test_information_when_no_row_lacks_a_field() -> None:
     (finding,) = findings(rule, whole)
     assert finding.severity is Severity.INFO
     # Said, as the table would have another one from its database otherwise.
-    assert "'merge_mode'='last_row'" in finding.fix
+    assert "'merge_mode'='last_row'" in steps(rule, whole)
     assert not findings(rule, _table(2_000_000, PARTS, mode="last_non_null"))
     assert not findings(rule, a_table(options={"merge_mode": "last_non_null"}, rows=a_count(99)))
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.builders import a_field
 from tests.databases import Dataset, Row, Table, times
-from tests.engines.greptimedb.cases import a_table, findings
+from tests.engines.greptimedb.cases import a_table, findings, steps
 from tests.rules.cases import Case, dataset
 from tsaudit.engines.greptimedb.rules.unfitting_time_index import unfitting_time_index as rule
 from tsaudit.model.finding import Severity
@@ -57,10 +57,11 @@ def test_warning_when_names_say_so() -> None:
         "measured_at is before the time index ingested_at in 100% of the rows read, with a median of 2.5 s: the "
         "index is the arrival time."
     )
-    assert 'TIME INDEX ("measured_at")' in finding.fix
-    assert 'coalesce("measured_at", "ingested_at")' in finding.fix
-    assert '"measured_at" TIMESTAMP(3) NOT NULL' in finding.fix
-    assert '"ingested_at" TIMESTAMP(3),' in finding.fix
+    text = steps(rule, _table())
+    assert 'TIME INDEX ("measured_at")' in text
+    assert 'coalesce("measured_at", "ingested_at")' in text
+    assert '"measured_at" TIMESTAMP(3) NOT NULL' in text
+    assert '"ingested_at" TIMESTAMP(3),' in text
 
 
 def test_information_when_names_do_not() -> None:

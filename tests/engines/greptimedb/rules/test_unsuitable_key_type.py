@@ -6,7 +6,7 @@ import pytest
 
 from tests.builders import a_tag
 from tests.databases import Dataset, Greptime, Row, Table, times
-from tests.engines.greptimedb.cases import a_table, findings
+from tests.engines.greptimedb.cases import a_table, findings, steps
 from tests.rules.cases import Case, dataset
 from tsaudit.engines.greptimedb.rules.unsuitable_key_type import unsuitable_key_type as rule
 from tsaudit.model.profile import Measurement
@@ -41,8 +41,8 @@ def test_finding_when_the_type_is_measured(data_type: str) -> None:
     assert finding.message == (
         f"level has type {data_type} and is in the primary key, which is meant for short texts and integers."
     )
-    assert 'PRIMARY KEY ("sensor")' in finding.fix
-    assert f'"level" {data_type.upper()}' in finding.fix
+    assert 'PRIMARY KEY ("sensor")' in steps(rule, _table(data_type))
+    assert f'"level" {data_type.upper()}' in steps(rule, _table(data_type))
     assert finding.evidence[1].value == "sensor and level"
 
 

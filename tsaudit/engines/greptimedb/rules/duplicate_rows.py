@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tsaudit.engines.greptimedb.statements import rebuilt
 from tsaudit.engines.greptimedb.tables import is_append_only, primary_key
 from tsaudit.engines.sql.types import is_text
+from tsaudit.model.change import Change, DropRepeats, SetOption
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Measurement, Repeats
 from tsaudit.rule import Case, Threshold, rule, subject_of
@@ -26,12 +26,6 @@ from tsaudit.text import listed, number, percent
             "max_repeated_ratio", 0.01, "share of the rows read", "our default: an occasional retry causes fewer"
         ),
     ),
-    fixes={
-        "any": (
-            "Have the sender write each row once, or let the table deduplicate. A table that is append-only stays so: "
-            "{advice}\n{rebuilt}"
-        )
-    },
 )
 def duplicate_rows(case: Case) -> Iterator[Finding]:
     """Append-only tables where more than `max_repeated_ratio` of the rows read are duplicates.
@@ -74,17 +68,17 @@ def _is_of_numbers(measurement: Measurement) -> bool:
 def _finding(case: Case, measurement: Measurement, seen: Repeats, repeated: int) -> Finding:
     limit, key = case.limit("max_repeated_ratio", measurement), primary_key(measurement)
     same = "are the same in all columns" if repeated == seen.identical else "have the same key and time"
-    if _is_of_numbers(measurement):
-        advice = "a copy that is not merges the rows of one key and time."
-        copy = rebuilt(case, measurement, options={"append_mode": "false"})
-    else:
-        advice = "a copy has each row once that is the same in all columns."
-        copy = rebuilt(case, measurement, distinct=True)
+    subject = subject_of(measurement)
+    # Of numbers the one that was written last is right; of texts each may be an event of its own.
+    change: Change = SetOption(subject, "append_mode", "false")
+    if not _is_of_numbers(measurement):
+        change = DropRepeats(subject, f"{number(seen.identical)} of {number(seen.rows)} rows read repeat another one")
     return Finding(
-        subject=subject_of(measurement),
+        subject=subject,
         severity=Severity.WARN,
         message=f"{percent(repeated / seen.rows)} of the rows read {same} as another one, and all of them are kept.",
-        fix=case.fix(advice=advice, rebuilt=copy),
+        changes=(change,),
+        fix="Have the sender write each row once: otherwise they repeat again.",
         observed=repeated / seen.rows,
         limit=limit,
         unit=limit.unit,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tsaudit.engines.greptimedb.statements import set_option
 from tsaudit.engines.greptimedb.tables import option, version
+from tsaudit.model.change import SetOption
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Measurement
 from tsaudit.rule import Case, rule, subject_of
@@ -19,12 +19,6 @@ from tsaudit.text import count
     guidelines=("E1",),
     requires={"options", "effective_options"},
     uses={"series_listing"},
-    fixes={
-        "any": (
-            "{statement}\nIt can be switched back. Files of both formats are read alike; old ones are rewritten when "
-            "they are compacted."
-        )
-    },
 )
 def former_file_format(case: Case) -> Iterator[Finding]:
     """Tables of GreptimeDB 1.0 or later that write files in the format `primary_key` of earlier versions.
@@ -56,16 +50,17 @@ def former_file_format(case: Case) -> Iterator[Finding]:
     for measurement in case.measurements:
         # A logical table of the metric engine has no files; the format is changed on the physical table.
         if option(measurement, "sst_format") == "primary_key" and not option(measurement, "on_physical_table"):
-            yield _finding(case, measurement)
+            yield _finding(measurement)
 
 
-def _finding(case: Case, measurement: Measurement) -> Finding:
+def _finding(measurement: Measurement) -> Finding:
     known = count(measurement.series) if measurement.series else "not measured"
     return Finding(
         subject=subject_of(measurement),
         severity=Severity.INFO,
         message="The table writes its files in the format primary_key of versions before 1.0.",
-        fix=case.fix(statement=set_option(case, measurement, "sst_format", "flat")),
+        changes=(SetOption(subject_of(measurement), "sst_format", "flat"),),
+        fix="It can be switched back, and files of both formats are read alike.",
         evidence=(Evidence("sst_format", "primary_key"), Evidence("values of the key", known)),
         facts=("options", "effective_options", "series_listing"),
     )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tsaudit.engines.greptimedb.statements import append_only
 from tsaudit.engines.greptimedb.tables import deduplicates, event_columns, overwritten
+from tsaudit.model.change import SetOption
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Field, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
@@ -28,12 +28,6 @@ from tsaudit.text import listed, number, percent
             "our default: more than occasional retries; rows are meant to replace others, or get lost",
         ),
     ),
-    fixes={
-        "any": (
-            "Where no row is ever written again or deleted, keep them all:\n{append_only}\nDuplicates that a sender's "
-            "retries make stay from then on."
-        )
-    },
 )
 def needless_deduplication(case: Case) -> Iterator[Finding]:
     """Tables of events, such as log lines, that are not append-only.
@@ -92,7 +86,8 @@ def _finding(case: Case, measurement: Measurement, events: list[Field]) -> Findi
         subject=subject_of(measurement),
         severity=Severity.INFO if ratio is None else Severity.WARN,
         message=f"The table contains events and is not append-only: {said}.",
-        fix=case.fix(append_only=append_only(case, measurement)),
+        changes=(SetOption(subject_of(measurement), "append_mode", "true"),),
+        fix="Do so where no row is ever written again or deleted: what a sender's retry repeats stays from then on.",
         observed=ratio,
         limit=limit,
         unit=limit.unit,

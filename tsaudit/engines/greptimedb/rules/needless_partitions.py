@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
-from tsaudit.engines.greptimedb.statements import merged_partitions, rebuilt
 from tsaudit.engines.greptimedb.tables import has_given_columns
+from tsaudit.model.change import SetKey
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Measurement, Partitioning
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import listed, many, number, size
-
-_CLUSTER: Final = (
-    "make one of two neighbours at a time, which a cluster with shared object storage and its garbage collection on "
-    "does in place:"
-)
 
 
 @rule(
@@ -28,9 +22,6 @@ _CLUSTER: Final = (
     thresholds=(
         Threshold("min_bytes", 10_000_000_000, "bytes", "our default: any machine can store many times as much"),
     ),
-    fixes={
-        "any": "If no fast growth is planned, {merge}copy {table} to a table without partitions:\n{copy}",
-    },
 )
 def needless_partitions(case: Case) -> Iterator[Finding]:
     """Tables that are partitioned although they contain less than `min_bytes`.
@@ -79,16 +70,12 @@ def _held(measurement: Measurement, cut: Partitioning) -> int | None:
 
 def _finding(case: Case, measurement: Measurement, cut: Partitioning, held: int) -> Finding:
     limit = case.limit("min_bytes", measurement)
-    merge = merged_partitions(case, measurement)
     return Finding(
         subject=subject_of(measurement),
         severity=Severity.INFO,
         message=f"{many(cut.count, 'partition')} for {size(held)} of data; below {size(limit.value)} one is enough.",
-        fix=case.fix(
-            table=measurement.name,
-            merge=f"{_CLUSTER}\n{merge}\nElsewhere " if merge else "",
-            copy=rebuilt(case, measurement, divided=False),
-        ),
+        changes=(SetKey(subject_of(measurement), partitions=1),),
+        fix="Leave them where fast growth is planned.",
         observed=held,
         limit=limit,
         unit="bytes",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from tsaudit.engines.greptimedb.statements import rebuilt
 from tsaudit.engines.greptimedb.tables import is_append_only, is_metric, primary_key
+from tsaudit.model.change import MakeField, SetKey
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
@@ -29,12 +29,6 @@ from tsaudit.text import listed, many, number
             "our default: with fewer, rows with one value do not fill a block that could be read alone",
         ),
     ),
-    fixes={
-        "any": (
-            "Rows sorted by time alone are the vendor's baseline for such a table.{kept} No ALTER TABLE takes a column "
-            "out of the key, so copy it:\n{rebuilt}"
-        )
-    },
 )
 def needless_primary_key(case: Case) -> Iterator[Finding]:
     """Append-only tables with a primary key that neither deduplicates nor sorts rows in a way that helps queries.
@@ -75,7 +69,7 @@ def needless_primary_key(case: Case) -> Iterator[Finding]:
         if is_append_only(measurement) and (why := _why(case, measurement, per_key)):
             yield _needless(case, measurement, per_key, why)
         elif last := _to_put_last(measurement):
-            yield _led_by(case, measurement, last)
+            yield _led_by(measurement, last)
 
 
 def _why(case: Case, measurement: Measurement, per_key: float) -> str:
@@ -100,7 +94,7 @@ def _to_put_last(measurement: Measurement) -> tuple[str, ...]:
     return leading if len(leading) < len(key) and values.get(key[len(leading)], 0) > 1 else ()
 
 
-def _led_by(case: Case, measurement: Measurement, last: tuple[str, ...]) -> Finding:
+def _led_by(measurement: Measurement, last: tuple[str, ...]) -> Finding:
     key = primary_key(measurement)
     better = (*key[len(last) :], *last)
     assert measurement.series is not None
@@ -109,8 +103,8 @@ def _led_by(case: Case, measurement: Measurement, last: tuple[str, ...]) -> Find
         severity=Severity.INFO,
         message=f"The key ({', '.join(key)}) starts with {listed(last)}, which has the same value in all rows: "
         "the first column divides files best, and this one divides nothing.",
-        fix="When the table is made anew for another reason, begin the key with what queries filter by most:\n"
-        + rebuilt(case, measurement, key=better),
+        changes=(SetKey(subject_of(measurement), key=better, only_with_copy=True),),
+        fix="A key begins best with what queries filter by most.",
         guilty=key[0],
         evidence=(Evidence("key", ", ".join(key)), Evidence("better", ", ".join(better))),
         facts=("tag_values", "indexes"),
@@ -142,7 +136,8 @@ def _needless(case: Case, measurement: Measurement, per_key: float, why: str) ->
         # A single series costs almost nothing.
         severity=Severity.WARN if measurement.series.value > 1 else Severity.INFO,
         message=f"The key ({', '.join(key)}) of an append-only table {use}: {why}.",
-        fix=case.fix(rebuilt=rebuilt(case, measurement, key=kept), kept=may_stay if kept else ""),
+        changes=tuple(MakeField(subject_of(measurement), column) for column in key if column not in kept),
+        fix=f"Rows sorted by time alone are the vendor's baseline for such a table.{may_stay if kept else ''}",
         observed=per_key,
         limit=case.limit("min_rows_per_key", measurement),
         unit="rows per value of the key",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tsaudit.engines.greptimedb.statements import append_only, rebuilt, table
 from tsaudit.engines.greptimedb.tables import deduplicates, event_columns, overwritten
 from tsaudit.engines.sql.types import is_text
+from tsaudit.model.change import Change, MakeTag, SetOption
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Field, Measurement
 from tsaudit.rule import Case, rule, subject_of
@@ -20,12 +20,6 @@ from tsaudit.text import listed, many, number
     guidelines=("E2", "E9"),
     requires={"options", "columns"},
     uses={"field_values", "stored_rows", "null_counts"},
-    fixes={
-        "any": (
-            "Where every row counts, keep them all:\n{append_only}\nWhere a column says which source a row is of, "
-            "make it the key instead:\n{keyed}\nWhat was overwritten has to be written again."
-        )
-    },
 )
 def overwritten_rows(case: Case) -> Iterator[Finding]:
     """Tables without a primary key that are not append-only: of all rows with the same time, only the last one is kept.
@@ -55,13 +49,14 @@ def overwritten_rows(case: Case) -> Iterator[Finding]:
     """
     for measurement in case.measurements:
         if not measurement.tags and measurement.fields and deduplicates(measurement):
-            yield _finding(case, measurement)
+            yield _finding(measurement)
 
 
-def _finding(case: Case, measurement: Measurement) -> Finding:
+def _finding(measurement: Measurement) -> Finding:
     lost = overwritten(measurement)
     several = [f for f in measurement.fields if _has_several(f)]
     events = [f.key for f in event_columns(measurement)]
+    source = next((f.key for f in several if f.key not in events), "")
     seen = f" {many(lost, 'stored row')} can no longer be read." if lost else ""
     evidence = [Evidence("key", "none"), Evidence("append_mode", "false")]
     if texts := [*events, *(f.key for f in several)]:
@@ -73,10 +68,8 @@ def _finding(case: Case, measurement: Measurement) -> Finding:
         severity=_severity(bool(events), bool(several), bool(lost)),
         message="The table has no key and is not append-only: rows with the same time overwrite each other"
         + (f".{seen}" if seen else ", which is correct for a single source only." if not several else "."),
-        fix=case.fix(
-            append_only=append_only(case, measurement),
-            keyed=_keyed(case, measurement, next((f.key for f in several if f.key not in events), "")),
-        ),
+        changes=_changes(measurement, source, bool(events), bool(lost)),
+        fix=_advice(source, bool(events)),
         observed=lost or None,
         unit="rows" if lost else "",
         evidence=tuple(evidence),
@@ -91,11 +84,20 @@ def _severity(has_events: bool, has_several: bool, has_lost: bool) -> Severity:
     return Severity.WARN if has_several or has_lost else Severity.INFO
 
 
-def _keyed(case: Case, measurement: Measurement, column: str) -> str:
-    """The table with the column as its key, or with a new column if there is none."""
-    if column:
-        return rebuilt(case, measurement, key=(column,))
-    return f"ALTER TABLE {table(case, measurement)} ADD COLUMN {case.quoted(['source'])} STRING PRIMARY KEY;"
+def _changes(measurement: Measurement, source: str, has_events: bool, has_lost: bool) -> tuple[Change, ...]:
+    """A key of the column that may say which source a row is of; of events each row counts."""
+    subject = subject_of(measurement)
+    if source and not has_events:
+        return (MakeTag(subject, source),)
+    return (SetOption(subject, "append_mode", "true"),) if has_events or has_lost else ()
+
+
+def _advice(source: str, has_events: bool) -> str:
+    if source and not has_events:
+        return f"{source} says which source a row is of, by its values. What was overwritten has to be written again."
+    if has_events:
+        return "What was overwritten has to be written again."
+    return "If rows of several sources are to come, add a column that names the source to the key before."
 
 
 def _has_several(field: Field) -> bool:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from statistics import mean
 from typing import Final
 
-from tsaudit.engines.greptimedb.statements import set_index, unset_index
 from tsaudit.engines.greptimedb.tables import DESIGN, indexes_on, is_metric
 from tsaudit.engines.sql.types import is_text
+from tsaudit.model.change import AddIndex, Change, DropIndex
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Field, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
@@ -31,7 +31,6 @@ _UNSPACED: Final = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\
         Threshold("min_words", 4, "words on average", "our default: searchable text is a sentence or more"),
         Threshold("max_low_values", 10_000, "distinct values", DESIGN),
     ),
-    fixes={"any": "{statement}\n{note}"},
 )
 def unfitting_full_text_index(case: Case) -> Iterator[Finding]:
     """Text fields with log lines and no full-text index, and full-text indexes on names, states, and the like.
@@ -76,13 +75,12 @@ def _judge(case: Case, measurement: Measurement, field: Field) -> Iterator[Findi
     is_log = look == "log_text" and words >= case.limit("min_words", measurement).value
     if is_log and "fulltext" not in kinds and rows >= case.limit("min_rows", measurement).value:
         yield _finding(
-            case,
             measurement,
             field,
             f"{field.key} contains log lines and has no full-text index: searching for a word reads all rows",
-            set_index(case, measurement, field.key, "fulltext"),
-            "It covers what is written from now on, and is not needed where searches are fast enough without. Taken "
-            "apart into columns while written (by a pipeline), logs are searched faster still.",
+            AddIndex(subject_of(measurement), (field.key,), "fulltext"),
+            "It is not needed where searches are fast enough without. Taken apart into columns while written (by a "
+            "pipeline), logs are searched faster still.",
         )
     assert field.distinct is not None
     if (
@@ -93,12 +91,11 @@ def _judge(case: Case, measurement: Measurement, field: Field) -> Iterator[Findi
     ):
         better = "inverted" if field.distinct.value <= case.limit("max_low_values", measurement).value else "skipping"
         yield _finding(
-            case,
             measurement,
             field,
             f"{field.key} has a full-text index and contains single words ({number(field.distinct.value)} distinct)",
-            unset_index(case, measurement, field.key, "fulltext"),
-            f"Where queries filter by it: {set_index(case, measurement, field.key, better)}",
+            DropIndex(subject_of(measurement), kinds["fulltext"].name, (field.key,), "fulltext"),
+            f"Where queries filter by it, {'an' if better == 'inverted' else 'a'} {better} index serves.",
         )
 
 
@@ -107,13 +104,14 @@ def _words(field: Field) -> float:
     return mean(len(value.split()) for value in field.sample)
 
 
-def _finding(case: Case, measurement: Measurement, field: Field, said: str, statement: str, note: str) -> Finding:
+def _finding(measurement: Measurement, field: Field, said: str, change: Change, note: str) -> Finding:
     assert field.distinct is not None
     return Finding(
         subject=subject_of(measurement, field.key),
         severity=Severity.WARN,
         message=f"{said}.",
-        fix=case.fix(statement=statement, note=note),
+        changes=(change,),
+        fix=note,
         guilty=field.key,
         samples=field.sample[:3],
         evidence=(

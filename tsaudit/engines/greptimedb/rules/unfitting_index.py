@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tsaudit.engines.greptimedb.statements import set_index, unset_index
 from tsaudit.engines.greptimedb.tables import DESIGN, has_given_columns, indexes_on, primary_key
 from tsaudit.engines.sql.types import is_text
+from tsaudit.model.change import AddIndex, Change, DropIndex
 from tsaudit.model.finding import Evidence, Finding, Limit, Severity
 from tsaudit.model.profile import Count, Field, Measurement, Tag
 from tsaudit.rule import Case, Threshold, rule, subject_of
@@ -45,7 +45,6 @@ from tsaudit.text import count, listed, number
     moot=dict.fromkeys(
         ("duckdb", "sqlite", "postgresql"), "one kind of index is used for columns with few and with many values"
     ),
-    fixes={"any": "{statements}\nFiles that are there already keep what they have until they are compacted."},
 )
 def unfitting_index(case: Case) -> Iterator[Finding]:
     """Inverted indexes on columns with many values, skipping indexes on columns with few, and IDs without an index.
@@ -85,7 +84,7 @@ def unfitting_index(case: Case) -> Iterator[Finding]:
         columns: list[Tag | Field] = [*measurement.tags, *measurement.fields]
         for column in columns:
             if misfit := _misfit(case, measurement, column):
-                yield _finding(case, measurement, column, misfit)
+                yield _finding(measurement, column, misfit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,20 +135,16 @@ def _is_large_id(case: Case, measurement: Measurement, field: Field) -> bool:
     )
 
 
-def _finding(case: Case, measurement: Measurement, column: Tag | Field, misfit: _Misfit) -> Finding:
+def _finding(measurement: Measurement, column: Tag | Field, misfit: _Misfit) -> Finding:
     values = _values(column)
     assert values is not None
-    set_ = set_index(case, measurement, column.key, misfit.better)
-    unset = unset_index(case, measurement, column.key, misfit.kind) if misfit.kind else ""
-    both = misfit.kind and misfit.better in indexes_on(measurement, column.key)
-    statements = [unset] if both else [part for part in (unset, set_) if part]
     has = f"{misfit.kind} index" if misfit.kind else "no index"
     read = "" if isinstance(column, Tag) else " among the rows read"
     return Finding(
         subject=subject_of(measurement, column.key),
         severity=Severity.WARN if misfit.kind else Severity.INFO,
         message=f"{column.key} has {number(values.value)} distinct values{read} and {_article(has)}: {misfit.why}.",
-        fix=case.fix(statements="\n".join(statements)),
+        changes=tuple(_changes(measurement, column.key, misfit)),
         observed=values.value,
         limit=misfit.limit,
         unit="distinct values",
@@ -162,6 +157,14 @@ def _finding(case: Case, measurement: Measurement, column: Tag | Field, misfit: 
         facts=("indexes", "tag_values", "field_values"),
         source=values.source,
     )
+
+
+def _changes(measurement: Measurement, column: str, misfit: _Misfit) -> Iterator[Change]:
+    now = indexes_on(measurement, column)
+    if misfit.better not in now:
+        yield AddIndex(subject_of(measurement), (column,), misfit.better)
+    if misfit.kind:
+        yield DropIndex(subject_of(measurement), now[misfit.kind].name, (column,), misfit.kind)
 
 
 def _article(words: str) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tsaudit.engines.greptimedb.statements import rebuilt
 from tsaudit.engines.greptimedb.tables import deduplicates, option, overwritten
+from tsaudit.model.change import SetOption
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
@@ -34,9 +34,6 @@ from tsaudit.text import listed, number, percent
             "our default: fields that are regularly absent in some rows",
         ),
     ),
-    fixes={
-        "any": "{advice} No ALTER TABLE changes the merge mode, so copy the table:\n{rebuilt}",
-    },
 )
 def unfitting_merge_mode(case: Case) -> Iterator[Finding]:
     """Tables that keep the last row although their writers send partial rows, and the other way round.
@@ -72,20 +69,18 @@ def unfitting_merge_mode(case: Case) -> Iterator[Finding]:
         if option(measurement, "merge_mode") == "last_non_null":
             nulls = [f.null_ratio for f in measurement.fields]
             if nulls and all(ratio is not None and ratio.value == 0 for ratio in nulls):
-                yield _whole(case, measurement)
+                yield _whole(measurement)
         else:
             yield from _partial(case, measurement)
 
 
-def _whole(case: Case, measurement: Measurement) -> Finding:
+def _whole(measurement: Measurement) -> Finding:
     return Finding(
         subject=subject_of(measurement),
         severity=Severity.INFO,
         message="Merge mode last_non_null, and no row read lacks a field.",
-        fix=case.fix(
-            advice="If its writers send whole rows, last_row does the same with less work.",
-            rebuilt=rebuilt(case, measurement, options={"merge_mode": "last_row"}),
-        ),
+        changes=(SetOption(subject_of(measurement), "merge_mode", "last_row"),),
+        fix="If its writers send whole rows, last_row does the same with less work.",
         evidence=(
             Evidence("merge_mode", "last_non_null"),
             Evidence("fields without nulls", listed([f.key for f in measurement.fields])),
@@ -109,10 +104,8 @@ def _partial(case: Case, measurement: Measurement) -> Iterator[Finding]:
         message=f"Merge mode last_row loses values: rows fill {listed([' and '.join(g) for g in groups], 4)} "
         f"separately, and {percent(lost / stored.rows)} of the stored rows were replaced by another "
         "with the same key and time.",
-        fix=case.fix(
-            advice="Parts of one row are merged by last_non_null. What was replaced has to be written again.",
-            rebuilt=rebuilt(case, measurement, options={"merge_mode": "last_non_null"}),
-        ),
+        changes=(SetOption(subject_of(measurement), "merge_mode", "last_non_null"),),
+        fix="Parts of one row are merged by last_non_null. What was replaced has to be written again.",
         observed=lost / stored.rows,
         limit=limit,
         unit=limit.unit,

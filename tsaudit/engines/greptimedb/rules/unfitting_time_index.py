@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from tsaudit.engines.greptimedb.statements import rebuilt
 from tsaudit.engines.greptimedb.tables import is_metric
+from tsaudit.model.change import SetKey
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Field, Measurement, TimeLag
 from tsaudit.rule import Case, Threshold, rule, subject_of
@@ -43,12 +43,6 @@ _OF_EVENT: Final = re.compile(
             "our default: a time more than a week away means something else: a birthday, a certificate",
         ),
     ),
-    fixes={
-        "any": (
-            "Make {field} the time index, if that is when a sample was taken or an event happened; rows without it "
-            "keep the time that they have. A table keeps its time index, so copy it:\n{rebuilt}"
-        )
-    },
 )
 def unfitting_time_index(case: Case) -> Iterator[Finding]:
     """Tables with a second time column that is shortly before the time index in nearly all rows.
@@ -101,7 +95,8 @@ def _finding(case: Case, measurement: Measurement, index: str, field: Field, fou
         message=f"{field.key} is before the time index {index} in {percent(field.lag.before_ratio)} of the "
         f"rows read, with a median of {number(round(field.lag.median_s, 3))} s: "
         + ("the index is the arrival time." if told else "it may be the time of the sample."),
-        fix=case.fix(field=field.key, rebuilt=rebuilt(case, measurement, time=field.key)),
+        changes=(SetKey(subject_of(measurement), time=field.key),),
+        fix=f"Do so if {field.key} is when a sample was taken or an event happened.",
         observed=field.lag.before_ratio,
         limit=limit,
         unit=limit.unit,

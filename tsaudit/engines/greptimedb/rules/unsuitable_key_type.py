@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from statistics import mean
 from typing import Final
 
-from tsaudit.engines.greptimedb.statements import without_key_columns
 from tsaudit.engines.greptimedb.tables import is_metric, primary_key
 from tsaudit.engines.sql.types import is_text
+from tsaudit.model.change import MakeField
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Measurement, Tag
 from tsaudit.rule import Case, Threshold, rule, subject_of
@@ -33,7 +33,6 @@ _UNSUITABLE: Final = re.compile(r"(float|double|real|timestamp|datetime)", re.IG
             "our default: longer than names and IDs; the key is kept for each series in memory and in each file",
         ),
     ),
-    fixes={"any": "{advice} The columns of a key cannot be changed, so copy the table:\n{rebuilt}"},
 )
 def unsuitable_key_type(case: Case) -> Iterator[Finding]:
     """Columns of the primary key that are floating-point numbers or times, or texts of more than `max_length`
@@ -64,14 +63,14 @@ def unsuitable_key_type(case: Case) -> Iterator[Finding]:
             continue
         for tag in measurement.tags:
             if _UNSUITABLE.match(tag.data_type):
-                yield _typed(case, measurement, tag)
+                yield _typed(measurement, tag)
             elif is_text(tag.data_type) and tag.sample:
                 length = mean(map(len, tag.sample))
                 if length > case.limit("max_length", measurement).value:
                     yield _long(case, measurement, tag, length)
 
 
-def _typed(case: Case, measurement: Measurement, tag: Tag) -> Finding:
+def _typed(measurement: Measurement, tag: Tag) -> Finding:
     return Finding(
         subject=subject_of(measurement, tag.key),
         severity=Severity.WARN,
@@ -79,7 +78,7 @@ def _typed(case: Case, measurement: Measurement, tag: Tag) -> Finding:
             f"{tag.key} has type {tag.data_type} and is in the primary key, which is meant for short texts "
             "and integers."
         ),
-        fix=case.fix(advice=f"Keep {tag.key} as a field.", rebuilt=without_key_columns(case, measurement, {tag.key})),
+        changes=(MakeField(subject_of(measurement), tag.key),),
         guilty=tag.key,
         samples=tag.sample[:3],
         evidence=(
@@ -99,10 +98,8 @@ def _long(case: Case, measurement: Measurement, tag: Tag, length: float) -> Find
         severity=Severity.WARN,
         message=f"The values of {tag.key}, which is in the primary key, have {number(round(length))} "
         f"characters on average, more than {number(limit.value)}.",
-        fix=case.fix(
-            advice=f"Put a short id in the place of {tag.key}, and keep the text as a field.",
-            rebuilt=without_key_columns(case, measurement, {tag.key}),
-        ),
+        changes=(MakeField(subject_of(measurement), tag.key),),
+        fix=f"Where rows are told apart by {tag.key}, put a short id into the key in its place first.",
         observed=length,
         limit=limit,
         unit=limit.unit,
