@@ -140,6 +140,18 @@ def test_rules_that_cannot_be_used_are_one_line_and_a_gap(install: Install, how:
     assert len(audited.results) == len(all_rules()) + 1
 
 
+def test_entry_point_that_names_nothing_is_one_line(install: Install) -> None:
+    install("acme", {"tsaudit.rules": {"acme": "acme_rules:missing", "other": "not a reference"}}, acme_rules=RULES)
+    assert len(unusable()) == 2
+    assert all("\n" not in str(problem) for problem in unusable())
+
+
+def test_what_a_plugin_prints_is_not_taken_for_json(install: Install, capsys: pytest.CaptureFixture[str]) -> None:
+    install("acme", {"tsaudit.rules": {"acme": "acme_rules"}}, acme_rules=f"print('hello')\n{RULES}")
+    assert [rule.code for rule in all_rules() if rule.package] == ["ACME001"]
+    assert capsys.readouterr() == ("", "hello\n")
+
+
 def test_two_packages_with_one_code_are_both_reported(install: Install) -> None:
     install("acme", {"tsaudit.rules": {"acme": "acme_rules"}}, acme_rules=RULES)
     install("zeta", {"tsaudit.rules": {"zeta": "zeta_rules"}}, zeta_rules=RULES)

@@ -242,6 +242,11 @@ def test_configuration_of_a_sink_is_secret(pager: Any, tmp_path: Path) -> None:
     assert isinstance(sink_way.make("pager", settings.sinks["pager"]), Sink)
 
 
+def test_sink_that_needs_nothing_has_nothing_behind_it(pager: Any, tmp_path: Path) -> None:
+    (tmp_path / "tsaudit.yaml").write_text(CONFIG.replace("{key: '${TSAUDIT_TEST_KEY}'}", ""))
+    assert config_file.load(tmp_path / "tsaudit.yaml").sinks == {"pager": {}}
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     [

@@ -22,7 +22,7 @@ from pydantic import (
 )
 
 from tsaudit.config import cron
-from tsaudit.config.types import Duration, EngineName, Finite, RuleSetting, Secret, SlackSecret
+from tsaudit.config.types import Duration, EngineName, Finite, RuleSetting, Secret, SinkSettings, SlackSecret
 
 Path = tuple[int | str, ...]
 """Keys and list positions from the top of the file to one value."""
@@ -272,7 +272,7 @@ class Settings(Model):
     """Where reports are written and how they are reached."""
     slack: Slack = Slack()
     """How alerts are sent."""
-    sinks: dict[str, dict[str, Secret]] = {}
+    sinks: dict[str, SinkSettings] = {}
     """Where else owners are told: names of sinks that other packages bring, each with what it needs."""
     owners: dict[str, Owner] = {"default": Owner()}
     """Name to owner; `default` is told when nobody else is."""

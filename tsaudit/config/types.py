@@ -62,6 +62,14 @@ EngineName = Annotated[str, AfterValidator(_known), Field(json_schema_extra=_wit
 """One of the engines there are, those of other packages included. Looked up when a file is read, not before."""
 
 
+def _nothing_is_empty(value: Any) -> Any:
+    return {} if value is None else value
+
+
+SinkSettings = Annotated[dict[str, Secret], BeforeValidator(_nothing_is_empty)]
+"""What a sink needs: `pager:` alone will do for one that needs nothing."""
+
+
 def _one_word(value: SecretStr) -> SecretStr:
     """Without the line end that a secret read from a file brings. What no HTTP header or address can hold would fail
     when it is used, with an error that quotes it."""

@@ -71,7 +71,8 @@ def _opened(opening: AbstractContextManager[Connection], deadline: Deadline) -> 
     try:
         yield connection
     finally:
-        with suppress(OutOfTimeError):
+        # What was read stands, however the connection ends.
+        with suppress(Exception):
             within(_CLOSE_S, lambda: opening.__exit__(None, None, None), give_up=connection.abort)
 
 

@@ -7,7 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import redirect_stdout, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -71,7 +71,9 @@ def load(group: str) -> tuple[tuple[Loaded, ...], tuple[Problem, ...]]:
             problems.append(Problem(package, group, point.name, reason))
             continue
         try:
-            found.append(Loaded(package, point.name, point.load()))
+            # What it prints would be taken for part of the JSON that a command prints.
+            with redirect_stdout(sys.stderr):
+                found.append(Loaded(package, point.name, point.load()))
         except (Exception, SystemExit) as error:
             # A module of somebody else's may do anything while it is imported.
             problems.append(Problem(package, group, point.name, why(error)))
