@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
@@ -11,13 +12,9 @@ import pytest
 
 from tests.builders import DAY, NOW
 from tests.databases import Dataset, Server, Sql, write
-from tests.engines.greptimedb.double import GreptimeDB
-from tests.engines.influxdb2.conversations import Conversation, is_kept_back
-from tests.engines.influxdb3.double import InfluxDB3
-from tests.engines.influxdb3.server import RealInfluxDB3
-from tests.engines.timestream.double import Timestream
+from tests.engines.influxdb2.conversations import is_kept_back
 from tests.engines.traits import KEEP_DOCUMENTS
-from tests.servers import Influxd, Postgresql, without_unsupported
+from tests.servers import without_unsupported
 from tsaudit.collect import collect
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import Connection, Rows
@@ -85,29 +82,8 @@ class FixedWriter:
 
 
 def writer_to(engine: str, request: pytest.FixtureRequest, folder: Path) -> Writer:
-    if engine == "influxdb1":
-        server: Influxd = request.getfixturevalue("influxd")
-        return FixedWriter(engine, lambda: server.url)
-    if engine == "influxdb2":
-        conversation: Conversation = request.getfixturevalue("influxdb2")
-        return FixedWriter(engine, lambda: conversation)
-    if engine == "influxdb3":
-        third: InfluxDB3 | RealInfluxDB3 = request.getfixturevalue("influxdb3")
-        return FixedWriter(engine, lambda: third)
-    if engine == "postgresql":
-        postgresql: Postgresql = request.getfixturevalue("postgresql")
-        return FixedWriter(engine, lambda: postgresql)
-    if engine == "greptimedb":
-        server_of_its_own: GreptimeDB = request.getfixturevalue("greptimedb")
-        return FixedWriter(engine, lambda: server_of_its_own)
-    if engine == "mongodb":
-        url: str = request.getfixturevalue("mongodb")
-        return FixedWriter(engine, lambda: url)
-    if engine == "timestream":
-        account: Timestream = request.getfixturevalue("timestream")
-        return FixedWriter(engine, lambda: account)
-    # The file is named like the schema in it, which makes `main.x` ambiguous for DuckDB.
-    return FixedWriter(engine, lambda: folder / f"main.{engine}")
+    place = importlib.import_module(f"tests.engines.{engine}.writing").place(request, folder)
+    return FixedWriter(engine, lambda: place)
 
 
 @pytest.fixture(params=sorted(ENGINES))

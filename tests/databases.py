@@ -8,15 +8,15 @@ target = write(dataset, "influxdb1", influxd.url)          # the fixture of test
 
 from __future__ import annotations
 
+import importlib
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol, runtime_checkable
 from urllib.parse import urlencode
 
-import pytest
 import urllib3
 
 from tests.builders import NOW
@@ -26,30 +26,6 @@ from tsaudit.engines.quoting import quote_identifier
 Value = float | int | str | bool | datetime | None
 TimeAs = Literal["text", "seconds", "milliseconds"]
 
-DUCKDB_TYPES: Final = {
-    "float": "DOUBLE",
-    "integer": "BIGINT",
-    "string": "VARCHAR",
-    "boolean": "BOOLEAN",
-    "time": "TIMESTAMP",
-    "uuid": "UUID",
-}
-POSTGRESQL_TYPES: Final = {
-    "float": "DOUBLE PRECISION",
-    "integer": "BIGINT",
-    "string": "TEXT",
-    "boolean": "BOOLEAN",
-    "time": "TIMESTAMPTZ",
-    "uuid": "UUID",
-}
-SQLITE_TYPES: Final = {
-    "float": "REAL",
-    "integer": "INTEGER",
-    "string": "TEXT",
-    "boolean": "BOOLEAN",
-    "time": "TIMESTAMP",
-    "uuid": "TEXT",
-}
 _BATCH: Final = 50_000
 
 
@@ -169,6 +145,16 @@ class Server(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Where a data set is now. What the module `writing` in an engine's folder of the tests returns."""
+
+    url: str
+    databases: tuple[str, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Of a target that may read it."""
+
+
 def write(dataset: Dataset, engine: str, where: str | Path | Server | Sql, **settings: Any) -> Target:
     """Write the data set and return a target for it.
 
@@ -177,32 +163,19 @@ def write(dataset: Dataset, engine: str, where: str | Path | Server | Sql, **set
     `grants.md` says.
     `settings`: further settings of the target, such as `budget` or `window`.
     """
-    databases: tuple[str, ...] = ()
-    all_of_it = (dataset, *dataset.beside)
-    if engine == "influxdb1":
-        url = str(where)
-        databases = tuple(_write_influxdb(one, url) for one in all_of_it)
-    elif engine == "mongodb":
-        url = str(where)
-        databases = tuple(_write_mongodb(one, url) for one in all_of_it)
-    elif isinstance(where, Server):
-        url = where.url
-        databases = tuple(where.write(one) for one in all_of_it)
-        settings = {**where.login} | settings
-    elif isinstance(where, Sql):
-        url = where.audit_url
-        databases = tuple(_write_postgresql(one, where) for one in all_of_it)
-    elif dataset.beside:
-        raise ValueError(f"{engine} has no databases beside each other")
-    elif engine == "duckdb":
-        url = f"duckdb:///{where}"
-        _write_duckdb(dataset, str(where))
-    elif engine == "sqlite":
-        url = f"sqlite:///{where}"
-        _write_sqlite(dataset, str(where))
-    else:
-        raise ValueError(f"no writer for {engine}")
-    return Target(**{"name": "test", "engine": engine, "url": url, "databases": databases} | settings)
+    found: Written = importlib.import_module(f"tests.engines.{engine}.writing").written(dataset, where)
+    about = {"name": "test", "engine": engine, "url": found.url, "databases": found.databases}
+    return Target(**about | dict(found.settings) | settings)
+
+
+def write_to_server(dataset: Dataset, where: Server) -> Written:
+    """Into databases of a server that knows itself how it is written to."""
+    return Written(where.url, tuple(where.write(one) for one in (dataset, *dataset.beside)), where.login)
+
+
+def new_name() -> str:
+    """The name of a database that no other test has."""
+    return f"test_{next(_numbers)}"
 
 
 def times(count: int, step: timedelta = timedelta(minutes=1), end: datetime = NOW) -> list[datetime]:
@@ -213,7 +186,9 @@ def times(count: int, step: timedelta = timedelta(minutes=1), end: datetime = NO
 # --- SQL ---------------------------------------------------------------------------------------------------------
 
 
-def _create(table: Table, types: Mapping[str, str], time_type: str) -> str:
+def create_table(table: Table, types: Mapping[str, str], time_type: str) -> str:
+    """The statement that makes the table. `types`: by the kinds of `Table.fields`."""
+
     def quoted(name: str) -> str:
         return quote_identifier("duckdb", name)
 
@@ -234,131 +209,11 @@ def create_indexes(table: Table, engine: str) -> Iterator[str]:
         yield f"CREATE INDEX {name} ON {quote_identifier(engine, table.name)} ({', '.join(members)})"
 
 
-def _columns(table: Table, rows: Sequence[Row]) -> dict[str, list[Value]]:
+def columns_of(table: Table, rows: Sequence[Row]) -> dict[str, list[Value]]:
+    """Column to its values, in the order of the table."""
     columns: dict[str, list[Value]] = {table.time: [row.time for row in rows]}
     columns |= {tag: [row.tags.get(tag) for row in rows] for tag in table.tags}
     return columns | {key: [row.fields.get(key) for row in rows] for key in table.fields}
-
-
-def _write_duckdb(dataset: Dataset, where: str | Path) -> None:
-    import duckdb
-    import pyarrow as pa
-
-    arrow = {"float": pa.float64(), "integer": pa.int64(), "boolean": pa.bool_(), "time": pa.timestamp("us")}
-    with duckdb.connect(str(where)) as connection:
-        for table in dataset.tables:
-            connection.execute(_create(table, DUCKDB_TYPES, "TIMESTAMP"))
-            types = {table.time: pa.timestamp("us")} | {k: arrow.get(v, pa.string()) for k, v in table.fields.items()}
-            arrays = {
-                f"c{i}": pa.array([_naive(v) for v in values], types.get(name, pa.string()))
-                for i, (name, values) in enumerate(_columns(table, table.rows).items())
-            }
-            connection.register("written", pa.table(arrays))
-            connection.execute(f"INSERT INTO {quote_identifier('duckdb', table.name)} SELECT * FROM written")
-            connection.unregister("written")
-            for statement in create_indexes(table, "duckdb"):
-                connection.execute(statement)
-
-
-def _write_postgresql(dataset: Dataset, where: Sql) -> str:
-    schema = dataset.database or f"test_{next(_numbers)}"
-    quoted = quote_identifier("postgresql", schema)
-    with where.connect() as connection:
-        connection.execute(f"DROP SCHEMA IF EXISTS {quoted} CASCADE")
-        connection.execute(f"CREATE SCHEMA {quoted}")
-        connection.execute(f"SET search_path = {quoted}")
-        for table in dataset.tables:
-            by = f" PARTITION BY {table.partition_by}" if table.partition_by else ""
-            connection.execute(_create(table, POSTGRESQL_TYPES, POSTGRESQL_TYPES["time"]) + by)
-            name = quote_identifier("postgresql", table.name)
-            for i, bounds in enumerate(table.partitions):
-                part = quote_identifier("postgresql", f"{table.name}_{i}")
-                connection.execute(f"CREATE TABLE {part} PARTITION OF {name} {bounds}")
-            with connection.cursor().copy(f"COPY {name} FROM STDIN") as copy:
-                for row in zip(*_columns(table, table.rows).values(), strict=True):
-                    copy.write_row(row)
-            for statement in create_indexes(table, "postgresql"):
-                connection.execute(statement)
-        connection.execute(f"GRANT USAGE ON SCHEMA {quoted} TO tsaudit")
-        connection.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA {quoted} TO tsaudit")
-    return schema
-
-
-def _write_sqlite(dataset: Dataset, where: str | Path) -> None:
-    import sqlite3
-
-    connection = sqlite3.connect(str(where))
-    with connection:
-        for table in dataset.tables:
-            time_type = SQLITE_TYPES["time"] if table.time_as == "text" else "INTEGER"
-            connection.execute(_create(table, SQLITE_TYPES, time_type))
-            columns = _columns(table, table.rows)
-            columns[table.time] = [_sqlite_time(row.time, table.time_as) for row in table.rows]
-            places = ", ".join("?" * len(columns))
-            rows = zip(*([_sqlite_value(v) for v in values] for values in columns.values()), strict=True)
-            connection.executemany(f"INSERT INTO {quote_identifier('sqlite', table.name)} VALUES ({places})", rows)
-            for statement in create_indexes(table, "sqlite"):
-                connection.execute(statement)
-    connection.close()
-
-
-def _naive(value: Value) -> Value:
-    return value.astimezone(UTC).replace(tzinfo=None) if isinstance(value, datetime) else value
-
-
-def _sqlite_value(value: Value) -> Any:
-    return _sqlite_time(value, "text") if isinstance(value, datetime) else value
-
-
-def _sqlite_time(time: datetime, time_as: TimeAs) -> str | int:
-    if time_as == "text":
-        return time.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S.%f")
-    return round(time.timestamp() * (1 if time_as == "seconds" else 1000))
-
-
-# --- MongoDB -----------------------------------------------------------------------------------------------------
-
-
-def _write_mongodb(dataset: Dataset, url: str) -> str:
-    """The name of the database that holds it now; one of that name is replaced.
-
-    What FerretDB cannot keep, for want of time series, validators or quoting, skips the test.
-    """
-    import pymongo
-
-    name = dataset.database or f"test_{next(_numbers)}"
-    with pymongo.MongoClient[dict[str, Any]](url) as client:
-        client.drop_database(name)
-        for collection in (*map(_as_collection, dataset.tables), *dataset.collections):
-            try:
-                _write_collection(client[name], collection)
-            except pymongo.errors.OperationFailure as error:
-                if "ferretdbVersion" in client.admin.command("buildInfo"):
-                    pytest.skip(f"FerretDB does not keep it: {error}")
-                raise
-    return name
-
-
-def _write_collection(database: Any, collection: Collection) -> None:
-    kept = database.create_collection(collection.name, **collection.options)
-    for key in collection.unique:
-        kept.create_index(key, unique=True)
-    for first in range(0, len(collection.documents), _BATCH):
-        # Copied: the driver puts the `_id` it makes into the document it is given.
-        kept.insert_many([dict(d) for d in collection.documents[first : first + _BATCH]])
-
-
-def _as_collection(table: Table) -> Collection:
-    """A document for each row, what is null left out."""
-    return Collection(
-        table.name,
-        [
-            {table.time: row.time}
-            | {k: row.tags[k] for k in table.tags if row.tags.get(k) is not None}
-            | {k: row.fields[k] for k in table.fields if row.fields.get(k) is not None}
-            for row in table.rows
-        ],
-    )
 
 
 # --- InfluxDB 1.x ------------------------------------------------------------------------------------------------
@@ -399,24 +254,6 @@ def line(table: Table, row: Row) -> str | None:
         return None
     nanoseconds = round(row.time.timestamp() * 1_000_000) * 1000
     return f"{_escape(table.name, ', ')}{tags} {','.join(values)} {nanoseconds}"
-
-
-def _write_influxdb(dataset: Dataset, url: str) -> str:
-    database = dataset.database or f"test_{next(_numbers)}"
-    policy = ""
-    if dataset.retention:
-        policy += f" DURATION {_seconds(dataset.retention)}"
-    if dataset.partition:
-        policy += f" SHARD DURATION {_seconds(dataset.partition)}"
-    name = quote_identifier("influxdb1", database)
-    influxql(url, f"CREATE DATABASE {name}" + (f" WITH{policy} NAME kept" if policy else ""))
-    for table in dataset.tables:
-        write_lines(url, database, (text for row in table.rows if (text := line(table, row)) is not None))
-    return database
-
-
-def _seconds(duration: timedelta) -> str:
-    return f"{round(duration.total_seconds())}s"
 
 
 def _escape(text: str, special: str = ", =") -> str:

@@ -1,0 +1,57 @@
+"""Writes data sets to SQLite."""
+
+from __future__ import annotations
+
+import sqlite3
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from tests.databases import Dataset, TimeAs, Value, Written, columns_of, create_indexes, create_table
+from tsaudit.engines.quoting import quote_identifier
+
+_TYPES: Final = {
+    "float": "REAL",
+    "integer": "INTEGER",
+    "string": "TEXT",
+    "boolean": "BOOLEAN",
+    "time": "TIMESTAMP",
+    "uuid": "TEXT",
+}
+
+
+def place(request: pytest.FixtureRequest, folder: Path) -> Path:
+    """The file is named like the schema in it, which makes `main.x` ambiguous for DuckDB."""
+    return folder / "main.sqlite"
+
+
+def written(dataset: Dataset, where: str | Path) -> Written:
+    """A new file."""
+    if dataset.beside:
+        raise ValueError("a file has no databases beside each other")
+    connection = sqlite3.connect(str(where))
+    with connection:
+        for table in dataset.tables:
+            time_type = _TYPES["time"] if table.time_as == "text" else "INTEGER"
+            connection.execute(create_table(table, _TYPES, time_type))
+            columns = columns_of(table, table.rows)
+            columns[table.time] = [_sqlite_time(row.time, table.time_as) for row in table.rows]
+            places = ", ".join("?" * len(columns))
+            rows = zip(*([_sqlite_value(v) for v in values] for values in columns.values()), strict=True)
+            connection.executemany(f"INSERT INTO {quote_identifier('sqlite', table.name)} VALUES ({places})", rows)
+            for statement in create_indexes(table, "sqlite"):
+                connection.execute(statement)
+    connection.close()
+    return Written(f"sqlite:///{where}")
+
+
+def _sqlite_value(value: Value) -> Any:
+    return _sqlite_time(value, "text") if isinstance(value, datetime) else value
+
+
+def _sqlite_time(time: datetime, time_as: TimeAs) -> str | int:
+    if time_as == "text":
+        return time.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S.%f")
+    return round(time.timestamp() * (1 if time_as == "seconds" else 1000))
