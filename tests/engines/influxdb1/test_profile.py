@@ -159,7 +159,7 @@ def test_measurements_with_the_same_many_series_are_seen_to_have_the_same_points
     profile = collected(write(Dataset(tables), "influxdb1", influxd.url))
     assert {m.point_sample is not None and len(m.point_sample.points) for m in profile.measurements} == {64}
     found = [f for r, f in audit(profile).findings() if r.code == "LAY007"]
-    assert [f.message.split(" hold")[0] for f in found] == ["load and uptime"]
+    assert [f.message.split(" contain")[0] for f in found] == ["load and uptime"]
     assert found[0].observed == 1.0
 
 
