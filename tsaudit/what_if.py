@@ -23,7 +23,7 @@ from tsaudit.engines.opening import with_connection
 from tsaudit.engines.queries import query_files
 from tsaudit.model.profile import Cost, How, Measurement, Profile, Role, Window, utc_now
 from tsaudit.net.watchdog import Deadline
-from tsaudit.text import instant, nearest, number, span
+from tsaudit.text import instant, many, nearest, number, span
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -193,12 +193,12 @@ def _collisions(asker: Asker, draft: Draft, change: Change, groups: Groups) -> t
     if not draft.sampled_series:
         return found, f"{'exact' if source.how is How.EXACT else 'sampled'}: {source.scope}"
     if groups.whole:
-        which = f"all {len(groups.series)} series that would become {groups.count:,}"
-        return found, f"sampled: {found.rows:,} rows of {which}, chosen evenly; {_window(asker)}"
+        which = f"all {len(groups.series)} series that would become {number(groups.count)}"
+        return found, f"sampled: {many(found.rows, 'row')} of {which}, chosen evenly; {_window(asker)}"
     which = f"{len(groups.series)} of the series that would become one, which are too many to read"
     if found.after == found.now:
-        return None, f"not measured: {found.rows:,} rows of {which}, share no more than now; the others may"
-    return found, f"at least: {found.rows:,} rows of {which}; {_window(asker)}"
+        return None, f"not measured: {many(found.rows, 'row')} of {which}, share no more than now; the others may"
+    return found, f"at least: {many(found.rows, 'row')} of {which}; {_window(asker)}"
 
 
 def _window(asker: Asker) -> str:

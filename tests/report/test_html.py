@@ -29,6 +29,7 @@ SECTIONS = (
     "verdict",
     "changes",
     "findings",
+    "plans",
     "trend",
     "tables",
     "schema",

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 from tsaudit.engines.connection import Rows
 from tsaudit.model.profile import Cost
+from tsaudit.text import size
 
 
 class Bill:
@@ -71,7 +72,7 @@ class Bill:
         spent += running.bytes_charged if running else 0
         if spent < self._most:
             return ""
-        return f"{spent:,} bytes were scanned or charged for; raise budget.max_bytes_scanned"
+        return f"{size(spent)} were scanned or charged for; raise budget.max_bytes_scanned"
 
 
 def _sum(before: int | None, more: int | None) -> int | None:

@@ -18,7 +18,7 @@ from tsaudit.collect.draft import Draft, Found
 from tsaudit.collect.table_statistics import ColumnStatistics, Excerpt
 from tsaudit.model.facts.given import OfScanEstimate
 from tsaudit.model.profile import Count, Gap, How, Ratio, Reason, Source, Window
-from tsaudit.text import instant, percent
+from tsaudit.text import instant, many, number, percent
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -96,7 +96,7 @@ def may_look_up_newest(asker: Asker, draft: Draft, window: Window) -> bool:
         "row_sample",
         Reason.OVER_BUDGET,
         "no row lies within the window, and the newest one was not looked up: of about "
-        f"{extent['rows_all']:,} rows no more than {most:,} may be read; raise budget.max_scan_rows",
+        f"{many(extent['rows_all'], 'row')} no more than {number(most)} may be read; raise budget.max_scan_rows",
         draft.database,
         draft.name,
     )
@@ -167,8 +167,8 @@ def common_values(draft: Draft, column: str) -> tuple[str, ...]:
 def too_many(asker: Asker, draft: Draft) -> str:
     """Why the table is not read whole, and what would help."""
     assert draft.excerpt is not None
-    most = asker.target.budget.max_scan_rows
-    return f"of about {draft.excerpt.rows_all:,} rows no more than {most:,} may be read; raise budget.max_scan_rows"
+    rows, most = many(draft.excerpt.rows_all, "row"), number(asker.target.budget.max_scan_rows)
+    return f"of about {rows} no more than {most} may be read; raise budget.max_scan_rows"
 
 
 def _source(asker: Asker, known: ColumnStatistics, how_many: str = "") -> Source:

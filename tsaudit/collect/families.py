@@ -11,6 +11,7 @@ from typing import Final
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.draft import Draft, Found
 from tsaudit.model.profile import Count, How, Reason
+from tsaudit.text import many
 
 SINGLY: Final = frozenset({"row_estimate", "storage", "indexes", "index_use"})
 """Facts about a database for which a document store is asked about one collection after the other."""
@@ -75,7 +76,7 @@ def note_left_out(asker: Asker, drafts: Sequence[Draft], asked: frozenset[str]) 
             left_out[draft.stood_for].append(draft)
     for family, members in left_out.items():
         detail = (
-            f"{len(members):,} collections named {family}, of which this is the first, are not looked at: "
+            f"{many(len(members), 'collection')} named {family}, of which this is the first, are not looked at: "
             f"{asker.target.budget.max_family} others stand for them; raise budget.max_family"
         )
         of_series = any((draft.options or {}).get("type") == "timeseries" for draft in members)

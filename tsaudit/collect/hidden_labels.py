@@ -14,6 +14,7 @@ from tsaudit.collect.figures import is_float
 from tsaudit.engines.sql import roles
 from tsaudit.engines.sql import types as column_types
 from tsaudit.model.profile import Count, How, Reason, Role
+from tsaudit.text import many
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -83,7 +84,7 @@ def _detail(draft: Draft, column: str, labels: Labels) -> str:
     if next(one.data_type for one in draft.columns if one.name == column).lower() not in _INCOMPARABLE:
         ways.insert(0, f"`columns: {{{table}: {{tags: [{column}]}}}}` to count each set as a value of one tag")
     return (
-        f"column {column} holds label sets that were not split into tags: {labels.sets:,} distinct sets of {keys} in "
-        f"{labels.rows:,} rows read. There may be more series than were counted; in tsaudit.yaml, set "
+        f"column {column} holds label sets that were not split into tags: {many(labels.sets, 'distinct set')} of "
+        f"{keys} in {many(labels.rows, 'row')} read. There may be more series than were counted; in tsaudit.yaml, set "
         f"{', or '.join(ways)}"
     )

@@ -14,7 +14,7 @@ from tsaudit.collect.columns import as_text
 from tsaudit.collect.draft import Draft, Found
 from tsaudit.model.facts.given import OfSeriesListing
 from tsaudit.model.profile import SAMPLE_SIZE, Count, How, Ratio, Reason, Role, Source, Tag, TagSets, Window
-from tsaudit.text import span
+from tsaudit.text import many, span
 
 if TYPE_CHECKING:
     import numpy as np
@@ -81,7 +81,7 @@ def list_tag_sets(
             also(batch)
         read += batch.num_rows
         if read > most:
-            raise TooMuchError(f"the listing was broken off after {most:,} tag sets; raise budget.max_listed")
+            raise TooMuchError(f"the listing was broken off after {many(most, 'tag set')}; raise budget.max_listed")
 
     rows = min(excerpts.LISTED_ROWS, asker.target.budget.max_scan_rows)
     part = draft.excerpt.of(rows) if draft.excerpt else None
@@ -179,7 +179,7 @@ def interval(asker: Asker, draft: Draft, fact: str) -> str:
 
 def _of_sample(source: Source, sampled: int) -> Source:
     """The source of figures that were had of so many of the series only."""
-    chosen = f"estimated from {sampled:,} series, chosen evenly by their hash"
+    chosen = f"estimated from {many(sampled, 'series')}, chosen evenly by their hash"
     return replace(source, how=How.ESTIMATE, scope=f"{chosen}; {source.scope}" if source.scope else chosen)
 
 

@@ -28,6 +28,7 @@ from tsaudit.model.profile import (
     Source,
     Tag,
 )
+from tsaudit.text import many
 
 if TYPE_CHECKING:
     import numpy as np
@@ -111,7 +112,7 @@ def list_where_worth_it(asker: Asker, draft: Draft, comparison: Comparison | Non
     """The second: the tag sets, unless nearly every row has one of its own."""
     if own := _tag_with_own_values(draft):
         rows = draft.rows.value if draft.rows else 0
-        detail = f"tag {own} has a value of its own in most of {rows:,} rows: a listing would return them all"
+        detail = f"tag {own} has a value of its own in most of {many(rows, 'row')}: a listing would return them all"
         asker.gap("series_listing", Reason.OVER_BUDGET, detail, draft.database, draft.name)
     else:
         draft = list_tag_sets(asker, draft, then=comparison.compare if comparison else None)

@@ -27,7 +27,7 @@ from tsaudit.model.profile import (
     Source,
     Tag,
 )
-from tsaudit.text import span
+from tsaudit.text import many, number, span
 
 if TYPE_CHECKING:
     import numpy as np
@@ -250,10 +250,10 @@ def sample_source(asker: Asker, draft: Draft) -> Source:
     if draft.excerpt:
         return asker.source("row_sample", How.SAMPLED, f"{draft.excerpt.words(rows)} {window}")
     if is_complete(asker, draft) and not draft.sampled_series:
-        return asker.source("row_sample", How.EXACT, f"all {rows:,} rows {window}")
-    which = f"the newest {rows:,} rows" if draft.time else f"{rows:,} rows"
+        return asker.source("row_sample", How.EXACT, f"all {many(rows, 'row')} {window}")
+    which = f"the newest {many(rows, 'row')}" if draft.time else many(rows, "row")
     if draft.sampled_series:
-        known = f"{draft.series.value:,}" if draft.series else "more than could be listed"
+        known = number(draft.series.value) if draft.series else "more than could be listed"
         which += f" of {draft.sampled_series} series, chosen evenly out of {known},"
     return asker.source("row_sample", How.SAMPLED, f"{which} {window}")
 

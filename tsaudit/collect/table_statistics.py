@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tsaudit.model.facts.given import Part
+from tsaudit.text import many
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class Excerpt:
 
     def words(self, rows: int) -> str:
         """Which rows were read."""
-        return f"the newest {rows:,} rows" if self.newest else f"{rows:,} rows on pages chosen at random"
+        return f"the newest {many(rows, 'row')}" if self.newest else f"{many(rows, 'row')} on pages chosen at random"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Final
 from tsaudit.collect.agreement import in_order
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.profile import Gap, Measurement, Profile, Reason
-from tsaudit.text import span
+from tsaudit.text import many, span
 
 MANY_ROWS: Final = 1000
 """From so many rows on a table without time and tags is no list of settings."""
@@ -47,8 +47,9 @@ def _no_time(m: Measurement) -> str:
     count = m.rows or m.rows_total
     assert count is not None
     return (
-        f"no time column and no tag was found among {', '.join(m.columns[:5])}: the series of its {count.value:,} rows "
-        f"({count.source.query}) cannot be counted; set `columns` in tsaudit.yaml (time, tags), or leave the table out "
+        f"no time column and no tag was found among {', '.join(m.columns[:5])}: "
+        f"the series of its {many(count.value, 'row')} ({count.source.query}) "
+        "cannot be counted; set `columns` in tsaudit.yaml (time, tags), or leave the table out "
         "with `exclude`"
     )
 
@@ -95,10 +96,10 @@ def _evidence(profile: Profile, m: Measurement) -> str:
         disputed = any(gap.reason is Reason.DISPUTED for gap in profile.gaps_for("row_sample", m))
         return f"{name} has some outside of it" if disputed else ""
     if m.series is not None and m.series.value:
-        return f"{name} has {m.series.value:,} series ({m.series.source.query})"
+        return f"{name} has {many(m.series.value, 'series')} ({m.series.source.query})"
     if m.measure_names is not None and m.measure_names.count.value:
         count = m.measure_names.count
-        return f"{name} was written with {count.value:,} measure names ({count.source.query})"
+        return f"{name} was written with {many(count.value, 'measure name')} ({count.source.query})"
     if "columns" not in profile.facts or not m.fields:
         return ""
     return f"{name} has {len(m.fields)} fields, which were written once"

@@ -16,7 +16,7 @@ from tsaudit.engines.queries import query_name
 from tsaudit.model.facts.given import OfRowSample
 from tsaudit.model.profile import Count, How, Reason, Tag, Window, utc_now
 from tsaudit.text import instant as instant_in_words
-from tsaudit.text import span
+from tsaudit.text import many, number, span
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -127,9 +127,9 @@ def _detail(asker: Asker, draft: Draft, found: _Outside) -> str:
     counts = query_name(engine, "null_counts" if "null_counts" in draft.statements else "row_sample")
     total = "there are some"
     if draft.estimated_rows is not None:
-        total = f"the engine counts about {draft.estimated_rows:,} ({query_name(engine, 'row_estimate')})"
+        total = f"the engine counts about {number(draft.estimated_rows)} ({query_name(engine, 'row_estimate')})"
     if found.newest is None:
-        why = f"all {found.read:,} rows looked at have no {name}"
+        why = f"all {many(found.read, 'row')} looked at have no {name}"
     else:
         why = f"the newest {name} is {instant_in_words(found.newest)}"
     detail = f"0 rows from {span(window.start, window.end)} by column {name} ({counts}), while {total}: {why}; "

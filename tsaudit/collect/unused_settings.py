@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from tsaudit.engines.engine import Ladder
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.profile import Listed, UnusedSetting
-from tsaudit.text import many, nearest
+from tsaudit.text import many, nearest, number
 
 if TYPE_CHECKING:
     from tsaudit.collect.draft import Draft
@@ -115,7 +115,7 @@ def _near(patterns: Sequence[str], names: Iterable[str]) -> str:
     for pattern in patterns:
         if found := nearest(re.sub(r"[*?\[\]]+", "", pattern), [name[:80] for name in some]):
             return found
-    more = f" and {len(some) - _NAMES_SHOWN:,} more" if len(some) > _NAMES_SHOWN else ""
+    more = f" and {number(len(some) - _NAMES_SHOWN)} more" if len(some) > _NAMES_SHOWN else ""
     return f"; found {', '.join(name[:80] for name in some[:_NAMES_SHOWN])}{more}" if some else ""
 
 

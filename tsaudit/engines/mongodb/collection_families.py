@@ -13,6 +13,7 @@ from tsaudit.engines.registry import ENGINES
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.profile import Measurement, Profile
 from tsaudit.model.subject import Subject
+from tsaudit.text import many, number
 
 if TYPE_CHECKING:
     from tsaudit.analysis.shapes.periods import PeriodFamily
@@ -76,7 +77,7 @@ class CollectionFamily:
         if measured == len(self.members):
             return "measured"
         by = "their number of documents" if all(m.measurement.rows for m in self.members) else "their neighbours"
-        return f"{measured:,} of {len(self.members):,} collections measured, the others by {by}"
+        return f"{number(measured)} of {many(len(self.members), 'collection')} measured, the others by {by}"
 
 
 def documents_of(members: Sequence[Member]) -> int | None:

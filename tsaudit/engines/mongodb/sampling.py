@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from tsaudit.text import many, number
+
 FEWEST: Final = 100
 """Up to so many documents `$sample` reads all: https://www.mongodb.com/docs/manual/reference/operator/aggregation/sample/"""
 LARGEST_SHARE: Final = 0.05
@@ -27,6 +29,8 @@ def sample_size(total: int | None, most: int, *, may_choose: bool = True) -> tup
 def in_words(read: int, total: int | None, limit: int, random: bool) -> str:
     """Which documents were read. `limit`: how many were asked for; with so many there may be more than `total` says."""
     if total is not None and total <= read < limit:
-        return f"all {read:,} documents"
-    of = f"{read:,} of {total:,} documents" if total is not None and read < total else f"{read:,} documents"
+        return f"all {many(read, 'document')}"
+    of = (
+        f"{number(read)} of {many(total, 'document')}" if total is not None and read < total else many(read, "document")
+    )
     return f"{of}, chosen at random" if random else f"the first {of}"

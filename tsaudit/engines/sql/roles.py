@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from tsaudit.engines.sql import types as column_types
 from tsaudit.engines.sql.types import is_integer, is_list, is_made
 from tsaudit.model.profile import Measurement, Role
+from tsaudit.text import number, percent
 
 if TYPE_CHECKING:
     from tsaudit.config.settings import Columns
@@ -263,17 +264,17 @@ def _roles_before(previous: Measurement | None) -> dict[tuple[str, str], tuple[R
 def _by_type_and_values(column: Column, values: Values | None) -> tuple[Role, str]:
     kind = column.data_type.lower() or "untyped"
     if is_integer(column.data_type) and _ID_NAME.search(column.name) and (times := _times(values)) >= MIN_TIMES:
-        return Role.TAG, f"whole numbers under the name of an id, each {times:.0f} times on average"
+        return Role.TAG, f"whole numbers under the name of an id, each {number(round(times))} times on average"
     if not is_text(column.data_type):
         return Role.FIELD, f"a {kind} column"
     if values is None or values.count == 0:
         return Role.TAG, f"a {kind} column {UNJUDGED}"
     if values.mean_length > LONG_TEXT:
-        return Role.FIELD, f"long text, {values.mean_length:.0f} characters on average"
+        return Role.FIELD, f"long text, {number(round(values.mean_length))} characters on average"
     if kind.startswith("bool"):
         return Role.TAG, f"a {kind} column"
     if values.number_share >= NUMBERS_SHARE and not names_code(column.name):
-        return Role.FIELD, f"numbers kept as text ({values.number_share:.0%} of the values read)"
+        return Role.FIELD, f"numbers kept as text ({percent(values.number_share)} of the values read)"
     return Role.TAG, f"a {kind} column with short values"
 
 
