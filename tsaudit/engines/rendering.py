@@ -54,7 +54,9 @@ class Place:
 
     def table(self, name: str = "") -> str:
         """The measurement's name, or that of another one beside it, so that a statement finds it from anywhere."""
-        return self.quoted([Qualified(self.database, name or self.here.name, self.here.path)])
+        inside = (m for m in self.profile.measurements if m.database == self.database)
+        path = next((m.path for m in ((self.measurement,) if self.measurement else inside)), ())
+        return self.quoted([Qualified(self.database, name or self.here.name, path)])
 
     def free(self, name: str) -> str:
         """The name, or the name with the lowest number at its end that no measurement beside it has."""

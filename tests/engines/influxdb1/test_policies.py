@@ -228,7 +228,7 @@ def test_policies_have_odd_names_and_fields_of_different_types(server: Server) -
 
 
 _COPY = re.compile(
-    r'SELECT \* INTO (".*?) FROM ("([^"]+)"\."([^"]+)"\.".*?") WHERE time >= now\(\) - 1d'
+    r'SELECT \* INTO (".*?) FROM ("([^"]+)"\."([^"]+)"\.".*?") WHERE (time >= .*? AND time < \S+)'
     r'(?: GROUP BY (?:\*|"[^"]+"(?:, "[^"]+")*))?'
 )
 """A copy, with its target, its source, and the source's database and policy."""
@@ -237,13 +237,14 @@ _COPY = re.compile(
 def run_copies(server: Server, target: Target, result: AuditResult) -> set[str]:
     """Runs the copies that the result proposes, of all time, and looks where the points came out; the policies."""
     (database,) = target.databases
-    copies = {m[0]: m for _, f in result.findings() for m in _COPY.finditer(f.fix)}
+    steps = [step.text for plan in result.plans for step in plan.steps]
+    copies = {m[0]: m for text in steps for m in _COPY.finditer(text)}
     for statement, parts in copies.items():
         into, source, policy = parts[1], parts[2], parts[4]
         assert parts[3] == database
         assert into == source.removesuffix('"') + '_new"', "beside the source, in its policy"
         # With no database and no policy in the request: the statement says it all.
-        (answer,) = influxql(server.url, statement.replace("now() - 1d", "0"))["results"][0]["series"]
+        (answer,) = influxql(server.url, statement.replace(parts[5], "time >= 0"))["results"][0]["series"]
         assert answer["values"][0][1] > 0
         assert rows_in(server, into)
         elsewhere = into.replace(f'."{policy}".', '."autogen".')

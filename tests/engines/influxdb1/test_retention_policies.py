@@ -9,8 +9,9 @@ import pytest
 
 from tests.builders import a_count, a_field, a_measurement, a_profile, a_tag
 from tests.databases import influxql, write_lines
-from tests.rules.cases import history_of, judge
+from tests.rules.cases import history_of, judge, planned, plans
 from tests.servers import Influxd
+from tsaudit.audit import audit
 from tsaudit.model.finding import Finding
 from tsaudit.model.profile import FOREVER, Database, Measurement, Profile, Retention
 from tsaudit.model.timeline import Timeline
@@ -85,8 +86,8 @@ def test_growth_proposes_statements_for_the_policy(influxd: Influxd) -> None:
     raw = in_policy("raw", series=50_000, database=database)
     profile = a_profile(raw, engine="influxdb1")
     factors = [0.02 + i * 0.98 / 40 for i in range(40)]
-    (finding,) = found("CAR004", profile, history_of(profile, factors, "id")).values()
-    statement = finding.fix[finding.fix.index("SHOW TAG VALUES") :]
+    (plan,) = audit(profile, history_of(profile, factors, "id"), rules=[RULES["CAR004"]]).plans
+    (statement,) = (step.text for step in plan.steps if "SHOW TAG VALUES" in step.text)
     (answer,) = influxql(influxd.url, statement)["results"][0]["series"]
     values = {value for _, value in answer["values"]}
     assert {f"r{i}" for i in range(9)} <= values
@@ -98,11 +99,12 @@ def test_statement_that_deletes_says_that_it_reaches_all_policies(code: str) -> 
     alone = [in_policy("raw", name) for name in names]
     shared = [*alone, *(in_policy("autogen", name) for name in names)]
     for measurements, reaches in ((alone, False), (shared, True)):
-        fixes = [f.fix for f in found(code, divided(*measurements, series=99)).values() if "DROP" in f.fix]
-        assert fixes
-        for fix in fixes:
-            assert re.search(r'DROP MEASUREMENT "[^"]+"(?!\.)', fix), "the server takes no policy there"
-            assert ("all retention policies of shop" in fix) is reaches
+        found = plans(RULES[code], divided(*measurements, series=99))
+        drops = [step for plan in found for step in plan.steps if "DROP" in step.text]
+        assert drops
+        for step in drops:
+            assert re.search(r'DROP MEASUREMENT "[^"]+"(?!\.)', step.text), "the server takes no policy there"
+            assert ("all retention policies of shop" in step.words) is reaches
 
 
 def test_policies_of_one_database_are_no_databases_of_customers() -> None:
@@ -122,9 +124,8 @@ def test_statements_about_a_measurement_name_its_policy() -> None:
         fields=(a_field("select", ("float", "string")), a_field("host")),
     )
     profile = divided(bad, series=3)
-    texts = {code: [f.fix for f in found(code, profile).values()] for code in ("NAM003", "NAM004", "FLD003")}
-    fixes = [fix for of_rule in texts.values() for fix in of_rule]
-    assert fixes
+    fixes = [planned(RULES[code], profile) for code in ("NAM003", "NAM004", "FLD003")]
+    assert all(fixes)
     sources = [source for fix in fixes for source in re.findall(r'(?:FROM|INTO) ("[^"]+"(?:\."[^"]+")*)', fix)]
     assert len(sources) >= 4
     assert {source.rpartition(".")[0] for source in sources} == {'"shop"."raw"'}, fixes

@@ -7,6 +7,7 @@ from typing import Any
 
 from tests.builders import a_measurement, a_profile
 from tests.rules.cases import Case, dataset, judge, table
+from tsaudit.model.change import MergeMeasurements
 from tsaudit.model.finding import Outcome, Severity
 from tsaudit.model.profile import Database, Profile, Selection
 from tsaudit.model.subject import Subject
@@ -90,7 +91,9 @@ def test_family_when_names_hold_dates() -> None:
     names = [f"events_2024_{month:02}" for month in range(1, 13)]
     (finding,) = judge(rule, a_profile(*(a_measurement(n) for n in names)), {"max_family": 11}).findings
     assert finding.subject == Subject("main", "events_{date}")
-    assert "events" in finding.fix
+    (change,) = finding.changes
+    assert isinstance(change, MergeMeasurements)
+    assert (change.into, len(change.members)) == ("events", 12)
     assert finding.share == 1.0
 
 
@@ -98,4 +101,6 @@ def test_columns_proposed_when_names_hold_hosts() -> None:
     names = [f"Cpu.server-{i}.us-west.usage_user" for i in range(1, 61)]
     result = judge(rule, a_profile(*(a_measurement(n) for n in names)), {"max_measurements": 10})
     assert [f.subject.measurement for f in result.findings] == ["", "Cpu.{host}.{region}.usage_user"]
-    assert "cpu with host and region" in result.findings[1].fix
+    (change,) = result.findings[1].changes
+    assert isinstance(change, MergeMeasurements)
+    assert change.members[0].tags == (("host", "server-1"), ("region", "us-west"))

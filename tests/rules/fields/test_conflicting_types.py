@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from tests.builders import NOW, a_field, a_measurement, a_profile
 from tests.databases import Row, Table, Value
-from tests.rules.cases import Case, dataset, judge
+from tests.rules.cases import Case, dataset, judge, planned
 from tsaudit.model.finding import Outcome
 from tsaudit.model.subject import Subject
 from tsaudit.rules.fields.conflicting_types import conflicting_types as rule
@@ -39,12 +39,13 @@ CASES = (
 
 def test_each_field_with_several_types_is_a_finding() -> None:
     fields = (a_field("a", types=("float", "string")), a_field("b"), a_field("c", types=("float", "integer", "string")))
-    result = judge(rule, a_profile(a_measurement(fields=fields), engine="influxdb1"))
+    profile = a_profile(a_measurement(fields=fields), engine="influxdb1")
+    result = judge(rule, profile)
     assert [(f.guilty, f.message) for f in result.findings] == [
         ("a", "Field a is stored as float and string."),
         ("c", "Field c is stored as float, integer and string."),
     ]
-    assert "::string" in result.findings[0].fix
+    assert 'SELECT "a"::string FROM "cpu" LIMIT 20' in planned(rule, profile)
 
 
 def test_one_type_is_silence_as_is_an_empty_database() -> None:

@@ -12,6 +12,7 @@ import pytest
 from tests.builders import NOW, a_measurement, a_profile, a_source
 from tests.databases import Row, Table, times
 from tests.rules.cases import Case, dataset, judge
+from tsaudit.model.change import SplitMeasurement
 from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import FieldRhythm, PartingTag, Profile, Rhythms
 from tsaudit.model.subject import Subject
@@ -106,9 +107,8 @@ def test_fields_of_both_kinds() -> None:
     assert finding.message == (
         "pressure arrives at even intervals, alarm only when something happens: metrics and events share a measurement."
     )
-    assert finding.fix == (
-        "Write alarm into another measurement, such as machines_events, and leave pressure in machines."
-    )
+    assert finding.changes == (SplitMeasurement(finding.subject, "machines_events", ("alarm",)),)
+    assert finding.fix.endswith("Leave pressure where it is.")
     assert [(e.label, e.value) for e in finding.evidence] == [
         ("field alarm", "regular in 0 series, irregular in 3"),
         ("field pressure", "regular in 3 series (every 120 s), irregular in 0"),

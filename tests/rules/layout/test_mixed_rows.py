@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import timedelta
 from typing import Any
 
@@ -10,10 +9,12 @@ from tests.builders import DAY, NOW, a_field, a_measurement, a_profile, a_source
 from tests.databases import Row, Table, times, write
 from tests.engines.influxdb3.double import InfluxDB3
 from tests.engines.influxdb3.server import RealInfluxDB3
-from tests.rules.cases import Case, dataset, judge
+from tests.rules.cases import Case, dataset, judge, plans
 from tsaudit.collect import collect
 from tsaudit.engines.opening import open_connection
+from tsaudit.model.change import SplitMeasurement
 from tsaudit.model.finding import Finding, Outcome
+from tsaudit.model.plan import Phase
 from tsaudit.model.profile import Measurement, Profile, RowPattern, RowPatterns
 from tsaudit.model.subject import Subject
 from tsaudit.rules.layout.mixed_rows import mixed_rows as rule
@@ -68,12 +69,14 @@ def test_both_repairs_of_the_guidelines_example_on_influxdb_3(influxdb3: InfluxD
         profile = collect(target, connection, day=DAY, now=NOW)
     (finding,) = judge(rule, profile).findings
     assert all(pair in finding.fix for pair in ("src as source", "code as currency", "cost as price"))
-    reading = re.findall(r"for \"(\w+)\": (SELECT [^;]*);", finding.fix)
+    (plan,) = plans(rule, profile)
+    reading = [step.text for step in plan.steps if step.phase is Phase.COPY]
     assert len(reading) == 2
-    for _, statement in reading:
+    for statement in reading:
         rows = influxdb3.rows(target.databases[0], statement)
         assert len(rows) == 4
-        assert all(value is not None for row in rows for value in row.values())
+        fields = [name for name in ("price", "cost", "volume") if f'"{name}"' in statement.partition("FROM")[0]]
+        assert all(row[name] is not None for row in rows for name in fields)
 
 
 FIRST, SECOND = ("code", "crypto", "price", "source"), ("cost", "crypto", "currency", "src", "volume")
@@ -114,7 +117,7 @@ def test_the_guidelines_example_is_two_sources_and_both_repairs_are_proposed() -
         "cost and price",
     }
     assert "src as source" in finding.fix
-    assert 'CREATE TABLE "crypto_code" AS SELECT "time", "crypto", "code", "price", "source"' in finding.fix
+    assert finding.changes == (SplitMeasurement(finding.subject, "crypto_cost", ("cost", "currency", "src", "volume")),)
 
 
 def test_at_the_limits() -> None:

@@ -39,7 +39,7 @@ def test_finding_when_read() -> None:
     (finding,) = _findings("usage_server-01", "usage_server-02", "idle", engine="influxdb1")
     assert finding.message == "2 fields named usage_{host} should be one field usage with tag host."
     assert finding.severity is Severity.WARN
-    assert "cpu,host=server-01 usage=..." in finding.fix
+    assert "Write one field usage and what varies as tag host, in a row for each: host=server-01." in finding.fix
     assert finding.evidence[0].value == "2: usage_server-01 and usage_server-02"
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tests.builders import a_count, a_field, a_measurement, a_profile
 from tests.databases import Row, Table, times
-from tests.rules.cases import Case, dataset, judge, table
+from tests.rules.cases import Case, dataset, judge, planned, table
+from tsaudit.model.change import Merged, MergeMeasurements
 from tsaudit.model.finding import Outcome
 from tsaudit.model.profile import MeasureName, MeasureNames, Profile
 from tsaudit.model.subject import Subject
@@ -63,7 +64,7 @@ def test_measurement_tags_and_field_when_the_name_is_that_of_the_guideline() -> 
         "measurement cpu, tags host and region and field usage_user."
     )
     assert f"Write cpu,host=server-5,region=us-west usage_user=... instead of {NAMES[0]}." in finding.fix
-    assert 'templates = ["measurement.host.region.field"]' in finding.fix
+    assert '"Cpu.*.*.usage_user measurement.host.region.field"' in planned(rule, profile)
 
 
 def test_silence_when_names_are_plain() -> None:
@@ -81,13 +82,16 @@ def test_silence_when_families_so_small_are_allowed() -> None:
 def test_no_template_when_names_have_no_dots() -> None:
     profile = a_profile(*(a_measurement(f"events_2024_{m:02}") for m in range(1, 7)), engine="influxdb1")
     (finding,) = judge(rule, profile).findings
-    assert "Telegraf" not in finding.fix
+    assert "templates" not in planned(rule, profile)
+    assert finding.fix.startswith("Write events usage=... instead of events_2024_01.")
 
 
-def test_fix_for_documents_copies_what_the_name_said() -> None:
+def test_what_the_name_says_of_a_collection() -> None:
     profile = a_profile(a_measurement(NAMES[0], tags=(), fields=(a_field("value"),)), engine="mongodb")
     (finding,) = judge(rule, profile).findings
-    assert '[{ $set: {"host": "server-5", "region": "us-west"} }, { $merge: "cpu" }]' in finding.fix
+    (change,) = finding.changes
+    assert isinstance(change, MergeMeasurements)
+    assert change.members == (Merged(NAMES[0], (("host", "server-5"), ("region", "us-west")), "usage_user"),)
     assert finding.message.startswith("1 collection named ")
     assert "fields host and region" in finding.message
 

@@ -14,6 +14,7 @@ from tests.builders import a_field, a_measurement, a_profile, a_tag
 from tests.databases import influxql
 from tests.rules.cases import Case, dataset, hosts, judge, table
 from tests.servers import Influxd, Postgresql
+from tsaudit.model.change import Rename
 from tsaudit.model.finding import Outcome
 from tsaudit.model.subject import Subject
 from tsaudit.rules.names.name_needs_quoting import keywords
@@ -81,8 +82,17 @@ def test_one_finding_when_several_names_need_quotes() -> None:
         finding.message
         == "order (reserved word), group (reserved word) and a-b (contains -) need quotes in every query."
     )
-    assert 'ALTER TABLE "order" RENAME COLUMN "a-b" TO "a_b";' in finding.fix
-    assert 'ALTER TABLE "order" RENAME TO "order_value";' in finding.fix
+    renames = {(c.old, c.new) for c in finding.changes if isinstance(c, Rename)}
+    assert renames == {("group", "group_value"), ("a-b", "a_b"), ("", "order_value")}
+
+
+def test_names_that_would_become_the_same_stay_apart() -> None:
+    measurement = a_measurement("m", tags=(a_tag("a b"), a_tag("a_b")), fields=(a_field("a-b"),))
+    (finding,) = judge(rule, a_profile(measurement)).findings
+    assert [(c.old, c.new) for c in finding.changes if isinstance(c, Rename)] == [("a b", "a_b_2"), ("a-b", "a_b_3")]
+    profile = a_profile(a_measurement("a b"), a_measurement("a-b"), engine="influxdb1")
+    new = [c.new for f in judge(rule, profile).findings for c in f.changes if isinstance(c, Rename)]
+    assert sorted(new) == ["a_b", "a_b_2"]
 
 
 def test_database_when_the_engine_has_them_named_by_users() -> None:

@@ -13,7 +13,7 @@ from tests.builders import DAY, a_count, a_measurement, a_profile
 from tests.databases import Greptime
 from tests.engines.timestream.proposals import arguments
 from tests.engines.traits import SPEAK_INFLUXQL
-from tests.rules.cases import Case, dataset, history_of, hosts, judge, table
+from tests.rules.cases import Case, dataset, history_of, hosts, judge, planned, table
 from tsaudit.model.finding import Outcome, Severity
 from tsaudit.model.profile import (
     FOREVER,
@@ -97,7 +97,7 @@ def test_information_when_nothing_grows() -> None:
     for timeline in (None, history_of(profile, FLAT)):
         (finding,) = judge(rule, profile, timeline=timeline).findings
         assert finding.severity is Severity.INFO
-    assert 'ALTER RETENTION POLICY "autogen" ON "main"' in finding.fix
+    assert 'ALTER RETENTION POLICY "autogen" ON "main" DURATION 52w SHARD DURATION 7d' in planned(rule, profile)
 
 
 def test_warning_when_series_grow() -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import duckdb
-
 from tests.builders import a_field, a_measurement, a_profile, a_tag
 from tests.rules.cases import Case, dataset, judge, table
+from tsaudit.model.change import SplitColumn, to_data
 from tsaudit.model.finding import Outcome
 from tsaudit.model.subject import Subject
 from tsaudit.rules.tags.composite_value import composite_value as rule
@@ -50,25 +49,17 @@ def test_split_when_values_are_those_of_the_guideline() -> None:
 def test_line_protocol_when_the_engine_is_influxdb() -> None:
     measurement = a_measurement("home", tags=(a_tag("sensor", 2, SENSORS),))
     (finding,) = judge(rule, a_profile(measurement, engine="influxdb1")).findings
-    assert "location=baxx,sensor_model=A600,sensor_id=260" in finding.fix
+    assert "Write one tag per attribute: location=" in finding.fix
     assert "kitchen" not in finding.fix
 
 
-def test_columns_when_the_engine_is_greptimedb() -> None:
-    measurement = a_measurement("home", tags=(a_tag("sensor", 2, SENSORS),))
-    (finding,) = judge(rule, a_profile(measurement, engine="greptimedb")).findings
-    assert 'ALTER TABLE "main"."home" ADD COLUMN "location" STRING;\nALTER TABLE "main"."home" ADD' in finding.fix
-
-
-def test_statements_when_they_are_run() -> None:
+def test_change_holds_no_value_as_read() -> None:
     (finding,) = judge(rule, a_profile(a_measurement("home", tags=(a_tag("sensor", 2, SENSORS),)))).findings
-    statements = finding.fix[finding.fix.index("ALTER TABLE") : finding.fix.index("\nThen write")]
-    with duckdb.connect() as connection:
-        connection.execute("CREATE TABLE home (sensor VARCHAR)")
-        connection.executemany("INSERT INTO home VALUES (?)", [[s] for s in SENSORS])
-        connection.execute(statements)
-        rows = connection.execute("SELECT location, sensor_model, sensor_id FROM home ORDER BY 1").fetchall()
-    assert rows == [("bath", "A612", "2635YB"), ("kitchen", "A612", "1726ZA")]
+    (change,) = finding.changes
+    assert isinstance(change, SplitColumn)
+    assert [part.name for part in change.parts] == ["location", "sensor_model", "sensor_id"]
+    assert change.example.startswith("loc-")
+    assert not any(value in str(to_data(change)) for value in ("kitchen", "bath", "1726ZA", "2635YB"))
 
 
 def test_silence_when_there_is_one_value_or_the_field_is_a_number() -> None:

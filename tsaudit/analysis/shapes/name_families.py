@@ -212,3 +212,22 @@ def _proposed_tags(data: Sequence[tuple[str, str]]) -> Iterator[Part]:
         name = f"part_{position}" if kind == "n" else kind
         seen[name] += 1
         yield Part(name if seen[name] == 1 else f"{name}_{seen[name]}", text)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What one name says."""
+
+    name: str
+    tags: tuple[tuple[str, str], ...]
+    """The names that its family proposes, with what this name says of each."""
+    field: str
+    """What it measures; empty where the name does not say so."""
+
+
+def told_by(family: NameFamily) -> Iterator[Told]:
+    """What each of its members says."""
+    for name in family.members:
+        reading = _read(name)
+        tags = tuple((part.name, part.example) for part in _proposed_tags(reading.data))
+        yield Told(name, tags, (reading.field or "") if family.field else "")

@@ -2,46 +2,27 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
+from tsaudit.engines.influx import telegraf
+from tsaudit.engines.influx.rewriting import Rewriting, in_words
 from tsaudit.engines.rendering import Place, Renderers
-from tsaudit.model.change import LeaveOut, MakeField
+from tsaudit.model.change import LeaveOut
 from tsaudit.model.plan import Phase, Step
 from tsaudit.text import listed, many
 
-_TELEGRAF_TYPES: Final = {"integer": "integer", "float": "float", "boolean": "boolean"}
-_OWN_SETTINGS: Final = {("procstat", "pid"): ("inputs.procstat", "pid_tag = false")}
-"""Measurement and tag to the input that writes them, and its own setting that makes the tag a field."""
 
-
-def write_fields(place: Place, changes: Sequence[MakeField]) -> Iterator[Step]:
-    """Tags that become fields: what writers send, and how Telegraf is told."""
-    tags = [change.tag for change in changes]
-    name = place.here.name
-    words = f"Write {listed(tags, 20)} as {_fields(tags)} of {name}, not as {_tags(tags)}."
-    numbers = [f"{change.tag} as {_NUMBERS[change.to]}" for change in changes if change.to in _NUMBERS]
-    words += f" Write {listed(numbers, 20)}." if numbers else ""
-    if lost := overwritten(place):
-        words += f" If queries need {_it(tags)} as {_tags(tags)}, write fewer or coarser values instead."
-    yield Step(Phase.WRITE, words, loses=lost)
-    yield Step(Phase.WRITE, "Where Telegraf writes it:", _converter(name, changes), "toml", loses=lost)
-
-
-_NUMBERS: Final = {"integer": "whole numbers (42i)", "float": "numbers", "boolean": "true or false"}
-
-
-def _it(names: Sequence[str]) -> str:
-    return "it" if len(names) == 1 else "them"
-
-
-def _fields(tags: Sequence[str]) -> str:
-    return "a field" if len(tags) == 1 else "fields"
-
-
-def _tags(tags: Sequence[str]) -> str:
-    return "a tag" if len(tags) == 1 else "tags"
+def write(rewrite: Rewriting, lost: str) -> Iterator[Step]:
+    """What writers send from now on, and how Telegraf is told. `lost`: what `overwritten` says of it."""
+    words = [*in_words(rewrite), f"Write to {rewrite.new}, which takes the place of {rewrite.old}."]
+    if lost:
+        tags = [column.old for column in rewrite.columns if column.was_tag and not column.is_tag]
+        one = len(tags) == 1
+        kept = f"If queries need {'it as a tag' if one else 'them as tags'}, write fewer or coarser values instead."
+        words.append(kept)
+    yield Step(Phase.WRITE, " ".join(words), loses=lost)
+    yield Step(Phase.WRITE, "Where Telegraf writes it:", telegraf.settings(rewrite), "toml", loses=lost)
 
 
 def overwritten(place: Place) -> str:
@@ -61,46 +42,27 @@ def leave_out(place: Place, changes: Sequence[LeaveOut]) -> Iterator[Step]:
     tags = [column for column in columns if place.here.tag(column) is not None]
     for option, names in (("tagexclude", tags), ("fieldexclude", [c for c in columns if c not in tags])):
         if names:
-            setting = f"{option} = {toml(names)}"
+            setting = f"{option} = {telegraf.strings(map(telegraf.glob, names))}"
             yield Step(
                 Phase.WRITE, "Where Telegraf writes it, in its input:", setting, "toml", loses=overwritten(place)
             )
 
 
-def _converter(measurement: str, changes: Iterable[MakeField]) -> str:
-    """Telegraf's settings that make tags fields.
-
-    https://github.com/influxdata/telegraf/tree/master/plugins/processors/converter
-    """
-    changes = list(changes)
-    settings = []
-    for change in changes:
-        own = _OWN_SETTINGS.get((measurement, change.tag))
-        if own is not None:
-            settings.append(f"[[{own[0]}]]\n  {own[1]}")
-    by_type: dict[str, list[str]] = {}
-    for change in changes:
-        if (measurement, change.tag) not in _OWN_SETTINGS:
-            by_type.setdefault(_TELEGRAF_TYPES.get(change.to, "string"), []).append(change.tag)
-    if by_type:
-        lines = [f"    {kind} = {toml(tags)}" for kind, tags in sorted(by_type.items())]
-        head = (
-            "[[processors.converter]]",
-            f"  namepass = {toml([glob(measurement)])}",
-            "  [processors.converter.tags]",
-        )
-        settings.append("\n".join([*head, *lines]))
-    return "\n".join(settings)
+def by_program(rewrite: Rewriting, language: str, reasons: Sequence[str], lost: str) -> Step:
+    """The copy, where no statement makes it. `reasons`: what the language cannot do, such as `rename the tag a`."""
+    return Step(
+        Phase.COPY,
+        f"{language} cannot {listed(reasons, 6)}: have a program read the stored points of {rewrite.old}, one day at a "
+        f"time, change them in the same way, and write them to {listed(rewrite.targets, 6)}. Let it count what it "
+        "cannot change, and keep that as it is.",
+        cost="reads and writes all stored points",
+        loses=lost,
+    )
 
 
-def glob(text: str) -> str:
-    """The text as a pattern of Telegraf that fits it alone."""
-    return "".join(f"\\{c}" if c in "*?[]{}!\\," else c for c in text)
-
-
-def toml(names: Iterable[str]) -> str:
-    """The names as a list of strings; a basic string of TOML is written like one of JSON."""
-    return json.dumps(list(names), ensure_ascii=False).replace("\x7f", "\\u007f")
+def switched(rewrite: Rewriting) -> Step:
+    """Queries read what takes the measurement's place."""
+    return Step(Phase.SWITCH, f"Have queries and dashboards read {listed(rewrite.targets, 6)}.")
 
 
 COMMON: Final[Renderers] = {LeaveOut: leave_out}

@@ -2,102 +2,138 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from tsaudit.engines.influx import changes as influx
-from tsaudit.engines.influx.reach import also_deleted
+from tsaudit.engines.influx import retention
+from tsaudit.engines.influx.rewriting import KINDS, Column, Rewriting, rewriting
+from tsaudit.engines.influxdb1.copying import A_DAY, last_day, removed, within
+from tsaudit.engines.influxdb1.looks import inspect
+from tsaudit.engines.influxdb1.merging import merge
 from tsaudit.engines.rendering import Place, Renderers
-from tsaudit.model.change import Inspect, MakeField
+from tsaudit.model.change import Change, Inspect, MergeMeasurements, SetRetention
 from tsaudit.model.plan import Phase, Step
 
-A_DAY: Final = timedelta(days=1)
+_NUMBERS: Final = frozenset({"float", "integer", "unsigned"})
 
 
-def make_fields(place: Place, changes: Sequence[MakeField]) -> Iterator[Step]:
-    """Tags become fields, for what is written and for what is stored."""
-    yield from influx.write_fields(place, changes)
-    yield from copied(place, without={change.tag for change in changes})
-
-
-def copied(place: Place, without: Iterable[str] = (), names: Mapping[str, str] | None = None) -> Iterator[Step]:
-    """The stored points, day by day, in a measurement beside; then the old one goes.
-
-    `without`: tags that are fields in the copy, since InfluxQL makes a field of what it does not group by.
-    """
-    old, new = place.table(), place.table(place.free(f"{place.here.name}_new"))
-    gone = set(without)
-    keep = place.quoted(tag.key for tag in place.here.tags if tag.key not in gone)
+def rewrite(place: Place, changes: Sequence[Change]) -> Iterator[Step]:
+    """All changes of a measurement: what writers send, and one copy of what is stored."""
+    found, lost = rewriting(place, changes), influx.overwritten(place)
+    yield from influx.write(found, lost)
+    if reasons := list(_beyond(found)):
+        yield influx.by_program(found, "InfluxQL", reasons, lost)
+    else:
+        yield from _copied(found, lost)
     day = last_day(place)
-    grouped = f" GROUP BY {keep}" if keep else ""
-    selected = _selected(place, names or {}, gone)
-    yield Step(
-        Phase.COPY,
-        "Copy the stored points, one day at a time, the newest day first.",
-        f"SELECT {selected} INTO {new} FROM {old} WHERE {within(day)}{grouped}",  # noqa: S608 -- shown, never run
-        "influxql",
-        cost="reads and writes all stored points",
-        repeat_every=A_DAY,
-    )
-    counts = "\n".join(f"SELECT count(*) FROM {table} WHERE {within(day)}" for table in (old, new))  # noqa: S608
+    tables = [place.table(name) for name in (found.old, *found.targets)]
     yield Step(
         Phase.CHECK,
         "Compare the counts of each day: a field with fewer points in the copy has lost some.",
-        counts,
+        ";\n".join(f"SELECT count(*) FROM {table} WHERE {within(day)}" for table in tables),  # noqa: S608 -- shown
         "influxql",
         repeat_every=A_DAY,
     )
-    yield Step(Phase.SWITCH, f"Have queries and dashboards read {place.free(f'{place.here.name}_new')}.")
+    yield influx.switched(found)
     yield removed(place, "once the copy is checked")
 
 
-def _selected(place: Place, names: Mapping[str, str], gone: Iterable[str]) -> str:
-    if not names:
+def _beyond(rewrite: Rewriting) -> Iterator[str]:
+    """What InfluxQL cannot make of the columns: what it does not group by becomes a field, nothing becomes a tag."""
+    for column in rewrite.columns:
+        if column.split is not None:
+            yield f"take the values of {column.old} apart"
+        elif column.was_tag and column.is_tag and column.new != column.old:
+            yield f"rename the tag {column.old}"
+        elif column.is_tag and not column.was_tag:
+            yield f"make a tag of the field {column.old}"
+        elif column.to and not column.was_tag and not set(column.types) <= _NUMBERS:
+            yield f"convert the text of {column.old}"
+    for target in rewrite.targets:
+        if all(column.was_tag for column in rewrite.fields_of(target)):
+            yield "select points without a field"
+
+
+def _copied(rewrite: Rewriting, lost: str) -> Iterator[Step]:
+    """The stored points, day by day, in the new measurements."""
+    place, day = rewrite.place, last_day(rewrite.place)
+    keep = place.quoted(column.old for column in rewrite.tags)
+    grouped = f" GROUP BY {keep}" if keep else ""
+    fractions = [c.old for c in rewrite.columns if c.to == "integer" and not c.was_tag]
+    for target in rewrite.targets:
+        text = (
+            f"SELECT {_selected(rewrite, target)} INTO {place.table(target)} FROM {place.table()} "  # noqa: S608 -- shown
+            f"WHERE {within(day)}{grouped}"
+        )
+        yield Step(
+            Phase.COPY,
+            "Copy the stored points, one day at a time, the newest day first." + _kept_texts(rewrite, target),
+            text,
+            "influxql",
+            cost="reads and writes all stored points",
+            repeat_every=A_DAY,
+            loses="; ".join(
+                filter(
+                    None,
+                    [
+                        lost,
+                        f"the fraction of values of {', '.join(fractions)}; those that were read have none"
+                        if fractions
+                        else "",
+                    ],
+                )
+            ),
+        )
+
+
+def _selected(rewrite: Rewriting, target: str) -> str:
+    columns = rewrite.fields_of(target)
+    plain = all(c.new == c.old and not c.to and not c.shares_name and not _clash(c) for c in columns)
+    if plain and not rewrite.moved:
         return "*"
-    columns = [*(field.key for field in place.here.fields), *sorted(gone)]
-    return ", ".join(
-        f"{place.quoted([c])} AS {place.quoted([names[c]])}" if c in names else place.quoted([c]) for c in columns
-    )
+    return ", ".join(one for column in columns for one in _expressions(rewrite.place, column))
 
 
-def removed(place: Place, when: str) -> Step:
-    """The measurement goes, from all retention policies: the statement names none."""
-    name = place.quoted([place.here.name])
-    beyond = also_deleted(place, place.database, place.here.name)
-    return Step(
-        Phase.REMOVE,
-        f"Drop the old measurement {when}{beyond}.",
-        f"DROP MEASUREMENT {name}",
-        "influxql",
-        can_undo=False,
-        loses=f"all points of {place.here.name}",
-    )
+def _clash(column: Column) -> bool:
+    """Whether values of one type would hide those of another."""
+    return len(column.types) > 1 and not set(column.types) <= _NUMBERS
 
 
-def last_day(place: Place) -> datetime:
-    """The beginning of the last day that the measurement has points of."""
-    newest = place.here.last_time or place.profile.window.end
-    return newest.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+def _expressions(place: Place, column: Column) -> Iterator[str]:
+    name, new = place.quoted([column.old]), column.new
+    if column.was_tag:
+        # A tag is text, which InfluxQL does not convert: under the field's own name it would keep numbers out.
+        source = f"{name}::tag" if column.shares_name else name
+        yield f"{source} AS {place.quoted([text_of(column)])}"
+    elif _clash(column):
+        numbers = [kind for kind in column.types if kind in _NUMBERS]
+        others = [kind for kind in column.types if kind not in _NUMBERS]
+        kinds = ["float" if "float" in numbers else numbers[0], *others] if numbers else others
+        for position, kind in enumerate(kinds):
+            yield f"{name}::{kind} AS {place.quoted([new if position == 0 else f'{new}_{kind}'])}"
+    elif column.to in _NUMBERS and column.to not in column.types:
+        yield f"{name}::{column.to} AS {place.quoted([new])}"
+    else:
+        source = f"{name}::field" if column.shares_name else name
+        yield f"{source} AS {place.quoted([new])}" if new != column.old or column.shares_name else source
 
 
-def within(day: datetime) -> str:
-    """A condition for one day."""
-    return f"time >= '{day:%Y-%m-%dT%H:%M:%SZ}' AND time < '{day + A_DAY:%Y-%m-%dT%H:%M:%SZ}'"
+def text_of(column: Column) -> str:
+    """The name of the field that has the text of what was a tag."""
+    return f"{column.new}_text" if column.to else column.new
 
 
-def inspect(place: Place, changes: Sequence[Inspect]) -> Iterator[Step]:
-    """Queries that show what a finding is about."""
-    for change in changes:
-        if change.what == "new values":
-            database = next(iter(place.here.path), place.database)
-            tag = place.quoted([change.column])
-            yield Step(
-                Phase.LOOK,
-                f"See some values of {change.column}.",
-                f"SHOW TAG VALUES ON {place.quoted([database])} FROM {place.table()} WITH KEY = {tag} LIMIT 20",
-                "influxql",
-            )
+def _kept_texts(rewrite: Rewriting, target: str) -> str:
+    found = [text_of(c) for c in rewrite.fields_of(target) if c.was_tag and c.to]
+    found += [f"{c.new}_{kind}" for c in rewrite.fields_of(target) if _clash(c) for kind in c.types[1:]]
+    return f" What is stored as text stays text, in {', '.join(found)}." if found else ""
 
 
-RENDERERS: Final[Renderers] = {**influx.COMMON, Inspect: inspect, MakeField: make_fields}
+RENDERERS: Final[Renderers] = {
+    **influx.COMMON,
+    **dict.fromkeys(KINDS, rewrite),
+    Inspect: inspect,
+    MergeMeasurements: merge,
+    SetRetention: retention.of_policy,
+}

@@ -2,101 +2,99 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from tsaudit.engines.influx import changes as influx
-from tsaudit.engines.influx.reach import delete_rows
+from tsaudit.engines.influx import retention
+from tsaudit.engines.influx.rewriting import KINDS, Rewriting, rewriting
+from tsaudit.engines.influxdb2.copying import A_DAY, day_of, merge, removed
+from tsaudit.engines.influxdb2.looks import inspect
 from tsaudit.engines.quoting import quote_flux
 from tsaudit.engines.rendering import Place, Renderers
-from tsaudit.model.change import Inspect, MakeField
+from tsaudit.model.change import Change, Inspect, MergeMeasurements, SetRetention
 from tsaudit.model.plan import Phase, Step
 
-A_DAY: Final = timedelta(days=1)
-_SCHEMA: Final = 'import "influxdata/influxdb/schema" '
 
-
-def make_fields(place: Place, changes: Sequence[MakeField]) -> Iterator[Step]:
-    """Tags become fields, for what is written and for what is stored."""
-    yield from influx.write_fields(place, changes)
-    yield from copied(place, without={change.tag for change in changes})
-
-
-def copied(place: Place, without: Iterable[str] = (), names: Mapping[str, str] | None = None) -> Iterator[Step]:
-    """The stored points, day by day, in a measurement beside; then the old one goes.
-
-    `without`: tags that are fields in the copy, as all columns are that the last step does not group by. `names`: of
-    columns that get others.
-    """
-    renaming, gone = names or {}, set(without)
-    new, bucket = place.free(f"{place.here.name}_new"), quote_flux(place.database)
-    keep = [renaming.get(tag.key, tag.key) for tag in place.here.tags if tag.key not in gone]
-    group = ", ".join(map(quote_flux, ["_measurement", *keep]))
-    renamed = ", ".join(f"{quote_flux(old)}: {quote_flux(to)}" for old, to in sorted(renaming.items()))
-    yield Step(
-        Phase.COPY,
-        "Copy the stored points, one day at a time, the newest day first.",
-        f'import "influxdata/influxdb" {_from(place, place.here.name)} '
-        '|> drop(columns: ["_start", "_stop"]) '
-        '|> pivot(rowKey: ["_time"], columnKey: ["_field"], valueColumn: "_value") '
-        + (f"|> rename(columns: {{{renamed}}}) " if renamed else "")
-        + f'|> set(key: "_measurement", value: {quote_flux(new)}) '
-        f"|> group(columns: [{group}]) |> influxdb.wideTo(bucket: {bucket})",
-        "flux",
-        cost="reads and writes all stored points",
-        repeat_every=A_DAY,
-    )
-    for name in (place.here.name, new):
+def rewrite(place: Place, changes: Sequence[Change]) -> Iterator[Step]:
+    """All changes of a measurement: what writers send, and one copy of what is stored."""
+    found, lost = rewriting(place, changes), influx.overwritten(place)
+    yield from influx.write(found, lost)
+    if reasons := list(_beyond(found)):
+        yield influx.by_program(found, "Flux", reasons, lost)
+    else:
+        yield from (_copied(found, target, lost) for target in found.targets)
+    for name in (found.old, *found.targets):
         yield Step(
             Phase.CHECK,
             f"Count the points of {name}, by field: a field with fewer points in the copy has lost some.",
-            f'{_from(place, name)} |> group(columns: ["_field"]) |> count()',
+            f'{day_of(place, name)} |> group(columns: ["_field"]) |> count()',
             "flux",
             repeat_every=A_DAY,
         )
-    yield Step(Phase.SWITCH, f"Have queries, tasks and dashboards read {new}.")
-    yield removed(place, "once the copy is checked")
+    yield influx.switched(found)
+    yield removed(place, found.old)
 
 
-def removed(place: Place, when: str) -> Step:
-    """The measurement goes from its bucket."""
+def _beyond(rewrite: Rewriting) -> Iterator[str]:
+    """What is left to a program: values that do not fit would stop a program in Flux, or be lost."""
+    for column in rewrite.columns:
+        if column.split is not None:
+            yield f"take apart only those values of {column.old} that fit"
+        elif column.is_tag and not column.was_tag:
+            yield f"make a tag of the field {column.old} where it is missing in some points"
+        elif column.to and not column.was_tag:
+            yield f"convert only those values of {column.old} that fit"
+        elif column.shares_name:
+            yield f"tell the tag {column.old} from the field {column.old}"
+        elif len(column.types) > 1:
+            yield f"copy values of {column.old} of several types"
+    for target in rewrite.targets:
+        if all(column.was_tag for column in rewrite.fields_of(target)):
+            yield "copy points without a field"
+
+
+def _copied(rewrite: Rewriting, target: str, lost: str) -> Step:
+    """The stored points of a day in the new measurement: what the last step does not group by becomes a field."""
+    place = rewrite.place
+    columns = [c for c in rewrite.columns if c.is_tag or c in rewrite.fields_of(target)]
+    fields = [c.old for c in columns if not c.was_tag]
+    chosen = " or ".join(f"r._field == {quote_flux(field)}" for field in fields)
+    renaming = {c.old: c.new for c in columns if c.new != c.old}
+    # Numbers may be written under the name from now on: the text that was stored gets a name of its own.
+    renaming |= {c.old: f"{c.new}_text" for c in columns if c.was_tag and c.to}
+    gone = [c.old for c in rewrite.columns if c not in columns and c.was_tag]
+    drop = ", ".join(map(quote_flux, ["_start", "_stop", *gone]))
+    group = ", ".join(map(quote_flux, ["_measurement", *(c.new for c in columns if c.is_tag)]))
+    kept = [f"{c.new}_text" for c in columns if c.was_tag and c.to]
     return Step(
-        Phase.REMOVE,
-        f"Delete the old measurement {when}.",
-        delete_rows(place.database, place.here.name),
-        "sh",
-        can_undo=False,
-        loses=f"all points of {place.here.name} in bucket {place.database}",
+        Phase.COPY,
+        "Copy the stored points, one day at a time, the newest day first."
+        + (f" What is stored as text stays text, in {', '.join(kept)}." if kept else ""),
+        f'import "influxdata/influxdb" {day_of(place, rewrite.old)} '
+        + (f"|> filter(fn: (r) => {chosen}) " if rewrite.moved else "")
+        + f"|> drop(columns: [{drop}]) "
+        + '|> pivot(rowKey: ["_time"], columnKey: ["_field"], valueColumn: "_value") '
+        + (f"|> rename(fn: (column) => {_renamed(renaming)}) " if renaming else "")
+        + f'|> set(key: "_measurement", value: {quote_flux(target)}) '
+        + f"|> group(columns: [{group}]) |> influxdb.wideTo(bucket: {quote_flux(place.database)})",
+        "flux",
+        cost="reads and writes all stored points",
+        repeat_every=A_DAY,
+        loses=lost,
     )
 
 
-def _from(place: Place, name: str) -> str:
-    """The beginning of a statement about the last day that the measurement has points of."""
-    newest = place.here.last_time or place.profile.window.end
-    day = newest.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    return (
-        f"from(bucket: {quote_flux(place.database)}) |> range(start: {_instant(day)}, stop: {_instant(day + A_DAY)}) "
-        f"|> filter(fn: (r) => r._measurement == {quote_flux(name)})"
-    )
+def _renamed(names: dict[str, str]) -> str:
+    """The new name of a column. By a function: a list would have to name columns that every series has."""
+    cases = (f"if column == {quote_flux(old)} then {quote_flux(new)} else " for old, new in sorted(names.items()))
+    return f"{''.join(cases)}column"
 
 
-def _instant(at: datetime) -> str:
-    return f"{at:%Y-%m-%dT%H:%M:%SZ}"
-
-
-def inspect(place: Place, changes: Sequence[Inspect]) -> Iterator[Step]:
-    """Queries that show what a finding is about."""
-    for change in changes:
-        if change.what == "new values":
-            names = {"bucket": place.database, "measurement": place.here.name, "tag": change.column}
-            given = ", ".join(f"{name}: {quote_flux(value)}" for name, value in names.items())
-            yield Step(
-                Phase.LOOK,
-                f"See some values of {change.column}.",
-                f"{_SCHEMA}schema.measurementTagValues({given}) |> limit(n: 20)",
-                "flux",
-            )
-
-
-RENDERERS: Final[Renderers] = {**influx.COMMON, Inspect: inspect, MakeField: make_fields}
+RENDERERS: Final[Renderers] = {
+    **influx.COMMON,
+    **dict.fromkeys(KINDS, rewrite),
+    Inspect: inspect,
+    MergeMeasurements: merge,
+    SetRetention: retention.of_bucket,
+}

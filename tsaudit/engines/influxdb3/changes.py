@@ -2,39 +2,107 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
+from datetime import UTC, timedelta
 from typing import Final
 
 from tsaudit.engines.influx import changes as influx
+from tsaudit.engines.influx import merging, retention
+from tsaudit.engines.influx.rewriting import KINDS, Rewriting, rewriting
+from tsaudit.engines.influxdb3.looks import inspect
 from tsaudit.engines.rendering import Place, Renderers
-from tsaudit.model.change import Inspect, MakeField
+from tsaudit.model.change import Change, Inspect, MergeMeasurements, SetRetention
 from tsaudit.model.plan import Phase, Step
+from tsaudit.text import listed
+
+A_DAY: Final = timedelta(days=1)
 
 
-def make_fields(place: Place, changes: Sequence[MakeField]) -> Iterator[Step]:
-    """Tags become fields, in a table beside: a column of a table is a tag or a field for good."""
-    new = place.free(f"{place.here.name}_new")
-    yield from influx.write_fields(place, changes)
-    yield Step(
-        Phase.WRITE,
-        f"Write to a new table, such as {new}: a column stays a tag as long as its table exists. The old rows can be "
-        f"read from {place.here.name} until they expire; to keep them longer, read them and write them to {new}.",
+def rewrite(place: Place, changes: Sequence[Change]) -> Iterator[Step]:
+    """All changes of a table, in tables beside: a column of a table keeps its role, its name and its type for good."""
+    found, lost = rewriting(place, changes), influx.overwritten(place)
+    yield from influx.write(found, lost)
+    for target in found.targets:
+        columns = [*found.tags, *found.fields_of(target)]
+        names = [
+            f"{place.quoted([c.old])} AS {place.quoted([c.new])}" if c.new != c.old else place.quoted([c.old])
+            for c in columns
+        ]
+        parts = [f"each value of {c.old} taken apart" for c in columns if c.split]
+        typed = [f"{c.new} as {c.to}" for c in columns if c.to]
+        more = (
+            f" Write {listed([*parts, *typed])}; count what does not fit, and keep it as it is."
+            if parts + typed
+            else ""
+        )
+        yield Step(
+            Phase.COPY,
+            f"The stored rows can be read from {found.old} until they expire. To keep them longer, have a program read "
+            f"them, one day at a time, and write them to {target}.{more}",
+            f"SELECT {', '.join(['time', *names])} FROM {place.table()} "  # noqa: S608 -- shown, never run
+            f"WHERE {_day_of(place)}{_filled(found, target)}",
+            "sql",
+            cost="reads and writes all stored rows",
+            repeat_every=A_DAY,
+            loses=lost,
+        )
+    yield influx.switched(found)
+    yield _removed(place, found.old)
+
+
+def _filled(rewrite: Rewriting, target: str) -> str:
+    """A condition for rows that have a field of the table, where others have fields of another one."""
+    if not rewrite.moved:
+        return ""
+    names = [rewrite.place.quoted([column.old]) for column in rewrite.fields_of(target)]
+    return f" AND ({' OR '.join(f'{name} IS NOT NULL' for name in names)})"
+
+
+def merge(place: Place, changes: Sequence[MergeMeasurements]) -> Iterator[Step]:
+    """One set of settings for the writers of all families; what is stored is read and written back."""
+    found = merging.merges(place, changes)
+    yield from merging.write(place, found)
+    for one in found:
+        for member in one.change.members[: merging.MOST]:
+            tags = ", ".join(f"{name}={value}" for name, value in member.tags)
+            yield Step(
+                Phase.COPY,
+                f"To keep what is stored in {member.measurement}, have a program read it, one day at a time, and write "
+                f"it to {one.into}{f' with {tags}' if tags else ''}.",
+                f"SELECT * FROM {place.table(member.measurement)} WHERE {_day_of(place)}",  # noqa: S608 -- shown
+                "sql",
+                cost="reads and writes all stored rows",
+                loses=merging.joined(one),
+                repeat_every=A_DAY,
+            )
+        yield Step(Phase.SWITCH, f"Have queries and dashboards read {one.into}.")
+    for one in found:
+        for name in one.names[: merging.MOST]:
+            yield _removed(place, name)
+
+
+def _removed(place: Place, name: str) -> Step:
+    return Step(
+        Phase.REMOVE,
+        "Delete the old table once nobody needs it (Core and Enterprise; elsewhere it goes as its rows expire).",
+        f"influxdb3 delete table --database {shlex.quote(place.database)} {shlex.quote(name)}",
+        "sh",
+        can_undo=False,
+        loses=f"all rows of {name}",
     )
 
 
-def inspect(place: Place, changes: Sequence[Inspect]) -> Iterator[Step]:
-    """Queries that show what a finding is about."""
-    for change in changes:
-        if change.what == "new values":
-            tag = place.quoted([change.column])
-            yield Step(
-                Phase.LOOK,
-                f"Find what writes new values of {change.column}: the latest ones come first.",
-                f"SELECT {tag}, min(time) AS first, count(*) FROM {place.table()} "  # noqa: S608 -- shown, never run
-                f"WHERE time >= now() - INTERVAL '1 day' GROUP BY {tag} ORDER BY 2 DESC LIMIT 20",
-                "sql",
-                cost="reads a day of rows",
-            )
+def _day_of(place: Place) -> str:
+    newest = (place.measurement.last_time if place.measurement else None) or place.profile.window.end
+    day = newest.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    return f"time >= '{day:%Y-%m-%dT%H:%M:%SZ}' AND time < '{day + A_DAY:%Y-%m-%dT%H:%M:%SZ}'"
 
 
-RENDERERS: Final[Renderers] = {**influx.COMMON, Inspect: inspect, MakeField: make_fields}
+RENDERERS: Final[Renderers] = {
+    **influx.COMMON,
+    **dict.fromkeys(KINDS, rewrite),
+    Inspect: inspect,
+    MergeMeasurements: merge,
+    SetRetention: retention.of_database,
+}

@@ -26,12 +26,6 @@ from tsaudit.text import listed, many, number, percent
             "our default: with a single series every tag determines every other, which says nothing",
         ),
     ),
-    fixes={
-        "any": (
-            "Keep {tag} if queries group or filter by it: it adds no series. Leave it out when you multiply tag "
-            "values to estimate series. If no query needs it, look it up from {determinant} outside the database."
-        )
-    },
 )
 def dependent_tag(case: Case) -> Iterator[Finding]:
     """Tags whose value is determined by another tag, by two tags together, or by another tag with few exceptions.
@@ -69,7 +63,7 @@ def dependent_tag(case: Case) -> Iterator[Finding]:
         sets, limit = measurement.tag_sets, case.limit("min_series", measurement)
         if sets is None or sets.series < limit.value:
             continue
-        for dependent, said in _dependent_tags(case, measurement, sets).items():
+        for dependent, said in _dependent_tags(measurement, sets).items():
             yield _finding(measurement, sets, dependent, said)
 
 
@@ -107,39 +101,46 @@ def _finding(measurement: Measurement, sets: TagSets, dependent: str, said: _Sai
     )
 
 
-def _dependent_tags(case: Case, measurement: Measurement, sets: TagSets) -> dict[str, _Said]:
+def _dependent_tags(measurement: Measurement, sets: TagSets) -> dict[str, _Said]:
     """Dependent tags by name, each with the strongest dependency found."""
     found = {
-        dependent: _determined(case, measurement, dependent, determinants)
+        dependent: _determined(measurement, dependent, determinants)
         for dependent, determinants in _determinants(measurement, sets).items()
     }
     for joint in sets.joint or ():
-        found.setdefault(joint.dependent, _determined_jointly(case, sets, joint))
+        found.setdefault(joint.dependent, _determined_jointly(sets, joint))
     nearest = sorted(sets.near or (), key=lambda n: (n.broken / n.values, _values(measurement, n.determinant)))
     for near in nearest:
         found.setdefault(near.dependent, _nearly_determined(sets, near))
     return dict(sorted(found.items()))
 
 
-def _determined(case: Case, measurement: Measurement, dependent: str, determinants: list[str]) -> _Said:
+def _determined(measurement: Measurement, dependent: str, determinants: list[str]) -> _Said:
     sets = measurement.tag_sets
     assert sets is not None
     values = many(_values(measurement, determinants[0]), "value")
     return _Said(
         f"Each of the {values} of tag {determinants[0]} occurs with only one value of {dependent}, so "
         f"{dependent} adds no series{on_sample(sets)}.",
-        case.fix(tag=dependent, determinant=determinants[0]),
+        _advice(dependent, determinants[0]),
         (Evidence("determined by", listed(determinants)),),
     )
 
 
-def _determined_jointly(case: Case, sets: TagSets, joint: JointDependency) -> _Said:
+def _determined_jointly(sets: TagSets, joint: JointDependency) -> _Said:
     both = " and ".join(joint.determinants)
     return _Said(
         f"Tags {both} together determine {joint.dependent}, although neither does alone. As long as both are "
         f"kept, {joint.dependent} adds no series{on_sample(sets)}.",
-        case.fix(tag=joint.dependent, determinant=both),
+        _advice(joint.dependent, both),
         (Evidence("determined by", f"{both} together"),),
+    )
+
+
+def _advice(tag: str, determinant: str) -> str:
+    return (
+        f"Keep {tag} if queries group or filter by it: it adds no series. Leave it out when you multiply tag values to "
+        f"estimate series. If no query needs it, look it up from {determinant} outside the database."
     )
 
 

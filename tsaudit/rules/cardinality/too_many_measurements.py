@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tsaudit.engines.influx.reach import drop_measurement, table_in
-from tsaudit.engines.timestream.tables import delete_table
+from tsaudit.advice.families import merged
+from tsaudit.model.change import Change
 from tsaudit.model.finding import Evidence, Finding, Limit, Severity
 from tsaudit.model.profile import Selection
 from tsaudit.model.subject import Subject
@@ -63,30 +63,6 @@ _INFLUXDB3 = "https://docs.influxdata.com/influxdb3"
         Threshold("critical_ratio", 0.9, "share of the engine's limit", "our default: the next release may fail"),
         Threshold("max_family", 50, "names", "our default: a list of things you run, not of things you measure"),
     ),
-    fixes={
-        "influxql": (
-            "Write the families as one measurement each with what varies as tags: {proposals}. Then drop the old ones: "
-            "{drop}"
-        ),
-        "influxdb3": (
-            "Write the families as one table each with what varies as tags: {proposals}. Then delete the old ones, "
-            "{first:q} and so on: influxdb3 delete table."
-        ),
-        "timestream": (
-            "Write the families to one table each with what varies as dimensions: {proposals}. Delete the old tables "
-            "when their records are no longer needed, beginning with:\n{deleted}"
-        ),
-        "greptimedb": (
-            "Keep each family in one table with what varies as columns: {proposals}. Make {target:q} by CREATE TABLE, "
-            "fill it by INSERT INTO {target:q} SELECT {values}* FROM {first:q}; and so on, then drop the old ones."
-        ),
-        "sql": (
-            "Keep each family in one table with what varies as columns: {proposals}. Start with one of them, "
-            "CREATE TABLE {target:q} AS SELECT {values}* FROM {first:q}; add the others by INSERT INTO ... SELECT, "
-            "then "
-            "drop them."
-        ),
-    },
 )
 def too_many_measurements(case: Case) -> Iterator[Finding]:
     """Databases with more than `max_measurements` measurements or tables, and families of more than `max_family` names.
@@ -127,7 +103,7 @@ def too_many_measurements(case: Case) -> Iterator[Finding]:
     yield from _server(case, {database: len(inside) for database, inside in names.items()}, families)
     for database, inside in names.items():
         if limit := _exceeded(case, len(inside)):
-            yield _whole(case, database, len(inside), families[database], limit)
+            yield _whole(database, len(inside), families[database], limit)
         for family in families[database]:
             if len(family.members) > case.limit("max_family").value:
                 yield _family(case, database, family, len(inside))
@@ -146,7 +122,8 @@ def _server(case: Case, counts: dict[str, int], families: dict[str, list[NameFam
             message=f"{_at_least(case)}{number(names)} measurements in {many(len(counts), 'database')}, "
             f"{percent(names / tables.value)} of the {number(tables.value)} that the product allows in "
             "total.",
-            fix=_fix(case, *largest) if largest else _NO_FAMILY,
+            fix="" if largest else _NO_FAMILY,
+            changes=_merges(*largest) if largest else (),
             observed=names,
             limit=tables,
             unit="measurements",
@@ -185,7 +162,7 @@ def _exceeded(case: Case, names: int) -> Limit | None:
     return recommended if names > recommended.value else None
 
 
-def _whole(case: Case, database: str, names: int, families: list[NameFamily], limit: Limit) -> Finding:
+def _whole(database: str, names: int, families: list[NameFamily], limit: Limit) -> Finding:
     near = limit.name.endswith("engine_measurements")
     reached = f"{percent(names / limit.value)} of the {number(limit.value)} that the product allows"
     in_families = sum(len(f.members) for f in families)
@@ -194,7 +171,8 @@ def _whole(case: Case, database: str, names: int, families: list[NameFamily], li
         severity=Severity.CRITICAL if near else Severity.WARN,
         message=f"{number(names)} measurements, {reached if near else f'more than {number(limit.value)}'}"
         + (f"; {number(in_families)} of them have names that differ only in data." if in_families else "."),
-        fix=_fix(case, database, families[0]) if families else _NO_FAMILY,
+        fix="" if families else _NO_FAMILY,
+        changes=tuple(change for family in families for change in _merges(database, family)),
         observed=names,
         limit=limit,
         unit="measurements",
@@ -214,7 +192,7 @@ def _family(case: Case, database: str, family: NameFamily, names: int) -> Findin
         subject=Subject(database, family.template),
         severity=Severity.WARN,
         message=f"{number(size)} measurements have names that differ only in data: {family.template}.",
-        fix=_fix(case, database, family),
+        changes=_merges(database, family),
         observed=size,
         limit=limit,
         unit="names",
@@ -229,17 +207,5 @@ def _family(case: Case, database: str, family: NameFamily, names: int) -> Findin
     )
 
 
-def _fix(case: Case, database: str, family: NameFamily) -> str:
-    from tsaudit.engines.quoting import quote_text
-
-    tags = [part.name for part in family.tags]
-    return case.fix(
-        proposals=f"{family.measurement} with {listed(tags)}" if tags else f"{family.measurement}, with nothing added",
-        target=table_in(case.profile, database, family.measurement),
-        values="".join(
-            f"{quote_text(case.profile.engine, p.example)} AS {case.quoted([p.name])}, " for p in family.tags
-        ),
-        first=table_in(case.profile, database, family.members[0]),
-        drop=drop_measurement(case, database, family.members[0]),
-        deleted=delete_table(database, family.members[0]),
-    )
+def _merges(database: str, family: NameFamily) -> tuple[Change, ...]:
+    return (merged(database, family),)

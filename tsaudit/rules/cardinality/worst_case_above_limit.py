@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tsaudit.advice.series_estimate import contribution_evidence, estimate, on_sample
 from tsaudit.model.finding import Finding, Severity
 from tsaudit.rule import Case, Threshold, rule, subject_of
-from tsaudit.text import number
+from tsaudit.text import listed, number
 
 
 @rule(
@@ -25,12 +25,6 @@ from tsaudit.text import number
             "https://docs.influxdata.com/influxdb/cloud/account-management/limits/",
         ),
     ),
-    fixes={
-        "any": (
-            "Nothing is wrong yet. If the values of {tags} may come to be combined freely, bound one of them: fewer or "
-            "coarser values, or a field instead of a tag. Otherwise leave it; growth is watched by CAR004."
-        )
-    },
 )
 def worst_case_above_limit(case: Case) -> Iterator[Finding]:
     """Measurements whose independent tags allow more than `max_series` series, even if there are fewer today.
@@ -66,7 +60,8 @@ def worst_case_above_limit(case: Case) -> Iterator[Finding]:
         if figures is None or sets is None or figures.independent <= limit.value or figures.actual > limit.value:
             continue
         determined = {d.dependent for d in sets.dependencies}
-        free = [t.key for t in measurement.tags if t.key not in determined]
+        several = {t.key for t in measurement.tags if t.values is None or t.values.value > 1}
+        free = [t.key for t in measurement.tags if t.key in several - determined]
         yield Finding(
             subject=subject_of(measurement),
             severity=Severity.INFO,
@@ -75,7 +70,8 @@ def worst_case_above_limit(case: Case) -> Iterator[Finding]:
                 f"than the limit of {number(limit.value)}; today there are "
                 f"{number(figures.actual)}{on_sample(sets)}."
             ),
-            fix=case.fix(tags=" and ".join(free)),
+            fix=f"Nothing is wrong yet. If the values of {listed(free)} may come to be combined freely, bound one of "
+            "them: fewer or coarser values, or a field instead of a tag. Otherwise leave it: CAR004 watches growth.",
             observed=figures.independent,
             limit=limit,
             unit="series x fields",

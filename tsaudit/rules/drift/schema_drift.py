@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tsaudit.advice.statements import schema_in_bucket
-from tsaudit.engines.engine import Language
-from tsaudit.engines.influx.reach import table_in
-from tsaudit.engines.quoting import Qualified
+from tsaudit.model.change import Inspect
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Measurement, Profile, Role
 from tsaudit.model.subject import Subject
-from tsaudit.rule import Case, rule
+from tsaudit.rule import Case, rule, subject_of
 from tsaudit.schema.diff import Column, Difference, Kind, differences
 
 
@@ -22,38 +19,6 @@ from tsaudit.schema.diff import Column, Difference, Kind, differences
     severity=Severity.WARN,
     guidelines=("F3", "H4"),
     requires={"databases", "measurements", "tag_keys", "field_types"},
-    fixes={
-        "influxql": (
-            "If {what} was not meant, stop the writer that {did}. What is no longer written stays until its shards "
-            "expire; see where it still is: {see}"
-        ),
-        "influxdb3": (
-            "If {what} was not meant, stop the writer that {did}: a write may bring any new table or column. What is "
-            "no longer written stays in the catalogue until the table is deleted; see what is there: "
-            "SHOW COLUMNS FROM {measurement:q}"
-        ),
-        "mongodb": (
-            "If {what} was not meant, stop the writer that {did}, and let a validator refuse it: "
-            "db.runCommand({{ collMod: {measurement:q}, validator: {{ $jsonSchema: ... }}, validationAction: "
-            '"error" }})'
-        ),
-        "timestream": (
-            "If {what} was not meant, stop the writer that {did}: a record may bring any new dimension or measure. "
-            "What is no longer written is there until its records expire; see what is there:\n{see}"
-        ),
-        "greptimedb": (
-            "If {what} was not meant, stop the writer that {did}: tables and columns are made by what is written "
-            "unless the writer is told otherwise. See what is there: SHOW CREATE TABLE {measurement:q};"
-        ),
-        "postgresql": (
-            "If {what} was not meant, find the migration or writer that {did}, and compare with the declared schema "
-            "(psql):\n{see}"
-        ),
-        "sql": (
-            "If {what} was not meant, find the migration or writer that {did}, and compare with the declared schema: "
-            "DESCRIBE {measurement:q}; (SQLite: PRAGMA table_info({measurement:q});)"
-        ),
-    },
 )
 def schema_drift(case: Case) -> Iterator[Finding]:
     """What is new, was removed, or changed its type or role since the previous snapshot.
@@ -152,14 +117,13 @@ def _of_column(name: str, kind: Kind, was: Column | None, now: Column | None) ->
 
 def _finding(case: Case, difference: Difference, previous: Profile) -> Finding:
     words, subject = _words(difference), difference.subject
-    # A removed measurement is only in the previous snapshot.
-    shown = case.profile if any(m.database == subject.database for m in case.measurements) else previous
-    named = table_in(shown, subject.database, subject.measurement) if subject.measurement else subject.database
+    own = f"If {words.what} was not meant, find the deployment or writer that {words.did}."
     return Finding(
         subject=subject,
         severity=words.severity,
         message=words.message,
-        fix=words.fix or case.fix(what=words.what, did=words.did, measurement=named, see=_look(case, subject, named)),
+        fix=words.fix or f"{own} What is no longer written stays until it expires or is deleted.",
+        changes=() if words.fix else (_look(case, subject),),
         guilty=subject.column or None,
         evidence=(Evidence(f"on {previous.day}", words.before), Evidence(f"on {case.profile.day}", words.after)),
         since=case.profile.day,
@@ -167,18 +131,8 @@ def _finding(case: Case, difference: Difference, previous: Profile) -> Finding:
     )
 
 
-def _look(case: Case, subject: Subject, named: str | Qualified) -> str:
-    """A statement that shows the columns of the table, on InfluxDB, Timestream, and in psql; or the tables, if it was
-    removed.
-    """
-    is_there = any((m.database, m.name) == (subject.database, subject.measurement) for m in case.measurements)
-    place, database = (case.quoted([n]) for n in (Qualified(subject.database, subject.measurement), subject.database))
-    if case.profile.engine == "influxdb2":
-        return schema_in_bucket(subject.database, subject.measurement)
-    if case.engine.language is Language.INFLUXQL:
-        if not subject.measurement:
-            return f"SHOW MEASUREMENTS ON {database}"
-        return f"SHOW SERIES FROM {case.quoted([named])}; SHOW FIELD KEYS FROM {case.quoted([named])}"
-    if case.profile.engine == "postgresql":
-        return f"\\d {place}" if is_there else f"\\dt {database}.*"
-    return f"DESCRIBE {place}" if is_there else f"SHOW TABLES FROM {database}"
+def _look(case: Case, subject: Subject) -> Inspect:
+    """The columns of the table; or which tables there are, if it was removed."""
+    place = Subject(subject.database, subject.measurement)
+    is_there = any(subject_of(measurement) == place for measurement in case.measurements)
+    return Inspect(place, "schema") if is_there else Inspect(Subject(subject.database), "measurements")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tsaudit.engines.influx.reach import not_mapped
 from tsaudit.engines.mongodb.collection_families import once_for_family
 from tsaudit.engines.sql.types import told_apart
+from tsaudit.model.change import Inspect
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Measurement
-from tsaudit.rule import Case, rule, subject_of, table_of
+from tsaudit.rule import Case, rule, subject_of
 from tsaudit.text import listed
 
 
@@ -19,20 +19,6 @@ from tsaudit.text import listed
     severity=Severity.WARN,
     guidelines=("C7",),
     requires={"field_types"},
-    fixes={
-        "influxql": (
-            "Find the writer that sends {field} as another type than the others, and have all send one: {types} are "
-            "stored. What is stored as the wrong type goes with its shards; until then ask for the type by "
-            "name{not_mapped}:\n"
-            "SELECT {field:q}::{first} FROM {measurement:q}; SELECT {field:q}::{last} FROM {measurement:q}"
-        ),
-        "mongodb": (
-            "Find the writer that sends {field} as another type than the others, have all send one, convert what is "
-            "stored, and let a validator refuse the rest: {types} are stored. See some of each:\n"
-            "db.getCollection({measurement:q}).find({{ {field:q}: {{ $type: {first:q} }} }}).limit(5)\n"
-            "db.getCollection({measurement:q}).find({{ {field:q}: {{ $type: {last:q} }} }}).limit(5)"
-        ),
-    },
 )
 def conflicting_types(case: Case) -> Iterator[Finding]:
     """Fields that are stored with more than one type, in different shards or by different writers.
@@ -73,14 +59,9 @@ def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
             subject=subject_of(measurement, field.key),
             severity=Severity.WARN,
             message=f"Field {field.key} is stored as {types}.",
-            fix=case.fix(
-                field=field.key,
-                measurement=table_of(measurement),
-                types=types,
-                first=found[0],
-                last=found[-1],
-                not_mapped=not_mapped(case, measurement),
-            ),
+            fix=f"Find the writer that sends {field.key} as another type than the others, and have all send one. What "
+            "is stored as the wrong type stays until it expires or is converted; until then name the type in queries.",
+            changes=(Inspect(subject_of(measurement), "types", field.key, tuple(found)),),
             observed=float(len(found)),
             unit="types",
             guilty=field.key,

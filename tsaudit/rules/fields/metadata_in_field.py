@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tsaudit.advice.statements import some_rows
-from tsaudit.engines.greptimedb.statements import set_index
 from tsaudit.engines.greptimedb.tables import indexes_on, is_append_only
 from tsaudit.engines.sql.types import is_integer, is_text
+from tsaudit.model.change import AddIndex, MakeTag
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Field, Measurement
-from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
+from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import count, many, number, percent
 
 _SOURCE_NAME = re.compile(
@@ -40,26 +39,6 @@ _SOURCE_KINDS = frozenset({"uuid", "ulid", "id", "mac", "ip", "hostname", "conta
         Threshold("min_rows_per_value", 10, "rows per value", "our default: this often is not a coincidence"),
         Threshold("min_constant_ratio", 0.95, "share of the series", "our default: exceptions are mistakes"),
     ),
-    fixes={
-        "influxql": (
-            "Write {field} as a tag: {measurement},{field}=... Stored points can only be written anew: query "
-            "{rows} and write them back with the tag. {effect}"
-        ),
-        "timestream": (
-            "Write {field} as a dimension of {measurement}. {effect} Stored records stay as they are, unless you read "
-            "and write them anew:\nSELECT {columns} FROM {measurement:q} WHERE time >= ago(1d) AND {field:q} IS NOT "
-            "NULL"
-        ),
-        "greptimedb": (
-            "{indexing}Where queries all filter by it, and rows are to be sorted or deduplicated by it, make it part "
-            "of the key by copying the table. {effect}"
-        ),
-        "sql": (
-            "Make {field} part of what identifies a row: CREATE INDEX {index:q} ON {measurement:q} ({field:q}, "
-            "{time:q}); "
-            "and tell tsaudit: columns: {{{measurement}: {{tags: [{field}]}}}}. {effect}"
-        ),
-    },
 )
 def metadata_in_field(case: Case) -> Iterator[Finding]:
     """Fields that say where a row comes from: texts or IDs with few repeated values, or one value per series.
@@ -149,19 +128,11 @@ def _finding(case: Case, measurement: Measurement, field: Field) -> Finding:
         severity=Severity.WARN if warned and not is_append_only(measurement) else Severity.INFO,
         message=f"Field {field.key} has {values}, {habit}: it "
         + ("says where a row comes from." if warned else "may be metadata."),
-        fix=case.fix(
-            field=field.key,
-            measurement=table_of(measurement),
-            rows=some_rows(case, measurement),
-            index=f"{measurement.name}_{field.key}",
-            time=measurement.time_column or "time",
-            indexing=f"{field.key} has an inverted index, which serves queries that filter by it. "
-            if "inverted" in indexes_on(measurement, field.key)
-            else f"Where queries filter by {field.key}, an inverted index does:\n"
-            f"{set_index(case, measurement, field.key, 'inverted')}\n",
-            effect=effect,
-            columns=case.quoted(measurement.columns),
-        ),
+        fix=" ".join(filter(None, (_served(measurement, field.key), effect))),
+        # Where all rows are kept, an index serves as well as a place in the key.
+        changes=(AddIndex(subject_of(measurement), (field.key,), "inverted"),)
+        if is_append_only(measurement)
+        else (MakeTag(subject_of(measurement), field.key),),
         observed=field.distinct.value,
         limit=case.limit("max_values", measurement),
         unit="distinct values",
@@ -171,3 +142,9 @@ def _finding(case: Case, measurement: Measurement, field: Field) -> Finding:
         facts=("field_values", "row_count", "null_counts", "indexes"),
         source=field.distinct.source,
     )
+
+
+def _served(measurement: Measurement, column: str) -> str:
+    if "inverted" not in indexes_on(measurement, column):
+        return ""
+    return f"{column} has an inverted index, which serves queries that filter by it."

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from tsaudit.engines.influx.reach import server_name
+from tsaudit.model.change import Inspect
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Count, Database, Measurement
 from tsaudit.model.subject import Subject
@@ -35,39 +35,6 @@ _CUSTOMER: Final = re.compile(
         ),
         Threshold("min_customers", 2, "values", "our default: with one value, the database belongs to that customer"),
     ),
-    fixes={
-        "influxdb1": (
-            "Nothing, if all customers keep their data equally long and nobody but your own services reads {database}: "
-            "rights end at the database. Give a customer that needs more a database of its own, and copy it there day "
-            'by day: SELECT * INTO {target:q}."autogen".:MEASUREMENT FROM {source}./.*/ WHERE {tag:q} = '
-            "'CUSTOMER' AND "
-            "time >= '2026-01-01' AND time < '2026-01-02' GROUP BY *"
-        ),
-        "influxdb2": (
-            "Nothing, if all customers keep their data equally long and nobody but your own services reads {database}: "
-            "a token reads the data of all. Give a customer that needs a retention or a token of its own a bucket of "
-            "its own, and copy it there day by day: from(bucket: {database:q}) |> range(start: 2026-01-01T00:00:00Z, "
-            'stop: 2026-01-02T00:00:00Z) |> filter(fn: (r) => r[{tag:q}] == "CUSTOMER") |> to(bucket: {target:q}). '
-            "Give one that needs limits of its own an organization."
-        ),
-        "influxdb3": (
-            "Nothing, if all customers keep their data equally long and nobody but your own services reads {database}: "
-            "a token reads the data of all. Where queries name the customer, {tag} is best the first tag of a table; "
-            "on Core and Enterprise the first write decides. Write a customer that needs more to a database of its own "
-            "({target}); what is stored: SELECT * FROM ... WHERE {tag:q} = 'CUSTOMER'"
-        ),
-        "timestream": (
-            "Nothing, if all customers keep their data equally long under the same key of encryption and nobody but "
-            "your own services reads {database}: policies end at the table. Where queries name the customer, make "
-            "{tag} the partition key of the tables. Write a customer that needs more to a database of its own "
-            "({target})."
-        ),
-        "mongodb": (
-            "Nothing, if the application filters every query by {tag}: rights end at the collection. Let each index "
-            "begin with {tag}; where the cluster is sharded, the shard key too. Write a customer that needs more to a "
-            "database of its own ({target})."
-        ),
-    },
 )
 def customer_in_tag(case: Case) -> Iterator[Finding]:
     """Databases or buckets where a tag in most measurements names the customer; in MongoDB, a field.
@@ -143,12 +110,11 @@ def _finding(
             f"One {words.database} for all customers: {key}, with {values_of(customers)}, separates them in "
             f"{number(len(holding))} of {number(len(inside))} {words.measurement}s."
         ),
-        fix=case.fix(
-            database=database.name,
-            source=_source(case, database, inside[0]),
-            tag=key,
-            target=f"{server_name(database)}_customer",
-        ),
+        fix=f"Nothing, if all customers keep their data equally long and nobody but your own services reads "
+        f"{database.name}: rights cannot tell customers apart. Where queries name the customer, {key} is best the "
+        f"first {words.tag} of keys and indexes. Write one that needs more to a {words.database} of its own, such "
+        f"as {database.name.replace('/', '_')}_customer, and copy there what is stored.",
+        changes=(Inspect(Subject(database.name), "customers", key),),
         observed=len(holding) / len(inside),
         limit=case.limit("min_share"),
         unit="share of the measurements",
@@ -160,8 +126,3 @@ def _finding(
         facts=("documents",) if case.engine.keeps_documents else ("tag_keys", "tag_values"),
         source=customers.source,
     )
-
-
-def _source(case: Case, database: Database, example: Measurement) -> str:
-    """The database and its retention policy as statements name them; an empty policy means the default one."""
-    return ".".join(case.quoted([name]) for name in example.path) or f"{case.quoted([database.name])}."

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from tsaudit.engines.quoting import quote_text
+from tsaudit.model.change import Inspect
 from tsaudit.model.finding import Evidence, Finding, Limit, Severity
 from tsaudit.model.profile import Database
 from tsaudit.model.subject import Subject
@@ -65,49 +65,6 @@ _TIMESTREAM: Final = "https://docs.aws.amazon.com/timestream/latest/developergui
         ),
         Threshold("warn_ratio", 0.8, "share of a limit", "our default: leaves room for new customers"),
     ),
-    fixes={
-        "influxdb1": (
-            "Know which of three designs you run. A database for each: rights (GRANT READ ON) and retention are its "
-            "own, and it is dropped at once; a question about all of them names {count} databases, each continuous "
-            "query is written {count} times, and each has shards of its own. One database with a tag that names the "
-            "customer: one retention, one continuous query, one question about all; rights cannot tell customers "
-            "apart. A server for each of the few large ones, one database for the others.\n"
-            "What each takes: SHOW SERIES CARDINALITY ON {first:q}"
-        ),
-        "influxdb2": (
-            "Know which of three designs you run. A bucket for each: tokens and retention are its own, and it is "
-            "deleted at once; a question about all of them joins {count} buckets, each task is written {count} times, "
-            "and OSS is made for about 20 buckets that are written to or queried, over all organizations. One bucket "
-            "with a tag that names the customer: one retention, one task, one question about all; a token reads the "
-            "data of all. An organization for each: users, tasks and dashboards of its own; nothing can be asked about "
-            "several, and each has a bucket at least.\n"
-            "Which they are: buckets() |> filter(fn: (r) => r.name =~ /{pattern}/)"
-        ),
-        "influxdb3": (
-            "Know which of three designs you run. A database for each: retention and, but on Core, tokens are its own, "
-            "and it is deleted at once; a query reads one database, and their number is limited: 5 on Core, 100 on "
-            "Enterprise. One database with a tag that names the customer, the first tag of each table where queries "
-            "name it: one retention, one question about all; a token reads the data of all. A server or cluster for "
-            "each of the few large ones, one database for the others.\n"
-            "Which they are (Core and Enterprise; database _internal, admin token): SELECT database_name FROM "
-            "system.databases WHERE NOT deleted AND database_name ~ {pattern_text}"
-        ),
-        "timestream": (
-            "Know which of three designs you run. A database for each: its own encryption key, and policies that name "
-            "it; a question about all of them names {count} databases, and an account has 500 databases and 50,000 "
-            "tables unless its quotas are raised. One table for all with a dimension that names the customer, as its "
-            "partition key: a query for one reads its partitions only; retention and rights are the same for all. An "
-            "account for each: rights, quotas and the bill are its own.\n"
-            "Which they are: SHOW DATABASES LIKE {like}"
-        ),
-        "mongodb": (
-            "Know which of three designs you run. A database for each: rights, backups and removal of one are easy; "
-            "each collection and index is a file, times {count}, and a change of the schema is made {count} times. One "
-            "database with a field that names the customer, first in each index: no such costs; rights have to be kept "
-            "by the application. A cluster for each of the few large ones, one database for the others.\n"
-            "What each takes: db.adminCommand({{ listDatabases: 1, filter: {{ name: /{pattern}/ }} }})"
-        ),
-    },
 )
 def database_per_customer(case: Case) -> Iterator[Finding]:
     """Databases or buckets whose names differ in one part and that contain the same things.
@@ -199,7 +156,8 @@ def _finding(case: Case, template: str, members: Sequence[Database], inside: Map
         subject=Subject(members[0].name),
         severity=Severity.WARN if near else Severity.INFO,
         message=f"{message}.",
-        fix=case.fix(**_in_fix(case, template, members)),
+        fix=_designs(case, len(members)),
+        changes=(Inspect(Subject(members[0].name), "databases", values=tuple(template.split("{id}"))),),
         observed=float(observed) if limit else float(len(members)),
         limit=limit,
         unit=limit.unit if limit else "databases",
@@ -224,13 +182,13 @@ def _nearest_limit(case: Case, measurements: int) -> tuple[int, Limit | None]:
     return max(limited, key=lambda one: one[0] / one[1].value, default=(0, None))
 
 
-def _in_fix(case: Case, template: str, members: Sequence[Database]) -> dict[str, str]:
-    pattern = f"^{'.*'.join(map(re.escape, template.split('{id}')))}$"
-    return {
-        "count": number(len(members)),
-        "first": members[0].name,
-        # Flux and JavaScript write it between slashes, SQL in quotes.
-        "pattern": pattern.replace("/", "\\/"),
-        "pattern_text": quote_text(case.profile.engine, pattern),
-        "like": quote_text(case.profile.engine, template.replace("{id}", "%")),
-    }
+def _designs(case: Case, count: int) -> str:
+    """Which three designs there are, and what each is good for."""
+    words = case.engine.words
+    return (
+        f"Know which of three designs you run. A {words.database} for each: its rights and its {words.retention} are "
+        f"its own, and it is dropped at once; a question about all names {number(count)} {words.database}s, and "
+        f"whatever is set up or changed is so {number(count)} times. One {words.database} with a {words.tag} that "
+        "names the customer: all is set up once, and one question is about all; rights do not tell them apart. A "
+        f"server, an account or an organization for each of the few large ones, one {words.database} for the others."
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 
+from tsaudit.model.change import SplitMeasurement
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import FieldRhythm, Measurement, Rhythms
 from tsaudit.rule import Case, Threshold, rule, subject_of
@@ -25,13 +26,6 @@ from tsaudit.text import listed, many, number, percent
             "our default: a few of many devices with a wrong clock are not a second kind of data",
         ),
     ),
-    fixes={
-        "timestream": (
-            "Write {events} under a measure name of their own, such as events, and leave {metrics} under theirs: a "
-            "query that names one then reads no other."
-        ),
-        "any": "Write {events} into another measurement, such as {name}, and leave {metrics} in {here}.",
-    },
 )
 def mixed_rhythms(case: Case) -> Iterator[Finding]:
     """Measurements where some values arrive at even intervals and others only when something happens.
@@ -73,7 +67,7 @@ def _judged(case: Case, measurement: Measurement, found: Rhythms) -> Finding | N
     metrics = [field.field for field in judged if _irregular(field) < share]
     events = [field.field for field in judged if _irregular(field) > 1 - share]
     if metrics and events:
-        return _by_field(case, measurement, found, metrics, events)
+        return _by_field(measurement, found, metrics, events)
     mixed = [field for field in judged if share <= _irregular(field) <= 1 - share]
     return _by_source(case, measurement, found, mixed) if mixed else None
 
@@ -83,15 +77,14 @@ def _irregular(field: FieldRhythm) -> float:
     return field.irregular / (field.regular + field.irregular)
 
 
-def _by_field(
-    case: Case, measurement: Measurement, found: Rhythms, metrics: Sequence[str], events: Sequence[str]
-) -> Finding:
+def _by_field(measurement: Measurement, found: Rhythms, metrics: Sequence[str], events: Sequence[str]) -> Finding:
     return Finding(
         subject=subject_of(measurement),
         severity=Severity.WARN,
         message=f"{listed(metrics, 4)} arrive{'s' * (len(metrics) == 1)} at even intervals, "
         f"{listed(events, 4)} only when something happens: metrics and events share a measurement.",
-        fix=_fix(case, measurement, listed(events, 4), listed(metrics, 4)),
+        fix=f"Leave {listed(metrics, 4)} where {'it is' if len(metrics) == 1 else 'they are'}.",
+        changes=(SplitMeasurement(subject_of(measurement), f"{measurement.name}_events", tuple(events)),),
         observed=float(len(events)),
         unit="fields",
         guilty=events[0],
@@ -118,7 +111,8 @@ def _by_source(case: Case, measurement: Measurement, found: Rhythms, mixed: Sequ
         message=f"{most.field} arrives at even intervals in {percent(1 - _irregular(most))} of {judged}, only "
         f"when something happens in {percent(_irregular(most))}: metrics and events share a measurement"
         + (f", separated only by {tag.tag}." if tag else "."),
-        fix=_fix(case, measurement, f"the irregular series{of}{events}", f"the regular ones{of}{metrics}"),
+        fix=f"Write the irregular series{of}{events} to a {case.engine.words.measurement} of their own, such as "
+        f"{measurement.name}_events, and leave the regular ones{of}{metrics} in {measurement.name}.",
         observed=_irregular(most),
         limit=limit,
         unit=limit.unit,
@@ -127,10 +121,6 @@ def _by_source(case: Case, measurement: Measurement, found: Rhythms, mixed: Sequ
         facts=("rhythms",),
         source=found.source,
     )
-
-
-def _fix(case: Case, measurement: Measurement, events: str, metrics: str) -> str:
-    return case.fix(events=events, metrics=metrics, name=f"{measurement.name}_events", here=measurement.name)
 
 
 def _evidence(fields: Sequence[FieldRhythm]) -> tuple[Evidence, ...]:

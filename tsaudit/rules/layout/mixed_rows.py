@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from tsaudit.engines.greptimedb.tables import has_given_columns
 from tsaudit.engines.mongodb.collection_families import once_for_family
 from tsaudit.engines.mongodb.keyed_fields import named_fields
-from tsaudit.engines.quoting import quote_text
+from tsaudit.model.change import Change, SplitMeasurement
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Measurement, MeasureName, RowPatterns
-from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
+from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import listed, many, number, percent, under
 
 if TYPE_CHECKING:
@@ -36,32 +36,6 @@ if TYPE_CHECKING:
             "our default: above this, one source spreads its fields over rows, which split-rows reports",
         ),
     ),
-    fixes={
-        "mongodb": (
-            "Write what means the same under one name{renaming}; where the kinds have little in common, give each a "
-            "collection of its own:\n{split}"
-        ),
-        "influxdb3": (
-            "Write what means the same under one name{renaming}; where the kinds have little in common, give each a "
-            "table of its own. Stored rows: read each kind and write it there.\n{split}"
-        ),
-        "timestream": (
-            "Write each kind under a measure name of its own{renaming}: queries that name it then read no other. "
-            "Stored records keep the name they have.\n{split}"
-        ),
-        "greptimedb": (
-            "Write what means the same under one name{renaming}; where the kinds have little in common, give each a "
-            "table of its own, made by CREATE TABLE and filled by INSERT INTO ... SELECT."
-        ),
-        "sql": (
-            "Write what means the same under one name{renaming}; where the kinds have little in common, give each a "
-            "table of its own:\n{split}"
-        ),
-        "any": (
-            "Write what means the same under one name{renaming}; where the kinds have little in common, give each a "
-            "table of its own."
-        ),
-    },
 )
 def mixed_rows(case: Case) -> Iterator[Finding]:
     """Tables with several kinds of rows, where each kind fills columns that no other kind fills.
@@ -112,7 +86,7 @@ def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
         share = case.limit("min_share", measurement).value
         kinds = [group for group in divided.groups if group.rows >= share * divided.rows]
         if len(kinds) > 1 and divided.coverage >= case.limit("min_coverage", measurement).value:
-            yield _finding(case, measurement, part, divided, kinds)
+            yield _finding(measurement, part, divided, kinds)
             return
 
 
@@ -129,7 +103,7 @@ def _is_split(case: Case, measurement: Measurement, found: RowPatterns) -> bool:
 
 
 def _finding(
-    case: Case, measurement: Measurement, part: Measurement | MeasureName, divided: Groups, kinds: Sequence[Group]
+    measurement: Measurement, part: Measurement | MeasureName, divided: Groups, kinds: Sequence[Group]
 ) -> Finding:
     from tsaudit.analysis.rows import cohesion
 
@@ -142,7 +116,8 @@ def _finding(
         message=f"Its rows{under(part)} are of {number(len(kinds))} kinds: "
         + "; ".join(f"{percent(g.rows / divided.rows)} fill {listed(g.columns, 6)}" for g in kinds)
         + ".",
-        fix=case.fix(renaming=_renaming(pairs), split=_split(case, measurement, part, divided, kinds)),
+        fix=f"Where the kinds have much in common, write what means the same under one name instead{_renaming(pairs)}.",
+        changes=_split(measurement, kinds),
         observed=float(len(kinds)),
         unit="kinds of rows",
         evidence=(
@@ -170,31 +145,9 @@ def _renaming(pairs: Sequence[Renaming]) -> str:
     return " (" + ", ".join(f"{pair.other} as {pair.kept}" for pair in pairs) + "?)"
 
 
-def _split(
-    case: Case, measurement: Measurement, part: Measurement | MeasureName, divided: Groups, kinds: Sequence[Group]
-) -> str:
-    """A statement per kind that copies its rows to a separate table, or reads them if the engine cannot copy."""
-    time = [measurement.time_column] if measurement.time_column else []
-    table = case.quoted([table_of(measurement)])
-    recent = ""
-    if case.engine.is_metered:
-        named = f"measure_name = {quote_text(case.profile.engine, part.name)} AND "
-        recent = f"time >= ago(1d) AND {named if isinstance(part, MeasureName) else ''}"
-    statements = []
-    if case.engine.keeps_documents:
-        return "\n".join(_copied(case, measurement, group) for group in kinds)
-    for group in kinds:
-        columns = case.quoted([*time, *divided.common, *group.columns])
-        name = case.quoted([table_of(measurement, f"{measurement.name}_{group.columns[0]}")])
-        filled = " OR ".join(f"{case.quoted([column])} IS NOT NULL" for column in group.columns)
-        filled = f"{recent}({filled})" if recent else f"{filled};"
-        rows = f"SELECT {columns} FROM {table} WHERE {filled}"  # noqa: S608 -- shown, never run
-        statements.append(f"for {name}: {rows}" if not case.engine.can_change else f"CREATE TABLE {name} AS {rows}")
-    return "\n".join(statements)
-
-
-def _copied(case: Case, measurement: Measurement, group: Group) -> str:
-    """The command that copies the documents of one kind to a separate collection."""
-    table, name = case.quoted([measurement.name]), case.quoted([f"{measurement.name}_{group.columns[0]}"])
-    filled = ", ".join(f"{{ {case.quoted([column])}: {{ $ne: null }} }}" for column in group.columns)
-    return f"db.getCollection({table}).aggregate([{{ $match: {{ $or: [{filled}] }} }}, {{ $merge: {name} }}])"
+def _split(measurement: Measurement, kinds: Sequence[Group]) -> tuple[Change, ...]:
+    """A measurement for each kind but the first, which stays."""
+    return tuple(
+        SplitMeasurement(subject_of(measurement), f"{measurement.name}_{group.columns[0]}", tuple(group.columns))
+        for group in kinds[1:]
+    )

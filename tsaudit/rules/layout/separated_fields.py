@@ -39,17 +39,6 @@ if TYPE_CHECKING:
             "min_instants", 5, "instants", ("our default: with fewer, a single import of old data would look the same")
         ),
     ),
-    fixes={
-        "timestream": (
-            "Write what is asked for together as measures of one multi-measure record, in one table with the "
-            "dimensions they have already: {fields}. Whoever writes them has all values of an instant at hand, and "
-            "makes one record of them.{sources}"
-        ),
-        "any": (
-            "Write what is asked for together as fields of one measurement, with the tags they have already: {fields}. "
-            "Whoever writes them has all values of an instant at hand, and makes one point of them.{sources}"
-        ),
-    },
 )
 def separated_fields(case: Case) -> Iterator[Finding]:
     """Measurements with one or two fields whose points have the same tags and the same timestamps.
@@ -134,12 +123,10 @@ def _finding(case: Case, group: Group, members: Sequence[Measurement]) -> Findin
         severity=Severity.WARN,
         message=f"{listed(group.members, 4)} contain points of the same sources at the same times: one reading "
         f"is written in {number(len(members))} pieces.",
-        fix=case.fix(
-            fields=listed(_fields(members), 20),
-            sources=f" If the names are of sources and not of quantities, make them values of a {tag}."
-            if alike
-            else "",
-        ),
+        fix=f"Write what is asked for together as fields of one {case.engine.words.measurement}, with the {tag}s they "
+        f"have already: {listed(_fields(members), 20)}. Whoever writes them has all values of an instant at hand, and "
+        "makes one row of them."
+        + (f" If the names are of sources and not of quantities, make them values of a {tag}." if alike else ""),
         observed=group.share,
         limit=limit,
         unit=limit.unit,

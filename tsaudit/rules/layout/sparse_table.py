@@ -9,10 +9,11 @@ from datetime import timedelta
 from tsaudit.engines.greptimedb.tables import has_given_columns
 from tsaudit.engines.mongodb.collection_families import once_for_family
 from tsaudit.engines.mongodb.keyed_fields import named_fields
+from tsaudit.model.change import Change, Inspect, SplitMeasurement
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Measurement, MeasureName, Ratio
 from tsaudit.model.timeline import Point
-from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
+from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import listed, many, percent, under
 
 
@@ -40,30 +41,6 @@ from tsaudit.text import listed, many, percent, under
         Threshold("min_rows", 100, "rows", "our default: fewer rows are not representative"),
         Threshold("min_fields", 3, "fields", "our default: with fewer, there is little to split"),
     ),
-    fixes={
-        "influxdb3": (
-            "Write rows that fill different columns to tables of their own, such as {part:q}. Read what has to be "
-            "kept, SELECT {key}, {sparse} FROM {table:q} WHERE {condition}, and write it there: {first} cannot be "
-            "dropped from a table. If the fields belong to one source, write them with one timestamp."
-        ),
-        "mongodb": (
-            "Give documents that fill different fields collections of their own, copy them, and remove the copied "
-            "ones: db.getCollection({table:q}).aggregate([{{ $match: {{ {first}: {{ $ne: null }} }} }}, "
-            "{{ $merge: {part:q} }}]). If the fields belong to one source, write them in one document."
-        ),
-        "timestream": (
-            "Write the fields that one source reports together under a measure name of their own; what comes one at a "
-            "time as records of a single value, or under one name for all such values, value_double say, with what it "
-            "measures as the measure name. Rows that fill {first}:\nSELECT {key}, {sparse} FROM {table:q} WHERE "
-            "time >= ago(1d) AND ({condition})"
-        ),
-        "any": (
-            "Give rows that fill different columns tables of their own, e.g. "
-            "CREATE TABLE {part:q} AS SELECT {key}, {sparse} FROM {table:q} WHERE {condition}; then "
-            "ALTER TABLE {table:q} DROP COLUMN {first}; for each of them. If the fields belong to one source, write "
-            "them with one timestamp."
-        ),
-    },
 )
 def sparse_table(case: Case) -> Iterator[Finding]:
     """Tables where more than `max_null_ratio` of the field cells are null, and columns that are hardly ever set.
@@ -125,7 +102,6 @@ def _judge_nulls(case: Case, measurement: Measurement, nulls: dict[str, Ratio]) 
         message = f"Nulls in {risen[1]} rose from {percent(before.value)} on {before.day} to {percent(now)}."
         finding = _finding(case, measurement, nulls, [risen[1]], Severity.WARN, message, now)
         limit = case.limit("max_rise", measurement)
-        fix = _find_source(case, measurement, risen[1])
         yield dataclasses.replace(
             finding,
             observed=now - before.value,
@@ -133,7 +109,8 @@ def _judge_nulls(case: Case, measurement: Measurement, nulls: dict[str, Ratio]) 
             share=None,
             since=before.day + timedelta(days=1),
             limit=limit,
-            fix=fix,
+            fix=f"If the source was meant to stop sending {risen[1]}, nothing has to be done.",
+            changes=(Inspect(subject_of(measurement), "sources", risen[1]),),
         )
     elif empty:
         share = nulls[empty[0]].value
@@ -175,18 +152,11 @@ def _risen(case: Case, measurement: Measurement, nulls: dict[str, Ratio]) -> tup
     return rises[worst][1], worst
 
 
-def _find_source(case: Case, measurement: Measurement, column: str) -> str:
-    if case.engine.keeps_documents:
-        table, name = case.quoted([measurement.name]), case.quoted([column])
-        newest = f"db.getCollection({table}).find({{ {name}: null }}).sort({{ _id: -1 }}).limit(5)"
-        return f"Find the source that stopped sending it, by the newest documents without it:\n{newest}"
-    tags = case.quoted(t.key for t in measurement.tags)
-    by, group = (f"{tags}, ", f" GROUP BY {tags} ORDER BY filled") if tags else ("", "")
-    column, table = case.quoted([column]), case.quoted([table_of(measurement)])
-    where, end = (" WHERE time >= ago(1d)", "") if case.engine.is_metered else ("", ";")
-    statement = f"SELECT {by}count(*) AS total, count({column}) AS filled FROM {table}{where}{group}{end}"  # noqa: S608 -- shown, never run
-    then = "nothing has to be done" if not case.engine.can_change else "drop the column"
-    return f"Find the source that stopped sending it:\n{statement}\nIf that was meant, {then}."
+def _moved(measurement: Measurement, columns: list[str]) -> tuple[Change, ...]:
+    """Columns that are hardly ever set, where others stay behind."""
+    if len(columns) >= len(measurement.fields):
+        return ()
+    return (SplitMeasurement(subject_of(measurement), f"{measurement.name}_{columns[0]}", tuple(columns)),)
 
 
 def _finding(
@@ -198,21 +168,17 @@ def _finding(
     message: str,
     observed: float,
 ) -> Finding:
-    sparse = columns[:3]
-    keys = [c for c in measurement.columns if c not in nulls]
+    changes = _moved(measurement, columns) if severity is Severity.INFO else ()
     limit = case.limit("max_null_ratio" if severity is Severity.WARN else "max_column_null_ratio", measurement)
     return Finding(
         subject=subject_of(measurement),
         severity=severity,
         message=message,
-        fix=case.fix(
-            table=table_of(measurement),
-            part=table_of(measurement, f"{measurement.name}_{sparse[0]}"),
-            key=case.quoted(keys) or "its key",
-            sparse=case.quoted(sparse),
-            condition=" OR ".join(f"{case.quoted([c])} IS NOT NULL" for c in sparse),
-            first=case.quoted(sparse[:1]),
-        ),
+        fix="If the fields belong to one source, write them with one timestamp."
+        if changes
+        else f"Give rows that fill different columns a {case.engine.words.measurement} each. If the fields belong to "
+        "one source, write them with one timestamp.",
+        changes=changes,
         observed=observed,
         limit=limit,
         unit=limit.unit,

@@ -25,12 +25,6 @@ from tsaudit.text import listed, many, number, percent, under
             "our default: fields with different rates stay below this, because the faster one repeats",
         ),
     ),
-    fixes={
-        "any": (
-            "Have the writer collect {fields} of one source and write them with one timestamp, for example that of the "
-            "start of the cycle. Rows of the same key and time are then one row."
-        ),
-    },
 )
 def split_rows(case: Case) -> Iterator[Finding]:
     """Tables where rows of one source alternate: each fills only fields that the previous row left null.
@@ -77,7 +71,8 @@ def _finding(case: Case, measurement: Measurement, part: Measurement | MeasureNa
         severity=Severity.WARN,
         message=f"{listed([' and '.join(part) for part in parts], 4)} alternate{under(part)}: {percent(ratio)} "
         "of consecutive rows in a series have no field in common.",
-        fix=case.fix(fields=listed(sorted({c for part in parts for c in part}))),
+        fix=f"Have the writer collect {listed(sorted({c for part in parts for c in part}))} of one source and write "
+        "them with one timestamp, such as that of the start of the cycle. Rows of one key and time are then one row.",
         observed=ratio,
         limit=limit,
         unit=limit.unit,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tsaudit.model.finding import Evidence, Finding, Severity
-from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
+from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import number, percent
 
 _INFLUXDB3 = "https://docs.influxdata.com/influxdb3"
@@ -44,28 +44,6 @@ _INFLUXDB3 = "https://docs.influxdata.com/influxdb3"
         ),
         Threshold("critical_ratio", 0.9, "share of the engine's limit", "our default: the next release may fail"),
     ),
-    fixes={
-        "influxdb3": (
-            "Split {table} by what is written and read together, each part with the same tags, by writing to tables "
-            "such as {part:q}. Read what has to be kept, e.g. SELECT {key}, {some} FROM {table:q}, write it there, and "
-            "delete {table}: a column cannot be dropped."
-        ),
-        "timestream": (
-            "Split {table} by what is written and read together, each part with the same dimensions, by writing to "
-            "tables such as {part}: a column goes when its records have expired. Read what has to be kept, day by day, "
-            "and write it there:\nSELECT {key}, {some} FROM {table:q} WHERE time >= ago(1d)"
-        ),
-        "greptimedb": (
-            "Split {table} by what is written and read together, each part with the time and the same key: make "
-            "{part:q} by CREATE TABLE, fill it by INSERT INTO {part:q} SELECT {key}, {some} FROM {table:q}; then "
-            "ALTER TABLE {table:q} DROP COLUMN for each of the moved columns."
-        ),
-        "any": (
-            "Split {table} by what is written and read together, each part with the time and the same tags: "
-            "CREATE TABLE {part:q} AS SELECT {key}, {some} FROM {table:q}; then "
-            "ALTER TABLE {table:q} DROP COLUMN for each of the moved columns."
-        ),
-    },
 )
 def wide_table(case: Case) -> Iterator[Finding]:
     """Tables with more than `max_columns` columns; critical near the engine's own limit.
@@ -99,19 +77,14 @@ def wide_table(case: Case) -> Iterator[Finding]:
         near = bool(engine.value) and columns >= engine.value * case.limit("critical_ratio", measurement).value
         if columns <= limit.value and not near:
             continue
-        fields = [f.key for f in measurement.fields]
         product = f"{case.profile.engine} {case.profile.edition}".strip()
         reached = f", {percent(columns / engine.value)} of what {product} allows" if engine.value else ""
         yield Finding(
             subject=subject_of(measurement),
             severity=Severity.CRITICAL if near else Severity.WARN,
             message=f"{number(columns)} columns, more than the recommended {number(limit.value)}{reached}.",
-            fix=case.fix(
-                table=table_of(measurement),
-                part=table_of(measurement, f"{measurement.name}_part"),
-                key=case.quoted(c for c in measurement.columns if c not in fields) or "its key",
-                some=case.quoted(fields[:3]),
-            ),
+            fix=f"Split {measurement.name} by what is written and read together, each part with the time and the same "
+            f"{case.engine.words.tag}s. Which fields these are, only those who write and read them know.",
             observed=columns,
             limit=engine if near else limit,
             unit="columns",

@@ -32,25 +32,6 @@ if TYPE_CHECKING:
             "our default: up to nine may be parts of one thing, like the phases of a motor; more are a list",
         ),
     ),
-    fixes={
-        "influxql": (
-            "Write one {role} {name} and what varies as {what}: {measurement},{example} {field}=... Stored points keep "
-            "their names: read them and write them anew."
-        ),
-        "influxdb3": (
-            "Write one {role} {name} and what varies as {what}: {measurement},{example} {field}=... Stored rows keep "
-            "their columns: read them and write them anew."
-        ),
-        "timestream": (
-            "Write one {role} {name} and what varies as {what}, in a record for each. Stored records keep their names "
-            "until they expire."
-        ),
-        "any": (
-            "Write a row for each in place of a column: one column {name}, and {what} for what varies. Stored rows: "
-            "for each of the old columns INSERT INTO a new table SELECT the time, the other tags, what its name says, "
-            "and its value; leave out nulls."
-        ),
-    },
 )
 def data_in_key_name(case: Case) -> Iterator[Finding]:
     """Tags or fields of a measurement whose names differ only in data: hosts, regions, IDs, dates, numbers.
@@ -99,14 +80,9 @@ def _finding(case: Case, measurement: Measurement, role: str, family: NameFamily
         subject=Subject(measurement.database, measurement.name, family.template),
         severity=Severity.INFO if numbered and count < limit.value else Severity.WARN,
         message=f"{many(count, role)} named {family.template} should be one {role} {family.measurement} with {what}.",
-        fix=case.fix(
-            role=role,
-            measurement=measurement.name,
-            name=family.measurement,
-            what=what,
-            example=",".join(f"{k}={v}" for k, v in tags.items()) or "...",
-            field=family.measurement if role == "field" else "value",
-        ),
+        fix=f"Write one {role} {family.measurement} and what varies as {what}, in a row for each: "
+        f"{listed([f'{key}={value}' for key, value in tags.items()] or ['its time'])}. What is stored keeps its names: "
+        "read it and write it anew, and leave out what has no value.",
         observed=count,
         limit=limit if numbered else case.limit("min_names", measurement),
         unit="names",

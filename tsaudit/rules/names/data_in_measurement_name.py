@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tsaudit.engines.influx.reach import drop_measurement
-from tsaudit.engines.timestream.tables import delete_table
+from tsaudit.advice.families import merged
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Measurement
 from tsaudit.model.subject import Subject
-from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
+from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import listed, many, number
 
 if TYPE_CHECKING:
@@ -32,27 +29,6 @@ _FEWEST = 3
     requires={"measurements", "field_types"},
     uses={"measure_names"},
     thresholds=(Threshold("min_names", 1, "names", "our default: raise it to ignore small families"),),
-    fixes={
-        "influxql": (
-            "Write {after} instead of {before}.{template} Delete the measurements that are no longer "
-            "written once they are not needed, beginning with: {drop}"
-        ),
-        "influxdb3": (
-            "Write {after} instead of {before}.{template} Delete the tables that are no longer written, {first} and "
-            "the others, once they are not needed: influxdb3 delete table."
-        ),
-        "mongodb": (
-            "Write {after} to the collection instead of a document to {before}, with an index on the fields that "
-            "queries ask by. Drop the collections that are no longer written once they are copied: "
-            "db.getCollection({first:q}).aggregate([{{ $set: {set} }}, {{ $merge: {into:q} }}])"
-        ),
-        "greptimedb": (
-            "Write {after} instead of {before}: what varies as columns of one table, in its primary key if queries "
-            "filter by it. Copy what has to be kept (INSERT INTO {into:q} SELECT ... FROM "
-            "{first:q}), then DROP TABLE {first:q} and the others, which cannot be undone."
-        ),
-        "timestream": ("Write {after} instead of {before}: what varies as dimensions of one table.{template} {then}"),
-    },
 )
 def data_in_measurement_name(case: Case) -> Iterator[Finding]:
     """Measurements whose names differ only in data: hosts, regions, IDs, dates, numbers.
@@ -91,7 +67,7 @@ def data_in_measurement_name(case: Case) -> Iterator[Finding]:
             families = _of_collections(case, list(inside), families)
         for family in families:
             if len(family.members) >= case.limit("min_names").value:
-                yield _finding(case, database.name, family, inside[family.members[0]])
+                yield _finding(case, database.name, family)
     for measurement in case.measurements:
         names = [n.name for n in measurement.measure_names.names] if measurement.measure_names else []
         # There is one finding per table, about its largest family.
@@ -115,7 +91,7 @@ def _of_collections(case: Case, names: list[str], families: list[NameFamily]) ->
     return [replace(f, members=tuple(sorted({*f.members, *dated[f.template]}))) for f in families if f.tags]
 
 
-def _finding(case: Case, database: str, family: NameFamily, first: Measurement) -> Finding:
+def _finding(case: Case, database: str, family: NameFamily) -> Finding:
     tags = {part.name: part.example for part in family.tags}
     documents = case.engine.keeps_documents
     word, kind = ("field", "collection") if documents else ("tag", "measurement")
@@ -126,17 +102,7 @@ def _finding(case: Case, database: str, family: NameFamily, first: Measurement) 
         subject=Subject(database, family.template),
         severity=Severity.WARN,
         message=f"{many(len(family.members), kind)} named {family.template} should be {listed(proposal)}.",
-        fix=case.fix(
-            before=first.name,
-            after=_document(family, tags) if documents else _line(family, tags, first),
-            into=table_of(first, family.measurement),
-            set=json.dumps(tags, ensure_ascii=False),
-            template=_graphite(family),
-            first=table_of(first),
-            drop=drop_measurement(case, database, first.name),
-            then="Delete the tables that are no longer written once they are not needed, beginning with:\n"
-            + delete_table(database, first.name),
-        ),
+        changes=(merged(database, family),),
         observed=len(family.members),
         limit=case.limit("min_names"),
         unit="names",
@@ -156,12 +122,8 @@ def _of_measure_names(case: Case, measurement: Measurement, family: NameFamily) 
         subject=subject_of(measurement),
         severity=Severity.WARN,
         message=f"{many(len(family.members), 'measure name')} such as {family.members[0]} differ only in data: {what}.",
-        fix=case.fix(
-            after=f"the measure name {kind}",
-            before=family.members[0],
-            template="",
-            then="Stored records keep the name they have.",
-        ),
+        fix=f"Write the measure name {kind} instead of {family.members[0]}: what varies as dimensions of one table. "
+        "Stored records keep the name they have.",
         observed=len(family.members),
         limit=case.limit("min_names"),
         unit="names",
@@ -173,26 +135,3 @@ def _of_measure_names(case: Case, measurement: Measurement, family: NameFamily) 
         facts=("measure_names",),
         source=measurement.measure_names.count.source if measurement.measure_names else None,
     )
-
-
-def _line(family: NameFamily, tags: dict[str, str], first: Measurement) -> str:
-    """The first member's points as they should be written."""
-    field = family.field or (first.fields[0].key if first.fields else "value")
-    return "".join([family.measurement, *(f",{k}={v}" for k, v in tags.items()), f" {field}=..."])
-
-
-def _document(family: NameFamily, tags: dict[str, str]) -> str:
-    """A document as it should be written."""
-    parts = [f"{json.dumps(name)}: {json.dumps(value)}" for name, value in tags.items()]
-    return "{ " + ", ".join([*parts, f"{json.dumps(family.field or 'value')}: ..."]) + " }"
-
-
-def _graphite(family: NameFamily) -> str:
-    """How Telegraf's Graphite parser is told; empty for names without dots."""
-    parts = family.template.split(".")
-    if len(parts) < 3:
-        return ""
-    words = [re.sub(r"[{}]", "", p) if p.startswith("{") else "measurement" for p in parts]
-    if family.field and not parts[-1].startswith("{"):
-        words[-1] = "field"
-    return f' Telegraf, inputs with data_format = "graphite": templates = ["{".".join(words)}"].'

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tsaudit.advice.statements import rename
+from tsaudit.advice.new_names import distinct, in_families
 from tsaudit.engines.influx.reach import own_name
+from tsaudit.model.change import Rename
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Measurement
 from tsaudit.model.subject import Subject
@@ -15,6 +16,7 @@ from tsaudit.text import listed, many, number
 
 _SHORT = 24
 """Maximum length of the suggested name; people will find a better one."""
+_PART = re.compile(r"[^\W_]+")
 
 
 @rule(
@@ -27,13 +29,6 @@ _SHORT = 24
         Threshold("max_length", 64, "characters", "our default: still fits a legend or a column heading"),
         Threshold("max_parts", 8, "parts", "our default: more parts describe values, not a thing"),
     ),
-    fixes={
-        "influxql": "Write under a shorter name and put what varies into tags. Stored data, day by day: {rename}",
-        "influxdb3": "Take a shorter name and put what varies into tags: {rename}",
-        "mongodb": "Take a shorter name and put what varies into fields: {rename}",
-        "timestream": ("Take a shorter name and put what varies into dimensions: {rename}"),
-        "sql": "Rename, e.g. {rename} A view under the old name keeps old queries working.",
-    },
 )
 def long_or_complex_name(case: Case) -> Iterator[Finding]:
     """Databases, measurements, tags, and fields with names over `max_length` characters or `max_parts` parts.
@@ -85,9 +80,10 @@ def _finding(case: Case, subject: Subject, bad: dict[str, str], measurement: Mea
         severity=Severity.INFO,
         message=f"{listed([f'{name} ({reason})' for name, reason in bad.items()], 4)}: "
         f"{'this name is' if len(bad) == 1 else 'these names are'} hard to type and read.",
-        fix=case.fix(rename=rename(case, measurement, longest, longest[:_SHORT].rstrip("._- ")))
+        fix=f"Take a name that says what is measured, and put what varies into {case.engine.words.tag}s."
         if measurement
         else "Make a database with a shorter name and copy the data over; no engine renames one in place.",
+        changes=_renames(case, measurement, bad) if measurement else (),
         observed=len(longest),
         limit=case.limit("max_length"),
         unit="characters",
@@ -95,3 +91,20 @@ def _finding(case: Case, subject: Subject, bad: dict[str, str], measurement: Mea
         evidence=tuple(Evidence(name, reason) for name, reason in list(bad.items())[:20]),
         facts=("measurements", "tag_keys", "field_types"),
     )
+
+
+def _renames(case: Case, measurement: Measurement, bad: dict[str, str]) -> tuple[Rename, ...]:
+    """A shorter name for each of them."""
+    columns = distinct((name for name in bad if name in measurement.columns), _short, measurement.columns)
+    changes = [Rename(subject_of(measurement), old, new) for old, new in columns.items()]
+    if measurement.name in bad and measurement.name not in in_families(case.profile, measurement.database):
+        inside = [m.name for m in case.measurements if m.database == measurement.database]
+        long = [name for name in inside if _complaint(case, name)]
+        changes.append(Rename(subject_of(measurement), "", distinct(long, _short, inside)[measurement.name]))
+    return tuple(changes)
+
+
+def _short(name: str) -> str:
+    """The first parts of the name, as many as are short enough together, or its first letters."""
+    ends = [found.end() for found in _PART.finditer(name) if found.end() <= _SHORT]
+    return name[: ends[-1]] if ends else name[:_SHORT].rstrip("._- ")

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from importlib import resources
 
-from tsaudit.advice.statements import rename
+from tsaudit.advice.new_names import distinct, in_families
 from tsaudit.engines.engine import Language
 from tsaudit.engines.greptimedb.tables import has_given_columns
-from tsaudit.engines.influx.reach import not_mapped
 from tsaudit.engines.registry import ENGINES
+from tsaudit.model.change import Rename
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Measurement
 from tsaudit.model.subject import Subject
-from tsaudit.rule import Case, rule, subject_of, table_of
+from tsaudit.rule import Case, rule, subject_of
 from tsaudit.text import listed, number
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -28,25 +28,6 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
     guidelines=("B5",),
     requires={"measurements", "tag_keys", "field_types"},
     uses={"options"},
-    fixes={
-        "influxql": (
-            "Write under plain names ({plain}). Until then quote them in every query: SELECT {quoted} FROM "
-            "{measurement:q}{not_mapped}. Stored data: {renames}"
-        ),
-        "influxdb3": (
-            "Write under plain names ({plain}). Until then quote them in every query: SELECT {quoted} FROM "
-            "{measurement:q}. Stored rows keep their names: read them and write them back."
-        ),
-        "timestream": (
-            "Write under plain names ({plain}). Stored records keep their names until they expire; until then quote "
-            "them in every query:\nSELECT {quoted} FROM {place} WHERE time >= ago(1d)"
-        ),
-        "greptimedb": (
-            "Write under plain names ({plain}). A table is renamed by ALTER TABLE ... RENAME, a column only by copying "
-            "the table. Until then quote them in every query: SELECT {quoted} FROM {measurement:q};"
-        ),
-        "sql": "Rename them:\n{renames}\nUntil then quote them in every query: SELECT {quoted} FROM {measurement:q};",
-    },
 )
 def name_needs_quoting(case: Case) -> Iterator[Finding]:
     """Names that the engine's query language interprets as something else without quotes.
@@ -132,20 +113,15 @@ def _finding(case: Case, subject: Subject, bad: dict[str, str], measurement: Mea
     reserved = keywords(case.profile.engine)
     columns = [name for name in bad if measurement and name in measurement.columns]
     first = columns[0] if columns else next(iter(bad))
-    example = measurement or next((m for m in case.measurements if m.database == subject.database), None)
     return Finding(
         subject=subject,
         severity=Severity.WARN,
         message=f"{listed([f'{name} ({reason})' for name, reason in bad.items()], 5)} "
         f"{'needs' if len(bad) == 1 else 'need'} quotes in every query.",
-        fix=case.fix(
-            measurement=table_of(example) if example and (measurement or example.path) else subject.database,
-            quoted=case.quoted(columns[:3]) if columns else "*",
-            place=case.quoted([table_of(example)]) if example else "",
-            plain=listed([_plain(name, reserved) for name in bad]),
-            renames=_renames(case, measurement, bad),
-            not_mapped=not_mapped(case, example) if example else "",
-        ),
+        fix=f"Until then quote them in every query: {case.quoted(list(bad)[:3])}."
+        if measurement
+        else f"Make a database with a plain name, such as {_plain(first, reserved)}, and copy the data there.",
+        changes=_renames(case, measurement, bad) if measurement else (),
         observed=len(bad),
         unit="names",
         guilty=first,
@@ -157,11 +133,18 @@ def _finding(case: Case, subject: Subject, bad: dict[str, str], measurement: Mea
     )
 
 
-def _renames(case: Case, measurement: Measurement | None, bad: Iterable[str]) -> str:
-    if measurement is None:
-        return "make a database with a plain name and copy measurement by measurement"
-    reserved = keywords(case.profile.engine)
-    # The table comes last: the statements before it still use its old name.
-    names = sorted(bad, key=lambda name: name not in measurement.columns)
-    statements = [rename(case, measurement, name, _plain(name, reserved)) for name in names[:5]]
-    return ("\n" if case.engine.language is not Language.INFLUXQL else "; ").join(statements)
+def _renames(case: Case, measurement: Measurement, bad: dict[str, str]) -> tuple[Rename, ...]:
+    """A plain name for each of them, which nothing else has or gets."""
+    reserved, at = keywords(case.profile.engine), subject_of(measurement)
+
+    def plain(name: str) -> str:
+        return _plain(name, reserved)
+
+    columns = distinct((name for name in measurement.columns if name in bad), plain, measurement.columns)
+    both = {tag.key for tag in measurement.tags} & {field.key for field in measurement.fields}
+    changes = [Rename(at, old, new) for old, new in columns.items() if old not in both]
+    if measurement.name in bad and measurement.name not in in_families(case.profile, measurement.database):
+        inside = [m.name for m in case.measurements if m.database == measurement.database]
+        names = distinct((name for name in inside if _reason(name, reserved)), plain, inside)
+        changes.append(Rename(at, "", names[measurement.name]))
+    return tuple(changes)

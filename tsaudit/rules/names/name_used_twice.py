@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tsaudit.engines.influx.reach import not_mapped
+from tsaudit.advice.new_names import distinct
+from tsaudit.model.change import Inspect, Rename
 from tsaudit.model.finding import Evidence, Finding, Severity
-from tsaudit.rule import Case, rule, subject_of, table_of
+from tsaudit.rule import Case, rule, subject_of
 
 
 @rule(
@@ -15,13 +16,6 @@ from tsaudit.rule import Case, rule, subject_of, table_of
     severity=Severity.WARN,
     guidelines=("B6",),
     requires={"tag_keys", "field_types"},
-    fixes={
-        "influxql": (
-            "Rename one of the two in the writer. Until the old points have expired, ask for {name:q}::tag or "
-            "{name:q}::field by name{not_mapped}:\n"
-            "SELECT {name:q}::field FROM {measurement:q} WHERE {name:q}::tag = '...'"
-        ),
-    },
 )
 def name_used_twice(case: Case) -> Iterator[Finding]:
     """Names that a measurement uses for both a tag and a field.
@@ -49,16 +43,18 @@ def name_used_twice(case: Case) -> Iterator[Finding]:
     """
     for measurement in case.measurements:
         tags = {tag.key for tag in measurement.tags}
+        twice = [field.key for field in measurement.fields if field.key in tags]
+        names = distinct(twice, lambda name: f"{name}_value", measurement.columns)
         for field in measurement.fields:
             if field.key in tags:
                 yield Finding(
                     subject=subject_of(measurement, field.key),
                     severity=Severity.WARN,
                     message=f"{field.key} is both a tag and a field of {measurement.name}.",
-                    fix=case.fix(
-                        name=field.key,
-                        measurement=table_of(measurement),
-                        not_mapped=not_mapped(case, measurement),
+                    fix="If queries filter by the field rather than by the tag, rename the tag instead.",
+                    changes=(
+                        Rename(subject_of(measurement), field.key, names[field.key], role="field"),
+                        Inspect(subject_of(measurement), "both", field.key),
                     ),
                     guilty=field.key,
                     evidence=(Evidence("type of the field", " and ".join(field.types)),),

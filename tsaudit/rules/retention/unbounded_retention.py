@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import timedelta
 
-from tsaudit.engines.influx.reach import server_name
 from tsaudit.engines.quoting import quote_text
 from tsaudit.engines.sql.types import is_integer, is_text
 from tsaudit.engines.timestream.tables import keep_for
+from tsaudit.model.change import SetRetention
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import FOREVER, Database, Measurement, Retention
 from tsaudit.model.subject import Subject
@@ -43,23 +44,10 @@ _COMPRESS_AFTER = "compress_after"
         ),
     ),
     fixes={
-        "influxql": (
-            "Give the database a lifetime (older data goes with its shards, at once): "
-            "ALTER RETENTION POLICY {policy:q} ON {database:q} DURATION 52w SHARD DURATION 7d. What has to live longer "
-            'goes to a policy of its own: CREATE RETENTION POLICY "long" ON {database:q} DURATION INF REPLICATION 1'
-        ),
-        "influxdb3": (
-            "Give the database a lifetime: influxdb3 update database --database {database} --retention-period 365d. "
-            "What has to live longer goes to a database of its own."
-        ),
+        "any": "What has to live longer goes to a place of its own.",
         "timestream": (
             "Give each table a lifetime; data that has to live longer goes to a table of its own. What is older is "
             "then deleted and does not come back. A year:\n{commands}"
-        ),
-        "influxdb2": (
-            "Give bucket {database} a lifetime (older data goes with its shards, at once), with its id from `influx "
-            "bucket list`: influx bucket update --id ID --retention 52w --shard-group-duration 7d. What has to live "
-            "longer goes to a bucket of its own: influx bucket create --name long --retention 0"
         ),
         "postgresql": (
             "Agree on how long the rows of {table} are needed; what is dropped cannot be brought back.\n{statement}"
@@ -148,11 +136,8 @@ def _finding(case: Case, database: Database, forever: Sequence[Retention], insid
         subject=subject,
         severity=Severity.WARN if growth or paid else Severity.INFO,
         message=f"{message}.",
-        fix=case.fix(
-            policy=policy.policy,
-            database=server_name(database),
-            commands="\n".join(keep_for(m, _A_YEAR) for m in kept[:5]),
-        ),
+        fix=case.fix(commands="\n".join(keep_for(m, _A_YEAR) for m in kept[:5])),
+        changes=(SetRetention(subject, timedelta(days=_A_YEAR - 1), policy.policy),) if of_database else (),
         observed=series.value if series else None,
         unit="series" if series else "",
         baseline=growth[0].value if growth else None,

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from tsaudit.engines.greptimedb.statements import added_columns
-from tsaudit.engines.quoting import quote_text
 from tsaudit.engines.sql.types import is_text
+from tsaudit.model.change import Part as ChangedPart
+from tsaudit.model.change import SplitColumn
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Field, Measurement, Tag
-from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
+from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import listed, number
 
 if TYPE_CHECKING:
@@ -28,29 +28,6 @@ _VAGUE = frozenset({"id", "model", "name", "type", "kind", "version", "serial", 
     requires={"tag_values"},
     uses={"field_values"},
     thresholds=(Threshold("min_values", 2, "distinct values", "our default: one value is not a pattern"),),
-    fixes={
-        "influxql": (
-            "Write one {role} per attribute: {example} instead of {key}={value}. "
-            "Telegraf splits it on the way in with processors.regex or processors.strings."
-        ),
-        "greptimedb": (
-            "Write each attribute into a column of its own:\n{statements}\nRows are not changed in place: what is "
-            "stored keeps {key}, and a copy with INSERT INTO ... SELECT split_part(...) takes it apart."
-        ),
-        "influxdb3": (
-            "Write one {role} per attribute: {example} instead of {key}={value}. "
-            "Telegraf splits it on the way in with processors.regex or processors.strings."
-        ),
-        "timestream": (
-            "Write one {role} per attribute: {example} instead of {key}={value}. Stored records keep {key}: query them "
-            "with split_part, or write them anew."
-        ),
-        "sql": (
-            "Give each attribute a column and fill it from {key}:\n{statements}\n"
-            "Then write them apart and drop {key}:\n"
-            "ALTER TABLE {measurement:q} DROP COLUMN {key:q};"
-        ),
-    },
 )
 def composite_value(case: Case) -> Iterator[Finding]:
     """Tags and text fields whose values are several attributes joined into one text.
@@ -86,10 +63,10 @@ def composite_value(case: Case) -> Iterator[Finding]:
             if len(column.sample) < case.limit("min_values", measurement).value:
                 continue
             if composite := shapes.split_composite(column.sample):
-                yield _finding(case, measurement, column, composite)
+                yield _finding(measurement, column, composite)
 
 
-def _finding(case: Case, measurement: Measurement, column: Tag | Field, composite: Composite) -> Finding:
+def _finding(measurement: Measurement, column: Tag | Field, composite: Composite) -> Finding:
     from tsaudit.analysis.shapes.shapes import redact
 
     role = "tag" if isinstance(column, Tag) else "field"
@@ -100,13 +77,16 @@ def _finding(case: Case, measurement: Measurement, column: Tag | Field, composit
         subject=subject_of(measurement, column.key),
         severity=Severity.WARN,
         message=f"Values of {role} {column.key} contain {number(len(parts))} attributes each: {listed(list(parts))}.",
-        fix=case.fix(
-            role=role,
-            measurement=table_of(measurement),
-            key=column.key,
-            value=redact(composite.example),
-            example=",".join(f"{name}={redact(value)}" for name, value in parts.items()),
-            statements=_statements(case, measurement, column.key, composite, names),
+        fix=f"What is stored under {column.key} can be taken apart, or stays until it expires.",
+        changes=(
+            SplitColumn(
+                subject_of(measurement),
+                column.key,
+                composite.separator,
+                tuple(ChangedPart(name, redact(value)) for name, value in parts.items()),
+                _without_values(composite),
+                is_tag=role == "tag",
+            ),
         ),
         observed=len(parts),
         unit="attributes per value",
@@ -116,6 +96,14 @@ def _finding(case: Case, measurement: Measurement, column: Tag | Field, composit
         facts=("tag_values",) if role == "tag" else ("field_values",),
         source=figure.source if figure else None,
     )
+
+
+def _without_values(composite: Composite) -> str:
+    """The example with made-up values in the same places: changes are kept and shown, values of people are not."""
+    from tsaudit.analysis.shapes.shapes import redact
+
+    pieces = zip(composite.example.split(composite.separator), composite.parts, strict=False)
+    return composite.separator.join(text.replace(part.example, redact(part.example), 1) for text, part in pieces)
 
 
 def _names(key: str, parts: Iterable[Part], taken: Iterable[str]) -> list[str]:
@@ -135,21 +123,3 @@ def _proposed(key: str, part: Part) -> str:
     """A name for the part: abbreviations expanded, and prefixed with the column's name if it is too general alone."""
     name = _LONG.get(part.name.lower(), part.name)
     return f"{key}_{name}" if name.lower() in _VAGUE or name.startswith("part_") else name
-
-
-def _statements(case: Case, measurement: Measurement, key: str, composite: Composite, names: list[str]) -> str:
-    if case.profile.engine == "greptimedb":
-        return added_columns(case, measurement, names)
-    table, column = case.quoted([table_of(measurement)]), case.quoted([key])
-    adding = [f"ALTER TABLE {table} ADD COLUMN {case.quoted([name])} VARCHAR;" for name in names]
-    if case.profile.engine == "sqlite":
-        return " ".join(adding)  # The engine has no function that splits text.
-    separator = quote_text(case.profile.engine, composite.separator)
-    values = []
-    for position, (name, part) in enumerate(zip(names, composite.parts, strict=True), 1):
-        text = composite.example.split(composite.separator)[position - 1]
-        piece = f"split_part({column}, {separator}, {position})"
-        before = text.find(part.example)
-        values.append(f"{case.quoted([name])} = {f'substr({piece}, {before + 1})' if before > 0 else piece}")
-    # All names are quoted, and the statement is only shown, never run.
-    return "\n".join([*adding, f"UPDATE {table} SET {', '.join(values)};"])  # noqa: S608
