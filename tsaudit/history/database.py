@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
-from sqlalchemy.engine import URL, make_url
+from sqlalchemy.engine import URL
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from tsaudit import secrets
-from tsaudit.net import addresses
+from tsaudit.net import addresses, sql_addresses
 from tsaudit.secrets import MaskedError
 
 HEAD: Final = "0005"
@@ -153,7 +153,7 @@ def _checked(address: str) -> URL:
     if addresses.is_ambiguous(address):
         raise HistoryError(f"history: the address {addresses.AMBIGUOUS}{addresses.OTHER_HINT}")
     try:
-        url = make_url(address)
+        url = sql_addresses.parse(address)
     except (ArgumentError, ValueError):
         raise HistoryError(
             "history: not an address; expected sqlite:///path/to/history.db or postgresql://user@host/database"

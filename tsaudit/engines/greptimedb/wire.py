@@ -20,6 +20,7 @@ from tsaudit.engines.connection import ConnectorError, FactError
 from tsaudit.engines.file_limit import TooManyFilesError
 from tsaudit.engines.greptimedb.timed_connection import HEADER_BYTES, TimedConnection, TooBigError
 from tsaudit.model.profile import Reason
+from tsaudit.net import sql_addresses
 from tsaudit.net.port_probe import what_listens
 from tsaudit.net.sockets import shut_down
 
@@ -88,7 +89,7 @@ class Block:
 def address(url: str, username: str | None, password: str | None) -> sa.URL:
     """The URL for SQLAlchemy, with port and database where it has none. ConnectorError."""
     try:
-        parsed = sa.make_url(url)
+        parsed = sql_addresses.parse(url)
     except (ArgumentError, ValueError) as error:
         raise ConnectorError(_FORM) from error
     if parsed.drivername not in _SCHEMES or not parsed.host:

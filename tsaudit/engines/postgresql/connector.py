@@ -25,6 +25,7 @@ from tsaudit.engines.postgresql import wire
 from tsaudit.engines.postgresql.query_plan import scan_estimate
 from tsaudit.model.facts import FACTS, Given, Scope
 from tsaudit.model.profile import Reason
+from tsaudit.net import sql_addresses
 from tsaudit.net.port_probe import what_listens
 from tsaudit.secrets import mask
 
@@ -204,7 +205,7 @@ class PostgresqlConnection:
 
 def _address(url: str, username: str | None, password: str | None) -> sa.URL:
     try:
-        parsed = sa.make_url(url)
+        parsed = sql_addresses.parse(url)
     except (ArgumentError, ValueError):
         raise ConnectorError(f"the URL is not of the form {_FORM}") from None
     if parsed.drivername not in _DRIVERS:

@@ -21,6 +21,7 @@ from tsaudit.engines.connection import ConnectorError, FactError, Rows
 from tsaudit.engines.opening import missing_driver
 from tsaudit.model.facts import Given
 from tsaudit.model.profile import Reason
+from tsaudit.net import sql_addresses
 from tsaudit.net.watchdog import OutOfTimeError, bounded
 
 BATCH_ROWS: Final = 10_000
@@ -121,7 +122,7 @@ class SqlConnection:
 
 def _file(url: str, expected: str | None) -> tuple[str, Path]:
     try:
-        parsed = sa.make_url(url)
+        parsed = sql_addresses.parse(url)
     except ArgumentError as error:
         raise ConnectorError("the URL is not of the form duckdb:///path or sqlite:///path") from error
     engine_name = parsed.get_backend_name()
@@ -196,7 +197,10 @@ def _duckdb_read_only(path: Path, lock_s: float) -> tuple[sa.URL, dict[str, Any]
 def _duckdb_batches(raw: Any, statement: str, as_text: bool) -> Iterator[pa.RecordBatch]:
     # The relation streams; a cursor's Arrow output would hold the whole answer in memory.
     del as_text  # columns have one type here, and query files cast where they want text
-    reader = raw.sql(statement).to_arrow_reader(BATCH_ROWS)
+    found = raw.sql(statement)
+    # DuckDB before 1.5 has another name for it.
+    read = found.to_arrow_reader if hasattr(found, "to_arrow_reader") else found.fetch_arrow_reader
+    reader = read(BATCH_ROWS)
     try:
         yield from reader
     finally:
