@@ -87,6 +87,8 @@ def test_percent_when_close_to_none_or_all(ratio: float, text: str) -> None:
 
 @given(SHARES)
 @example(5e-324)
+@example(0.0004)
+@example(0.9996)
 @example(math.nextafter(1, 0))
 def test_a_share_is_all_or_none_only_if_it_is(ratio: float) -> None:
     assert (percent(ratio) == "100%") == (ratio == 1)
