@@ -123,13 +123,9 @@ def _renamed(old: str, new: str) -> str:
 
 def _by_processors(into: str, change: MergeMeasurements, names: Collection[str]) -> list[str]:
     """Processors that take names without dots apart; none where a pattern cannot tell the members from others."""
-    pattern = name_pattern(change)
-    members = {member.measurement: member for member in change.members}
-    for name in names:
-        found = re.fullmatch(pattern, name)
-        wanted = members.get(name)
-        if bool(found) != bool(wanted) or (found and wanted and found.groups() != tuple(v for _, v in wanted.tags)):
-            return []
+    pattern = next((one for one in _patterns(change) if _tells_apart(one, change, names)), "")
+    if not pattern:
+        return []
     chosen = f"  metricpass = {string(f'name.matches({string(pattern)})')}"
     tags = [name for name, _ in change.members[0].tags]
     blocks = [
@@ -144,12 +140,20 @@ def _by_processors(into: str, change: MergeMeasurements, names: Collection[str])
     return [*blocks, "\n".join(regex)]
 
 
-def name_pattern(change: MergeMeasurements) -> str:
-    """A regular expression that fits the members' names, with a group for each tag."""
-    pieces = []
-    for position, piece in enumerate(_DATA.split(change.template)):
-        if position % 2 == 0:
-            pieces.append(re.escape(piece))
-        else:
-            pieces.append({"date": "(?:.+?)", "n": r"(\d+)"}.get(piece, "(.+?)"))
-    return f"^{''.join(pieces)}$"
+def _tells_apart(pattern: str, change: MergeMeasurements, names: Collection[str]) -> bool:
+    """Whether it fits the members alone, and finds in each what its name says."""
+    members = {member.measurement: tuple(value for _, value in member.tags) for member in change.members}
+    found = {name: fits.groups() for name in {*names, *members} if (fits := re.fullmatch(pattern, name))}
+    return found == members
+
+
+def _patterns(change: MergeMeasurements) -> Iterator[str]:
+    """Regular expressions that may fit the members' names, with a group for each tag; the plainest one first."""
+    for data in (".+?", r".*?\d.*?"):
+        pieces = []
+        for position, piece in enumerate(_DATA.split(change.template)):
+            if position % 2 == 0:
+                pieces.append(re.escape(piece))
+            else:
+                pieces.append({"date": f"(?:{data})", "n": r"(\d+)"}.get(piece, f"({data})"))
+        yield f"^{''.join(pieces)}$"
