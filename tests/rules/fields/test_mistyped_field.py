@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
-
-import duckdb
 import pytest
 
-from tests.builders import NOW, a_count, a_field, a_measurement, a_profile, a_ratio
-from tests.rules.cases import Case, dataset, hosts, judge, table
-from tests.servers import Postgresql
+from tests.builders import a_count, a_field, a_measurement, a_profile, a_ratio
+from tests.rules.cases import Case, dataset, hosts, judge, plans, table
+from tsaudit.model.change import ChangeType
 from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import Field, Profile
 from tsaudit.model.subject import Subject
@@ -91,16 +88,12 @@ def test_silence_when_rows_are_few_or_not_counted() -> None:
     assert judge(rule, a_profile(a_measurement(fields=(_text("1", "2"),), rows=None))).outcome is Outcome.PASS
 
 
-def test_statements_when_they_are_run() -> None:
-    with duckdb.connect() as connection:
-        connection.execute("CREATE TABLE home AS SELECT '1.5' AS reading")
-        connection.execute(_finding(_text("1.5", "2.5")).fix)
-        assert connection.execute("SELECT reading FROM home").fetchone() == (1.5,)
-    other = sqlite3.connect(":memory:")
-    other.execute("CREATE TABLE home (a TEXT, reading TEXT)")
-    other.execute("INSERT INTO home VALUES ('x', '1.5')")
-    other.executescript(_finding(_text("1.5", "2.5"), "sqlite").fix)
-    assert other.execute("SELECT reading_float FROM home").fetchone() == (1.5,)
+def test_values_that_are_none_are_named() -> None:
+    readings = tuple(f"{i}.5" for i in range(30))
+    (finding,) = judge(rule, _profile(_text(*readings, "n/a"))).findings
+    assert finding.changes == (ChangeType(Subject("main", "home"), "reading", "float", ("n/a",)),)
+    (plan,) = plans(rule, _profile(_text(*readings, "n/a")))
+    assert "at least 'n/a', which cannot be converted" in plan.steps[-1].loses
 
 
 def test_message_when_a_few_values_are_others() -> None:
@@ -109,18 +102,3 @@ def test_message_when_a_few_values_are_others() -> None:
     assert "and nearly all its values are numbers" in _finding(_text(*readings, "n/a")).message
     whole = a_field("visits", ("DOUBLE",), sample=("1.0", "2.0"), whole_ratio=a_ratio(1.0), distinct=a_count(9))
     assert "and all its values are whole numbers" in _finding(whole).message
-
-
-@pytest.mark.parametrize(("unit", "per_second"), [("s", 1), ("ms", 1_000), ("ns", 1_000_000_000)])
-def test_times_in_numbers_when_the_statement_is_run_on_postgresql(
-    postgresql: Postgresql, unit: str, per_second: int
-) -> None:
-    seconds = int(NOW.timestamp()) * per_second
-    sample = tuple(str(seconds + i * per_second) for i in range(30))
-    (finding,) = judge(rule, _profile(_text(*sample), engine="postgresql")).findings
-    with postgresql.connect() as connection:
-        schema = f"epochs_{unit}"
-        connection.execute(f"CREATE SCHEMA {schema}; CREATE TABLE {schema}.home (reading TEXT)".encode())
-        connection.execute(f"INSERT INTO {schema}.home VALUES ('{sample[0]}')".encode())
-        connection.execute(finding.fix.partition("\n")[0].replace('"main"', schema).encode())
-        assert connection.execute(f"SELECT reading FROM {schema}.home".encode()).fetchone() == (NOW,)

@@ -13,8 +13,9 @@ from tests.builders import DAY, a_count, a_measurement, a_profile
 from tests.databases import Greptime
 from tests.engines.timestream.proposals import arguments
 from tests.engines.traits import SPEAK_INFLUXQL
-from tests.rules.cases import Case, dataset, history_of, hosts, judge, planned, table
-from tsaudit.model.finding import Outcome, Severity
+from tests.rules.cases import Case, dataset, history_of, hosts, judge, planned, plans, table
+from tsaudit.engines.rendering import Place, renderers_of
+from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import (
     FOREVER,
     Database,
@@ -135,11 +136,21 @@ def _table(policy: str, kept: int | Forever = FOREVER, held: int | None = 1_000_
     return a_profile(a_measurement("raw", **settings), engine="postgresql")
 
 
+def _steps(finding: Finding, profile: Profile) -> str:
+    """What the plan says of the finding's changes."""
+    (measurement,) = profile.measurements
+    place = Place(profile, measurement.database, measurement)
+    steps = [step for change in finding.changes for step in renderers_of(profile.engine)[type(change)](place, [change])]
+    return "\n".join(f"{step.words}\n{step.text}" for step in steps)
+
+
 def test_table_without_a_policy_when_it_could_have_one() -> None:
     profile = _table("drop_after")
     (finding,) = judge(rule, profile, timeline=bytes_of(profile, FLAT)).findings
     assert (finding.severity, finding.message) == (Severity.INFO, "Rows are never deleted.")
-    assert "SELECT add_retention_policy('\"main\".\"raw\"', drop_after => INTERVAL '1 year');" in finding.fix
+    (plan,) = plans(rule, profile)
+    assert "SELECT add_retention_policy('\"main\".\"raw\"', drop_after => INTERVAL '365 days');" in plan.steps[-1].text
+    assert plan.steps[-1].loses.startswith("all rows of raw older than 365 days; how many is not known")
     (finding,) = judge(rule, profile, timeline=bytes_of(profile, GROWING)).findings
     assert finding.severity is Severity.WARN
     assert "while data grew from" in finding.message
@@ -152,10 +163,11 @@ def test_table_of_an_engine_without_policies_when_it_grows() -> None:
     assert judge(rule, profile, timeline=bytes_of(profile, FLAT)).outcome is Outcome.PASS
     (finding,) = judge(rule, profile, timeline=bytes_of(profile, GROWING)).findings
     assert finding.severity is Severity.WARN
-    assert 'DELETE FROM "main"."raw" WHERE "time" < now()' in finding.fix
+    assert 'DELETE FROM "main"."raw" WHERE "time" < now()' in _steps(finding, profile)
     parts = _table("", partitioning=Partitioning(("time",), 3, ()))
     (finding,) = judge(rule, parts, timeline=bytes_of(parts, GROWING)).findings
-    assert 'ALTER TABLE "main"."raw" DETACH PARTITION' in finding.fix
+    assert "Detach each partition that is too old" in finding.fix
+    assert "DELETE" not in _steps(finding, parts)
 
 
 def test_silence_when_the_table_is_small_or_its_bytes_are_not_known() -> None:
@@ -201,20 +213,20 @@ def test_measure_names_when_they_are_rare() -> None:
 @pytest.mark.parametrize(
     ("kind", "condition"),
     [
-        ("timestamp with time zone", "\"time\" < now() - INTERVAL '1 year';"),
-        ("text", "CAST(\"time\" AS TIMESTAMPTZ) < now() - INTERVAL '1 year';"),
-        ("bigint", "\"time\" < extract(EPOCH FROM now() - INTERVAL '1 year')"),
+        ("timestamp with time zone", "\"time\" < now() - INTERVAL '365 days' AND"),
+        ("text", "CAST(\"time\" AS TIMESTAMPTZ) < now() - INTERVAL '365 days' AND"),
+        ("bigint", "\"time\" < extract(EPOCH FROM now() - INTERVAL '365 days')"),
     ],
 )
 def test_fix_goes_by_the_type_of_the_time(kind: str, condition: str) -> None:
     profile = _table("", time_type=kind)
     (finding,) = judge(rule, profile, timeline=bytes_of(profile, GROWING)).findings
-    assert f'DELETE FROM "main"."raw" WHERE {condition}' in finding.fix
+    assert f'DELETE FROM "main"."raw" WHERE {condition}' in _steps(finding, profile)
 
 
 def test_policy_goes_by_the_type_of_the_time() -> None:
-    (finding,) = judge(rule, _table("drop_after", time_type="bigint")).findings
-    assert "add_retention_policy('\"main\".\"raw\"', drop_after => BIGINT '31536000');" in finding.fix
+    text = planned(rule, _table("drop_after", time_type="bigint"))
+    assert "add_retention_policy('\"main\".\"raw\"', drop_after => BIGINT '31536000');" in text
 
 
 @pytest.mark.parametrize(
@@ -227,9 +239,12 @@ def test_policy_goes_by_the_type_of_the_time() -> None:
     ],
 )
 def test_compression_of_what_is_kept(options: dict[str, str], words: str, proposed: tuple[str, ...]) -> None:
-    (finding,) = judge(rule, _table("drop_after", options=options)).findings
+    profile = _table("drop_after", options=options)
+    (finding,) = judge(rule, profile).findings
     assert next((e.value for e in finding.evidence if e.label == "compression"), "") == words
-    assert tuple(word for word in ("ALTER TABLE", "add_compression_policy") if word in finding.fix) == proposed
+    assert (
+        tuple(word for word in ("ALTER TABLE", "add_compression_policy") if word in planned(rule, profile)) == proposed
+    )
 
 
 @pytest.mark.parametrize(("series", "severity"), [(1000, Severity.WARN), (999, Severity.INFO), (None, Severity.INFO)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
@@ -103,7 +104,7 @@ class _Table(Wanted):
                 if isinstance(change, SetKey) and change.only_with_copy and change.key is not None:
                     key = ", ".join(change.key)
                     yield Step(Phase.PREPARE, f"When the table is made anew for another reason, its key is ({key}).")
-            yield from self._index_steps(shape)
+            yield from self._index_steps(shape, name)
             if name != self.place.here.name:
                 renamed = f"ALTER TABLE {self.place.table()} RENAME {self.place.quoted([name])};"
                 words = "Have writers and queries use the new name from the same moment on."
@@ -114,7 +115,7 @@ class _Table(Wanted):
 
     # --- By ALTER TABLE ---------------------------------------------------------------------------------------------
 
-    def _index_steps(self, shape: Shape) -> Iterator[Step]:
+    def _index_steps(self, shape: Shape, name: str) -> Iterator[Step]:
         for column, kinds in sorted(shape.indexes.items()):
             now = set(indexes_on(self.place.here, column))
             for kind in sorted(kinds - now):
@@ -130,7 +131,8 @@ class _Table(Wanted):
                     Phase.REMOVE,
                     f"Unset the {kind} index on {column}, and watch the slow queries before the next one: what is set "
                     "again covers only files that are written from then on.",
-                    unset_index(self.place, self.place.here, column, kind),
+                    # By then the table has its new name.
+                    unset_index(self.place, replace(self.place.here, name=name), column, kind),
                     "sql",
                 )
 

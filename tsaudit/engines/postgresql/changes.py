@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
+from tsaudit.engines.postgresql.retention import keep_for
 from tsaudit.engines.quoting import quote_text
 from tsaudit.engines.rendering import Renderers
 from tsaudit.engines.sql import changes as sql
 from tsaudit.engines.sql import values
 from tsaudit.engines.sql.dialect import Dialect
 from tsaudit.engines.sql.table_changes import renderers
+from tsaudit.model.change import SetRetention
 
 
 def _converted(column: str, kind: str, is_text: bool) -> str:
@@ -43,4 +45,4 @@ DIALECT: Final = Dialect(
     locks="readers and writers of the table, for a moment",
     beside_writers="CONCURRENTLY",
 )
-RENDERERS: Final[Renderers] = {**sql.COMMON, **renderers(DIALECT)}
+RENDERERS: Final[Renderers] = {**sql.COMMON, **renderers(DIALECT), SetRetention: keep_for}

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tsaudit.engines.rendering import renderers_of
 from tsaudit.engines.sql.roles import names_code
-from tsaudit.engines.sql.types import is_text, sql_type
+from tsaudit.engines.sql.types import is_text
+from tsaudit.model.change import ChangeType
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Field, Measurement
-from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
+from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import count, number
 
 _WORDS = {"integer": "whole numbers", "float": "numbers", "boolean": "true and false", "time": "times"}
@@ -19,7 +21,6 @@ _FITS = {
     "time": {"time"},
 }
 """Patterns for single values of each kind."""
-_DIGITS_OF_SECONDS = 10
 _AS_WRITTEN = {"integer": "42i", "float": "42.5", "boolean": "true", "time": "1709294400000000000i (nanoseconds)"}
 
 
@@ -48,21 +49,6 @@ _AS_WRITTEN = {"integer": "42i", "float": "42.5", "boolean": "true", "time": "17
             "Write {field} as {kind} under a new name ({new}) in the multi-measure record: a measure keeps its type, "
             "and a record that brings another one is rejected. Until then queries have to cast: {field}={written}."
         ),
-        "greptimedb": (
-            "ALTER TABLE {measurement:q} MODIFY COLUMN {field:q} {type}; What cannot be read as that "
-            "becomes null, which cannot be undone."
-        ),
-        "duckdb": "ALTER TABLE {measurement:q} ALTER COLUMN {field:q} TYPE {type};",
-        "sqlite": (
-            "ALTER TABLE {measurement:q} ADD COLUMN {new:q} {type};\nUPDATE {measurement:q} SET {new:q} = "
-            "CAST({field:q} AS {type});\nALTER TABLE {measurement:q} DROP COLUMN {field:q};"
-        ),
-        "postgresql": (
-            "ALTER TABLE {measurement:q} ALTER COLUMN {field:q} TYPE {type} USING {cast};\n"
-            "It writes the table anew and locks it meanwhile: of a big one, fill a new column in portions instead. "
-            "While a value cannot be read as that, it is refused and changes nothing."
-        ),
-        "sql": "ALTER TABLE {measurement:q} ALTER COLUMN {field:q} TYPE {type} USING {field:q}::{type};",
     },
 )
 def mistyped_field(case: Case) -> Iterator[Finding]:
@@ -120,20 +106,16 @@ def _is_whole(case: Case, measurement: Measurement, field: Field) -> bool:
 
 def _all(field: Field, kind: str) -> str:
     """Whether all values read are of the kind, or nearly all."""
+    return "nearly all" if _exceptions(field, kind) else "all"
+
+
+def _exceptions(field: Field, kind: str) -> tuple[str, ...]:
+    """Some values that are none of the kind: none of those that were read as numbers is."""
     from tsaudit.analysis.shapes import shapes
 
-    texts = () if field.whole_ratio is not None else (v for v in field.sample if v.strip())
-    return "all" if all(shapes.number_kind((v,)) in _FITS[kind] for v in texts) else "nearly all"
-
-
-def _cast(case: Case, field: Field, kind: str) -> str:
-    """The text cast to the type, on PostgreSQL; the number of digits tells seconds since 1970 from smaller units."""
-    column = case.quoted([field.key])
-    digits = {len(v.strip()) for v in field.sample if v.strip().isdigit()}
-    if kind == "time" and digits and all(v.strip().isdigit() for v in field.sample):
-        per_second = 10 ** max(0, min(digits) - _DIGITS_OF_SECONDS)
-        return f"to_timestamp({column}::DOUBLE PRECISION{f' / {per_second}' if per_second > 1 else ''})"
-    return f"{column}::{sql_type(case.profile.engine, kind)}"
+    if field.whole_ratio is not None:
+        return ()
+    return tuple(v for v in field.sample if v.strip() and shapes.number_kind((v,)) not in _FITS[kind])[:5]
 
 
 def _finding(case: Case, measurement: Measurement, field: Field, kind: str, severity: Severity) -> Finding:
@@ -142,15 +124,8 @@ def _finding(case: Case, measurement: Measurement, field: Field, kind: str, seve
         subject=subject_of(measurement, field.key),
         severity=severity,
         message=f"Field {field.key} is stored as {stored}, and {_all(field, kind)} its values are {_WORDS[kind]}.",
-        fix=case.fix(
-            field=field.key,
-            measurement=table_of(measurement),
-            kind=_WORDS[kind],
-            written=_AS_WRITTEN[kind],
-            type=sql_type(case.profile.engine, kind),
-            cast=_cast(case, field, kind),
-            new=f"{field.key}_{kind}",
-        ),
+        changes=(ChangeType(subject_of(measurement), field.key, kind, _exceptions(field, kind)),),
+        fix=_advice(case, field.key, kind),
         guilty=field.key,
         samples=field.sample[:3],
         evidence=(
@@ -161,3 +136,10 @@ def _finding(case: Case, measurement: Measurement, field: Field, kind: str, seve
         facts=("field_types", "field_values"),
         source=field.distinct.source if field.distinct else None,
     )
+
+
+def _advice(case: Case, field: str, kind: str) -> str:
+    """Words for an engine that makes no such change itself."""
+    if ChangeType in renderers_of(case.profile.engine):
+        return ""
+    return case.fix(field=field, kind=_WORDS[kind], written=_AS_WRITTEN[kind], new=f"{field}_{kind}")

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 
-from tsaudit.engines.quoting import quote_text
-from tsaudit.engines.sql.types import is_integer, is_text
 from tsaudit.engines.timestream.tables import keep_for
 from tsaudit.model.change import SetRetention
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import FOREVER, Database, Measurement, Retention
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point
-from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
+from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import listed, many, number, percent, size
 
 _A_YEAR = 365
@@ -48,13 +46,6 @@ _COMPRESS_AFTER = "compress_after"
         "timestream": (
             "Give each table a lifetime; data that has to live longer goes to a table of its own. What is older is "
             "then deleted and does not come back. A year:\n{commands}"
-        ),
-        "postgresql": (
-            "Agree on how long the rows of {table} are needed; what is dropped cannot be brought back.\n{statement}"
-        ),
-        "greptimedb": (
-            "Agree on how long the rows of {table} are needed; what is older is then deleted and cannot be brought "
-            "back.\nALTER TABLE {table:q} SET 'ttl' = '365d';"
         ),
     },
 )
@@ -165,7 +156,7 @@ def _of_table(case: Case, measurement: Measurement, kept: Retention) -> Iterator
         subject=subject_of(measurement),
         severity=Severity.WARN if growth else Severity.INFO,
         message=f"{message}.",
-        fix=case.fix(table=table_of(measurement), statement=_statement(case, measurement, kept)),
+        changes=(SetRetention(subject_of(measurement), timedelta(days=_A_YEAR), kept.policy),),
         observed=held,
         unit="bytes" if held is not None else "",
         baseline=growth[0].value if growth else None,
@@ -179,53 +170,12 @@ def _of_table(case: Case, measurement: Measurement, kept: Retention) -> Iterator
     )
 
 
-def _statement(case: Case, measurement: Measurement, kept: Retention) -> str:
-    """What limits the table's retention on PostgreSQL."""
-    if kept.policy:
-        return _policies(case, measurement)
-    table = case.quoted([table_of(measurement)])
-    if measurement.partitioning is not None:
-        return f"Each partition that is too old:\nALTER TABLE {table} DETACH PARTITION ...; DROP TABLE ...;"
-    return (
-        "Divide the table by time (PARTITION BY RANGE), so that old rows go with their partition, at once; until then, "
-        f"in pieces:\nDELETE FROM {table} WHERE {_is_old(case, measurement)};"
-    )
-
-
 def _compression(measurement: Measurement) -> str:
     """TimescaleDB's policies on old chunks, in words; empty for a table that is not a hypertable."""
     options = measurement.options or {}
     if after := options.get(_COMPRESS_AFTER):
         return f"of chunks older than {after}"
     return {"true": "set up, but by no policy", "false": "none"}.get(options.get(_COMPRESSED, ""), "")
-
-
-def _policies(case: Case, measurement: Measurement) -> str:
-    """Policies that TimescaleDB can run itself: drop old chunks, and compress them if nothing does so yet."""
-    table, options = case.quoted([table_of(measurement)]), measurement.options or {}
-    text, needed, year, month = quote_text(case.profile.engine, table), "", "INTERVAL '1 year'", "INTERVAL '1 month'"
-    if is_integer(measurement.time_type or ""):
-        needed = (
-            "Tell TimescaleDB what is now (set_integer_now_func), and ages as the column counts, here in seconds:\n"
-        )
-        year, month = "BIGINT '31536000'", "BIGINT '2592000'"
-    told = [f"{needed}SELECT add_retention_policy({text}, drop_after => {year});"]
-    if _COMPRESSED in options and _COMPRESS_AFTER not in options:
-        told.append("What is kept takes less room compressed:")
-        if options[_COMPRESSED] == "false":
-            segments = "/*, timescaledb.compress_segmentby = 'the tag that queries name' */"
-            told.append(f"ALTER TABLE {table} SET (timescaledb.compress {segments});")
-        told.append(f"SELECT add_compression_policy({text}, compress_after => {month});")
-    return "\n".join(told)
-
-
-def _is_old(case: Case, measurement: Measurement) -> str:
-    """The condition that a row is older than a year, by the type of the time."""
-    time, kind = case.quoted([measurement.time_column or "time"]), measurement.time_type or ""
-    year_ago = "now() - INTERVAL '1 year'"
-    if is_integer(kind):
-        return f"{time} < extract(EPOCH FROM {year_ago}) /* * 1000 where it counts milliseconds */"
-    return f"CAST({time} AS TIMESTAMPTZ) < {year_ago}" if is_text(kind) else f"{time} < {year_ago}"
 
 
 def _growth(case: Case, database: Database) -> tuple[Point, Point] | None:
