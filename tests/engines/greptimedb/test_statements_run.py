@@ -8,14 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests import plans
+from tests.builders import a_finding, a_rule_result
 from tests.collecting import collected
 from tests.databases import Dataset, Greptime, Row, Table, times, write
-from tests.engines.greptimedb.ddl import execute, statements
+from tests.engines.greptimedb.ddl import execute
 from tests.engines.greptimedb.double import GreptimeDB
-from tsaudit.engines.greptimedb import statements as greptime_statements
-from tsaudit.model.timeline import Timeline
-from tsaudit.rule import Case, LimitPolicy
-from tsaudit.rules import all_rules
+from tsaudit.model.change import Change, DropIndex, MakeField, SetOption
+from tsaudit.model.profile import Profile
+from tsaudit.model.subject import Subject
+from tsaudit.planning.plans import plans_of
 
 _PARTS = [
     "a",
@@ -57,12 +59,10 @@ def test_a_copy_holds_what_the_table_held(
     table = Table(measurement, key, {f"f{field}": "float"}, rows, key=key, time=f"x{tag}", greptime=settled)
     target = write(Dataset([table], database=database), "greptimedb", server)
     before = collected(target)
-    (measured,) = before.measurements
-    case = Case(all_rules()[0], before, Timeline(), LimitPolicy())
+    at = Subject(database, measurement)
     held = server.rows(server.tables[database, measurement])
 
-    for statement in statements(greptime_statements.without_key_columns(case, measured, {"z"})):
-        execute(server, statement)
+    _run(server, before, MakeField(at, "z"))
     copied = server.tables[database, measurement]
     assert list(copied.key) == [f"t{tag}"]
     assert copied.options == {"comment": value, "ttl": "7days"}
@@ -70,7 +70,16 @@ def test_a_copy_holds_what_the_table_held(
     assert server.rows(copied).to_pylist() == held.to_pylist()
     assert set(server.tables) & {(database, f"{measurement}_new"), (database, f"{measurement}_old")} == set()
 
-    execute(server, greptime_statements.unset_index(case, measured, f"f{field}", "skipping"))
-    execute(server, greptime_statements.set_option(case, measured, "append_mode", "true"))
+    _run(server, collected(target), DropIndex(at, "", (f"f{field}",), "skipping"), SetOption(at, "append_mode", "true"))
     changed = server.tables[database, measurement]
     assert (changed.indexes[f"f{field}"], changed.options["append_mode"]) == ([], "true")
+
+
+def _run(server: GreptimeDB, profile: Profile, *changes: Change) -> None:
+    """Makes the changes as the plan says, what it leaves to a decision included."""
+    findings = (a_finding(changes=changes),)
+    (plan,) = plans_of(profile, [a_rule_result(findings=findings)])
+    (here,) = profile.measurements
+    assert here.first_time is not None
+    assert here.last_time is not None
+    plans.run(plan, lambda statement: execute(server, statement), here.first_time, here.last_time)

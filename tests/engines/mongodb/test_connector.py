@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import socket
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import Any
 
 import bson
 import pymongo
@@ -22,7 +22,6 @@ from tests.engines.mongodb.pipeline import CommandError
 from tsaudit.collect import probe
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import ConnectorError
-from tsaudit.engines.engine import Engine
 from tsaudit.engines.mongodb.documents import leaves
 from tsaudit.engines.mongodb.sampling import in_words, sample_size
 from tsaudit.engines.opening import open_connection
@@ -326,7 +325,7 @@ def test_command_that_takes_too_long_is_given_up_on_the_server_too() -> None:
 
 def test_thousands_of_collections_are_asked_about_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     few = dataclasses.replace(ENGINES["mongodb"], asked_in_pieces=dict.fromkeys(ENGINES["mongodb"].asked_in_pieces, 4))
-    monkeypatch.setitem(cast("dict[str, Engine]", ENGINES), "mongodb", few)
+    monkeypatch.setitem(ENGINES._all(), "mongodb", few)
     asked: dict[str, list[int]] = {}
 
     def noted(fact: str, parameters: Any) -> None:

@@ -159,13 +159,13 @@ def test_nothing_is_waited_for_when_a_chunk_is_locked(timescaledb: Timescaledb) 
 
 
 def test_rules_when_the_table_is_divided_by_time(timescaledb: Timescaledb) -> None:
-    from tests.rules.cases import judge
+    from tests.rules.cases import judge, with_steps
 
     profile = collected(timescaledb.target, wanted=CATALOGUE)
     big = replace(profile, measurements=tuple(replace(m, indexes=()) for m in profile.measurements))
     found = judge(missing_index, big, {"min_bytes": 1}).findings
     assert {f.subject.measurement for f in found} <= {"plain", "spread"}
-    fixes = {f.subject.measurement: f.fix for f in judge(needless_index, profile).findings}
+    fixes = {f.subject.measurement: f.fix for f in with_steps(needless_index, profile)}
     # It has the columns that another one starts with; and CONCURRENTLY is refused for it.
     assert f'DROP INDEX "metrics"."{"y" * 60}0";' in fixes["conditions"]
     assert "CONCURRENTLY" not in fixes["conditions"]
