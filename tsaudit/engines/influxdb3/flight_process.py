@@ -189,7 +189,8 @@ def _kind(error: BaseException) -> str:
 
 def _pieces(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     """The batch in parts of a few megabytes, which need no second copy of it; pa.ArrowInvalid."""
-    rows = max(1, batch.num_rows * _PIECE // max(_PIECE, batch.nbytes))
+    # Older versions of pyarrow cannot tell `nbytes` where a column is a view of text.
+    rows = max(1, batch.num_rows * _PIECE // max(_PIECE, batch.get_total_buffer_size()))
     for start in range(0, batch.num_rows, rows):
         piece = plain(batch.slice(start, rows))
         if piece.nbytes > _MOST_PIECE:
