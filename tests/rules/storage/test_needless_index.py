@@ -377,3 +377,12 @@ def test_order_decides_whether_another_one_serves(
     if is_served:
         assert message.startswith("Index own on (")
         assert own[1] in message
+
+
+def test_the_only_index_by_time_is_kept_though_unused() -> None:
+    """Without it, missing-index would ask for it again: the two would take turns."""
+    on_time = an_index("by_time", "time", scans=0, counted_since=SINCE, size_bytes=5_000_000)
+    assert judge(rule, _profile(on_time, engine="postgresql")).outcome is Outcome.PASS
+    other = an_index("by_time_too", "time", "host", scans=3, counted_since=SINCE)
+    (finding,) = judge(rule, _profile(on_time, other, engine="postgresql")).findings
+    assert finding.message.startswith("Index by_time on (time) is not needed")

@@ -130,7 +130,7 @@ def _judge(case: Case, measurement: Measurement, index: Index) -> _Needless | No
         return _Needless(index, why, Severity.INFO if small else Severity.WARN)
     if few := _few_values(case, measurement, index):
         return _Needless(index, few, Severity.INFO, sure=False)
-    if index.unique or index.scans != 0 or _stands_in(measurement, index):
+    if index.unique or index.scans != 0 or _stands_in(measurement, index) or _alone_finds_times(measurement, index):
         return None
     if index.counted_since is None:
         return _Needless(index, "not used once since an unknown day", Severity.INFO, sure=False)
@@ -199,6 +199,14 @@ def _stands_in(measurement: Measurement, index: Index) -> bool:
     """Whether queries of another index, which is redundant beside this one, will use this one."""
     others = (i for i in measurement.indexes or () if not i.constraint and i.scans != 0)
     return any(_replaces(index, other) for other in others)
+
+
+def _alone_finds_times(measurement: Measurement, index: Index) -> bool:
+    """Whether rows are found by time only through this index: without it, missing-index would ask for it again."""
+    time = measurement.time_column
+    if time is None or not index.finds_ranges_of(time):
+        return False
+    return not any(i.name != index.name and i.finds_ranges_of(time) for i in measurement.indexes or ())
 
 
 def _to_keep(index: Index) -> tuple[bool, bool, str]:
