@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from tsaudit.engines.connection import ConnectorError, FactError, Rows
     from tsaudit.engines.engine import Engine
     from tsaudit.library import audit, collect, load_settings
+    from tsaudit.model.change import Change
     from tsaudit.model.finding import AuditResult, Finding, Outcome, RuleResult, Severity, Verdict
+    from tsaudit.model.plan import Plan, Step
     from tsaudit.model.profile import Measurement, Profile
     from tsaudit.model.subject import Subject
     from tsaudit.rule import Case, Rule, Threshold, rule
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AuditResult",
     "Case",
+    "Change",
     "ConfigError",
     "ConnectorError",
     "Engine",
@@ -35,6 +38,7 @@ __all__ = [
     "Measurement",
     "Notice",
     "Outcome",
+    "Plan",
     "Profile",
     "Rows",
     "Rule",
@@ -43,6 +47,7 @@ __all__ = [
     "Severity",
     "Sink",
     "SinkError",
+    "Step",
     "Subject",
     "Target",
     "Threshold",
@@ -62,7 +67,9 @@ _HOMES: Final = {
     "engines.connection": ("ConnectorError", "FactError", "Rows"),
     "engines.engine": ("Engine",),
     "library": ("audit", "collect", "load_settings"),
+    "model.change": ("Change",),
     "model.finding": ("AuditResult", "Finding", "Outcome", "RuleResult", "Severity", "Verdict"),
+    "model.plan": ("Plan", "Step"),
     "model.profile": ("Measurement", "Profile"),
     "model.subject": ("Subject",),
     "rule": ("Case", "Rule", "Threshold", "rule"),

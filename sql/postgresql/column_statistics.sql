@@ -2,7 +2,7 @@
 -- columns: measurement, column, distinct, at_least, null_ratio, common_values, sampled_rows, analysed_at, changed_ratio
 -- cost: catalogue only; what the last ANALYZE of each of the named tables found out
 -- grant: SELECT on the tables, without which pg_stats shows nothing of them
--- versions: 14 and later; tried on 15
+-- versions: 14 and later; tried on 15 and 18
 -- link: https://www.postgresql.org/docs/current/view-pg-stats.html
 {% include "_tree.sql" %},
 kept AS (

@@ -2,7 +2,7 @@
 -- columns: measurement, column, data_type, key_position
 -- cost: catalogue only
 -- grant: CONNECT on the database
--- versions: 14 and later; tried on 15
+-- versions: 14 and later; tried on 15 and 18
 -- link: https://www.postgresql.org/docs/current/catalog-pg-attribute.html
 {% include "_tree.sql" %},
 -- A table may have several keys. The one with most columns says most about its rows.

@@ -2,7 +2,7 @@
 -- columns: database
 -- cost: catalogue only
 -- grant: CONNECT on the database
--- versions: 14 and later; tried on 15
+-- versions: 14 and later; tried on 15 and 18
 -- link: https://www.postgresql.org/docs/current/catalog-pg-namespace.html
 SELECT n.nspname AS database
 FROM pg_namespace AS n

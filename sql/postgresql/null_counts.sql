@@ -2,7 +2,7 @@
 -- columns: rows, first_time, last_time, then one count per field, then, if asked, whether there are later rows
 -- cost: one scan of all rows within the window; later ones are counted in the same scan, or one is looked up in an index
 -- grant: SELECT on the table
--- versions: 14 and later; tried on 15
+-- versions: 14 and later; tried on 15 and 18
 -- link: https://www.postgresql.org/docs/current/functions-aggregate.html
 -- No index helps with a time that is kept as text. An EXISTS would drop the ORDER BY, and with it the certainty that the
 -- index is used.

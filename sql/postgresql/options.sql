@@ -2,7 +2,7 @@
 -- columns: measurement, option, value
 -- cost: catalogue only
 -- grant: CONNECT on the database
--- versions: 14 and later; tried on 15
+-- versions: 14 and later; tried on 15 and 18
 -- link: https://www.postgresql.org/docs/current/sql-createtable.html#SQL-CREATETABLE-STORAGE-PARAMETERS
 -- compress_after is the age at which TimescaleDB's policy compresses a chunk; without it nobody does so by itself.
 {% include "_tree.sql" %}

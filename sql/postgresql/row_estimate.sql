@@ -2,7 +2,7 @@
 -- columns: measurement, rows, state
 -- cost: catalogue, counters, and the sizes of the files; rows as of the last ANALYZE, or as counted since, if more
 -- grant: CONNECT on the database
--- versions: 14 and later; tried on 15
+-- versions: 14 and later; tried on 15 and 18
 -- link: https://www.postgresql.org/docs/current/monitoring-stats.html#MONITORING-PG-STAT-ALL-TABLES-VIEW
 {% include "_tree.sql" %},
 {% if timescaledb %}

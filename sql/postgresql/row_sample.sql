@@ -2,7 +2,7 @@
 -- columns: those of the table, long texts cut off
 -- cost: reads the rows within the window; of a big table the newest by an index, or pages chosen at random
 -- grant: SELECT on the table
--- versions: 14 and later; tried on 15
+-- versions: 14 and later; tried on 15 and 18
 -- link: https://www.postgresql.org/docs/current/sql-select.html
 {% set pages = excerpt is defined and excerpt and not excerpt.newest %}
 SELECT

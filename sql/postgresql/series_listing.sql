@@ -2,7 +2,7 @@
 -- columns: one per tag, as text, null where the tag is absent
 -- cost: reads the rows within the window; of a big table the newest by an index, or pages chosen at random
 -- grant: SELECT on the table
--- versions: 14 and later; tried on 15
+-- versions: 14 and later; tried on 15 and 18
 -- link: https://www.postgresql.org/docs/current/sql-select.html
 SELECT
 {% for tag in tags %}

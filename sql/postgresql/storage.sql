@@ -2,7 +2,7 @@
 -- columns: measurement, data_bytes, index_bytes
 -- cost: catalogue, and the sizes of the files; a table that somebody holds locked is passed over
 -- grant: CONNECT on the database
--- versions: 14 and later; tried on 15
+-- versions: 14 and later; tried on 15 and 18
 -- link: https://www.postgresql.org/docs/current/functions-admin.html#FUNCTIONS-ADMIN-DBSIZE
 {% include "_tree.sql" %}
 {% if timescaledb %}

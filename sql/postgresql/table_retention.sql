@@ -2,7 +2,7 @@
 -- columns: measurement, policy, duration_s, partition_s
 -- cost: catalogue and counters only
 -- grant: CONNECT on the database
--- versions: 14 and later; tried on 15
+-- versions: 14 and later; tried on 15 and 18
 -- link: https://docs.timescale.com/api/latest/data-retention/add_retention_policy/
 -- Without TimescaleDB there is no policy: rows stay, unless somebody deletes about as many as are written.
 {% include "_tree.sql" %},
