@@ -186,36 +186,6 @@ class Case:
         """The names as identifiers of the engine, with commas between."""
         return ", ".join(quote_name(self.profile.engine, name) for name in names)
 
-    def fix(self, **names: object) -> str:
-        """The fix text for the engine at hand with `{placeholders}` filled in.
-
-        A value given as `x` is available as `{x}`, for prose, as `{x:q}`, quoted as an identifier of the engine, and as
-        `{x:n}`, the same by its name alone, for statements that take no more.
-        """
-        engine = self.profile.engine
-        family = self.engine.language.value
-        text = next(
-            (self.rule.fixes[k] for k in (engine, self.engine.speaks, family, "any") if k in self.rule.fixes), ""
-        )
-        if not text:
-            return f"tsaudit has no statements for {engine}; `tsaudit explain {self.rule.code}` says what to change."
-        return text.format_map({k: _Quotable(engine, v) for k, v in names.items()})
-
-
-class _Quotable:
-    """Lets a fix text say `{tag}` for prose and `{tag:q}` for a quoted identifier."""
-
-    def __init__(self, engine: str, value: object) -> None:
-        self._engine = engine
-        self._value = value
-
-    def __format__(self, spec: str) -> str:
-        if spec == "n":
-            return quote_name(self._engine, str(self._value))
-        if spec == "q":
-            return quote_name(self._engine, self._value if isinstance(self._value, Qualified) else str(self._value))
-        return format(self._value, spec)
-
 
 Check = Callable[[Case], Iterator[Finding]]
 
@@ -233,7 +203,6 @@ class Rule:
     requires: frozenset[str]
     """Facts without which it cannot judge."""
     thresholds: tuple[Threshold, ...]
-    fixes: Mapping[str, str]
     doc: str
     check: Check
     uses: frozenset[str] = frozenset()
@@ -293,7 +262,6 @@ def rule(
     severity: Severity,
     guidelines: tuple[str, ...] = (),
     requires: set[str],
-    fixes: Mapping[str, str] | None = None,
     thresholds: tuple[Threshold, ...] = (),
     uses: Iterable[str] = (),
     moot: Mapping[str, str] | None = None,
@@ -315,7 +283,6 @@ def rule(
             guidelines=guidelines,
             requires=frozenset(requires),
             thresholds=thresholds,
-            fixes=fixes or {},
             doc=inspect.getdoc(check) or "",
             check=check,
             uses=frozenset(uses),

@@ -84,7 +84,6 @@ def test_explain_when_given_code_or_name(word: str) -> None:
     rule = next(r for r in all_rules() if r.code == "CAR001")
     assert text.startswith("CAR001  high-series-cardinality\n")
     assert rule.doc in text
-    assert all(fix.strip().splitlines()[0] in text for fix in rule.fixes.values())
     assert "high-series-cardinality.max_series: " in text
 
 

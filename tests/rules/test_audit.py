@@ -6,8 +6,6 @@ import dataclasses
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from tests.builders import NOW, a_finding, a_measurement, a_profile
 from tsaudit.audit import audit, required_facts
@@ -29,7 +27,6 @@ LIMIT = Threshold("max_things", 10, "things", "our default: ten", {"duckdb": (20
     requires={"series_listing"},
     uses={"row_count"},
     thresholds=(LIMIT,),
-    fixes={"sql": "DROP {table:q}; {table} {{x}}", "influxql": "DROP MEASUREMENT {table:q}"},
 )
 def too_many_things(case: Case) -> Iterator[Finding]:
     """Things that are too many.
@@ -42,12 +39,12 @@ def too_many_things(case: Case) -> Iterator[Finding]:
     """
     for measurement in case.measurements:
         if measurement.name.startswith("bad"):
-            yield a_finding(Subject("main", measurement.name), fix=case.fix(table=measurement.name))
+            yield a_finding(Subject("main", measurement.name))
         if measurement.name == "worst":
             yield a_finding(Subject("main", "worst"), Severity.CRITICAL)
 
 
-@rule(code="CAR998", title="x", severity=Severity.WARN, guidelines=("A1",), requires=set(), fixes={})
+@rule(code="CAR998", title="x", severity=Severity.WARN, guidelines=("A1",), requires=set())
 def broken(case: Case) -> Iterator[Finding]:
     """Breaks."""
     yield a_finding()
@@ -120,17 +117,6 @@ def test_limit_when_resolved_from_the_most_special_place() -> None:
 
 def _case(engine: str) -> Case:
     return Case(too_many_things, a_profile(engine=engine), Timeline(), LimitPolicy())
-
-
-@settings(deadline=None, max_examples=200)
-@given(st.text())
-def test_fix_when_names_are_hostile(name: str) -> None:
-    quoted = '"' + name.replace('"', '""') + '"'
-    assert _case("duckdb").fix(table=name) == f"DROP {quoted}; {name} {{x}}"
-    assert _case("duckdb").quoted([name, "b"]) == f'{quoted}, "b"'
-    statement = _case("influxdb1").fix(table=name)
-    inner = statement.removeprefix('DROP MEASUREMENT "')[:-1]
-    assert '"' not in inner.replace("\\\\", "").replace('\\"', "")
 
 
 def test_family_when_taken_from_the_code() -> None:

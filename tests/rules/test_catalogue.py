@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import re
-import string
 from pathlib import Path
 
 import pytest
@@ -77,15 +76,6 @@ def test_facts_and_guidelines_when_named(rule: Rule) -> None:
     assert not rule.requires & rule.uses
     assert set(rule.guidelines) <= {g.id for g in GUIDELINES}
     assert rule.guidelines
-
-
-@RULES
-def test_fixes_when_an_engine_is_given(rule: Rule) -> None:
-    for engine in rule.engines:
-        # Without texts of its own, its changes say what to do, each in the engine's words.
-        assert not rule.fixes or {engine, ENGINES[engine].language.value, "any"} & set(rule.fixes), engine
-    for text in rule.fixes.values():
-        list(string.Formatter().parse(text))
 
 
 @RULES

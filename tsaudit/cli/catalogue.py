@@ -51,7 +51,6 @@ class Page:
     engines: frozenset[str]
     requires: tuple[str, ...]
     limits: tuple[Threshold, ...]
-    fixes: Mapping[str, str]
     summary: str
     doc: str
 
@@ -97,7 +96,6 @@ def _of(rule: Rule) -> Page:
             Threshold(f"{rule.name}.{t.name}", t.default, t.unit, t.source, {e: list(v) for e, v in t.engines.items()})
             for t in rule.thresholds
         ),
-        fixes=dict(rule.fixes),
         summary=rule.summary,
         doc=rule.doc,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -126,7 +125,3 @@ def _lines(page: Page) -> Iterator[str]:
         yield f"{limit.name}: {in_full(limit.default)} {limit.unit} ({limit.source})"
         for engine, (value, source) in sorted(limit.engines.items()):
             yield f"  on {engine}: {in_full(value)} {limit.unit} ({source})"
-    if page.fixes:
-        yield "\n## Fix by engine"
-    for engine, text in sorted(page.fixes.items()):
-        yield f"{engine}:\n{textwrap.indent(text.strip(), '  ')}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import timedelta
 from typing import Final
 
 from tsaudit.engines.quoting import quote_text
@@ -10,8 +11,8 @@ from tsaudit.engines.rendering import Place, Renderers
 from tsaudit.engines.sql import changes as sql
 from tsaudit.engines.timestream import SINGLE_VALUE
 from tsaudit.engines.timestream.kinds import EncryptRejected, EnforceKey, OneRecord, PartitionBy
-from tsaudit.engines.timestream.tables import create_partitioned, encrypt_rejected, enforce_key
-from tsaudit.model.change import Inspect, LeaveOut, MakeField
+from tsaudit.engines.timestream.tables import create_partitioned, encrypt_rejected, enforce_key, keep_for
+from tsaudit.model.change import ChangeType, Inspect, LeaveOut, MakeField, SetRetention
 from tsaudit.model.plan import Phase, Step
 from tsaudit.text import listed, many
 
@@ -43,6 +44,31 @@ def _rejected(place: Place) -> str:
         return f"records that share dimensions, measure name and time reject each other; how many is not known: {how}"
     rejected = many(found, "record")
     return f"at least {rejected} would be rejected or replaced, having the dimensions and the time of others ({how})"
+
+
+def change_types(place: Place, changes: Sequence[ChangeType]) -> Iterator[Step]:
+    """Measures of another type, under names of their own."""
+    for change in changes:
+        yield Step(
+            Phase.WRITE,
+            f"Write {change.column} of {place.here.name} as {_TYPES[change.to]} under a new name, such as "
+            f"{change.column}_{change.to}, in the multi-measure record: a measure keeps its type, and a record with "
+            "another type is rejected. Until then, queries have to cast it.",
+        )
+
+
+def keep_for_days(place: Place, changes: Sequence[SetRetention]) -> Iterator[Step]:
+    """A lifetime for the records of a table."""
+    for change in changes:
+        days = round(change.keep / timedelta(days=1))
+        yield Step(
+            Phase.REMOVE,
+            f"Give {place.here.name} a lifetime: agree on how long its records are needed.",
+            keep_for(place.here, days),
+            "sh",
+            can_undo=False,
+            loses=f"records older than {many(days, 'day')}, from then on; how many there are is not known",
+        )
 
 
 def partition_by(place: Place, changes: Sequence[PartitionBy]) -> Iterator[Step]:
@@ -119,6 +145,7 @@ def _value(place: Place, name: str) -> str:
 
 
 RENDERERS: Final[Renderers] = {
+    ChangeType: change_types,
     EncryptRejected: encrypt,
     EnforceKey: enforce_keys,
     Inspect: sql.newest_values(lambda time: f"WHERE {time} >= ago(1d) ", end=""),
@@ -126,4 +153,5 @@ RENDERERS: Final[Renderers] = {
     MakeField: make_fields,
     OneRecord: one_record,
     PartitionBy: partition_by,
+    SetRetention: keep_for_days,
 }

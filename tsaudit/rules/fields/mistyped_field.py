@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tsaudit.engines.rendering import renderers_of
 from tsaudit.engines.sql.roles import names_code
 from tsaudit.engines.sql.types import is_text
 from tsaudit.model.change import ChangeType
@@ -21,7 +20,6 @@ _FITS = {
     "time": {"time"},
 }
 """Patterns for single values of each kind."""
-_AS_WRITTEN = {"integer": "42i", "float": "42.5", "boolean": "true", "time": "1709294400000000000i (nanoseconds)"}
 
 
 @rule(
@@ -35,21 +33,6 @@ _AS_WRITTEN = {"integer": "42i", "float": "42.5", "boolean": "true", "time": "17
         Threshold("min_rows", 20, "rows", "our default: with fewer, all may be numbers by chance"),
         Threshold("min_whole_ratio", 1.0, "share of the values", "our default: a single fraction proves a float"),
     ),
-    fixes={
-        "influxql": (
-            "Write {field} as {kind}: {field}={written}. The type of a field is fixed per shard: write under a new "
-            "name "
-            "({new}), or from the begin of a new shard on; otherwise points are refused with a type conflict."
-        ),
-        "influxdb3": (
-            "Write {field} as {kind}: {field}={written}. A column keeps its type, so write under a new name ({new}); a "
-            "write that brings another type is refused."
-        ),
-        "timestream": (
-            "Write {field} as {kind} under a new name ({new}) in the multi-measure record: a measure keeps its type, "
-            "and a record that brings another one is rejected. Until then queries have to cast: {field}={written}."
-        ),
-    },
 )
 def mistyped_field(case: Case) -> Iterator[Finding]:
     """Text fields that contain numbers, booleans, or times, and float fields that only contain whole numbers.
@@ -83,9 +66,9 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
             continue
         for field in measurement.fields:
             if kind := _text_kind(field):
-                yield _finding(case, measurement, field, kind, Severity.WARN)
+                yield _finding(measurement, field, kind, Severity.WARN)
             elif _is_whole(case, measurement, field):
-                yield _finding(case, measurement, field, "integer", Severity.INFO)
+                yield _finding(measurement, field, "integer", Severity.INFO)
 
 
 def _text_kind(field: Field) -> str | None:
@@ -118,14 +101,13 @@ def _exceptions(field: Field, kind: str) -> tuple[str, ...]:
     return tuple(v for v in field.sample if v.strip() and shapes.number_kind((v,)) not in _FITS[kind])[:5]
 
 
-def _finding(case: Case, measurement: Measurement, field: Field, kind: str, severity: Severity) -> Finding:
+def _finding(measurement: Measurement, field: Field, kind: str, severity: Severity) -> Finding:
     stored = " and ".join(field.types)
     return Finding(
         subject=subject_of(measurement, field.key),
         severity=severity,
         message=f"Field {field.key} is stored as {stored}, and {_all(field, kind)} its values are {_WORDS[kind]}.",
         changes=(ChangeType(subject_of(measurement), field.key, kind, _exceptions(field, kind)),),
-        fix=_advice(case, field.key, kind),
         guilty=field.key,
         samples=field.sample[:3],
         evidence=(
@@ -136,10 +118,3 @@ def _finding(case: Case, measurement: Measurement, field: Field, kind: str, seve
         facts=("field_types", "field_values"),
         source=field.distinct.source if field.distinct else None,
     )
-
-
-def _advice(case: Case, field: str, kind: str) -> str:
-    """Words for an engine that makes no such change itself."""
-    if ChangeType in renderers_of(case.profile.engine):
-        return ""
-    return case.fix(field=field, kind=_WORDS[kind], written=_AS_WRITTEN[kind], new=f"{field}_{kind}")

@@ -37,9 +37,6 @@ from tsaudit.text.forecasts import limit_reached
         Threshold("warn_days", 90, "days to the limit", "our default: a quarter, to decide and to buy"),
         Threshold("critical_days", 14, "days to the limit", "our default: the time it takes to deploy a change"),
     ),
-    fixes={
-        "any": ("{where}: give its rows a lifetime, keep coarser values of old ones, or make room in time."),
-    },
 )
 def growing_storage(case: Case) -> Iterator[Finding]:
     """When the data and indexes of all databases will reach `max_bytes`, based on the daily history of their size.
@@ -117,7 +114,7 @@ def _finding(
         subject=Subject(),
         severity=severity,
         message=f"{message}.",
-        fix=case.fix(where=where),
+        fix=f"{where}: give its rows a lifetime, keep coarser values of old ones, or make room in time.",
         observed=now.value,
         limit=limit if limit.value else None,
         unit="bytes",

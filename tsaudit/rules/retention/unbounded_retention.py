@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 
-from tsaudit.engines.timestream.tables import keep_for
 from tsaudit.model.change import SetRetention
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import FOREVER, Database, Measurement, Retention
@@ -41,13 +40,6 @@ _COMPRESS_AFTER = "compress_after"
             "max_rate_ratio", 1_000, "times the rows of another measurement", "our default: a different kind of data"
         ),
     ),
-    fixes={
-        "any": "What has to live longer goes to a place of its own.",
-        "timestream": (
-            "Give each table a lifetime; data that has to live longer goes to a table of its own. What is older is "
-            "then deleted and does not come back. A year:\n{commands}"
-        ),
-    },
 )
 def unbounded_retention(case: Case) -> Iterator[Finding]:
     """Databases or tables without a retention period.
@@ -127,8 +119,10 @@ def _finding(case: Case, database: Database, forever: Sequence[Retention], insid
         subject=subject,
         severity=Severity.WARN if growth or paid else Severity.INFO,
         message=f"{message}.",
-        fix=case.fix(commands="\n".join(keep_for(m, _A_YEAR) for m in kept[:5])),
-        changes=(SetRetention(subject, timedelta(days=_A_YEAR - 1), policy.policy),) if of_database else (),
+        fix="What has to live longer goes to a place of its own.",
+        changes=(SetRetention(subject, timedelta(days=_A_YEAR - 1), policy.policy),)
+        if of_database
+        else tuple(SetRetention(subject_of(m), timedelta(days=_A_YEAR)) for m in kept),
         observed=series.value if series else None,
         unit="series" if series else "",
         baseline=growth[0].value if growth else None,
