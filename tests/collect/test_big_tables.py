@@ -121,7 +121,7 @@ def test_figures_of_a_big_table_say_how_they_were_had(big: Target) -> None:
     assert (m.series.value, m.series.source.how) == (100_000, How.SAMPLED)
     assert m.series.source.scope.startswith("at least; by the newest 100,000 rows from 2026-03-01")
     assert {t.key: t.values.value for t in m.tags if t.values} == {"host": 50, "request_id": 100_000, "sensor_id": 20}
-    assert m.tags[-1].role_reason == "whole numbers under the name of an id, each 100000 times on average"
+    assert m.tags[-1].role_reason == "whole numbers under the name of an id, each 100,000 times on average"
     w = next(f for f in m.fields if f.key == "w")
     assert w.null_ratio is not None
     assert w.null_ratio.standard_error is not None
