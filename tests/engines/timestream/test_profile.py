@@ -17,7 +17,7 @@ from tsaudit.engines.opening import open_connection
 from tsaudit.model.profile import How, Measurement
 
 _PARTS = ["a", "é", '"', "'", "\\", "\n", ";", "--", "/*", " ", ",", "=", "'; --", "{{ x }}", "$1", "?", "::double"]
-_NAMES = st.lists(st.sampled_from(_PARTS)).map(lambda parts: "n" + "".join(parts))
+_NAMES = st.lists(st.sampled_from(_PARTS), max_size=5).map(lambda parts: "n" + "".join(parts))
 
 
 @settings(deadline=None, max_examples=25)

@@ -129,7 +129,7 @@ def test_key_when_the_id_was_all_of_it() -> None:
     steps = planned(rule, a_profile(table, engine="greptimedb"))
     assert "PRIMARY KEY" not in steps
     assert "'append_mode'='true'" in steps
-    assert "Without a key the table has to be append-only" in steps
+    assert "Without a key it has to be" in steps
 
 
 def test_tags_that_say_the_same_go_together() -> None:
