@@ -8,6 +8,9 @@ ON_THE_LOWEST := tests/test_lowest.py tests/net tests/schema tests/engines/test_
 	tests/engines/influxdb2/test_connector.py tests/engines/influxdb3/test_connector.py \
 	tests/engines/greptimedb/test_connector.py tests/report/test_html.py \
 	tests/dagster_tsaudit/test_component.py tests/dagster_tsaudit/test_checks.py
+# The suite runs on Debian's PostgreSQL; these run on the newest one, too.
+ON_THE_NEWEST_POSTGRESQL := tests/engines/postgresql tests/planning/test_dependents.py tests/collect/test_contract.py \
+	tests/history/test_database.py
 export DAGSTER_DISABLE_TELEMETRY := 1
 HOME_OF_DAGSTER := $(CURDIR)/.dagster_home
 audit dev: export DAGSTER_HOME := $(HOME_OF_DAGSTER)
@@ -19,7 +22,7 @@ audit: $(VENV)/.audit $(HOME_OF_DAGSTER)/dagster.yaml ## run the main job on the
 
 test: lint servers lowest ## lint, types, import contracts, all tests, and a part of them on the lowest versions
 	$(BIN)/pytest -q -n 2
-	TSAUDIT_POSTGRESQL=newest $(BIN)/pytest -q -n 2 tests/engines/postgresql
+	TSAUDIT_POSTGRESQL=newest $(BIN)/pytest -q -n 2 $(ON_THE_NEWEST_POSTGRESQL)
 
 lowest: $(LOWEST)/.installed ## what depends on libraries, with their lowest versions
 	TSAUDIT_LOWEST=1 $(LOWEST)/bin/pytest -q -n 2 -p no:cacheprovider $(ON_THE_LOWEST)
@@ -36,10 +39,10 @@ lint: $(VENV)/.dev ## ruff, mypy --strict and the import contracts
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-golden: $(VENV)/.dev ## write the golden files and generated documents anew; review the diff
+golden: $(VENV)/.dev ## regenerate the golden files and generated documents; review the diff
 	TSAUDIT_REBASELINE=1 $(BIN)/pytest -q -m golden
 
-record-influxdb2: $(VENV)/.dev ## record anew what the tests say to an InfluxDB 2.x: URL=http://... TOKEN=(of an operator)
+record-influxdb2: $(VENV)/.dev ## record again the conversations of the tests with an InfluxDB 2.x: URL=http://... TOKEN=(of an operator)
 	TSAUDIT_INFLUXDB2_URL=$(URL) TSAUDIT_INFLUXDB2_TOKEN=$(TOKEN) TSAUDIT_INFLUXDB2_RECORD=1 \
 		$(BIN)/pytest -q -p no:xdist -k "influxdb2 or test_family" tests
 

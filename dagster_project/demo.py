@@ -81,10 +81,10 @@ def run(config: Path, instance: dg.DagsterInstance, end: date, days: int = DAYS)
 
 
 def _world(settings: Settings, store: "Store") -> World:
-    """The demo's database; begun anew as long as nothing was audited, for a tag's first day cannot be seen later."""
+    """The demo's database; restarted as long as nothing was audited, because a tag's first day cannot be seen later."""
     world = World.of(settings)
     if world.path.exists() and not store.days(TARGET):
-        click.echo("No day of the demo's database was audited yet: it is begun anew.")
+        click.echo("No day of the demo's database was audited yet: restarting it.")
         world.path.unlink()
     return world
 

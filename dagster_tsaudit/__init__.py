@@ -1,6 +1,6 @@
-"""tsaudit in Dagster: the component that people name in `defs.yaml`, and what it is made of.
+"""tsaudit in Dagster: the component to use in `defs.yaml`, and its parts.
 
-`dg list components` finds it in any project where tsaudit is installed, by the entry point
+`dg list components` finds it in any project where tsaudit is installed, through the entry point
 `dagster_dg_cli.registry_modules`.
 """
 

@@ -16,18 +16,18 @@ from tsaudit.config.settings import Settings, Target
 from tsaudit.engines.registry import ENGINES
 
 _GRACE: Final = timedelta(hours=2)
-"""How long after its schedule an audit may be missing before Dagster says so."""
+"""How late an audit may be before Dagster marks its asset as stale."""
 
 
 def database_specs(plan: Plan) -> list[dg.AssetSpec]:
-    """The audited databases that are no assets yet. None with one asset per group: they would be thousands."""
+    """The audited databases that are not assets yet. None with one asset per group: there would be thousands."""
     if plan.granularity == "group":
         return []
     return [
         dg.AssetSpec(
             key=database_key(target),
             group_name=encode(unit.group),
-            description=f"The {target.engine} database that tsaudit knows as `{target.name}`.",
+            description=f"The {target.engine} database with the target name `{target.name}`.",
             kinds={kind(target.engine)},
             owners=owners(plan.settings, target),
             metadata={"target": target.name, "engine": target.engine},
@@ -45,12 +45,12 @@ def audit_assets(plan: Plan) -> list[dg.AssetsDefinition]:
 
 
 def database_key(target: Target) -> dg.AssetKey:
-    """The audited database: the owner's own asset where they name one."""
+    """The audited database: the owner's own asset if the target names one."""
     return dg.AssetKey(list(target.asset_key) if target.asset_key else [encode(target.name)])
 
 
 def owners(settings: Settings, target: Target) -> list[str]:
-    """The target's owner as Dagster takes it: an e-mail address, or `team:<name>`."""
+    """The target's owner in Dagster's format: an email address, or `team:<name>`."""
     name = target.owner or "default"
     email = settings.owners[name].email
     return [email if email and re.fullmatch(r"[^@\s]+@[^@\s]+\.[^@\s]+", email) else f"team:{encode(name)}"]
@@ -63,7 +63,7 @@ def kind(engine: str) -> str:
 
 @functools.cache
 def freshness(schedule: str) -> dg.FreshnessPolicy | None:
-    """`audited within two hours of its schedule`; None for schedules that are not at one time of the day."""
+    """`audited within two hours of its schedule`; None for schedules without a single time of day."""
     match = re.fullmatch(r"(\d+) (\d+) (\S+ \S+ \S+)", schedule)
     if match is None:
         return None
@@ -89,7 +89,7 @@ def _step(plan: Plan, shard: Shard) -> dg.AssetsDefinition:
 
 
 def _audit_spec(plan: Plan, unit: Unit) -> dg.AssetSpec:
-    """In target granularity it looks at its database; a group looks at those of its owners' own assets."""
+    """With granularity `target`, it depends on its database; a group depends on its owners' own assets."""
     whole = plan.granularity == "group"
     deps = {database_key(target) for target in unit.targets if target.asset_key or not whole}
     holders = sorted({owner for target in unit.targets for owner in owners(plan.settings, target)})

@@ -1,4 +1,4 @@
-"""What an audit says, as Dagster's checks: one per family of rules, and one for what was not measured."""
+"""An audit's results as Dagster checks: one per rule family, and one for what was not measured."""
 
 import functools
 import math
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import dagster as dg
 
-from dagster_tsaudit.words import findings_table, sentence, table
+from dagster_tsaudit.words import findings_table, first_steps, sentence, table
 from tsaudit.model.finding import SILENCED_CODE, Finding, Limit, Outcome, RuleResult, Severity, Verdict, ordered
 from tsaudit.model.timeline import Point
 from tsaudit.rule import Family
@@ -27,15 +27,15 @@ Metadata = dict[str, dg.MetadataValue]
 def check_specs(key: dg.AssetKey) -> list[dg.AssetCheckSpec]:
     """The checks of one audit asset."""
     specs = [dg.AssetCheckSpec(name=family, asset=key, description=_rules_of(family)) for family in families()]
-    what = "Everything that was asked for was measured, the target could be reached, and no rule broke."
+    what = "Everything could be measured, the target could be reached, and no rule failed."
     return [*specs, dg.AssetCheckSpec(name=COVERAGE, asset=key, description=what)]
 
 
 def check_results(key: dg.AssetKey, run: "AuditRun", series: Sequence[Point]) -> Iterator[dg.AssetCheckResult]:
-    """The checks' results for one target. A family none of whose rules applies has none.
+    """The checks' results for one target. None for a family if none of its rules applies.
 
-    `series` is the target's series over the days up to the audited one. Only `ok` passes; only `critical` is an
-    ERROR. What is not known does not pass, and says why.
+    `series` is the target's series over the days up to the audited one. Only `ok` passes; only `critical` is an ERROR.
+    Unknown results do not pass, and say why.
     """
     for family in families():
         found = [r for r in run.result.results if r.family == family] if run.result else []
@@ -44,29 +44,33 @@ def check_results(key: dg.AssetKey, run: "AuditRun", series: Sequence[Point]) ->
             continue
         verdicts = [v for r in found if (v := r.verdict) is not None]
         if verdicts:
-            yield _result(key, family, Verdict.worst(verdicts), _family_metadata(family, found, run, series))
+            metadata = _family_metadata(family, found, run, series)
+            steps = first_steps([f for _, f in ordered(found)], run.result.plans, run.target)
+            yield _result(key, family, Verdict.worst(verdicts), metadata, steps)
     yield _coverage(key, run)
 
 
 def worst_with_figure(findings: Iterable[Finding]) -> Finding | None:
-    """The first of the worst findings that has a figure; None when none has."""
+    """The first of the worst findings that has a figure; None if none has one."""
     return max((f for f in findings if f.observed is not None), key=lambda f: f.severity.rank, default=None)
 
 
 def number(value: float) -> dg.MetadataValue | None:
-    """As a number that Dagster plots: whole where it is whole. None for what is not finite."""
+    """As a number that Dagster plots: an integer if it is whole. None if it is not finite."""
     if not math.isfinite(value):
         return None
     return dg.MetadataValue.int(int(value)) if float(value).is_integer() else dg.MetadataValue.float(float(value))
 
 
 def numbers(**values: float | None) -> Metadata:
-    """The given figures without those that are not known."""
+    """The given figures without unknown ones."""
     found = {name: number(value) for name, value in values.items() if value is not None}
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _result(key: dg.AssetKey, name: str, verdict: Verdict, metadata: Metadata) -> dg.AssetCheckResult:
+def _result(
+    key: dg.AssetKey, name: str, verdict: Verdict, metadata: Metadata, description: str = ""
+) -> dg.AssetCheckResult:
     severity = dg.AssetCheckSeverity.ERROR if verdict is Verdict.CRITICAL else dg.AssetCheckSeverity.WARN
     return dg.AssetCheckResult(
         asset_key=key,
@@ -74,6 +78,7 @@ def _result(key: dg.AssetKey, name: str, verdict: Verdict, metadata: Metadata) -
         passed=verdict is Verdict.OK,
         severity=severity,
         metadata={"verdict": _text(verdict.value), **metadata},
+        description=description or None,
     )
 
 
@@ -95,9 +100,9 @@ def _family_metadata(family: str, found: list[RuleResult], run: "AuditRun", seri
 def _figures(
     family: str, found: list[RuleResult], findings: list[Finding], run: "AuditRun", series: Sequence[Point]
 ) -> Metadata:
-    """`value`, `threshold` and `baseline`, plotted over time by Dagster, and what they are of.
+    """`value`, `threshold`, and `baseline`, plotted over time by Dagster, and what they describe.
 
-    Cardinality always shows the target's series, so that the plot is of one thing; the others their worst finding.
+    Cardinality always shows the target's series, so that the plot has one meaning; the others show their worst finding.
     """
     if family == Family.CARDINALITY and run.profile and run.profile.series is not None:
         before = [point.value for point in series if point.day < run.day]
@@ -117,7 +122,7 @@ def _figures(
 
 
 def series_limit(results: Iterable[RuleResult]) -> Limit | None:
-    """The target's limit of series; None where no rule has one."""
+    """The target's limit of series; None if no rule has one."""
     return next((limit for r in results for limit in r.limits if limit.name == _SERIES_LIMIT), None)
 
 
@@ -128,7 +133,7 @@ def _coverage(key: dg.AssetKey, run: "AuditRun") -> dg.AssetCheckResult:
     # What could not be audited is in the run's error already.
     broken = [r for r in run.result.results if r.outcome == Outcome.ERROR and r is not run.result.not_audited]
     metadata = numbers(value=len(gaps), threshold=0)
-    metadata["value_of"] = _text("things asked for and not measured")
+    metadata["value_of"] = _text("things not measured")
     silenced = [f"{r.code}: {f.message}" for r in run.result.results if r.code == SILENCED_CODE for f in r.findings]
     reasons = [*([run.error] if run.error else []), *(f"{r.code}: {r.reason}" for r in broken), *silenced]
     if reasons:

@@ -1,4 +1,4 @@
-"""The component by which a `tsaudit.yaml` becomes assets, checks, a job, schedules and sensors."""
+"""The component that turns a `tsaudit.yaml` into assets, checks, a job, schedules, and sensors."""
 
 from pathlib import Path
 from typing import Any, Literal
@@ -17,22 +17,28 @@ from tsaudit.config.file import ConfigError
 class AuditComponent(dg.Component, dg.Resolvable, dg.Model):
     """Schema audits of time-series databases.
 
-    Give `config`, the path of a tsaudit.yaml, or `target`, one target with the same keys as there.
+    Set `config`, the path of a tsaudit.yaml, or `target`, a single target with the same keys.
     """
 
-    config: str | None = Field(None, description="A tsaudit.yaml; relative to this file, else to the project's root.")
-    target: dict[str, Any] | None = Field(None, description="One target inline, with the keys it has in tsaudit.yaml.")
-    name: str | None = Field(None, description="Part of the names of job, schedules and sensors; else the folder's.")
+    config: str | None = Field(None, description="A tsaudit.yaml, relative to this file or to the project root.")
+    target: dict[str, Any] | None = Field(
+        None, description="A single inline target, with the same keys as in tsaudit.yaml."
+    )
+    name: str | None = Field(
+        None, description=("Part of the names of the job, schedules, and sensors; default: the folder's name.")
+    )
     granularity: Literal["auto", "target", "group"] = Field(
         "auto", description="One audit asset per target or per group; auto: per group above 500 targets."
     )
-    schedule: str | None = Field(None, description="A cron line, UTC, for all targets; else each target's own.")
-    shard_size: int = Field(100, ge=1, description="Assets that one step audits.")
-    workers: int = Field(4, ge=1, description="Targets that one step audits at once.")
+    schedule: str | None = Field(
+        None, description="A cron expression, UTC, for all targets; default: each target's own."
+    )
+    shard_size: int = Field(100, ge=1, description="Number of assets audited in one step.")
+    workers: int = Field(4, ge=1, description="Number of targets a step audits at once.")
     dagster_url: str | None = Field(None, description="Address of the Dagster UI, for links in alerts and reports.")
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
-        """Opens no database and needs no environment variable: a `${NAME}` not set fails the run, not the load."""
+        """Opens no database and needs no environment variable: an unset `${NAME}` fails the run, not the load."""
         source = self._source(context)
         try:
             plan = make_plan(
@@ -51,6 +57,6 @@ class AuditComponent(dg.Component, dg.Resolvable, dg.Model):
 
     def _source(self, context: dg.ComponentLoadContext) -> SettingsSource:
         if (self.config is None) == (self.target is None):
-            raise dg.DagsterInvalidDefinitionError(f"{context.path}/defs.yaml: give either `config` or `target`")
+            raise dg.DagsterInvalidDefinitionError(f"{context.path}/defs.yaml: set either `config` or `target`")
         folder = Path(context.path)
         return SettingsSource(folder, Path(context.project_root), self.config, self.target)

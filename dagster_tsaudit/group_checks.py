@@ -1,4 +1,4 @@
-"""The checks of an asset that stands for a group of targets: how many of them are not well."""
+"""The checks of an asset for a group of targets: how many of them have problems."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -37,7 +37,7 @@ def group_check_results(key: dg.AssetKey, runs: Sequence["AuditRun"]) -> Iterato
 
 
 def _verdict(run: "AuditRun", name: str) -> Verdict | None:
-    """Of one check for one target; None where no rule of the family applies."""
+    """Of one check for one target; None if no rule of the family applies."""
     if run.result is None or run.profile is None:
         return Verdict.UNKNOWN
     if name == COVERAGE:

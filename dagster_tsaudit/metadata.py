@@ -1,4 +1,4 @@
-"""What an audit says, as the metadata of a materialization: numbers that Dagster plots, and words."""
+"""An audit's results as metadata of a materialization: numbers that Dagster plots, and text."""
 
 import base64
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import dagster as dg
 
 from dagster_tsaudit.checks import Metadata, numbers, series_limit
-from dagster_tsaudit.words import findings_table, sentence, table
+from dagster_tsaudit.words import findings_table, first_steps, sentence, table
 from tsaudit.model.finding import AuditResult, Finding, Forecast, Severity, Verdict
 from tsaudit.model.profile import Measurement, Profile
 from tsaudit.model.timeline import Point
@@ -21,7 +21,7 @@ _MAX_COLUMNS = 200
 
 
 def soonest(result: AuditResult) -> tuple[Finding, Forecast] | None:
-    """The finding whose limit is reached first, and when; None when no limit is in sight."""
+    """The finding whose limit will be reached first, and when; None if no limit is in sight."""
     dated = [(f, f.forecast) for _, f in result.findings() if f.forecast and f.forecast.days is not None]
     return min(dated, key=lambda pair: pair[1].days or 0.0, default=None)
 
@@ -40,11 +40,13 @@ def target_metadata(run: "AuditRun", result: AuditResult, profile: Profile, seri
     if pairs:
         metadata["worst_finding"] = dg.MetadataValue.text(sentence(*pairs[0]))
         metadata["findings"] = dg.MetadataValue.md(findings_table(pairs))
+    if steps := first_steps([f for _, f in result.findings()], result.plans, result.target):
+        metadata["what_to_do"] = dg.MetadataValue.md(steps)
     return metadata | _counts(run, result, profile) | _biggest_table(profile)
 
 
 def observation_metadata(run: "AuditRun", result: AuditResult, profile: Profile) -> Metadata:
-    """What the owner of the audited database sees on the page of their own asset."""
+    """What the owner of the audited database sees on their own asset."""
     metadata = {"tsaudit_verdict": dg.MetadataValue.text(result.verdict.value)} | _counts(run, result, profile)
     if run.report:
         metadata["report"] = link(run.report)
@@ -65,7 +67,7 @@ def group_metadata(runs: Sequence["AuditRun"]) -> Metadata:
 
 
 def link(report: "ReportLocation") -> dg.MetadataValue:
-    """A link where a browser can follow it, else the path as text."""
+    """A link if a browser can follow it, otherwise the path as text."""
     if report.url.startswith(("http://", "https://")):
         return dg.MetadataValue.url(report.url)
     return dg.MetadataValue.path(report.path)
@@ -87,7 +89,7 @@ def _counts(run: "AuditRun", result: AuditResult, profile: Profile) -> Metadata:
         **{f"findings_{s}": float(sum(f.severity is s for f in findings)) for s in Severity},
     )
     if rows and len(rows) == len(profile.measurements) and profile.all_listed():
-        # A part of the rows would look like all of them.
+        # Some of the rows would look like all of them.
         metadata["dagster/row_count"] = dg.MetadataValue.int(sum(rows))
     return metadata
 
@@ -101,13 +103,13 @@ def _picture(result: AuditResult, series: Sequence[Point]) -> str:
 
 
 def _biggest_table(profile: Profile) -> Metadata:
-    """Columns of the table with the most rows; the asset stands for all tables, but Dagster shows one schema."""
+    """Columns of the table with the most rows; the asset represents all tables, but Dagster shows one schema."""
     biggest = max(profile.measurements, key=_rows, default=None)
     if biggest is None:
         return {}
     name = "/".join(filter(None, (biggest.database, biggest.name)))
     place = (
-        f"the biggest of {many(len(profile.measurements), 'table')}"
+        f"the largest of {many(len(profile.measurements), 'table')}"
         if len(profile.measurements) > 1
         else "the only table"
     )

@@ -9,10 +9,10 @@ _ENCODED: Final = re.compile(r"\w*__x[0-9a-f]{10}")
 
 
 def encode(name: str) -> str:
-    """`name` in letters, digits and underscores only; different names give different results.
+    """`name` with letters, digits, and underscores only; different names give different results.
 
-    Dagster allows `.` and `-` in asset keys but turns them into `_` inside, where `a.b` and `a_b` then clash. A name
-    that has to be changed, or that looks like a changed one, carries a hash of the original.
+    Dagster allows `.` and `-` in asset keys but turns them into `_` internally, where `a.b` and `a_b` then collide. A
+    name that has to be changed, or that looks like a changed one, gets a hash of the original.
     """
     if _PLAIN.fullmatch(name) and not _ENCODED.fullmatch(name):
         return name

@@ -1,4 +1,4 @@
-"""What a component audits, cut into assets and steps."""
+"""What a component audits, split into assets and steps."""
 
 import functools
 from collections.abc import Callable, Iterable, Iterator
@@ -28,17 +28,17 @@ class AuditConfig(dg.Config):
     """Run configuration of every audit step."""
 
     day: str | None = None
-    """The logical day to audit, `YYYY-MM-DD`; today (UTC) when left out."""
+    """The logical day to audit, `YYYY-MM-DD`; today (UTC) by default."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """What one audit asset stands for: a target, or a group of them."""
+    """What one audit asset represents: a target, or a group of them."""
 
     key: dg.AssetKey
     name: str
     group: str
-    """The target's, else the component's name."""
+    """The target's schedule, or the component's name."""
     schedule: str
     targets: tuple[Target, ...]
 
@@ -48,7 +48,7 @@ class Shard:
     """The units that one step audits; all have the same schedule."""
 
     name: str
-    """Of the op, and of the pool that keeps two runs from auditing the same databases at once."""
+    """Name of the op, and of the pool that keeps two runs from auditing the same databases at once."""
     schedule: str
     units: tuple[Unit, ...]
 
@@ -58,11 +58,11 @@ class Plan:
     """One component's audits."""
 
     name: str
-    """Part of the names of its job, schedules and sensors."""
+    """Part of the names of its job, schedules, and sensors."""
     settings: Settings
-    """As they are known when definitions load: `${NAME}` may stand unresolved, so no database can be reached."""
+    """The settings when definitions load: `${NAME}` may be unresolved, so databases cannot be reached."""
     load: Callable[[], Settings]
-    """The settings to run with. Raises ConfigError, also for a `${NAME}` that is not set."""
+    """The settings for a run. Raises ConfigError, also if a `${NAME}` is not set."""
     granularity: Granularity
     shards: tuple[Shard, ...]
     workers: int
@@ -77,11 +77,11 @@ class Plan:
         return f"audit_{self.name}"
 
     def run_config(self, day: date, shards: Iterable[Shard]) -> dg.RunConfig:
-        """Run configuration that has the given shards audit `day`."""
+        """Run configuration for the given shards to audit `day`."""
         return dg.RunConfig(ops={shard.name: AuditConfig(day=day.isoformat()) for shard in shards})
 
     def schedule_name(self, unit: Unit) -> str:
-        """Of the schedule of one unit; the job's own name where there is no other unit."""
+        """Name of the schedule of one unit; the job's own name if there is no other unit."""
         alone = len(self.shards) == 1 and len(self.shards[0].units) == 1
         return self.job_name if alone else f"{self.job_name}__{encode(unit.name)}"
 
@@ -129,8 +129,8 @@ def _per_group(settings: Settings, schedule: str | None, component: str) -> list
         lines = {schedule or target.schedule for target in targets}
         if len(lines) > 1:
             raise PlanError(
-                f"group `{name}`: its targets have {len(lines)} different schedules; with one asset per group they "
-                "need the same: give `schedule` in defs.yaml, or set `granularity: target`"
+                f"group `{name}`: its targets have {len(lines)} different schedules; with one asset per group "
+                "they must be the same: set `schedule` in defs.yaml, or `granularity: target`"
             )
         key = dg.AssetKey([KEY_PREFIX, "group", encode(name)])
         units.append(Unit(key, name, name, _cron(lines.pop(), name), tuple(targets)))
@@ -138,9 +138,9 @@ def _per_group(settings: Settings, schedule: str | None, component: str) -> list
 
 
 def _cron(line: str, name: str) -> str:
-    """The line as it is, once Dagster is sure to accept it."""
+    """The expression itself, if Dagster accepts it."""
     if not _is_cron(line):
-        raise PlanError(f"`{name}`: schedule `{line}` is not a cron line such as `0 6 * * *`")
+        raise PlanError(f"`{name}`: schedule `{line}` is not a cron expression such as `0 6 * * *`")
     return line
 
 

@@ -38,11 +38,11 @@ class AuditScaffoldParams(BaseModel):
     """Options of `dg scaffold defs dagster_tsaudit.AuditComponent <path>`."""
 
     engine: Literal[tuple(ENGINES)] = Field("duckdb", description="Database engine.")  # type: ignore[valid-type]
-    url: str | None = Field(None, description="Where it is; put credentials in as ${NAME}.")
+    url: str | None = Field(None, description="The address; write credentials as ${NAME}.")
 
 
 class AuditScaffolder(dg.Scaffolder[AuditScaffoldParams]):
-    """Writes defs.yaml and, beside it, a tsaudit.yaml with one target named like the folder."""
+    """Writes defs.yaml and a tsaudit.yaml with one target named after the folder."""
 
     @classmethod
     def get_scaffold_params(cls) -> type[AuditScaffoldParams]:

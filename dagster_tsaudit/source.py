@@ -1,4 +1,4 @@
-"""Where a component's settings come from: a file, or one target written in defs.yaml."""
+"""Where a component's settings come from: a file, or a target in defs.yaml."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,21 +12,21 @@ from tsaudit.config.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class SettingsSource:
-    """Reads the settings: once to know what is there, and again at each run."""
+    """Reads the settings: once for the definitions, and again for each run."""
 
     folder: Path
-    """Of the component's defs.yaml."""
+    """Folder of the component's defs.yaml."""
     root: Path
-    """Of the Dagster project."""
+    """Folder of the Dagster project."""
     config: str | None
     target: Mapping[str, Any] | None
 
     def known(self) -> Settings:
-        """The settings with `${NAME}` left as it is. Raises ConfigError."""
+        """The settings with unresolved `${NAME}`. Raises ConfigError."""
         return self._read(resolve_env=False)
 
     def load(self) -> Settings:
-        """The settings to run with. Raises ConfigError, also for a `${NAME}` that is not set."""
+        """The settings for a run. Raises ConfigError, also if a `${NAME}` is not set."""
         return self._read(resolve_env=True)
 
     def _read(self, *, resolve_env: bool) -> Settings:

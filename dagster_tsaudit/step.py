@@ -1,4 +1,4 @@
-"""What one audit step does: audit its targets through `tsaudit.run`, and show the results to Dagster."""
+"""One audit step: audit its targets with `tsaudit.run`, and show the results in Dagster."""
 
 import traceback
 from collections import Counter
@@ -31,14 +31,14 @@ Event = dg.MaterializeResult[None] | dg.AssetCheckResult
 def audit_shard(context: dg.AssetExecutionContext, config: AuditConfig, plan: Plan, shard: Shard) -> Iterator[Event]:
     """Audit the selected units of the shard and send the alerts.
 
-    A target that fails neither stops nor hides the others; it makes the step fail once all is done.
+    A failing target neither stops nor hides the others; it makes the step fail after all of them.
     """
     try:
         yield from _audited(context, config, plan, shard)
     except dg.Failure:
         raise
     except Exception as error:
-        # Dagster keeps an exception with all that caused it, and what the driver behind it quoted.
+        # Dagster stores an exception with all its causes, and whatever the driver quoted in them.
         trace = "".join(traceback.format_exception(error))
         if secrets.mask(trace) == trace:
             raise
@@ -56,7 +56,7 @@ def _audited(context: dg.AssetExecutionContext, config: AuditConfig, plan: Plan,
     targets = [target for target in settings.targets if target.name in unit_of]
     expected = Counter(unit_of[target.name].name for target in targets)
     gone = sorted(set(unit_of) - {target.name for target in targets})
-    problems = [f"{name}: not in the configuration any more; reload the code location" for name in gone]
+    problems = [f"{name}: no longer in the configuration; reload the code location" for name in gone]
     url = f"{plan.dagster_url}/runs/{context.run.run_id}" if plan.dagster_url else None
     with history(settings) as store:
         done: dict[str, list[AuditRun]] = {}
@@ -74,7 +74,7 @@ def _audited(context: dg.AssetExecutionContext, config: AuditConfig, plan: Plan,
 
 
 def audited_day(config: AuditConfig) -> date:
-    """The day of the run configuration, else today in UTC. dg.Failure for what is no day."""
+    """The day of the run configuration, or today in UTC. dg.Failure if it is not a day."""
     if config.day is None:
         return utc_now().date()
     try:
@@ -85,7 +85,7 @@ def audited_day(config: AuditConfig) -> date:
 
 @contextmanager
 def history(settings: Settings) -> Iterator["Store"]:
-    """The opened history. dg.Failure when it cannot be used."""
+    """The opened history. dg.Failure if it cannot be used."""
     from tsaudit.history.store import HistoryError, Store
 
     try:
@@ -105,7 +105,7 @@ def _settings(plan: Plan) -> Settings:
 def _results(
     context: dg.AssetExecutionContext, plan: Plan, store: "Store", unit: Unit, runs: list["AuditRun"]
 ) -> Iterator[Event]:
-    """The unit's materialization, unless nothing of it could be audited, and its checks."""
+    """The unit's materialization, unless nothing in it could be audited, and its checks."""
     if plan.granularity == "group":
         checks = group_check_results(unit.key, runs)
         audited, metadata = any(r.profile for r in runs), group_metadata(runs)
@@ -125,7 +125,7 @@ def _results(
 
 
 def _observe(context: dg.AssetExecutionContext, unit: Unit, run: "AuditRun") -> None:
-    """Show the figures on the owner's own asset, where the configuration names one."""
+    """Show the figures on the owner's own asset, if the configuration names one."""
     target = next(t for t in unit.targets if t.name == run.target)
     if target.asset_key and run.result and run.profile:
         metadata = observation_metadata(run, run.result, run.profile)
@@ -133,7 +133,7 @@ def _observe(context: dg.AssetExecutionContext, unit: Unit, run: "AuditRun") -> 
 
 
 def _send(context: dg.AssetExecutionContext, settings: Settings, store: "Store") -> list[str]:
-    """Send what is queued; what could not be delivered makes the run red and stays in the history."""
+    """Send queued messages; undelivered ones fail the run and stay in the history."""
     from tsaudit import run
 
     report = run.tell(settings, store, context.log.info)

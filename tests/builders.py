@@ -134,5 +134,5 @@ def a_result(*results: RuleResult, **changes: Any) -> AuditResult:
 
 def values_over_time(kind: ValuesKind, days: int = 28, **changes: Any) -> ValuesOverTime:
     """What four weeks of listings, or so many days of them, tell of a tag's values."""
-    known: dict[str, Any] = {"beta": 1.0, "turnover": 0.98, "new_values": 300, "new_per_day": 310.0, "life_days": None}
+    known: dict[str, Any] = {"beta": 1.0, "turnover": 0.98, "new_values": 300, "new_per_day": 310.0}
     return ValuesOverTime(kind=kind, days=days, series=(), newest=None, **(known | changes))

@@ -94,6 +94,8 @@ class Collection:
     documents: Sequence[Mapping[str, Any]] = ()
     unique: Sequence[str] = ()
     """Fields with a unique index each."""
+    expire: Mapping[str, int] = field(default_factory=dict)
+    """Fields that hold a time, to how many seconds later their documents are removed: a TTL index each."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """Of `create`: validator, timeseries, ..."""
 

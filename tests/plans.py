@@ -21,6 +21,9 @@ def statements_of(step: Step, first: datetime, last: datetime) -> Iterator[str]:
         start = datetime.combine(first.astimezone(UTC).date(), datetime.min.time())
         end = datetime.combine(last.astimezone(UTC).date(), datetime.min.time())
         texts = [_about(step.text, end - timedelta(days=n)) for n in range((end - start).days + 1)]
+    if step.language == "mongosh":
+        yield from texts  # A script is one piece.
+        return
     for text in texts:
         yield from (one.strip() for one in re.split(r"(?<=;)\n", text) if one.strip())
 

@@ -93,7 +93,7 @@ class Influxd:
                     return
             except urllib3.exceptions.HTTPError:
                 time.sleep(0.1)
-        raise AssertionError("influxd does not answer: " + (self.folder / "log").read_text())
+        raise AssertionError("influxd does not respond: " + (self.folder / "log").read_text())
 
     def kill(self) -> None:
         """End it the way a crash does."""

@@ -1,7 +1,9 @@
-"""The shape of the packages: modules of a length to be read, few at the top, and no imports in circles."""
+"""The shape of the packages: modules of a length to be read, few at the top, no imports in circles, and no names of
+engines outside their rooms."""
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Mapping, Set
 from functools import cache
 from pathlib import Path
@@ -9,6 +11,8 @@ from typing import Final
 
 import grimp
 import pytest
+
+from tsaudit.engines.registry import ENGINES
 
 ROOT: Final = Path(__file__).parent.parent
 PACKAGES: Final = ("tsaudit", "dagster_tsaudit", "dagster_project")
@@ -71,3 +75,112 @@ def test_no_modules_import_in_a_circle() -> None:
 )
 def test_circles_are_found(imports: Mapping[str, Set[str]], expected: list[list[str]]) -> None:
     assert list(circles(imports)) == expected
+
+
+WHERE_NAMES_MEAN_SOMETHING_ELSE: Final = {
+    "tsaudit/history": "the history's own database is SQLite or PostgreSQL, as SQLAlchemy calls them",
+}
+
+
+def by_name_of_engine(source: str) -> Iterator[tuple[int, str]]:
+    """Lines of code that decide by the name of an engine, or by the class of its connector.
+
+    Limits of an engine, and why a rule does not matter there, are figures with a source: tables of them are no such
+    code where they belong to a `Threshold` or to `moot`.
+    """
+    tree = ast.parse(source)
+    nodes = list(ast.walk(tree))
+    tables = {
+        id(argument)
+        for call in nodes
+        if isinstance(call, ast.Call)
+        for argument in (
+            *(call.args if ast.unparse(call.func) == "Threshold" else ()),
+            *(keyword.value for keyword in call.keywords if keyword.arg in ("engines", "moot")),
+        )
+    }
+    rooms = {
+        name.asname or name.name
+        for node in nodes
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tsaudit.engines.")
+        if (node.module or "").split(".")[2] in ENGINES
+        for name in node.names
+    }
+    named = {name for name in rooms if name == "ENGINE"}
+    for node in nodes:
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value and _names_engine(node.value, named):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            named |= {target.id for target in targets if isinstance(target, ast.Name)}
+    for node in nodes:
+        if _decides(node, tables, rooms, named):
+            yield node.lineno if isinstance(node, ast.expr) else node.pattern.lineno, ast.unparse(node)
+
+
+def _decides(node: ast.AST, tables: Set[int], rooms: Set[str], named: Set[str]) -> bool:
+    def names(part: ast.expr) -> bool:
+        return _names_engine(part, named)
+
+    match node:
+        case ast.Compare():
+            return any(map(names, (node.left, *node.comparators)))
+        case ast.Set() | ast.Tuple() | ast.List():
+            return len(node.elts) > 0 and all(map(names, node.elts))
+        case ast.Dict():
+            return id(node) not in tables and any(names(key) for key in node.keys if key)
+        case ast.match_case():
+            return any(names(part.value) for part in ast.walk(node.pattern) if isinstance(part, ast.MatchValue))
+        case ast.Call(func=ast.Name("isinstance")):
+            return bool(rooms & {part.id for part in ast.walk(node.args[1]) if isinstance(part, ast.Name)})
+        case ast.Call(func=ast.Attribute(value=asked, attr="startswith" | "endswith")):
+            # The history's address begins with such a name, too.
+            return "engine" in ast.unparse(asked) and any(map(names, node.args))
+    return False
+
+
+def _names_engine(node: ast.expr, named: Set[str]) -> bool:
+    """Whether it is the name of an engine, or `engine edition`, or a constant that is."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value.partition(" ")[0] in ENGINES
+    return isinstance(node, ast.Name) and node.id in named
+
+
+def test_nothing_outside_the_rooms_decides_by_the_name_of_an_engine() -> None:
+    """What is true of an engine, its room declares: see `tsaudit.engines.engine.Engine`."""
+    outside = [
+        path
+        for path in modules()
+        if not path.is_relative_to(ROOT / "tsaudit/engines") and not path.is_relative_to(ROOT / "dagster_project")
+        if not any(path.is_relative_to(ROOT / folder) for folder in WHERE_NAMES_MEAN_SOMETHING_ELSE)
+    ]
+    assert len(outside) > 200
+    found = [
+        f"{path.relative_to(ROOT)}:{line}: {code}"
+        for path in outside
+        for line, code in by_name_of_engine(path.read_text())
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("source", "decides"),
+    [
+        ("if case.profile.engine == 'duckdb': pass", True),
+        ("if 'influxdb3 Core' != product: pass", True),
+        ("if engine in {'duckdb', 'sqlite'}: pass", True),
+        ("_OWN = frozenset({'duckdb', 'sqlite'})", True),
+        ("for engine in ('greptimedb',): pass", True),
+        ("_MAGIC = {'sqlite': b'SQLite'}", True),
+        ("match engine:\n  case 'mongodb' | 'timestream': pass", True),
+        ("if engine.startswith('influxdb3'): pass", True),
+        ("from tsaudit.engines.mongodb.connector import A\nisinstance(connection, (A, B))", True),
+        ("Threshold('max_tags', 5, 'tags', 'our default', {'greptimedb': (5, DESIGN)})", False),
+        ("rule(moot={'duckdb': 'it has none'})", False),
+        ("from tsaudit.engines.greptimedb.tables import ENGINE\nif case.profile.engine != ENGINE: pass", True),
+        ("_OURS: Final = 'duckdb'\nif engine == _OURS: pass", True),
+        ("if case.engine.keeps_documents: pass", False),
+        ("WORDS = {'sqlite', 'token'}", False),
+        ("Target(engine='duckdb')", False),
+    ],
+)
+def test_names_of_engines_are_found(source: str, decides: bool) -> None:
+    assert bool(list(by_name_of_engine(source))) is decides

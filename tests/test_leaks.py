@@ -429,7 +429,7 @@ def test_the_history_and_the_report_folder_leak_nothing(leaks: Leaks, coding: st
     import fsspec
     from fsspec.implementations.memory import MemoryFileSystem
 
-    class Telling(MemoryFileSystem):  # type: ignore[misc]
+    class Telling(MemoryFileSystem):
         """Repeats its address when it fails, as some do."""
 
         protocol = "leaky"

@@ -66,7 +66,7 @@ def test_many_causes_are_one_line() -> None:
 
 def test_no_measurement_is_not_ok_even_without_a_gap() -> None:
     result = audit(nothing())
-    assert missed(result) == [(Subject(), "The target could not be audited: no measurement was looked at")]
+    assert missed(result) == [(Subject(), "The target could not be audited: no measurement could be read")]
     assert result.verdict is Verdict.UNKNOWN
 
 
@@ -106,7 +106,7 @@ def test_a_table_without_columns_was_looked_at() -> None:
 
 
 def test_measurements_beyond_the_budget_leave_those_within_it_audited() -> None:
-    gaps = in_all(Reason.OVER_BUDGET, "1 of 10,001 measurements not looked at")
+    gaps = in_all(Reason.OVER_BUDGET, "1 of 10,001 measurements were skipped")
     result = audit(a_profile(gaps=gaps))
     assert result.not_audited is None
     assert result.verdict is Verdict.UNKNOWN
@@ -121,7 +121,7 @@ def test_no_rule_could_judge_what_was_seen() -> None:
     facts = required_facts("duckdb")
     gaps = tuple(Gap(fact, Reason.DENIED, "no SELECT", "main") for fact in sorted(facts))
     (found,) = missed(audit(a_profile(gaps=gaps)))
-    assert found == (Subject(), "No rule could judge the target: no SELECT")
+    assert found == (Subject(), "No rule could be evaluated on the target: no SELECT")
 
 
 def test_all_rules_broke(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,7 +132,7 @@ def test_all_rules_broke(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(import_module("tsaudit.audit"), "all_rules", lambda: broken)
     result = audit(a_profile())
     (found,) = missed(result)
-    assert found[1].startswith("No rule could judge the target: ")
+    assert found[1].startswith("No rule could be evaluated on the target: ")
     assert found[1].endswith(" broke: ZeroDivisionError: division by zero")
 
 

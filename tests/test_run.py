@@ -165,7 +165,7 @@ def test_alert_is_queued_when_the_report_breaks(tmp_path: Path, store: Store, mo
     monkeypatch.setattr("tsaudit.report.write", breaks)
     done = run.audit_target(target, settings, store, day=DAY)
 
-    assert done.error == "the report could not be made: ZeroDivisionError: a chart without days"
+    assert done.error == "the report could not be created: ZeroDivisionError: a chart without days"
     assert run.tell(settings, store, lambda _line: None).not_sent == 1
 
 
@@ -339,7 +339,7 @@ def test_right_that_is_taken_away_is_an_incident_after_three_audits_and_over_whe
     assert lost == [[], [], [(SILENCED_CODE, ChangeKind.OPENED)]]
     said: list[str] = []
     run.tell(settings, store, said.append)
-    assert sum("rules that judged before have been unknown for 3 audits" in text for text in said) == 1
+    assert sum("rules that worked before have been unknown for 3 audits" in text for text in said) == 1
     assert "no SELECT" in said[0]
     assert days([6]) == [[(SILENCED_CODE, ChangeKind.RESOLVED)]]
 

@@ -66,7 +66,7 @@ def test_unknown_for_as_many_audits_as_configured_and_not_before() -> None:
     (finding,) = said.findings
     assert (said.code, finding.subject, finding.severity) == (SILENCED_CODE, Subject(), Severity.WARN)
     assert finding.message == (
-        "1 rule that judged before has been unknown for 3 audits: CAR001. "
+        "1 rule that worked before has been unknown for 3 audits: CAR001. "
         "First cause: series_listing of main/cpu timed out: took longer than 60 s"
     )
     assert last(*days, after=4) is None
@@ -128,7 +128,7 @@ def test_many_rules_are_one_finding_the_longest_silent_first() -> None:
     assert said is not None
     (finding,) = said.findings
     assert finding.message.startswith(
-        "13 rules that judged before have been unknown for at least 3 audits: CAR006, CAR001"
+        "13 rules that worked before have been unknown for at least 3 audits: CAR006, CAR001"
     )
     assert " and 3 more. First cause: " in finding.message
     assert len(finding.evidence) == 13
@@ -162,7 +162,7 @@ def on(days: int) -> date:
 def test_incident_opens_goes_on_and_closes_when_they_judge_again(store: Store) -> None:
     assert [audit(store, on(i), rule, OTHER) for i, rule in enumerate([judged(), lacking(), lacking()])] == [{}] * 3
     assert audit(store, on(3), lacking(), OTHER) == {SILENCED_CODE: "opened"}
-    assert store.result("demo", on(3)).verdict is Verdict.WARN  # type: ignore[union-attr]
+    assert store.result("demo", on(3)).verdict is Verdict.WARN
     assert audit(store, on(4), lacking(), OTHER) == {SILENCED_CODE: "continued"}
     assert audit(store, on(5), judged(), OTHER) == {SILENCED_CODE: "resolved"}
     assert audit(store, on(6), lacking(), OTHER) == {}

@@ -13,14 +13,14 @@ from tests.collecting import collected
 from tests.databases import Dataset, Row, Table, times, write
 from tests.engines.traits import KEEP_DOCUMENTS, SPEAK_INFLUXQL
 from tests.servers import Influxd
-from tsaudit.analysis.cardinality.what_if import Change, Collisions, Left
+from tsaudit.analysis.cardinality.what_if import Collisions, Left, TagReduction
 from tsaudit.config.settings import Budget, Target
 from tsaudit.engines.connection import ConnectorError
 from tsaudit.engines.registry import ENGINES
 from tsaudit.what_if import UnknownNameError, answer
 
-BY_USER = Change(frozenset({"user_id"}))
-BY_HOST = Change(frozenset({"host"}))
+BY_USER = TagReduction(frozenset({"user_id"}))
+BY_HOST = TagReduction(frozenset({"host"}))
 
 
 def cpu() -> Table:
@@ -104,14 +104,14 @@ def test_one_tag_when_dropped_is_answered_from_the_snapshot_alone(target: Target
 
 
 def test_several_tags_when_dropped_are_listed_live(target: Target) -> None:
-    found = answer(target, None, "cpu", Change(frozenset({"host", "user_id"})), now=NOW)
+    found = answer(target, None, "cpu", TagReduction(frozenset({"host", "user_id"})), now=NOW)
     assert found.left == Left(12, 1)
     assert found.left_how.startswith("exact, live")
     assert next(c.rows for c in found.costs if c.fact == "series_listing") == 12
 
 
 def test_buckets_are_counted_on_the_listing_below_their_bound(target: Target) -> None:
-    found = answer(target, collected(target), "cpu", Change(buckets={"user_id": 2}), now=NOW)
+    found = answer(target, collected(target), "cpu", TagReduction(buckets={"user_id": 2}), now=NOW)
     assert found.left is not None
     assert found.left.bound == 8
     assert 4 <= found.left.after <= 8
@@ -133,7 +133,7 @@ def test_collisions_when_the_budget_ends_are_sampled(sqlite: Callable[..., Targe
 
 
 def test_series_beyond_the_budget_are_not_measured(sqlite: Callable[..., Target]) -> None:
-    found = answer(sqlite(budget=Budget(max_listed=5)), None, "cpu", Change(buckets={"host": 2}), now=NOW)
+    found = answer(sqlite(budget=Budget(max_listed=5)), None, "cpu", TagReduction(buckets={"host": 2}), now=NOW)
     assert found.left is None
     assert "raise budget.max_listed" in found.left_how
 
@@ -159,7 +159,7 @@ def test_name_when_unknown_has_the_nearest_one_beside_it(target: Target) -> None
         answer(target, None, "cpus", BY_USER, now=NOW)
     for profile in (None, collected(target)):
         with pytest.raises(UnknownNameError, match="no tag `user`, did you mean user_id"):
-            answer(target, profile, "cpu", Change(frozenset({"user"})), now=NOW)
+            answer(target, profile, "cpu", TagReduction(frozenset({"user"})), now=NOW)
 
 
 def test_server_when_it_does_not_answer_is_unreachable() -> None:

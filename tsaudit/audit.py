@@ -1,22 +1,28 @@
-"""The pure stage: a profile, the days before and the limits in; verdicts out."""
+"""The pure stage: a profile, earlier days, and limits in; verdicts out."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import astuple, replace
 from datetime import datetime
+from typing import Final
 
 from tsaudit import not_audited, plugins
 from tsaudit.model.finding import AuditResult, Finding, Outcome, RuleResult, Severity, worst_first
 from tsaudit.model.jsonfile import from_json, to_json
-from tsaudit.model.profile import Gap, Profile, utc_now
+from tsaudit.model.profile import Gap, Profile, TableKind, Tag, utc_now
 from tsaudit.model.timeline import Timeline
 from tsaudit.model.version import VERSION
+from tsaudit.net.watchdog import Deadline, OutOfTimeError, within
 from tsaudit.planning.plans import plans_of, with_words
 from tsaudit.rule import Case, LimitPolicy, Rule, RulePolicy
 from tsaudit.rules import all_rules, foreign
 from tsaudit.rules import unusable as rules_unusable
-from tsaudit.text import many
+from tsaudit.rules.causes import one_per_cause
+from tsaudit.text import listed, many
+
+_PLUGIN_S: Final = 30.0
+"""Seconds that the rules of other packages may take in one audit, all together: tsaudit's own take less than one."""
 
 
 def audit(
@@ -27,17 +33,19 @@ def audit(
     now: datetime | None = None,
     switches: RulePolicy | None = None,
 ) -> AuditResult:
-    """Judge the profile by every rule. A rule that breaks is an `error` result; the others go on.
+    """Run all rules on the profile. A rule that fails is an `error` result; the others continue.
 
     What was not audited, the whole target or a database, is a result as well, unless `rules` are given: `None` stands
-    for all of them. Where nothing was looked at it is the only one, because no rule could say more. `switches`: rules
-    that the configuration switches off, or whose findings it gives another severity; None for none.
+    for all rules. If nothing could be measured, it is the only result, because rules could not add anything.
+    `switches`: rules that the configuration switches off, or gives another severity; None for none.
     """
     chosen = all_rules() if rules is None else tuple(rules)
     if rules is None and not_audited.unseen(profile) is not None:
         chosen = ()
     days, limits, switched = timeline or Timeline(), policy or LimitPolicy(), switches or RulePolicy()
-    results = [_apply(rule, profile, days, limits, switched) for rule in chosen]
+    plugin_time = Deadline(_PLUGIN_S)
+    results = [_apply(rule, profile, days, limits, switched, plugin_time) for rule in chosen]
+    results = one_per_cause(profile, chosen, results)
     if rules is None and (missed := not_audited.missed(profile, results, timeline.previous if timeline else None)):
         results.append(not_audited.result_of(missed))
     if rules is None and (unusable := foreign.result_of(rules_unusable())):
@@ -56,12 +64,19 @@ def audit(
 
 
 def required_facts(engine: str, rules: Iterable[Rule] | None = None) -> frozenset[str]:
-    """The facts that the rules applying to the engine look at."""
+    """The facts used by the rules that apply to the engine."""
     chosen = all_rules() if rules is None else tuple(rules)
     return frozenset().union(*(r.requires | r.uses for r in chosen if engine in r.engines))
 
 
-def _apply(rule: Rule, profile: Profile, timeline: Timeline, policy: LimitPolicy, switches: RulePolicy) -> RuleResult:
+def _apply(
+    rule: Rule,
+    profile: Profile,
+    timeline: Timeline,
+    policy: LimitPolicy,
+    switches: RulePolicy,
+    plugin_time: Deadline,
+) -> RuleResult:
     case = Case(rule, profile, timeline, policy)
     limits = tuple(case.limit(t.name) for t in rule.thresholds)
 
@@ -80,6 +95,7 @@ def _apply(rule: Rule, profile: Profile, timeline: Timeline, policy: LimitPolicy
             reason=reason,
             limits=limits,
             why=" ".join(rule.section("Why it matters").split()),
+            not_judged=of_other_kinds(case),
         )
 
     if switches.is_off(rule.code, rule.name):
@@ -93,13 +109,28 @@ def _apply(rule: Rule, profile: Profile, timeline: Timeline, policy: LimitPolicy
     missing = rule.requires - set(profile.facts)
     if missing:
         return result(Outcome.NOT_APPLICABLE, reason=f"{profile.engine} does not offer {', '.join(sorted(missing))}")
-    gaps = tuple(gap for gap in profile.gaps if gap.fact in rule.gaps_matter_in and _is_on(rule, switches, gap))
+    if profile.measurements and not case.measurements:
+        return result(Outcome.NOT_APPLICABLE, reason=f"does not apply: {of_other_kinds(case)}")
+    others = {(m.database, m.name) for m in profile.measurements if not case.judges(m)}
+    gaps = tuple(
+        gap
+        for gap in profile.gaps
+        if gap.fact in rule.gaps_matter_in
+        and _is_on(rule, switches, gap)
+        and (gap.database, gap.measurement) not in others
+    )
     try:
-        found = (_with_severity(rule, switches, finding) for finding in rule.check(case))
-        kept = with_series(profile, [finding for finding in found if finding is not None])
-        findings = tuple(sorted(kept, key=lambda finding: worst_first(rule.code, finding)))
+        if rule.package and plugin_time.left() <= 0:
+            reason = f"other rules of installed packages took the {plugin_time.seconds:.3g} s that all of them have"
+            return result(Outcome.ERROR, gaps=gaps, reason=f"not run: {reason}")
         if rule.package:
-            findings = _storable(findings)
+            # A thread of its own does it: what never returns is left behind, and ends with the process.
+            findings = within(plugin_time.left(), lambda: _storable(_found(case, switches)))
+        else:
+            findings = _found(case, switches)
+    except OutOfTimeError:
+        reason = f"it did not return within the {plugin_time.seconds:.3g} s that rules of installed packages have"
+        return result(Outcome.ERROR, gaps=gaps, reason=reason)
     except (Exception, SystemExit) as error:
         # The code of another package may even try to leave.
         return result(Outcome.ERROR, gaps=gaps, reason=plugins.why(error))
@@ -107,6 +138,42 @@ def _apply(rule: Rule, profile: Profile, timeline: Timeline, policy: LimitPolicy
     if findings:
         return result(Outcome.FAIL, findings, gaps, reason)
     return result(Outcome.OPEN if gaps else Outcome.PASS, (), gaps, reason)
+
+
+_MOST_NAMED: Final = 3
+
+
+def of_other_kinds(case: Case) -> str:
+    """Which measurements the rule does not judge because of what their rows are, in words; empty if it judges all."""
+    by_kind: dict[TableKind, list[str]] = {}
+    for measurement in case.profile.measurements:
+        if measurement.kind is not None and not case.judges(measurement):
+            by_kind.setdefault(measurement.kind, []).append(measurement.name)
+    return "; ".join(
+        f"{many(len(names), 'table')} with {kind.words} ({listed(names, _MOST_NAMED)})"
+        for kind, names in sorted(by_kind.items())
+    )
+
+
+def _found(case: Case, switches: RulePolicy) -> tuple[Finding, ...]:
+    rule = case.rule
+    found = (_with_severity(rule, switches, finding) for finding in rule.check(case))
+    kept = list(with_series(case.profile, [finding for finding in found if finding is not None]))
+    tags = {(m.database, m.name, t.key): t for m in case.measurements for t in m.tags if t.metrics} if kept else {}
+    named = (_in_metric(tags.get(astuple(finding.subject)), finding) for finding in kept)
+    return tuple(sorted(named, key=lambda finding: worst_first(rule.code, finding)))
+
+
+def _in_metric(tag: Tag | None, finding: Finding) -> Finding:
+    """The finding with the metric's name if it is about a label that only some metrics of a table have, else None."""
+    if tag is None:
+        return finding
+    where = f"{many(len(tag.metrics), 'metric')}: {listed(tag.metrics, 4)}" if tag.metrics[1:] else tag.metrics[0]
+    return replace(
+        finding,
+        subject=replace(finding.subject, measurement=tag.metrics[0]),
+        message=f"{finding.message} It is a label of {where}.",
+    )
 
 
 def _storable(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
@@ -132,14 +199,14 @@ def with_series(profile: Profile, findings: Sequence[Finding]) -> Iterator[Findi
 
 
 def _is_on(rule: Rule, switches: RulePolicy, gap: Gap) -> bool:
-    """Whether the rule is to judge what the gap is about."""
+    """Whether the rule should look at the subject of the gap."""
     if not switches.measurements or gap.measurement is None:
         return True
     return switches.setting(rule.code, rule.name, gap.measurement) != "off"
 
 
 def _with_severity(rule: Rule, switches: RulePolicy, finding: Finding) -> Finding | None:
-    """The finding as the configuration wants it; None where the rule is switched off."""
+    """The finding with the configured severity; None if the rule is switched off."""
     setting = switches.setting(rule.code, rule.name, finding.subject.measurement)
     if setting is None or setting == "on":
         return finding

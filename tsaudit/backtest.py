@@ -13,26 +13,26 @@ from tsaudit.model.finding import RuleResult
 from tsaudit.model.profile import Profile
 from tsaudit.rule import LimitPolicy, Rule
 
-_NO_PROFILE: Final = "no profile of the day is stored, or none that this version reads"
+_NO_PROFILE: Final = "no profile is stored for the day, or none that this version can read"
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedDay:
-    """What the rule comes to on one day of the history."""
+    """The rule's result on one day of the history."""
 
     target: str
     day: date
     result: RuleResult | None
-    """None where no profile of the day is left to judge."""
+    """None if there is no stored profile of the day."""
     reason: str
-    """Why the rule was not judged in full; empty where it was."""
+    """Why the rule could not be evaluated completely; otherwise empty."""
 
 
 def backtest(rule: Rule, store: Store, target: str, policy: LimitPolicy, days: int) -> Iterator[JudgedDay]:
     """The rule on every audited day among the last `days` up to the newest, oldest first; nothing is written.
 
-    Each day is judged by its own profile and by the days before it that are still kept, as its audit was. Days whose
-    profile is gone come without a result. HistoryError when the history cannot be read.
+    Each day uses its own profile and the stored days before it, as its audit did. Days whose profile was deleted have
+    no result. HistoryError if the history cannot be read.
     """
     audited = store.past_days(target)
     for day in audited:

@@ -1,7 +1,7 @@
-"""What an audit did not look at, although it was to: the whole target, or some of its databases.
+"""What an audit should have measured and did not: the whole target, or some of its databases.
 
-It is read off the profile, never off the error that happened to come up: whatever an engine may answer, what counts is
-whether a measurement was seen and whether a rule could judge.
+This is derived from the profile, never from the error that happened to come up: whatever an engine may respond, what
+counts is whether a measurement was seen and whether a rule could be evaluated.
 """
 
 from __future__ import annotations
@@ -18,19 +18,20 @@ from tsaudit.text import many
 
 TITLE: Final = "The target could not be audited"
 WHY: Final = (
-    "While a target cannot be audited, changes of its schema go unnoticed. "
-    "Nothing is concluded from the silence: no finding is closed, and nothing counts as deleted."
+    "While a target cannot be audited, changes of its schema go unnoticed. Missing data proves nothing: no "
+    "finding is closed, and nothing counts as deleted."
 )
-FIX: Final = "Run `tsaudit check` from where the audit runs; it shows which right, address or driver is missing."
+FIX: Final = "Run `tsaudit check` from where the audit runs; it shows which permission, address, or driver is missing."
 _FIX_EMPTY: Final = (
-    "Check the address, and compare `databases`, `include` and `exclude` with what the server holds; `tsaudit check` "
-    "helps with both. If the target is meant to be empty, accept the incident until a date: `tsaudit accept`."
+    "Check the address, and compare `databases`, `include`, and `exclude` with the databases on the server; "
+    "`tsaudit check` helps with both. If the target is meant to be empty, accept the incident until a date: "
+    "`tsaudit accept`."
 )
 _FIX_DATABASE: Final = (
-    "Grant the user what `tsaudit check` names, or list only the databases to audit under `databases`."
+    "Grant the user the permissions that `tsaudit check` lists, or list only the databases to audit under `databases`."
 )
 _ORDER: Final = ("databases", "policies", "measurements", "columns", "tag_keys", "field_types")
-"""Of the facts, the one that the others follow from first: its gap says why."""
+"""The fact that the others depend on: its gap is the reason."""
 _MOST_CAUSES: Final = 2
 
 
@@ -43,25 +44,25 @@ class Missed:
     cause: str
     """One line."""
     message: str
-    """The same as a sentence that says what was missed."""
+    """The same as a sentence."""
     fix: str
 
 
 def unseen(profile: Profile) -> str | None:
-    """Why no measurement of the target was looked at, in one line; None where one was."""
+    """Why no measurement of the target could be measured, in one line; None if one could."""
     if _seen(profile):
         return None
-    return _cause(g for g in profile.gaps if g.fact in STRUCTURE) or "no measurement was looked at"
+    return _cause(g for g in profile.gaps if g.fact in STRUCTURE) or "no measurement could be read"
 
 
 def missed(
     profile: Profile, results: Sequence[RuleResult] | None = None, previous: Profile | None = None
 ) -> tuple[Missed, ...]:
-    """What the profile does not cover, by itself and by what the rules made of it; nothing where all was audited.
+    """What the profile does not cover, by itself and after running the rules; empty if everything was audited.
 
-    A single entry for the whole target, or one for each database of which no measurement was looked at. `results` are
-    None where no rule was asked yet. `previous` is the snapshot to compare with, None for none: what was there before
-    tells an emptied server from a new one.
+    A single entry for the whole target, or one for each database of which no measurement could be read. `results`
+    is None if no rule has run yet. `previous` is the snapshot to compare with, None for none: its contents distinguish
+    an emptied server from a new one.
     """
     if (cause := unseen(profile)) is not None:
         if not any(g.reason is Reason.NOTHING_THERE for g in profile.gaps):
@@ -77,7 +78,7 @@ def missed(
         message = f"The target became unreachable during the audit: {gone.detail}"
         return (Missed(Subject(), gone.detail, message, FIX),)
     if results is not None and (cause := _unjudged(profile, results)) is not None:
-        return (Missed(Subject(), cause, f"No rule could judge the target: {cause}", FIX),)
+        return (Missed(Subject(), cause, f"No rule could be evaluated on the target: {cause}", FIX),)
     return tuple(_databases(profile))
 
 
@@ -87,7 +88,7 @@ def whole(cause: str, fix: str = FIX) -> Missed:
 
 
 def result_of(found: Sequence[Missed]) -> RuleResult:
-    """As the result of a rule, so that it becomes an incident, a message and part of the report like any other."""
+    """As the result of a rule, so that it becomes an incident, a message, and part of the report like any other."""
     return RuleResult(
         code=UNREACHABLE_CODE,
         name=RULELESS_CODES[UNREACHABLE_CODE],
@@ -102,10 +103,10 @@ def result_of(found: Sequence[Missed]) -> RuleResult:
 
 
 def _databases(profile: Profile) -> Iterator[Missed]:
-    """Databases of which no measurement was looked at, although something was to be seen there.
+    """Databases of which no measurement could be read, although there was something to measure.
 
-    One that is merely empty has no gap and is not among them: new databases are empty for a while, and the rest of
-    the target shows that the server is the right one.
+    A database that is merely empty has no gap and is not included: new databases are empty for a while, and the rest of
+    the target shows that it is the right server.
     """
     seen = _seen(profile)
     gaps = [g for g in profile.gaps if g.fact in STRUCTURE and g.database is not None and g.database not in seen]
@@ -116,29 +117,29 @@ def _databases(profile: Profile) -> Iterator[Missed]:
 
 
 def _seen(profile: Profile) -> set[str]:
-    """The databases with a measurement whose parts are known; one without columns and without a gap is empty."""
+    """The databases with a measurement whose columns are known; one without columns and without a gap is empty."""
     unknown = {(g.database, g.measurement) for g in profile.gaps if g.fact in STRUCTURE}
     return {m.database for m in profile.measurements if m.columns or (m.database, m.name) not in unknown}
 
 
 def _unjudged(profile: Profile, results: Sequence[RuleResult]) -> str | None:
-    """Why no rule judged anything, in one line; None where one did, if only a part of the target."""
+    """Why no rule could be evaluated, in one line; None if one could, even for part of the target."""
     applying = [r for r in results if r.outcome is not Outcome.NOT_APPLICABLE]
     if any(_judged_some(r, profile) for r in applying):
         return None
     if not applying:
         return "all rules are switched off" if any(r.switched_off for r in results) else "no rule applies to it"
     broken = next((f"{r.code} broke: {r.reason}" for r in applying if r.outcome is Outcome.ERROR), None)
-    return _cause(g for r in applying for g in r.gaps) or broken or applying[0].reason or "no rule could judge"
+    return _cause(g for r in applying for g in r.gaps) or broken or applying[0].reason or "no rule could be evaluated"
 
 
 def _judged_some(rule: RuleResult, profile: Profile) -> bool:
-    """Whether the rule judged at least one measurement: what is missing elsewhere does not undo that."""
+    """Whether the rule was evaluated on at least one measurement: gaps elsewhere do not undo that."""
     if rule.outcome in (Outcome.PASS, Outcome.FAIL):
         return True
     if rule.outcome is Outcome.ERROR or not rule.gaps:
         return False
-    # Measurements beyond the budget are gaps in their database, though those within it were looked at.
+    # Measurements beyond the budget are gaps in their database, although those within it were measured.
     beyond = {(g.database, g.detail) for g in profile.gaps if g.fact == "measurements" and g.measurement is None}
     lacking = [
         g
@@ -151,15 +152,15 @@ def _judged_some(rule: RuleResult, profile: Profile) -> bool:
 
 
 def _cause(gaps: Iterable[Gap]) -> str | None:
-    """What the gaps that the others follow from say, each thing once; None of none."""
+    """The details of the gaps that the others depend on, without duplicates; None if there are none."""
     ranked = sorted(gaps, key=lambda g: _ORDER.index(g.fact) if g.fact in _ORDER else len(_ORDER))
-    # What follows from a gap repeats its words.
+    # A gap that depends on another one repeats its words.
     first = [g.detail for g in ranked if g.fact == ranked[0].fact]
     return _listed(dict.fromkeys(first)) or None
 
 
 def _listed(lines: Iterable[str]) -> str:
-    """The lines in one, as far as somebody would read them."""
+    """The lines in one, limited to what somebody would read."""
     found = list(lines)
     more = f"; and {len(found) - _MOST_CAUSES} more" if len(found) > _MOST_CAUSES else ""
     return "; ".join(found[:_MOST_CAUSES]) + more

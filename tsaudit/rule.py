@@ -1,4 +1,4 @@
-"""What a rule is, how its limits are resolved, and what it gets to see."""
+"""What a rule is, how its limits are resolved, and what it receives."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from tsaudit.engines.engine import Engine
 from tsaudit.engines.queries import query_files
 from tsaudit.engines.quoting import Qualified, quote_name
 from tsaudit.engines.registry import ENGINES
+from tsaudit.engines.tables import Tables, tables_of
 from tsaudit.guidelines import engines_of
 from tsaudit.model.facts import offered, sources_of
 from tsaudit.model.finding import Finding, Limit, Severity
-from tsaudit.model.profile import Measurement, Profile
+from tsaudit.model.profile import Database, Measurement, Profile, TableKind
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline
 
@@ -26,7 +27,7 @@ SECTIONS = ("Why it matters", "Example", "Fix", "References")
 
 
 class Family(enum.StrEnum):
-    """Groups of tsaudit's own rules; each is one check in Dagster. The code's letters in the comment."""
+    """Families of tsaudit's own rules; each is one check in Dagster. The comments show the letters of their codes."""
 
     CARDINALITY = "cardinality"  # CAR
     TAGS = "tags"  # TAG
@@ -52,6 +53,15 @@ LETTERS: Mapping[str, Family] = {
 }
 
 
+class Reach(enum.StrEnum):
+    """How near another rule's finding has to be to make a finding redundant."""
+
+    SUBJECT = "subject"
+    """About the same subject: the same column, for example."""
+    MEASUREMENT = "measurement"
+    """About the same measurement, one of its columns, or a family that the measurement belongs to."""
+
+
 @dataclass(frozen=True, slots=True)
 class Threshold:
     """A number a rule compares with."""
@@ -60,9 +70,9 @@ class Threshold:
     default: float
     unit: str
     source: str
-    """A vendor's page, or `our default: ...` with the reasoning."""
+    """A vendor's page, or `our default: ...` with the reason."""
     engines: Mapping[str, tuple[float, str]] = field(default_factory=dict)
-    """Engine to (default there, its source); `engine edition` where it differs between products of one engine."""
+    """Engine to (default there, its source); `engine edition` if products of one engine differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +94,8 @@ class LimitPolicy:
 class RulePolicy:
     """What the configuration says about rules; most general first.
 
-    Code or name, or a pattern of them, to `off`, `on` or a severity: for all targets, for the target, and by pattern of
-    measurement names. The most special that says something of a rule decides.
+    Code or name, or a pattern, to `off`, `on`, or a severity: for all targets, for the target, and by pattern of
+    measurement names. The most specific setting for a rule wins.
     """
 
     everywhere: Mapping[str, str] = field(default_factory=dict)
@@ -93,7 +103,7 @@ class RulePolicy:
     measurements: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def setting(self, code: str, name: str, measurement: str = "") -> str | None:
-        """What applies to the rule on the measurement, or on the target as a whole; None for nothing."""
+        """The setting for the rule on the measurement, or on the target as a whole; None if there is none."""
         special = (s for pattern, s in self.measurements.items() if measurement and fnmatchcase(measurement, pattern))
         for settings in (*special, self.target, self.everywhere):
             if (found := _said_of(code, name, settings)) is not None:
@@ -101,7 +111,7 @@ class RulePolicy:
         return None
 
     def is_off(self, code: str, name: str) -> bool:
-        """Whether it judges nothing: switched off, and not on again for any measurement."""
+        """Whether it never runs: switched off, and not on again for any measurement."""
         again = (_said_of(code, name, settings) for settings in self.measurements.values())
         return self.setting(code, name) == "off" and all(one in (None, "off") for one in again)
 
@@ -113,12 +123,12 @@ def _said_of(code: str, name: str, settings: Mapping[str, str]) -> str | None:
 
 
 def plain(word: str) -> str:
-    """A rule's code, name, or a pattern of them, as they are compared: case and `_` for `-` do not count."""
+    """A rule's code, name, or pattern in comparable form: case is ignored, and `_` equals `-`."""
     return word.lower().replace("_", "-")
 
 
 def takes_in(word: str, code: str, name: str) -> bool:
-    """Whether the word is the rule's code or name, or a pattern that one of them fits."""
+    """Whether the word is the rule's code or name, or a pattern that matches one of them."""
     return fnmatchcase(code.lower(), plain(word)) or fnmatchcase(name, plain(word))
 
 
@@ -130,7 +140,7 @@ def resolve_limit(
     measurement: str | None = None,
     edition: str = "",
 ) -> Limit:
-    """The limit that applies, and who set it: measurement, target, plan, everywhere, edition, engine, default."""
+    """The limit that applies, and its origin: measurement, target, plan, everywhere, edition, engine, default."""
     name = f"{rule_name}.{threshold.name}"
 
     def limit(value: float, origin: str, source: str = threshold.source) -> Limit:
@@ -156,7 +166,7 @@ def resolve_limit(
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One target as a rule sees it: today's profile, the days before, and the limits."""
+    """One target as a rule sees it: today's profile, earlier days, and the limits."""
 
     rule: Rule
     profile: Profile
@@ -165,12 +175,30 @@ class Case:
 
     @property
     def engine(self) -> Engine:
-        """What is true of the target's engine."""
+        """What the target's engine declares."""
         return ENGINES[self.profile.engine]
 
     @property
+    def tables(self) -> Tables:
+        """What options of the target's tables mean."""
+        return tables_of(self.profile.engine)
+
+    @property
     def measurements(self) -> tuple[Measurement, ...]:
-        return self.profile.measurements
+        """Those whose kind of rows the rule judges."""
+        return tuple(m for m in self.profile.measurements if self.judges(m))
+
+    def judges(self, measurement: Measurement) -> bool:
+        """Whether the rule is about the kind of rows that the measurement has."""
+        kinds, kind = self.rule.kinds, measurement.kind
+        if kinds is None or kind is None or kind in kinds:
+            return True
+        # Where the engine declares tags, they have an index whatever the rows are.
+        return kind is TableKind.EVENTS and not self.engine.infers_roles and TableKind.SERIES in kinds
+
+    def inside(self, database: Database) -> tuple[Measurement, ...]:
+        """Those of a database, including its other retention policies."""
+        return tuple(m for m in self.profile.inside(database) if self.judges(m))
 
     def limit(self, threshold: str, measurement: Measurement | None = None) -> Limit:
         """The named threshold as it applies to the measurement, or to the target."""
@@ -179,11 +207,11 @@ class Case:
         return resolve_limit(self.rule.name, found, self.profile.engine, self.policy, name, self.profile.edition)
 
     def usual(self, name: str, subject: Subject) -> tuple[Point, ...]:
-        """The figure's values before today, oldest first, without this rule's known incidents that came and went."""
+        """The figure's values before today, oldest first, without this rule's resolved incidents."""
         return self.timeline.usual(name, subject, self.rule.code)
 
     def quoted(self, names: Iterable[str | Qualified]) -> str:
-        """The names as identifiers of the engine, with commas between."""
+        """The names as quoted identifiers of the engine, separated by commas."""
         return ", ".join(quote_name(self.profile.engine, name) for name in names)
 
 
@@ -192,30 +220,35 @@ Check = Callable[[Case], Iterator[Finding]]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule: its texts, what it needs, and the function that finds."""
+    """One rule: its texts, what it needs, and the function that finds problems."""
 
     code: str
     name: str
     title: str
     severity: Severity
-    """Of most of its findings; a finding may be milder or worse."""
+    """Of most of its findings; a finding may be less or more severe."""
     guidelines: tuple[str, ...]
     requires: frozenset[str]
-    """Facts without which it cannot judge."""
+    """Facts without which it cannot be evaluated."""
     thresholds: tuple[Threshold, ...]
     doc: str
     check: Check
     uses: frozenset[str] = frozenset()
-    """Facts it looks at where the engine offers them."""
+    """Facts it uses if the engine offers them."""
     moot: Mapping[str, str] = field(default_factory=dict)
-    """Engines, or single products of one (`engine edition`), on which its guidelines matter and it has nothing to say,
-    with the reason."""
+    """Engines, or single products of one (`engine edition`), on which its guidelines matter but the rule does not
+    apply, with the reason.
+    """
     group: str = ""
     """Its family; empty for the one that its code's letters stand for."""
     only: frozenset[str] | None = None
-    """The engines it is about; None for all that offer what it requires."""
+    """The engines it applies to; None for all that offer the facts it requires."""
+    follows_from: Mapping[str, Reach] = field(default_factory=dict)
+    """Rules whose findings make its own redundant, by code: these become evidence of the other, if it is as severe."""
     package: str = ""
-    """The distribution that brings it, and its version; empty for tsaudit itself."""
+    """The distribution that provides it, and its version; empty for tsaudit itself."""
+    kinds: frozenset[TableKind] | None = None
+    """The kinds of tables it judges; None for all."""
 
     @property
     def engines(self) -> frozenset[str]:
@@ -239,11 +272,11 @@ class Rule:
 
     @property
     def gaps_matter_in(self) -> frozenset[str]:
-        """Facts a gap in which keeps it from passing: those it requires or uses, and all they are worked out of."""
+        """Facts whose gaps keep it from passing: those it requires or uses, and all facts they are derived from."""
         return frozenset().union(*(sources_of(fact) for fact in self.requires | self.uses))
 
     def section(self, heading: str) -> str:
-        """The text below `## heading` in the docstring; empty when there is no such section."""
+        """The text below `## heading` in the docstring; empty if there is no such section."""
         match = re.search(rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", self.doc, re.DOTALL | re.MULTILINE)
         return match[1].strip() if match else ""
 
@@ -267,11 +300,14 @@ def rule(
     moot: Mapping[str, str] | None = None,
     family: str = "",
     engines: Iterable[str] | None = None,
+    follows_from: Mapping[str, Reach] | None = None,
+    kinds: Iterable[TableKind] | None = None,
 ) -> Callable[[Check], Rule]:
-    """Turn a function into the Rule of its name (`_` becomes `-`); its docstring is the rule's page.
+    """Turn a function into the Rule with its name (`_` becomes `-`); its docstring is the rule's page.
 
-    `family`: where the code's letters do not stand for it. `engines`: those it is about, None for all that offer the
-    facts it `requires`. Rules of other packages need no guidelines.
+    `family`: only needed if the code's letters do not stand for it. `engines`: those it applies to, None for all that
+    offer the facts it `requires`. `kinds`: the kinds of tables it judges, None for all. Rules of other packages need no
+    guidelines.
     """
 
     def decorate(check: Check) -> Rule:
@@ -289,16 +325,18 @@ def rule(
             moot=moot or {},
             group=family,
             only=None if engines is None else frozenset(engines),
+            follows_from=follows_from or {},
+            kinds=None if kinds is None else frozenset(kinds),
         )
 
     return decorate
 
 
 def table_of(measurement: Measurement, name: str = "") -> Qualified:
-    """The measurement's name as statements have it; with `name` that of another table beside it."""
+    """The measurement's name for statements; with `name`, that of another table in the same database."""
     return Qualified(measurement.database, name or measurement.name, measurement.path)
 
 
 def subject_of(measurement: Measurement, column: str = "") -> Subject:
-    """The subject that is a measurement, or one of its columns."""
+    """The measurement, or one of its columns, as a subject."""
     return Subject(measurement.database, measurement.name, column)

@@ -1,6 +1,6 @@
-"""The whole path for one target on one day: collect, audit, remember, report, queue the alerts.
+"""The complete audit of one target on one day: collect, audit, store, report, queue the alerts.
 
-The command line and Dagster both come through here, so that neither knows more than the other.
+The command line and Dagster both call this module, so that they always agree.
 """
 
 from __future__ import annotations
@@ -39,29 +39,29 @@ from tsaudit.text import many
 Progress = Callable[[str], None]
 
 _LEASE_GRACE_S: Final = lease.STALE_S + 30.0
-"""Beyond its deadline an audit still has to judge, write its report and its history; or it was killed."""
+"""Additional time for rules, report, and history after the deadline; later than that, the audit was killed."""
 
 
 @dataclass(frozen=True, slots=True)
 class AuditRun:
-    """What became of one target."""
+    """The outcome for one target."""
 
     target: str
     day: date
     result: AuditResult | None
-    """None only when tsaudit itself failed (`error` says how); nothing was saved then."""
+    """None only if tsaudit itself failed (`error` says how); nothing was saved then."""
     profile: Profile | None
-    """None when the target could not be audited at all."""
+    """None if the target could not be audited at all."""
     changes: tuple[incidents.Change, ...]
     report: report.ReportLocation | None
-    """None when it could not be written."""
+    """None if it could not be written."""
     seconds: float
     error: str | None
-    """One line when anything went wrong that must turn the run red; None otherwise."""
+    """One line if anything went wrong that must fail the run; otherwise None."""
 
     @property
     def verdict(self) -> Verdict:
-        """Of the audit; `unknown` where there is none."""
+        """Of the audit; `unknown` if there is none."""
         return self.result.verdict if self.result else Verdict.UNKNOWN
 
     @property
@@ -79,12 +79,12 @@ def audit_target(
     run_url: str | None = None,
     progress: Progress | None = None,
 ) -> AuditRun:
-    """Audit one target for the logical `day` (in UTC) and remember all of it. Queues alerts, sends none.
+    """Audit one target for the logical `day` (in UTC) and store everything. Queues alerts, sends none.
 
-    A past day is audited as of its end: rows written later do not count. A target that cannot be audited is a
-    result too, with verdict `unknown`. An audit of the same database that is under way is waited for, for as long as
-    it may take. Raises nothing for what a database, a report folder or a rule does; HistoryError when the history
-    cannot be written.
+    A past day is audited as of its end: rows written later do not count. A target that cannot be audited is a result
+    too, with verdict `unknown`. If the same database is already being audited, this waits as long as that audit may
+    take. Raises nothing because of a database, a report folder, or a rule; HistoryError if the history cannot be
+    written.
     """
     began, say = time.monotonic(), progress or (lambda _line: None)
     try:
@@ -106,7 +106,7 @@ def _audit_alone(
         profile = dataclasses.replace(profile, unused_settings=unused)
     result = _judge(target, settings, timeline, profile, failure, day)
     if profile is not None and not_audited.unseen(profile) is not None:
-        # Kept as the day's schema it would read as if everything had been dropped.
+        # Stored as the day's schema, it would look as if everything had been dropped.
         profile = None
     result = _with_silenced_rules(store, settings, result)
     before = _result_before(store, target.name, day)
@@ -123,6 +123,7 @@ def _audit_alone(
         verdict=result.verdict,
         report_url=location.url if location else None,
         run_url=run_url,
+        plans=result.plans,
     )
     alerts.queue(store, settings, changes, context)
     compact(store, target.name, clock.steady(store.days(target.name), day))
@@ -149,9 +150,9 @@ def audit_targets(
     run_url: str | None = None,
     progress: Callable[[str, str], None] | None = None,
 ) -> Iterator[AuditRun]:
-    """Audit many targets, `workers` at a time, and yield each as it is done.
+    """Audit many targets, `workers` at a time, and yield each one when it is finished.
 
-    One that fails neither stops nor hides the others. `progress` gets the target's name and a line.
+    A failing target neither stops nor hides the others. `progress` gets the target's name and a line.
     """
 
     def one(target: Target) -> AuditRun:
@@ -165,16 +166,16 @@ def audit_targets(
                 try:
                     yield future.result()
                 except Exception as error:
-                    # Whatever broke for one target must be seen as its failure, and must not take the others along.
+                    # Any failure of one target must be visible as its own, and must not affect the others.
                     line = str(error) if isinstance(error, HistoryError) else _one_line(error)
                     yield AuditRun(futures[future].name, day, None, None, (), None, 0.0, line)
         finally:
-            # The caller gave up: what runs is let finish, what waits is not begun.
+            # The caller gave up: running audits finish, waiting ones do not start.
             pool.shutdown(wait=False, cancel_futures=True)
 
 
 def tell(settings: Settings, store: Store, out: Progress = print) -> alerts.SendReport:
-    """Send what is queued, and the digest of a day once all that is due on it was audited.
+    """Send queued messages, and the digest of a day once everything due on it has been audited.
 
     It takes at most `slack.deadline_s`. Messages that could not be sent by then stay queued; the report says so.
     """
@@ -184,7 +185,7 @@ def tell(settings: Settings, store: Store, out: Progress = print) -> alerts.Send
 
 
 def as_of(day: date, now: datetime | None = None) -> datetime:
-    """The instant up to which rows count for a logical day: its end, or now while it lasts."""
+    """The time up to which rows count for a logical day: its end, or now during that day."""
     end = datetime.combine(day + timedelta(days=1), datetime.min.time(), UTC)
     return min(end, now or utc_now())
 
@@ -192,7 +193,7 @@ def as_of(day: date, now: datetime | None = None) -> datetime:
 def _collect(
     target: Target, previous: Profile | None, values: RememberedValues, day: date, say: Progress
 ) -> tuple[Profile | None, str | None]:
-    """The profile, or the line that says why nothing at all could be asked."""
+    """The profile, or the line that says why nothing could be queried."""
 
     def measure(connection: Connection, deadline: Deadline) -> Profile:
         say(f"connected to {target.engine} {connection.server_version}")
@@ -213,7 +214,7 @@ def _collect(
         say(str(error))
         return None, str(error)
     except Exception as error:
-        # Whatever broke, in a driver or here, nobody watches the target now: its owner is told, and the run is red.
+        # Whatever failed, in a driver or here, nobody is watching the target now: notify its owner, and fail the run.
         line = f"internal error: {_one_line(error)}"
         say(line)
         return None, line
@@ -232,7 +233,7 @@ def _judge(
 
 
 def _with_silenced_rules(store: Store, settings: Settings, result: AuditResult) -> AuditResult:
-    """The result, and what it says of rules that judged on earlier days and no longer do."""
+    """The result, and the result about rules that worked on earlier days and no longer do."""
     if not outcomes_of(result).unknown:
         return result
     earlier = store.rule_outcomes(result.target, before=result.day)
@@ -241,12 +242,12 @@ def _with_silenced_rules(store: Store, settings: Settings, result: AuditResult) 
 
 
 def _error(result: AuditResult) -> str | None:
-    """The line that turns the run red; None where all was audited."""
+    """The line that fails the run; None if everything was audited."""
     return result.not_audited.reason if result.not_audited else None
 
 
 def _digest_day(settings: Settings, store: Store) -> date | None:
-    """The newest audited day, once all targets due on it are audited. None before, and where nobody is told."""
+    """The newest audited day, once all targets due on it are audited. None before, and with nowhere to send it."""
     if not settings.slack.digest or not (settings.slack.token or settings.slack.webhook or settings.sinks):
         return None
     newest = store.newest_days()
@@ -271,7 +272,7 @@ def _report(
     run_url: str | None,
     alarm: str,
 ) -> tuple[report.ReportLocation | None, str | None]:
-    """A report that cannot be written loses no alert: the audit goes on and the run turns red."""
+    """A report that cannot be written loses no alert: the audit continues and the run fails."""
     known = incidents.current(store, target.name, day=result.day)
     try:
         location = report.write(
@@ -280,7 +281,7 @@ def _report(
     except report.ReportError as error:
         return None, str(error)
     except Exception as error:
-        return None, f"the report could not be made: {_one_line(error)}"
+        return None, f"the report could not be created: {_one_line(error)}"
     return location, None
 
 

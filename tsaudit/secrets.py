@@ -1,13 +1,13 @@
-"""The secrets of the configuration, and the one way to keep them out of texts.
+"""The secrets of the configuration, and the only way to keep them out of text.
 
-Whoever reads a secret remembers it here; whatever takes in text from elsewhere (a driver's or a server's error, a log
-record) passes it through `mask`. A secret is found in every form it may take on its way: any of its characters escaped
-in any way (`%70`, `&#112;`, `\\u0070`), again and again, decoded, in base64 or hex, cut off by whoever quoted it, or
-taken apart at the characters that mean something in an address.
+Code that reads a secret registers it here; code that takes in text from elsewhere (an error of a driver or server, a
+log record) passes it through `mask`. A secret is found in every form it may take on its way: with any of its characters
+escaped in any way (`%70`, `&#112;`, `\\u0070`), repeatedly, decoded, in base64 or hex, cut off by a quote, or split at
+the characters that are special in an address.
 
-Limits, on purpose: of 1 to 3 characters, or a word of everyday messages such as `password`, a secret is masked only
-where it stands as one (quoted, or behind `:` or `=`); anywhere else the text would turn into asterisks, and show the
-secret by that.
+Deliberate limits: a secret of 1 to 3 characters, or a common word such as `password`, is masked only where it is
+clearly used as a secret (quoted, or after `:` or `=`). Anywhere else, the text would turn into asterisks and reveal the
+secret that way.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from urllib.parse import unquote
 MASK: Final = "***"
 
 _RUN: Final = 8
-"""So many characters in a row, of any form of a secret, are masked wherever they stand."""
+"""This many consecutive characters, of any form of a secret, are masked wherever they are."""
 _SHORTEST: Final = 4
-"""A secret, or a part of one between separators, of at least that length is masked where it stands as a word."""
+"""A secret, or a part of one between separators, of at least this length is masked if it is a separate word."""
 _SEPARATORS: Final = re.compile(r"[\s@/?#:&=%;,+|\\'\"`<>\[\](){}]+")
 _EVERYDAY: Final = frozenset(
     {
@@ -69,7 +69,7 @@ _EVERYDAY: Final = frozenset(
         "workflows",
     }
 )
-"""Words that tell nothing by themselves, and that messages are full of."""
+"""Common words that messages are full of and that reveal nothing alone."""
 
 _ESCAPE: Final = re.compile(
     r"&(?:#[0-9]{1,10}+|#[xX][0-9a-fA-F]{1,8}+)(?:;|(?!\Z|\.\.|…))|&[a-zA-Z][a-zA-Z0-9]{1,31};"
@@ -77,20 +77,20 @@ _ESCAPE: Final = re.compile(
     r"|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}"
     r"|\\U00(?:0[0-9a-fA-F]|10)[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|\\[0-3][0-7]{2}|\\[\\/'\"abfnrtv]"
 )
-"""One character as HTML, addresses, JSON and programming languages write it."""
+"""One character in the notation of HTML, addresses, JSON, and programming languages."""
 _DEEPEST: Final = 5
-"""How many times over a text may be escaped: an address in an address, in JSON, on a page."""
+"""How many times a text may be escaped: an address in an address, in JSON, on a page."""
 _CUT_OFF: Final = re.compile(r"(?:&#?[0-9a-z]{0,11}|%u?[0-9a-f]{0,3}|\\[ux]?[0-9a-f]{0,7})?(?:\.\.\.?|…|$)")
 """Where a text was cut off, perhaps within an escape."""
 _KEPT: Final = 2_000
-"""Characters of the longest text whose masked form is kept: lines come again, pages do not."""
+"""Longest text whose masked form is cached: lines repeat, pages do not."""
 
 _lock = threading.Lock()
 _known: dict[str, None] = {}
 
 
 def remember(*values: str | None) -> None:
-    """Keep the values out of every text that passes through `mask`, and out of log records, from now on."""
+    """From now on, mask the values in every text that passes through `mask`, and in log records."""
     global _matcher
     new = [value for value in values if value and value.strip()]
     if new and not all(value in _known for value in new):
@@ -101,13 +101,13 @@ def remember(*values: str | None) -> None:
 
 
 def remember_login(user: str | None, password: str | None) -> None:
-    """Remember the password, and how both look in an HTTP header. The user alone is no secret."""
+    """Register the password, and both values as they appear in an HTTP header. The user alone is not secret."""
     if password:
         remember(password, base64.b64encode(f"{user or ''}:{password}".encode()).decode())
 
 
 def forget() -> None:
-    """Remember nothing any more: for tests."""
+    """Forget everything: for tests."""
     global _matcher
     with _lock:
         _known.clear()
@@ -122,7 +122,7 @@ def mask(text: str) -> str:
 
 
 class MaskedError(Exception):
-    """An error whose text, which may quote what a driver or server said, holds no secret."""
+    """An error whose text may quote a driver or server and contains no secret."""
 
     def __init__(self, line: str) -> None:
         super().__init__(mask(line))
@@ -130,18 +130,18 @@ class MaskedError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class _Matcher:
-    """What to look for, in lower case. Compared by identity: a new one is made when a secret is added."""
+    """What to look for, in lower case. Compared by identity: a new one is created when a secret is added."""
 
     runs: frozenset[str] = field(repr=False)
-    """All runs of `_RUN` characters: masked wherever they stand."""
+    """All runs of `_RUN` characters: masked wherever they are."""
     words: frozenset[str] = field(repr=False)
-    """Short secrets and parts between separators: masked where they stand as words."""
+    """Short secrets and parts between separators: masked if they are separate words."""
     lengths: tuple[int, ...]
     """Of the words."""
     begun: frozenset[str] = field(repr=False)
-    """Beginnings shorter than a run: masked where the text was cut off behind them."""
+    """Beginnings shorter than a run: masked if the text was cut off after them."""
     in_place: re.Pattern[str] | None = field(repr=False)
-    """What is masked only where it stands as a secret."""
+    """What is masked only where it is clearly used as a secret."""
 
 
 _matcher: _Matcher | None = None
@@ -193,7 +193,7 @@ def _any_of(texts: set[str]) -> str:
 
 
 def _tells(part: str) -> bool:
-    """Whether a part of a secret, standing alone, is worth masking: a short word may be any word."""
+    """Whether a part of a secret is worth masking by itself: a short word may be any word."""
     mixed = any(c.isdigit() for c in part) and any(c.isalpha() for c in part)
     return len(part) >= _SHORTEST or (len(part) == _SHORTEST - 1 and mixed)
 
@@ -205,7 +205,7 @@ def _forms(secret: str) -> Iterator[str]:
     yield from (raw.decode("latin-1"), raw.hex())
     for encode in (base64.b64encode, base64.urlsafe_b64encode):
         for offset in range(3):
-            # What stands before the secret shifts it: only what no neighbor has a part in is the same everywhere.
+            # What comes before the secret shifts it: only parts unaffected by a neighbor are the same everywhere.
             encoded = encode(b"\0" * offset + raw).decode().rstrip("=")
             first, last = -(-offset * 8 // 6), (offset + len(raw)) * 8 // 6
             if last - first >= _RUN:
@@ -213,9 +213,9 @@ def _forms(secret: str) -> Iterator[str]:
 
 
 def _views(text: str) -> Iterator[tuple[str, Sequence[int]]]:
-    """The text, and what it stands for with its escapes resolved once, twice, and so on.
+    """The text with its escapes resolved once, twice, and so on.
 
-    With each comes the place in the text at which each of its characters begins, and the length of the text.
+    With each comes the position in the text of each of its characters, and the length of the text.
     """
     view: str = text
     places: Sequence[int] = range(len(text) + 1)
@@ -242,7 +242,7 @@ def _resolved(text: str, places: Sequence[int]) -> tuple[str, Sequence[int]]:
 
 
 def _character(escape: str) -> str:
-    """What it stands for: a byte of UTF-8 as the character of Latin-1, which is one of the forms of a secret."""
+    """The decoded character: a byte of UTF-8 becomes a Latin-1 character, which is one of the forms of a secret."""
     if escape[0] == "&":
         return html.unescape(escape)
     if escape[0] == "%":
@@ -269,7 +269,7 @@ _kept: Final = functools.lru_cache(maxsize=4096)(_masked)
 
 def _found(matcher: _Matcher, text: str) -> Iterator[tuple[int, int]]:
     lower = text.lower()
-    if len(lower) != len(text):  # letters whose lower case is longer: position by position instead
+    if len(lower) != len(text):  # Some letters are longer in lower case: go position by position.
         lower = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
     for i in range(len(text)):
         if lower[i : i + _RUN] in matcher.runs:
@@ -297,7 +297,7 @@ _watching = False
 
 
 def _watch_logs() -> None:
-    """Mask what this process logs, whichever library does: drivers log addresses, and errors with all they quote."""
+    """Mask everything this process logs: drivers log addresses, and errors with quoted data."""
     global _watching
     with _lock:
         if _watching:
@@ -318,10 +318,10 @@ def _mask_record(record: logging.LogRecord) -> None:
     try:
         text = record.getMessage()
     except Exception:
-        return  # logging itself reports arguments that do not fit
+        return  # Logging itself reports arguments that do not fit.
     if (clean := mask(text)) != text:
         record.msg, record.args = clean, ()
     if record.exc_info and record.exc_info[0] is not None:
         trace = logging.Formatter().formatException(record.exc_info)
         if (clean := mask(trace)) != trace:
-            record.exc_text = clean  # what a formatter uses in place of its own
+            record.exc_text = clean  # What a formatter uses in place of its own.

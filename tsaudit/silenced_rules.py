@@ -1,7 +1,7 @@
-"""Rules that used to judge a target and no longer do: a right that was taken away, a budget that no longer suffices.
+"""Rules that used to work on a target and no longer do: a revoked permission, a budget that is no longer enough.
 
-One audit in which a rule lacks something is `unknown` and rings nobody. When it stays so, what the rule watches over
-may go wrong unseen: that is an incident.
+One audit in which a rule lacks something is `unknown` and notifies nobody. If it stays that way, the problems that the
+rule looks for may go unnoticed: that is an incident.
 """
 
 from __future__ import annotations
@@ -26,42 +26,42 @@ from tsaudit.model.subject import Subject
 from tsaudit.text import many
 
 _MOST_NAMED: Final = 10
-TITLE: Final = "Rules that judged before are unknown"
+TITLE: Final = "Rules that worked before are unknown"
 WHY: Final = (
-    "A rule that cannot judge finds nothing, so a problem goes unnoticed. "
-    "Somebody may rely on a rule that has judged before."
+    "A rule that cannot be evaluated finds nothing, so a problem goes unnoticed. Somebody may rely on a rule "
+    "that has worked before."
 )
 FIX: Final = (
-    "Run `tsaudit check`: it shows which right or setting is missing, and the report lists every gap. "
-    "If nothing is to be done about it, accept the incident until a date: `tsaudit accept`."
+    "Run `tsaudit check`: it shows which permission or setting is missing, and the report lists every gap. If "
+    "nothing can be done about it, accept the incident until a date: `tsaudit accept`."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class RuleOutcomes:
-    """What became of the rules on one audited day. A rule that does not apply is in neither set."""
+    """The state of the rules on one audited day. A rule that does not apply is in neither set."""
 
     day: date
     judged: frozenset[str]
     """Codes of the rules that passed or found something."""
     unknown: frozenset[str]
-    """Codes of the rules that broke, or found nothing but lacked something."""
+    """Codes of the rules that failed, or found nothing but lacked something."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Silenced:
     rule: RuleResult
     audits: int
-    """In a row without a judgement, this one included."""
+    """Consecutive audits without a result, including this one."""
     since: date
     """The first of them."""
 
 
 def outcomes_of(result: AuditResult) -> RuleOutcomes:
-    """Which rules judged, and which could not for a reason that nothing else reports.
+    """Which rules were evaluated, and which could not be for a reason that nothing else reports.
 
-    Where the target could not be audited, that alone is to be told, and no rule counts. What a rule lacks in a database
-    that could not be audited does not count either.
+    If the target could not be audited, only that is reported, and no rule counts. What a rule lacks in a database that
+    could not be audited does not count either.
     """
     missed = {f.subject for f in result.not_audited.findings} if result.not_audited else set()
     judged, unknown = set(), set()
@@ -76,9 +76,9 @@ def outcomes_of(result: AuditResult) -> RuleOutcomes:
 
 
 def silenced_rules(result: AuditResult, earlier: Sequence[RuleOutcomes], after: int) -> RuleResult | None:
-    """The rules that judged once and have been unknown in the last `after` audits or more; None without any.
+    """The rules that once worked and have been unknown in the last `after` audits or more; None if there are none.
 
-    `earlier`: the audits before, newest first. Audits count, not days; those of which a rule was no part are skipped.
+    `earlier`: the previous audits, newest first. Audits count, not days; those without a rule are skipped for it.
     """
     unknown = outcomes_of(result).unknown
     streaks = [_streak(rule, result.day, earlier) for rule in result.results if rule.code in unknown]
@@ -87,7 +87,7 @@ def silenced_rules(result: AuditResult, earlier: Sequence[RuleOutcomes], after: 
 
 
 def _streak(rule: RuleResult, today: date, earlier: Iterable[RuleOutcomes]) -> _Silenced | None:
-    """None for a rule that never judged."""
+    """None for a rule that never worked."""
     audits, since = 1, today
     for day in earlier:
         if rule.code in day.judged:
@@ -107,8 +107,8 @@ def _result(found: Sequence[_Silenced]) -> RuleResult:
     finding = Finding(
         subject=Subject(),
         severity=Severity.WARN,
-        message=f"{many(len(found), 'rule')} that judged before {have} been unknown for {least}"
-        f"{many(fewest, 'audit')}: {named}. First cause: {_cause(found[0].rule)}",
+        message=f"{many(len(found), 'rule')} that worked before {have} been unknown for "
+        f"{least}{many(fewest, 'audit')}: {named}. First cause: {_cause(found[0].rule)}",
         fix=FIX,
         since=found[0].since,
         evidence=tuple(Evidence(one.rule.code, f"unknown since {one.since}: {_cause(one.rule)}") for one in found),
@@ -126,7 +126,7 @@ def _result(found: Sequence[_Silenced]) -> RuleResult:
 
 
 def _cause(rule: RuleResult) -> str:
-    """Why it could not judge, in one line."""
+    """Why it could not be evaluated, in one line."""
     if rule.outcome is Outcome.ERROR or not rule.gaps:
         return f"{rule.code} broke: {rule.reason}" if rule.outcome is Outcome.ERROR else rule.reason
     gap = rule.gaps[0]

@@ -1,4 +1,4 @@
-"""What a measurement of a target would be with other tags: from the last snapshot where it can, live where it must."""
+"""The effect of other tags on a measurement: from the last snapshot if possible, live if necessary."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from tsaudit.analysis.cardinality.merging import Groups, MergingSeries
-from tsaudit.analysis.cardinality.what_if import Change, Collisions, Left, LeftCounter, collisions, from_tag_sets
+from tsaudit.analysis.cardinality.what_if import Collisions, Left, LeftCounter, TagReduction, collisions, from_tag_sets
 from tsaudit.collect import catalogue
 from tsaudit.collect.asking import Asker
-from tsaudit.collect.columns import as_text, assign_roles
+from tsaudit.collect.columns import assign_roles
 from tsaudit.collect.listing import SERIES_KEPT, SeriesSeen, list_tag_sets, scope
 from tsaudit.collect.rows import sample_source
 from tsaudit.collect.series_rows import read_points
+from tsaudit.collect.value_texts import as_text
 from tsaudit.engines.connection import Connection, ConnectorError
 from tsaudit.engines.opening import with_connection
 from tsaudit.engines.queries import query_files
@@ -33,12 +34,12 @@ if TYPE_CHECKING:
 
 
 class UnknownNameError(LookupError):
-    """No measurement or tag of that name; its text says which names are near."""
+    """There is no measurement or tag with that name; the text lists similar names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a change of tags would do to one measurement."""
+    """The effect of a change of tags on one measurement."""
 
     database: str
     measurement: str
@@ -49,24 +50,24 @@ class Answer:
     """None: not measured; `collisions_how` says why."""
     collisions_how: str
     costs: tuple[Cost, ...] = ()
-    """What the database was asked for this; empty when it was not touched."""
+    """What the database was queried for; empty if there was no connection."""
 
 
 def answer(
     target: Target,
     profile: Profile | None,
     name: str,
-    change: Change,
+    change: TagReduction,
     *,
     database: str | None = None,
     with_collisions: bool = False,
     now: datetime | None = None,
 ) -> Answer:
-    """What `change` leaves of the measurement `name`.
+    """The effect of `change` on the measurement `name`.
 
-    `profile`: the target's last snapshot; None when there is none. `now`: rows from then on do not count; None for the
-    present. The database is touched when the snapshot does not answer, or `with_collisions` asks to read rows. Raises
-    UnknownNameError, and ConnectorError when the database has to be asked and cannot be reached.
+    `profile`: the target's last snapshot; None if there is none. `now`: rows from then on do not count; None for the
+    present. The database is queried if the snapshot is not enough, or if `with_collisions` requires reading rows.
+    Raises UnknownNameError, and ConnectorError if the database is needed and cannot be reached.
     """
     known = _in_snapshot(profile, name, database)
     if known is not None:
@@ -86,29 +87,29 @@ def answer(
 
 
 def _in_snapshot(profile: Profile | None, name: str, database: str | None) -> Measurement | None:
-    """The measurement as it was last seen; None when it was not."""
+    """The measurement in the last snapshot; None if it is not there."""
     measurements = profile.measurements if profile else ()
     found = [m for m in measurements if m.name == name and database in (None, m.database)]
     _check_single(name, [m.database for m in found])
     return found[0] if found else None
 
 
-def _stored(measurement: Measurement, change: Change) -> Left | None:
+def _stored(measurement: Measurement, change: TagReduction) -> Left | None:
     if measurement.tag_sets is None or change.buckets or len(change.dropped) != 1:
         return None
     return from_tag_sets(measurement.tag_sets, next(iter(change.dropped)))
 
 
 def _stored_how(profile: Profile, measurement: Measurement) -> str:
-    """Of which day the figures are, which may have been taken over from an earlier one, and of which rows."""
+    """The day of the figures, which may have been reused from an earlier one, and the rows they cover."""
     assert measurement.tag_sets is not None
     source = measurement.tag_sets.source
-    exact = "exact" if source.how is How.EXACT else "at most so many, if the sampled series are like the others"
+    exact = "exact" if source.how is How.EXACT else "at most this many, if the sampled series are like the others"
     how = f"{exact}, from the snapshot of {profile.day}, measured at {instant(source.as_of)}"
     return f"{how}: {source.scope}" if source.scope else how
 
 
-def _live(asker: Asker, name: str, change: Change, database: str | None, with_collisions: bool) -> Answer:
+def _live(asker: Asker, name: str, change: TagReduction, database: str | None, with_collisions: bool) -> Answer:
     files = frozenset(query_files(asker.target.engine))
     draft, database_series = _draft(asker, name, database, files)
     draft = assign_roles(asker, draft, sample_wanted=with_collisions)
@@ -131,10 +132,10 @@ def _live(asker: Asker, name: str, change: Change, database: str | None, with_co
     if with_collisions:
         groups = merging.chosen(SERIES_KEPT)
         if left is None:
-            # Of a listing that was broken off no group is known to be whole.
+            # If a listing was stopped early, no group is known to be complete.
             groups = dataclasses.replace(groups, whole=False)
         if draft.is_indexed:
-            # Points collide across series: of too many to read all, those are read that would become one.
+            # Points collide across series: if there are too many to read, read those that would become one.
             draft = draft.knowing(SeriesSeen(list(groups.series) or draft.some_series))
             draft = read_points(asker, draft, database_series, frozenset({"row_sample"}))
         if draft.sampled_series and left and left == Left(left.now, left.now):
@@ -154,11 +155,11 @@ def _live_how(left: Left) -> str:
 
 
 def _draft(asker: Asker, name: str, database: str | None, files: frozenset[str]) -> tuple[Draft, int | None]:
-    """The measurement as the catalogue has it, and the series of its database where the engine counts them."""
+    """The measurement as in the catalog, and the series of its database if the engine counts them."""
     target = asker.target
     wanted = files & {"measurements", "columns", "tag_keys", "field_types", "retention", "database_series"}
-    # By these it is decided how much of a big table is read.
-    wanted |= files & {"row_estimate", "column_statistics", "scan_estimate"}
+    # They determine how much of a big table is read.
+    wanted |= files & {"row_estimate", "column_statistics", "scan_estimate", "time_extents"}
     found: list[tuple[Draft, int | None]] = []
     known = catalogue.databases(asker, wanted)
     databases = [db for db in known.names if database in (None, db)]
@@ -177,15 +178,15 @@ def _draft(asker: Asker, name: str, database: str | None, files: frozenset[str])
     return found[0]
 
 
-def _collisions(asker: Asker, draft: Draft, change: Change, groups: Groups) -> tuple[Collisions | None, str]:
+def _collisions(asker: Asker, draft: Draft, change: TagReduction, groups: Groups) -> tuple[Collisions | None, str]:
     if draft.sample is None or not draft.sample.num_rows:
         gaps = any(gap.fact == "row_sample" for gap in asker.gaps)
         return None, _why(asker, "row_sample") if gaps else "not measured: no rows within the window"
     if draft.time is None:
         return None, "not measured: the table has no time column"
     if draft.sampled_series and not groups.series:
-        # Not a 0, which would read like an all-clear: others may.
-        return None, "not measured: none of the series looked at would become one, of too many to look at all"
+        # Not 0, which would look like an all-clear: others may.
+        return None, "not measured: there are too many series to check all, and none of those checked would become one"
     time = draft.sample.column("time" if draft.is_indexed else draft.time.name)
     tags = {t.key: _one(as_text(draft.read(Role.TAG, t.key))) for t in draft.tags}
     found = collisions(tags, _one(time), change)
@@ -213,7 +214,7 @@ def _one(column: pa.ChunkedArray) -> pa.Array:
 
 
 def _why(asker: Asker, fact: str) -> str:
-    """Why a fact was not had."""
+    """Why a fact is missing."""
     gap = next((g for g in asker.gaps if g.fact == fact), None)
     return f"not measured: {gap.detail}" if gap else "not measured: the measurement has no tags"
 
@@ -223,7 +224,7 @@ def _check_single(name: str, databases: list[str]) -> None:
         raise UnknownNameError(f"`{name}` is in several databases: {', '.join(sorted(databases))}; choose one")
 
 
-def _check_tags(change: Change, measurement: Measurement) -> None:
+def _check_tags(change: TagReduction, measurement: Measurement) -> None:
     keys = {t.key for t in measurement.tags}
     for tag in sorted({*change.dropped, *(change.buckets or {})} - keys):
         raise UnknownNameError(f"`{measurement.name}` has no tag `{tag}`{_near(tag, keys)}")

@@ -1,6 +1,6 @@
 -- fact: databases
 -- columns: database
--- cost: catalogue only
+-- cost: catalog only
 -- grant: read access to the file
 -- versions: 1.0 and later
 -- link: https://duckdb.org/docs/stable/sql/meta/duckdb_table_functions

@@ -1,6 +1,6 @@
 -- fact: indexes
 -- columns: measurement, index, kind, position, column, is_unique, is_constraint, is_partial, size_bytes, scans, counted_since
--- cost: catalogue only
+-- cost: catalog only
 -- grant: read access to the file
 -- versions: 1.3 and later
 -- link: https://duckdb.org/docs/stable/sql/indexes

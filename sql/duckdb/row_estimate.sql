@@ -1,10 +1,10 @@
 -- fact: row_estimate
 -- columns: measurement, rows, state
--- cost: catalogue, and the places of the tables' blocks in the file: about 2 ms a table; rows are exact
+-- cost: catalog, and the places of the tables' blocks in the file: about 2 ms a table; rows are exact
 -- grant: read access to the file
 -- versions: 1.0 and later
 -- link: https://duckdb.org/docs/stable/configuration/pragmas#storage-information
--- Neither the catalogue's number of rows nor the blocks alone show every change: rows deleted and as many written leave
+-- Neither the catalog's number of rows nor the blocks alone show every change: rows deleted and as many written leave
 -- the number as it was, and rows that are only deleted leave the blocks.
 {% for measurement in measurements %}
 {% set table = (catalog | name) ~ "." ~ (database | name) ~ "." ~ (measurement | name) %}

@@ -1,6 +1,6 @@
 -- fact: target_storage
 -- columns: data_bytes, index_bytes
--- cost: catalogue only
+-- cost: catalog only
 -- grant: read access to the file
 -- versions: 1.0 and later
 -- link: https://duckdb.org/docs/stable/configuration/pragmas#database-size

@@ -1,6 +1,6 @@
 -- fact: columns
 -- columns: measurement, column, data_type, key_position, role
--- cost: catalogue only; one statement for all databases
+-- cost: catalog only; one statement for all databases
 -- grant: a user that may read
 -- versions: 0.12 and later
 -- link: https://docs.greptime.com/reference/sql/information-schema/columns/

@@ -1,6 +1,6 @@
 -- fact: databases
 -- columns: database
--- cost: catalogue only
+-- cost: catalog only
 -- grant: a user that may read
 -- versions: 0.12 and later
 -- link: https://docs.greptime.com/reference/sql/information-schema/schemata/

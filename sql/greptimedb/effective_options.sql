@@ -1,6 +1,6 @@
 -- fact: effective_options
 -- columns: measurement, option, value
--- cost: catalogue only; one statement for all databases
+-- cost: catalog only; one statement for all databases
 -- grant: a user that may read
 -- versions: 1.1 and later
 -- link: https://docs.greptime.com/reference/sql/information-schema/region-info/

@@ -1,6 +1,6 @@
 -- fact: measurements
 -- columns: measurement
--- cost: catalogue only; one statement for all databases
+-- cost: catalog only; one statement for all databases
 -- grant: a user that may read
 -- versions: 0.12 and later
 -- link: https://docs.greptime.com/reference/sql/information-schema/tables/

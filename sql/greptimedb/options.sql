@@ -1,6 +1,6 @@
 -- fact: options
 -- columns: measurement, option, value
--- cost: catalogue only; one statement for each table
+-- cost: catalog only; one statement for each table
 -- grant: a user that may read
 -- versions: 0.12 and later
 -- link: https://docs.greptime.com/reference/sql/show/#show-create-table

@@ -1,6 +1,6 @@
 -- fact: partitions
 -- columns: measurement, key, partition, bounds, rows, bytes
--- cost: catalogue only; one statement for all databases, and one for each partitioned table, see options.sql
+-- cost: catalog only; one statement for all databases, and one for each partitioned table, see options.sql
 -- grant: a user that may read
 -- versions: 0.12 and later; up to 0.17 the bound of a partition is its expression, from 1.0 its description
 -- link: https://docs.greptime.com/reference/sql/information-schema/partitions/

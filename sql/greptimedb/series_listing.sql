@@ -4,7 +4,7 @@
 -- grant: a user that may read
 -- versions: 0.12 and later
 -- link: https://docs.greptime.com/reference/sql/distinct/
--- DISTINCT keeps null tags, which count(DISTINCT ...) drops. `num_series` of a file is a guess by its times, not read.
+-- DISTINCT keeps null tags, which count(DISTINCT ...) drops. `num_series` of a file is an estimate based on its times, not read.
 SELECT
 {% for tag in tags %}
   CAST(listed.{{ tag | name }} AS STRING) AS {{ tag | name }}{{ "," if not loop.last }}

@@ -1,6 +1,6 @@
 -- fact: table_retention
 -- columns: measurement, policy, duration_s, partition_s
--- cost: catalogue only; the statement that the options are read by, which is sent once for each table
+-- cost: catalog only; the statement that the options are read by, which is sent once for each table
 -- grant: a user that may read
 -- versions: 0.12 and later
 -- link: https://docs.greptime.com/reference/sql/create/#table-options

@@ -1,6 +1,6 @@
 -- fact: columns
 -- columns: measurement, column, data_type, key_position, role
--- cost: catalogue only
+-- cost: catalog only
 -- grant: read on the database
 -- versions: system.influxdb_schema Core and Enterprise 3.3 and later; information_schema everywhere
 -- link: https://docs.influxdata.com/influxdb3/core/reference/sql/information-schema/

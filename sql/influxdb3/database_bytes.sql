@@ -1,6 +1,6 @@
 -- fact: database_bytes
 -- columns: data_bytes, index_bytes
--- cost: catalogue only; a row for each file, more than one where databases have many tables
+-- cost: catalog only; a row for each file, more than one where databases have many tables
 -- grant: read on the database
 -- versions: Core 3.6 tried; not asked on Cloud, which keeps other tables
 -- link: https://docs.influxdata.com/influxdb3/core/admin/query-system-data/

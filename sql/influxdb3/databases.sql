@@ -1,6 +1,6 @@
 -- fact: databases
 -- columns: database
--- cost: catalogue only
+-- cost: catalog only
 -- grant: an admin token; without one the databases that the target names are audited
 -- versions: Core and Enterprise 3.2 and later; Cloud has no such table
 -- link: https://docs.influxdata.com/influxdb3/core/admin/query-system-data/

@@ -1,6 +1,6 @@
 -- fact: measurements
 -- columns: measurement
--- cost: catalogue only
+-- cost: catalog only
 -- grant: read on the database; an admin token to tell deleted tables for certain
 -- versions: system.tables Core and Enterprise 3.2 and later; information_schema everywhere
 -- link: https://docs.influxdata.com/influxdb3/core/reference/sql/information-schema/

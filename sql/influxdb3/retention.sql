@@ -1,10 +1,10 @@
 -- fact: retention
 -- columns: policy, duration_s, partition_s, default
--- cost: catalogue only
+-- cost: catalog only
 -- grant: an admin token
 -- versions: Core and Enterprise 3.2 and later; Cloud has no such table
 -- link: https://docs.influxdata.com/influxdb3/core/admin/query-system-data/
--- Asked of the database `_internal`. A database has one retention, and none is kept forever.
+-- Asked of the database `_internal`. A database has one retention, and none has no retention.
 SELECT
   database_name AS policy,
   CAST(COALESCE(retention_period_ns, 0) / 1000000000 AS BIGINT) AS duration_s,

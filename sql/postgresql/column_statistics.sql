@@ -1,6 +1,6 @@
 -- fact: column_statistics
 -- columns: measurement, column, distinct, at_least, null_ratio, common_values, sampled_rows, analysed_at, changed_ratio
--- cost: catalogue only; what the last ANALYZE of each of the named tables found out
+-- cost: catalog only; what the last ANALYZE of each of the named tables found out
 -- grant: SELECT on the tables, without which pg_stats shows nothing of them
 -- versions: 14 and later; tried on 15 and 18
 -- link: https://www.postgresql.org/docs/current/view-pg-stats.html
@@ -18,7 +18,7 @@ kept AS (
   LEFT JOIN pg_stat_all_tables AS s ON s.relid = c.oid
   WHERE tree.measurement IN ({% for name in measurements %}{{ name | text }}{{ ", " if not loop.last }}{% endfor %})
 ),
--- A partitioned table has statistics of its own only when it was analysed itself: autovacuum analyses its parts.
+-- A partitioned table has statistics of its own only when it was analyzed itself: autovacuum analyzes its parts.
 whole AS (
   SELECT
     root,

@@ -1,6 +1,6 @@
 -- fact: columns
--- columns: measurement, column, data_type, key_position
--- cost: catalogue only
+-- columns: measurement, column, data_type, key_position, is_unique, refers_to
+-- cost: catalog only
 -- grant: CONNECT on the database
 -- versions: 14 and later; tried on 15 and 18
 -- link: https://www.postgresql.org/docs/current/catalog-pg-attribute.html
@@ -26,7 +26,24 @@ SELECT
     SELECT member.position
     FROM unnest(CAST(best.indkey AS INT2[])) WITH ORDINALITY AS member (attnum, position)
     WHERE member.attnum = a.attnum AND member.position <= best.indnkeyatts
-  ) AS key_position
+  ) AS key_position,
+  EXISTS (
+    SELECT
+    FROM pg_index AS i
+    WHERE i.indrelid = tables.oid
+      AND i.indisunique
+      AND i.indisvalid
+      AND i.indpred IS NULL
+      AND i.indexprs IS NULL
+      AND i.indnkeyatts = 1
+      AND i.indkey[0] = a.attnum
+  ) AS is_unique,
+  (
+    SELECT min(other.relname)
+    FROM pg_constraint AS k
+    JOIN pg_class AS other ON other.oid = k.confrelid
+    WHERE k.conrelid = tables.oid AND k.contype = 'f' AND a.attnum = ANY(k.conkey)
+  ) AS refers_to
 {% if timescaledb %}
   , CASE WHEN h.column_name IS NULL THEN segment.role ELSE h.role END AS role
   , CASE WHEN h.column_name IS NULL THEN segment.reason ELSE h.reason END AS reason

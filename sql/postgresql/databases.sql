@@ -1,6 +1,6 @@
 -- fact: databases
 -- columns: database
--- cost: catalogue only
+-- cost: catalog only
 -- grant: CONNECT on the database
 -- versions: 14 and later; tried on 15 and 18
 -- link: https://www.postgresql.org/docs/current/catalog-pg-namespace.html

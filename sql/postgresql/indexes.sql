@@ -1,6 +1,6 @@
 -- fact: indexes
 -- columns: measurement, index, kind, position, column, is_unique, is_constraint, is_partial, size_bytes, scans, counted_since, is_valid, sorting
--- cost: catalogue, counters, and the sizes of the files; the index of a partitioned table stands for those of its parts
+-- cost: catalog, counters, and the sizes of the files; the index of a partitioned table stands for those of its parts
 -- grant: CONNECT on the database
 -- versions: 14 and later; tried on 15 and 18
 -- link: https://www.postgresql.org/docs/current/catalog-pg-index.html

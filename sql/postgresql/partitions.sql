@@ -1,6 +1,6 @@
 -- fact: partitions
 -- columns: measurement, key, partition, bounds, rows, bytes
--- cost: catalogue, counters, and the sizes of the files; a partition that somebody holds locked is passed over
+-- cost: catalog, counters, and the sizes of the files; a partition that somebody holds locked is passed over
 -- grant: CONNECT on the database
 -- versions: 14 and later; tried on 15 and 18
 -- link: https://www.postgresql.org/docs/current/ddl-partitioning.html

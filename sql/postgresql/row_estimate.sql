@@ -1,6 +1,6 @@
 -- fact: row_estimate
 -- columns: measurement, rows, state
--- cost: catalogue, counters, and the sizes of the files; rows as of the last ANALYZE, or as counted since, if more
+-- cost: catalog, counters, and the sizes of the files; rows as of the last ANALYZE, or as counted since, if more
 -- grant: CONNECT on the database
 -- versions: 14 and later; tried on 15 and 18
 -- link: https://www.postgresql.org/docs/current/monitoring-stats.html#MONITORING-PG-STAT-ALL-TABLES-VIEW

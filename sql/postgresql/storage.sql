@@ -1,6 +1,6 @@
 -- fact: storage
 -- columns: measurement, data_bytes, index_bytes
--- cost: catalogue, and the sizes of the files; a table that somebody holds locked is passed over
+-- cost: catalog, and the sizes of the files; a table that somebody holds locked is passed over
 -- grant: CONNECT on the database
 -- versions: 14 and later; tried on 15 and 18
 -- link: https://www.postgresql.org/docs/current/functions-admin.html#FUNCTIONS-ADMIN-DBSIZE

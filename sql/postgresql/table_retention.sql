@@ -1,6 +1,6 @@
 -- fact: table_retention
 -- columns: measurement, policy, duration_s, partition_s
--- cost: catalogue and counters only
+-- cost: catalog and counters only
 -- grant: CONNECT on the database
 -- versions: 14 and later; tried on 15 and 18
 -- link: https://docs.timescale.com/api/latest/data-retention/add_retention_policy/

@@ -1,6 +1,6 @@
 -- fact: columns
--- columns: measurement, column, data_type, key_position
--- cost: catalogue only
+-- columns: measurement, column, data_type, key_position, is_unique, refers_to
+-- cost: catalog only
 -- grant: read access to the file and its folder
 -- versions: 3.37 and later
 -- link: https://www.sqlite.org/pragma.html#pragma_index_list
@@ -38,7 +38,16 @@ SELECT
   CASE
     WHEN t.name IN (SELECT table_name FROM best) THEN b.seqno + 1
     ELSE nullif(c.pk, 0)
-  END AS key_position
+  END AS key_position,
+  (c.pk = 1 AND (SELECT max(other.pk) FROM pragma_table_info(t.name) AS other) = 1)
+    OR EXISTS (
+      SELECT 1
+      FROM members AS m
+      WHERE m.table_name = t.name
+      GROUP BY m.index_name
+      HAVING count(*) = 1 AND min(m.column_name) = c.name
+    ) AS is_unique,
+  (SELECT min(k."table") FROM pragma_foreign_key_list(t.name) AS k WHERE k."from" = c.name) AS refers_to
 FROM tables AS t
 JOIN pragma_table_info(t.name) AS c
 LEFT JOIN best AS b ON b.table_name = t.name AND b.column_name = c.name

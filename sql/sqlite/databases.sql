@@ -1,6 +1,6 @@
 -- fact: databases
 -- columns: database
--- cost: catalogue only
+-- cost: catalog only
 -- grant: read access to the file and its folder
 -- versions: 3.37 and later
 -- link: https://www.sqlite.org/pragma.html#pragma_database_list

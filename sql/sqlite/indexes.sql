@@ -1,6 +1,6 @@
 -- fact: indexes
 -- columns: measurement, index, kind, position, column, is_unique, is_constraint, is_partial, size_bytes, scans, counted_since
--- cost: catalogue only; sizes would need dbstat, which reads every page
+-- cost: catalog only; sizes would need dbstat, which reads every page
 -- grant: read access to the file and its folder
 -- versions: 3.37 and later
 -- link: https://www.sqlite.org/pragma.html#pragma_index_xinfo

@@ -70,7 +70,10 @@ def shape(name: str) -> Message:
         "two_owners_notes": lambda: message.alert(
             context,
             [
-                replace(full_incident(), decision=Decision(DecisionKind.ACK, "ann", "on it", datetime.now(UTC), None)),
+                replace(
+                    full_incident(),
+                    decision=Decision(DecisionKind.ACK, "ann", "on it", datetime.now(UTC), None, Severity.WARN),
+                ),
                 an_incident(a_finding(subject(2))),
             ],
             [resolved(3), Closed(an_incident(a_finding(subject(4))), "accepted by bob")],

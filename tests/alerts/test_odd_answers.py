@@ -347,7 +347,7 @@ def test_hanging_channels_do_not_add_up(store: Store, slack: SlackDouble) -> Non
     assert time.monotonic() - began < 4
     assert (report.sent, report.waiting) == (0, 10)
     assert report.errors[-1] == "sending stopped after 2 s (`slack.deadline_s`); the rest stays queued for the next run"
-    assert report.errors[0].startswith("no response from Slack: no whole answer within 0.")
+    assert report.errors[0].startswith("no response from Slack: no complete response within 0.")
 
 
 def test_a_wait_longer_than_the_budget_leaves_the_message_at_once(store: Store, slack: SlackDouble) -> None:

@@ -12,7 +12,7 @@ from tests.alerts.slack_double import SlackDouble
 from tests.builders import DAY, a_finding, a_measurement, a_profile, a_result, a_rule_result
 from tsaudit.alerts.outbox import told_by
 from tsaudit.alerts.sending import SendReport
-from tsaudit.history import deliveries, incidents
+from tsaudit.history import decisions, deliveries, incidents
 from tsaudit.history.deliveries import Delivery, Kind, State
 from tsaudit.history.schema import delivery
 from tsaudit.history.store import Store
@@ -202,7 +202,7 @@ def test_a_target_that_could_not_be_audited_is_told_of(history: History, slack: 
 
 def decide(history: History, kind: str, until: date | None) -> None:
     incident = incidents.current(history.store)[0]
-    incidents.decide(history.store, incident.fingerprint, kind, "ann", "known", until)
+    decisions.decide(history.store, incident.fingerprint, kind, "ann", "known", until)
 
 
 @pytest.mark.parametrize("kind", ["snooze", "accept"])
@@ -286,6 +286,21 @@ def test_a_change_of_channels_on_the_day_it_ends_tells_the_end(history: History,
     history.send()
     assert "all clear" in slack.texts("C0DEFAULT")[0]
     assert "all resolved" in slack.texts("C0DEFAULT")[1]
+
+
+def test_what_outgrew_an_acceptance_rings_again_though_it_was_sent_before(history: History, slack: SlackDouble) -> None:
+    """Nothing was audited in between, so the message still shows it when it comes back."""
+    history.audit(found(1, 2, observed=100.0, unit="series"))
+    history.send()
+    decide(history, "accept", DAY + timedelta(days=9))
+    history.next_day([*found(1, observed=1000.0, unit="series"), *found(2, observed=100.0, unit="series")])
+    history.send()
+    assert "1 worse" in slack.messages[1].text
+    assert "Back, although accepted by ann until 2026-04-09" in str(slack.messages[1].blocks)
+    assert "covers up to 150 series, now 1,000 series" in str(slack.messages[1].blocks)
+    history.next_day([*found(1, observed=1000.0, unit="series"), *found(2, observed=100.0, unit="series")])
+    history.send()
+    assert len(slack.messages) == 2, "once"
 
 
 def test_a_change_of_channels_and_worse_than_acknowledged_rings_in_the_new_one(

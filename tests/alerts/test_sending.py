@@ -223,7 +223,7 @@ def test_what_is_refused_as_plain_text_too_fails_the_run(many: History, slack: S
     report = many.send()
     assert (report.sent, report.failed) == (5, 1)
     assert report.errors == (
-        "the message about t0 to `default` was not taken: Slack refused the message (invalid_blocks)",
+        "the message about t0 to `default` was not taken: Slack rejected the message (invalid_blocks)",
     )
     assert states(many.store)[0] == ("alert", "failed")
 
@@ -439,7 +439,7 @@ def test_a_private_channel_nobody_lists_is_not_looked_up(history: History, slack
     slack.fail(drop=True)
     said: list[str] = []
     report = history.send(said.append)
-    assert "give the id as the owner's `channel`" in said[0]
+    assert "set the ID as the owner's `channel`" in said[0]
     assert "Slack knows no such channel" in report.errors[0]
 
 
@@ -513,7 +513,7 @@ def test_a_webhook_refusing_plain_text_too_fails_the_run(hooked: History, slack:
     slack.fail(2, method="webhook", status=400, error="invalid_payload")
     report = hooked.send()
     assert report.failed == 1
-    assert report.errors[0].endswith("Slack refused the message (400 invalid_payload)")
+    assert report.errors[0].endswith("Slack rejected the message (400 invalid_payload)")
 
 
 @pytest.mark.parametrize(("status", "code"), [(404, "no_service"), (403, "action_prohibited"), (404, "no_team")])
@@ -556,7 +556,7 @@ def test_a_sender_that_waits_in_vain_says_so(many: History) -> None:
     with deliveries.sole_sender(many.store.engine, 0) as alone:
         assert alone
         report = many.send(pace=alerts.Pace(lock_wait_s=0.1))
-    line = "another tsaudit is sending and has not got on for 0 s; 6 messages wait"
+    line = "another tsaudit is sending and has made no progress for 0 s; 6 messages wait"
     assert report == SendReport(waiting=6, errors=(line,))
 
 

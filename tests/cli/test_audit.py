@@ -292,5 +292,5 @@ def test_audit_of_nothing_says_why_once(tsaudit: Tsaudit, folder: Path) -> None:
     (folder / "tsaudit.yaml").write_text(config + '    exclude: ["*"]\n')
     done = tsaudit("audit", "plant", *ON, "--no-tell")
     assert done.exit_code == Exit.NOT_AUDITED
-    assert done.stdout.count("leaves out all that") == 1
+    assert done.stdout.count("removes everything that") == 1
     assert "plant  unknown" in done.stdout

@@ -97,7 +97,7 @@ def test_check_when_no_rule_could_judge_fails(tsaudit: Tsaudit, monkeypatch: pyt
     monkeypatch.setattr(import_module("tsaudit.collect"), "probe", lambda *_, **__: a_probe(*gaps))
     done = tsaudit("check", "plant")
     assert done.exit_code == Exit.NOT_AUDITED
-    assert "plant          failed   No rule could judge the target: no SELECT" in done.stdout
+    assert "plant          failed   No rule could be evaluated on the target: no SELECT" in done.stdout
     assert "0 rules can be evaluated" not in done.stdout
 
 

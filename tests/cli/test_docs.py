@@ -5,6 +5,7 @@ The parts between the `generated` marks are written by `make golden`.
 
 from __future__ import annotations
 
+import enum
 import os
 import re
 import types
@@ -76,6 +77,8 @@ def kind(annotation: Any) -> str:
         return f"name: {kind(parts[1])}"
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return f"[{annotation.__name__}](#{annotation.__name__.lower()})"
+    if isinstance(annotation, type) and issubclass(annotation, enum.Enum):
+        return "one of " + ", ".join(f"`{p.value}`" for p in annotation)
     plain = {str: "text", bool: "true or false", int: "whole number", float: "number"}
     return (plain | {timedelta: "duration", SecretStr: "secret"})[annotation]
 

@@ -72,10 +72,10 @@ def test_owner_when_not_given_is_whoever_git_or_the_login_says(
     tsaudit("ack", fingerprint, "--reason", "x")
     assert "ack by Grace Hopper: x" in tsaudit("incidents").stdout
     monkeypatch.setenv("GIT_CONFIG_VALUE_0", "Gr\udce4ce")  # as Latin-1 writes it
-    assert tsaudit("ack", fingerprint, "--reason", "x").exit_code == Exit.OK
+    assert tsaudit("ack", fingerprint, "--reason", "x", "--replace").exit_code == Exit.OK
     monkeypatch.setenv("PATH", "")
     monkeypatch.setenv("LOGNAME", "grace")
-    tsaudit("ack", fingerprint, "--reason", "y")
+    tsaudit("ack", fingerprint, "--reason", "y", "--replace")
     assert "ack by grace: y" in tsaudit("incidents").stdout
 
 
@@ -95,7 +95,7 @@ def test_owner_when_nobody_knows_who_it_is(tsaudit: Tsaudit, fingerprint: str, m
     [
         (("ack", "ffffffffffffffffffff", "--reason", "x"), "no incident starts with `ffffffffffffffffffff`"),
         (("ack", "", "--reason", "x"), "no incident starts with ``"),
-        (("ack", "{fingerprint}", "--reason", "  "), "say why"),
+        (("ack", "{fingerprint}", "--reason", "  "), "give a reason"),
     ],
 )
 def test_decision_when_it_cannot_be_made(
@@ -193,7 +193,7 @@ def test_day_that_a_wrong_clock_left_is_reported_in_red_until_it_is_dropped(
     (line,) = [line for line in audited.stderr.splitlines() if what in line]
     # A clock that is behind by less than the history is long looks the same: nobody is told to drop a good day.
     assert line == (
-        f"error: shop: {what}, left out here. If this machine's clock is right, an audit ran with a wrong one: "
+        f"error: shop: {what}, ignored here. If this machine's clock is correct, an audit ran with a wrong one: "
         f"remove it with {command}"
     )
     assert f"in the future ({ahead}" in (folder / f".tsaudit/reports/shop/{TODAY}.html").read_text()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
@@ -25,10 +25,13 @@ def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The current folder, on a machine without a server."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("TSAUDIT_CONFIG", raising=False)
-    monkeypatch.setattr(module, "_LOCAL_INFLUXDB", "http://127.0.0.1:1")
-    monkeypatch.setattr(module, "_LOCAL_GREPTIMEDB", "http://127.0.0.1:1")
-    monkeypatch.setattr(module, "_LOCAL_MONGODB", "http://127.0.0.1:1")
+    listening(monkeypatch, {})
     return tmp_path
+
+
+def listening(monkeypatch: pytest.MonkeyPatch, ports: Mapping[int, int]) -> None:
+    """On which ports servers are found instead of their usual ones; no others are."""
+    monkeypatch.setattr(module, "_address", lambda port: f"http://127.0.0.1:{ports.get(port, 1)}")
 
 
 def init(*arguments: str) -> Result:
@@ -80,9 +83,8 @@ class Ping(BaseHTTPRequestHandler):
 def influxdb(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     server = HTTPServer(("127.0.0.1", 0), Ping)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    url = f"http://127.0.0.1:{server.server_port}"
-    monkeypatch.setattr(module, "_LOCAL_INFLUXDB", url)
-    yield url
+    listening(monkeypatch, {8086: server.server_port})
+    yield "http://127.0.0.1:8086"
     server.shutdown()
     server.server_close()
 
@@ -114,7 +116,7 @@ class Status(BaseHTTPRequestHandler):
 def test_init_when_a_greptimedb_runs_here(monkeypatch: pytest.MonkeyPatch) -> None:
     server = HTTPServer(("127.0.0.1", 0), Status)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    monkeypatch.setattr(module, "_LOCAL_GREPTIMEDB", f"http://127.0.0.1:{server.server_port}")
+    listening(monkeypatch, {4000: server.server_port})
     assert init().exit_code == Exit.OK
     (target,) = written().targets
     assert (target.name, target.engine) == ("greptimedb", "greptimedb")
@@ -141,7 +143,7 @@ class Native(BaseHTTPRequestHandler):
 def test_init_when_a_mongodb_runs_here(monkeypatch: pytest.MonkeyPatch) -> None:
     server = HTTPServer(("127.0.0.1", 0), Native)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    monkeypatch.setattr(module, "_LOCAL_MONGODB", f"http://127.0.0.1:{server.server_port}")
+    listening(monkeypatch, {27017: server.server_port})
     assert init().exit_code == Exit.OK
     (target,) = written().targets
     assert (target.name, target.engine) == ("mongodb", "mongodb")

@@ -89,7 +89,7 @@ def test_explain_when_given_code_or_name(word: str) -> None:
 
 @pytest.mark.parametrize("rule", all_rules(), ids=lambda r: r.code)
 def test_explain_when_asked_of_any_rule(rule: object) -> None:
-    assert tsaudit("explain", rule.code).exit_code == Exit.OK  # type: ignore[attr-defined]  # a Rule
+    assert tsaudit("explain", rule.code).exit_code == Exit.OK
 
 
 def test_explain_when_there_is_no_such_rule() -> None:

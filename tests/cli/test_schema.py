@@ -51,7 +51,7 @@ def test_files_are_not_overwritten_unasked(tsaudit: Tsaudit) -> None:
     tsaudit("schema", "export", "plant")
     result = tsaudit("schema", "export", "plant", "--format", "json")
     assert result.exit_code == 2
-    assert "--replace removes them" in result.stderr
+    assert "pass --replace to remove them" in result.stderr
     assert tsaudit("schema", "export", "plant", "--format", "json", "--replace").exit_code == 0
 
 
@@ -66,7 +66,7 @@ def test_a_schema_that_cannot_be_read_is_not_half_written(tsaudit: Tsaudit, fold
 def test_a_folder_without_files_is_said(tsaudit: Tsaudit) -> None:
     result = tsaudit("schema", "check", "plant", "--folder", "elsewhere")
     assert result.exit_code == 2
-    assert "elsewhere holds no columns files" in result.stderr
+    assert "elsewhere contains no columns files" in result.stderr
 
 
 def test_influxdb_round_trip_and_what_a_bucket_refuses(tsaudit: Tsaudit, folder: Path, influxd: Influxd) -> None:
@@ -153,7 +153,7 @@ def test_explicit_bucket_is_compared_with_what_the_server_declares(tsaudit: Tsau
     assert result.exit_code == 1, result.output
     assert [f["message"] for f in json.loads(result.output)["findings"]] == [
         "humidity is declared as a field of type float and is a field of type string.",
-        "Field pressure is declared and not there.",
+        "Field pressure is declared but missing.",
     ]
     kept = [*DECLARED[:3], {"name": "humidity", "type": "field", "dataType": "string"}]
     assert _check_enforced(tsaudit, folder, kept).exit_code == 0

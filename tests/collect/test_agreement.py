@@ -111,7 +111,7 @@ def test_series_of_a_database(listed: dict[str, int], counted: int, agrees: bool
     [
         {"selection": Selection(include=("a*",))},
         {"selection": Selection(exclude=("b*",))},
-        {"gaps": (Gap("measurements", Reason.OVER_BUDGET, "3 of 4 measurements not looked at", "main"),)},
+        {"gaps": (Gap("measurements", Reason.OVER_BUDGET, "3 of 4 measurements were skipped", "main"),)},
     ],
 )
 def test_a_part_of_the_measurements_has_no_more_series_than_all(changes: dict[str, Any]) -> None:

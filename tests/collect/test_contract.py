@@ -176,7 +176,7 @@ def test_budget_of_measurements_is_used_up(written: Writer) -> None:
     facts = {g.fact for g in profile.gaps}
     # Every rule that looks at measurements learns of it.
     assert {"measurements", *_reading(written.engine)} <= facts
-    assert "1 of 3 measurements not looked at; raise budget.max_measurements" in profile.gaps[0].detail
+    assert "1 of 3 measurements were skipped; raise budget.max_measurements" in profile.gaps[0].detail
 
 
 def test_listing_is_broken_off_over_budget(written_table: Writer) -> None:
@@ -185,7 +185,7 @@ def test_listing_is_broken_off_over_budget(written_table: Writer) -> None:
     profile = collected(written_table(dataset, budget={"max_listed": 20}))
     (gap,) = [g for g in profile.gaps if g.fact == "series_listing"]
     assert (gap.measurement, gap.reason) == ("many", Reason.OVER_BUDGET)
-    assert gap.detail == "the listing was broken off after 20 tag sets; raise budget.max_listed"
+    assert gap.detail == "the listing was stopped after 20 tag sets; raise budget.max_listed"
     http, many = profile.measurements
     assert many.series is None
     assert many.tag_sets is None

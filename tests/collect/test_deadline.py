@@ -103,7 +103,7 @@ def test_statement_outlives_its_timeout() -> None:
     profile = collect(_target(statement_timeout_s=0.3), server, day=DAY, now=NOW, wanted=frozenset({"retention"}))
     assert time.monotonic() - began < 4
     (gap,) = [gap for gap in profile.gaps if gap.fact == "retention"]
-    assert (gap.reason, gap.detail) == (Reason.TIMED_OUT, "no answer within 0.3 s; the connection was broken off")
+    assert (gap.reason, gap.detail) == (Reason.TIMED_OUT, "no response within 0.3 s; the connection was closed")
     # Whether the server is still there is asked on a new connection, which is closed at the end.
     (child,) = server.children
     assert child.timeouts[0][0] == "databases"
@@ -124,7 +124,7 @@ def test_list_of_names_without_end_is_cut() -> None:
     server.endless = "measurements"
     profile = collect(_target(), server, day=DAY, now=NOW, wanted=frozenset({"measurements"}))
     (gap,) = [gap for gap in profile.gaps if gap.fact == "measurements"]
-    assert (gap.reason, gap.detail) == (Reason.OVER_BUDGET, "the answer has more than 16 MiB")
+    assert (gap.reason, gap.detail) == (Reason.OVER_BUDGET, "the response has more than 16 MiB")
 
 
 def _connecting(

@@ -97,7 +97,7 @@ def test_labels_in_duckdb(kind: str, in_duckdb: Made) -> None:
     profile = collected(in_duckdb(kind, [DUCKDB[kind](_labels(i)) for i in range(ROWS)]))
     (detail,) = _hidden(profile)
     assert detail.startswith(
-        "column packed holds label sets that were not split into tags: 60 distinct sets of pod, zone in 600 rows read"
+        "column packed contains label sets that were not split into tags: 60 distinct sets of pod, zone in 600 rows "
     )
     t = _only(profile)
     assert t.series is not None

@@ -95,7 +95,7 @@ def test_schema_has_changed(target: Target) -> None:
 
 def test_something_was_missing_before(target: Target) -> None:
     before = _collected(target)
-    gap = Gap("null_counts", Reason.TIMED_OUT, "cancelled after 1 s", "main", "a")
+    gap = Gap("null_counts", Reason.TIMED_OUT, "canceled after 1 s", "main", "a")
     after = _collected(target, 1, previous=dataclasses.replace(before, gaps=(gap,)))
     assert after.reused == 1
     assert after.gaps == ()

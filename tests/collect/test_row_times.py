@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
 import pytest
 
 from tests.builders import a_source
-from tsaudit.collect.row_times import repeats, time_lag
+from tsaudit.collect.row_times import recurring, repeats, time_lag
 from tsaudit.model.profile import TimeLag
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
@@ -38,7 +39,7 @@ def test_lag_when_events_come_late() -> None:
         [pa.array([START + timedelta(seconds=0 if i else 1) for i in range(10)] + [None], pa.timestamp("ns", "UTC"))]
     )
     assert time_lag(happened, arrived) == TimeLag(10, 0.9, 4.5, pytest.approx(7.3))
-    assert time_lag(arrived, happened).median_s == -4.5  # type: ignore[union-attr]
+    assert time_lag(arrived, happened).median_s == -4.5
 
 
 def test_no_lag_when_it_holds_no_times() -> None:
@@ -46,3 +47,31 @@ def test_no_lag_when_it_holds_no_times() -> None:
     assert time_lag(_texts("x", "x", "y", "x", "x"), MINUTES) is None
     assert time_lag(nothing, MINUTES) is None
     assert time_lag(MINUTES, pa.chunked_array([[1, 2, 3, 4, 5]])) is None
+
+
+def _rows(of: Callable[[int], str], rows: int, hours: float) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
+    step = round(hours * 3_600_000_000 / (rows - 1))
+    times = [None, *(i * step for i in range(rows))]
+    return _texts("lost", *(of(i) for i in range(rows))), pa.chunked_array([pa.array(times, pa.int64())])
+
+
+@pytest.mark.parametrize(
+    ("of", "hours", "share"),
+    [
+        # 40 meters again and again; requests of three rows each; 20 meters beside requests.
+        (lambda i: f"meter{i % 40}", 24, 1.0),
+        (lambda i: f"request{i // 3}", 24, 0.0),
+        (lambda i: f"meter{i % 20}" if i % 2 else f"request{i // 12}", 24, pytest.approx(10 / 35, abs=0.05)),
+        # Too short, and too few rows for each value.
+        (lambda i: f"meter{i % 40}", 5.9, None),
+        (lambda i: f"request{i * 3 // 4}", 24, None),
+    ],
+)
+def test_share_of_values_that_occur_again(of: Callable[[int], str], hours: float, share: float | None) -> None:
+    column, times = _rows(of, 300, hours)
+    assert recurring(column, times) == share
+
+
+def test_recurring_without_rows() -> None:
+    nothing = pa.chunked_array([pa.array([], pa.string())])
+    assert recurring(nothing, pa.chunked_array([pa.array([], pa.int64())])) is None

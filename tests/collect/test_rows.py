@@ -16,12 +16,12 @@ import pytest
 from tests.builders import DAY, NOW, a_count, a_source
 from tsaudit.collect import collect
 from tsaudit.collect.draft import Draft
-from tsaudit.collect.rows import instant
 from tsaudit.collect.series_rows import _joined, _scaled
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import ConnectorError, FactError, Rows
 from tsaudit.engines.engine import Ladder
-from tsaudit.engines.sql.roles import TimeKind
+from tsaudit.engines.sql.columns import TimeKind
+from tsaudit.engines.sql.time_columns import instant_of
 from tsaudit.model.facts import Given
 from tsaudit.model.profile import Count, How, Reason, Window
 
@@ -44,7 +44,7 @@ BERLIN = timezone(timedelta(hours=2))
     ],
 )
 def test_instant(value: Any, kind: TimeKind | None, expected: datetime | None) -> None:
-    assert instant(value, kind) == expected
+    assert instant_of(value, kind) == expected
 
 
 def test_batches_disagree_on_types() -> None:

@@ -98,7 +98,7 @@ def test_a_time_column_that_nobody_fills_measures_nothing(made: Made) -> None:
     assert "\n" not in detail
     assert "0 rows from 2026-03-01 06:00 to 2026-03-31 06:00 UTC by column last_changed" in detail
     assert f"{target.engine}/null_counts.sql" in detail
-    assert "looked at have no last_changed" in detail
+    assert "read have no last_changed" in detail
     assert "columns: {t: {time: <column>}}" in detail
     if target.engine != "sqlite":
         assert re.search(rf"the engine counts about [1-9][\d,]* \({target.engine}/row_estimate\.sql\)", detail)
@@ -225,10 +225,10 @@ def test_a_clock_that_is_ahead_is_seen_on_every_engine(written_table: Writer) ->
 
 
 def test_numbers_without_time_or_tag_are_no_single_series(made: Made) -> None:
-    """The layout of Zabbix: nothing tells that `clock` is a time, or `itemid` a source."""
+    """Nothing tells that `tick` is a time, or `channel` a source."""
     target = made(
-        "CREATE TABLE t (itemid BIGINT, clock INTEGER, value DOUBLE PRECISION, ns INTEGER)",
-        _rows("{i} % 30", "1774000000 + {i}", "1.5", "0", count=MANY_ROWS),
+        "CREATE TABLE t (channel BIGINT, tick INTEGER, value DOUBLE PRECISION, ns INTEGER)",
+        _rows("{i} % 30", "{i}", "1.5", "0", count=MANY_ROWS),
     )
     profile = collected(target)
     t = _only(profile)
@@ -236,9 +236,21 @@ def test_numbers_without_time_or_tag_are_no_single_series(made: Made) -> None:
     assert t.series is None
     assert {"series_listing", "null_counts"} == {g.fact for g in profile.gaps}
     detail = profile.gaps[0].detail
-    for words in ("no time column and no tag was found", "clock, itemid", "1,000 rows", "columns"):
+    for words in ("no time column and no tag was found", "channel, ns, tick", "1,000 rows", "columns"):
         assert words in detail
     assert _verdict(profile) is not Verdict.OK
+
+
+def test_epochs_of_a_collector_are_the_time(made: Made) -> None:
+    """The layout of Zabbix."""
+    target = made(
+        "CREATE TABLE t (itemid BIGINT, clock INTEGER, value DOUBLE PRECISION, ns INTEGER)",
+        _rows("{i} % 30", f"{round(NOW.timestamp())} - {{i}}", "1.5", "0", count=MANY_ROWS),
+    )
+    t = _only(collected(target))
+    assert (t.time_column, [tag.key for tag in t.tags]) == ("clock", ["itemid"])
+    assert t.series is not None
+    assert t.series.value == 30
 
 
 def test_a_few_settings_without_time_are_left_alone(made: Made) -> None:

@@ -9,7 +9,7 @@ import pytest
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.unused_settings import find, listed, no_such_database, nothing_to_audit
 from tsaudit.config.settings import Columns, MeasurementOverride, Target
-from tsaudit.engines.sql.roles import Column
+from tsaudit.engines.sql.columns import Column
 
 NAMES = {"main": ["cpu", "disk", "net"], "other": ["cpu", "mem"]}
 
@@ -56,7 +56,7 @@ def test_an_override_for_what_is_left_out_does_nothing() -> None:
 def test_columns_of_a_table_that_is_left_out_or_not_there() -> None:
     target = a_target(exclude=("disk",), columns={"disk": Columns(), "dsik": Columns(), "cpu": Columns()})
     assert found(target) == [
-        "columns: `disk` is left out by include and exclude",
+        "columns: `disk` is excluded by include and exclude",
         "columns: `dsik` matches none of 3 tables; found cpu, mem, net",
     ]
 
@@ -84,11 +84,11 @@ def test_columns_of_a_table_whose_columns_are_not_known_are_left_alone() -> None
             NAMES,
             'include: ["nope_*"] matches none of 5 tables; found cpu, disk, mem and 1 more',
         ),
-        ({"exclude": ("*",)}, NAMES, 'exclude: ["*"] leaves out all that `include` selects from 5 tables'),
+        ({"exclude": ("*",)}, NAMES, 'exclude: ["*"] removes everything that `include` selects from 5 tables'),
         (
             {"include": ("cpu",), "exclude": ("c*",)},
             NAMES,
-            'exclude: ["c*"] leaves out all that `include` selects from 5 tables',
+            'exclude: ["c*"] removes everything that `include` selects from 5 tables',
         ),
         ({"include": ("cpu",)}, NAMES, None),
     ],
@@ -109,7 +109,7 @@ def test_a_database_that_is_not_there_and_what_is_near() -> None:
     )
     assert no_such_database(target, "x", []) == "the server lists no database x"
     assert "does not list its databases" in no_such_database(target, "shop", None)
-    assert "names schemas" in no_such_database(a_target("postgresql"), "shop", ["public"])
+    assert "lists schemas" in no_such_database(a_target("postgresql"), "shop", ["public"])
 
 
 def test_what_the_patterns_leave_out_is_counted_with_a_few_names() -> None:

@@ -53,7 +53,7 @@ def test_any_name_is_a_file_of_its_own(tmp_path: Path, name: str, form: Form) ->
 def test_old_files_go_only_when_asked(tmp_path: Path) -> None:
     write(tmp_path, {("main", "cpu"): AIR}, "csv", replace=False)
     (tmp_path / "main" / "notes.txt").write_text("mine")
-    with pytest.raises(ColumnsFileError, match=r"holds columns files already, such as cpu\.csv; --replace"):
+    with pytest.raises(ColumnsFileError, match=r"already contains columns files, such as cpu\.csv; pass --replace"):
         write(tmp_path, {("main", "mem"): AIR}, "json", replace=False)
     write(tmp_path, {("main", "mem"): AIR}, "json", replace=True)
     assert sorted(p.name for p in tmp_path.rglob("*") if p.is_file()) == ["mem.json", "notes.txt"]
@@ -74,7 +74,7 @@ def test_nothing_is_lost_when_a_file_cannot_be_written(tmp_path: Path) -> None:
         ("csv", "name,type\n", "line 1: expected name,type,data_type"),
         ("csv", "name,type,data_type\nhost,tag\n", "line 2: expected 3 values, found 2"),
         ("csv", 'name,type,data_type\n"host,tag,\n', "line 2: unexpected end of data"),
-        ("csv", "name,type,data_type\nhost,label,\n", "line 2: type `label` is none of timestamp, tag, field"),
+        ("csv", "name,type,data_type\nhost,label,\n", "line 2: type `label` is not one of timestamp, tag, field"),
         ("csv", "name,type,data_type\n,tag,\n", "line 2: a column needs a name"),
         ("csv", "name,type,data_type\nhost,tag,string\n", "line 2: only a field has a data type"),
         ("csv", "name,type,data_type\nhost,tag,\nhost,tag,\n", "column `host` is declared twice"),
@@ -98,13 +98,13 @@ def test_what_is_wrong_is_said_with_its_file_and_line(tmp_path: Path, form: str,
 def test_files_that_contradict_each_other_are_refused(tmp_path: Path) -> None:
     (tmp_path / "main").mkdir()
     for form in ("csv", "json"):
-        (tmp_path / "main" / f"cpu.{form}").write_text(dumps(AIR, form))  # type: ignore[arg-type]  # one of the forms
+        (tmp_path / "main" / f"cpu.{form}").write_text(dumps(AIR, form))
     with pytest.raises(ColumnsFileError, match="a second file for main/cpu"):
         read(tmp_path)
 
 
 def test_a_folder_without_files_declares_nothing(tmp_path: Path) -> None:
-    with pytest.raises(ColumnsFileError, match="holds no columns files; `tsaudit schema export` writes them"):
+    with pytest.raises(ColumnsFileError, match="contains no columns files; `tsaudit schema export` writes them"):
         read(tmp_path / "nowhere")
 
 

@@ -153,7 +153,7 @@ CASES = {
     "setting of a rule": (TARGET + "rules: {CAR001: loud}\n", "5: rules.CAR001: "),
     "coverage switched off": (
         TARGET + "    measurements: {x: {rules: {TGT001: off}}}\n",
-        "5: targets[0].measurements.x.rules.TGT001: cannot be switched off: it says what was not audited",
+        "5: targets[0].measurements.x.rules.TGT001: cannot be switched off: it reports what was not audited",
     ),
     "text for limits": (TARGET + "limits: x\n", "5: limits: expected `key: value` lines, got `x`"),
     "text for a number": (
@@ -186,7 +186,7 @@ CASES = {
     ),
     "duration without unit": (
         TARGET + "    window: 30\n",
-        "5: targets[0].window: expected a duration such as 30d, 12h, 15m, 90s or 2w",
+        "5: targets[0].window: expected a duration such as 30d, 12h, 15m, 90s, or 2w",
     ),
     "endless duration": (
         TARGET + "    window: 99999999w\n",
@@ -194,7 +194,7 @@ CASES = {
     ),
     "name with a space": (
         TARGET.replace("name: a", "name: a b"),
-        "2: targets[0].name: expected letters, digits, `_`, `.` and `-`, with a letter or digit first, got `a b`",
+        "2: targets[0].name: expected letters, digits, `_`, `.`, and `-`, with a letter or digit first, got `a b`",
     ),
     "endless name": (
         TARGET.replace("name: a", "name: " + "a" * 101),
@@ -203,11 +203,11 @@ CASES = {
     "empty secret": (TARGET + "    password: ''\n", "5: targets[0].password: is empty"),
     "name twice": (
         TARGET + "  - {name: a, engine: duckdb, url: x}\n",
-        "5: targets[1].name: two targets are named `a`; history is kept under the name",
+        "5: targets[1].name: two targets are named `a`; names must be unique, because history is stored under them",
     ),
     "no default owner": (
         TARGET + "owners:\n  b: {}\n",
-        "5: owners: needs an entry `default`: somebody has to be told",
+        "5: owners: needs an entry `default` for findings without another owner",
     ),
     "unknown owner of a target": (
         TARGET + "    owner: zoe\n",
@@ -235,7 +235,7 @@ CASES = {
     ),
     "token and webhook": (
         TARGET + "slack:\n  token: x\n  webhook: https://y\n",
-        "5: slack: give a token or a webhook, not both",
+        "5: slack: set a token or a webhook, not both",
     ),
     "not a web address": (
         TARGET + "report: {base_url: ftp://x}\n",
@@ -243,19 +243,19 @@ CASES = {
     ),
     "mention by name": (
         TARGET + "owners: {default: {mention: '@ada'}}\n",
-        "5: owners.default.mention: expected the id of a Slack user (U...) or user group (S...), not a name",
+        "5: owners.default.mention: expected the ID of a Slack user (U...) or user group (S...), not a name",
     ),
     "token on two lines": (
         TARGET + 'slack: {token: "xoxb-\\nsecret"}\n',
-        "5: slack.token: holds blanks or characters that are not ASCII; copy it again from Slack",
+        "5: slack.token: contains blanks or characters that are not ASCII; copy it again from Slack",
     ),
     "webhook with a blank": (
         TARGET + "slack: {webhook: https://hooks.slack.com/services/T0/B0/se cret}\n",
-        "5: slack.webhook: holds blanks or characters that are not ASCII; copy it again from Slack",
+        "5: slack.webhook: contains blanks or characters that are not ASCII; copy it again from Slack",
     ),
     "webhook without scheme": (
         TARGET + "slack: {webhook: hooks.slack.com/x}\n",
-        "5: slack.webhook: must start with https://, as Slack shows it",
+        "5: slack.webhook: must start with https://, as shown by Slack",
     ),
     "Slack elsewhere without scheme": (
         TARGET + "slack: {base_url: x}\n",
@@ -265,8 +265,8 @@ CASES = {
         TARGET + "history: duckdb:///a.db\n",
         "5: history: is a target's address; the history must not be inside an audited database",
     ),
-    "schedule": (TARGET + "    schedule: daily\n", "5: targets[0].schedule: expected a cron line: minute, hour"),
-    "key twice": (TARGET + "    name: b\n", "5: `name` is given twice, first on line 2"),
+    "schedule": (TARGET + "    schedule: daily\n", "5: targets[0].schedule: expected a cron expression: minute, hour"),
+    "key twice": (TARGET + "    name: b\n", "5: `name` is defined twice, first on line 2"),
     "tag": (
         TARGET + "    username: !!python/name:os.system x\n",
         "5: the tag `tag:yaml.org,2002:python/name:os.system`",
@@ -277,14 +277,14 @@ CASES = {
     "text at the top": ("a\n", "1: expected `key: value` lines"),
     "syntax": ("targets: [1\nb: 2\n", "2: not YAML: did not find expected ',' or ']'"),
     "tab": ("targets:\n\t- a\n", "2: not YAML: found character that cannot start any token"),
-    "control character": (TARGET + "    owner: \x01\n", "5: holds a character that no text file should hold"),
+    "control character": (TARGET + "    owner: \x01\n", "5: contains a character that is not allowed in a text file"),
     "not UTF-8": (TARGET.encode() + b"    owner: \xff\n", "5: is not UTF-8 text; save the file as UTF-8"),
-    "two documents": (TARGET + "---\na: 1\n", "5: holds a second document (`---`); only one is read"),
+    "two documents": (TARGET + "---\na: 1\n", "5: contains a second document (`---`); only one is read"),
     "unknown anchor": ("targets: *x\n", "1: `*x` is used before `&x` is set"),
-    "value that holds itself": ("targets: &x\n  - *x\n", "2: `*x` stands inside `&x`: it would hold itself"),
+    "value that holds itself": ("targets: &x\n  - *x\n", "2: `*x` is inside `&x`: it would contain itself"),
     "deep nesting": ("targets: " + "[" * 200_000, "1: nested more than 40 levels deep"),
-    "reference left open": (TARGET + "    username: ${A\n", "5: targets[0].username: a reference is written ${NAME}"),
-    "reference with default": (TARGET + "    username: ${A:-x}\n", "5: targets[0].username: a reference is written"),
+    "reference left open": (TARGET + "    username: ${A\n", "5: targets[0].username: write a reference as ${NAME}"),
+    "reference with default": (TARGET + "    username: ${A:-x}\n", "5: targets[0].username: write a reference as"),
     "escape codes in a key": (TARGET + '"\\e[2J": x\n', "5: \\x1b[2J: unknown key"),
 }
 
@@ -492,7 +492,7 @@ def test_schema_when_published_describes_every_key() -> None:
     undescribed = [
         f"{name}.{key}"
         for name, part in schema["$defs"].items()
-        for key, value in part["properties"].items()
+        for key, value in part.get("properties", {}).items()  # an enumeration has none
         if not value.get("description")
     ]
     assert undescribed == []

@@ -87,9 +87,9 @@ def test_text_reads_as(text: str, expected: Any) -> None:
     [
         ("a: 1\n? {}\n: x\n", (2, "a key must be a single text")),
         ("a: 1\n? [b]\n: x\n", (2, "a key must be a single text")),
-        ("~: 1\nnull: 2\n", (2, "`` is given twice, first on line 1")),
+        ("~: 1\nnull: 2\n", (2, "`` is defined twice, first on line 1")),
         ("a: &x {k: 1}\nb:\n  <<: [*x, 3]\n", (3, "`<<` takes a mapping, or a list of mappings")),
-        ("a: 1\nb: !!int 3\n", (2, "the tag `tag:yaml.org,2002:int` is not understood here; leave it out")),
+        ("a: 1\nb: !!int 3\n", (2, "the tag `tag:yaml.org,2002:int` is not supported; remove it")),
     ],
 )
 def test_problem_that_leaves_the_rest_readable(text: str, problem: tuple[int, str]) -> None:

@@ -83,7 +83,7 @@ def test_a_database_of_which_nothing_was_audited_is_begun_anew(config: Path) -> 
     for n in (9, 8, 7):
         world.advance(END - timedelta(days=n))
     result = tell(config)
-    assert "begun anew" in result.output
+    assert "restarting it" in result.output
     assert len(day_lines(result)) == 4
 
 

@@ -148,7 +148,7 @@ def test_the_page_of_an_audit_shows_checks_figures_and_the_report(server: str, b
     assert link.get_attribute("href") == f"{REPORTS}/demo/{END}.html"
     picture = page.get_by_role("img", name="series over time").first
     assert picture.evaluate("image => image.complete && image.naturalWidth > 0")
-    assert page.get_by_text("time of http_requests, the biggest of 6 tables").is_visible()
+    assert page.get_by_text("time of http_requests, the largest of 6 tables").is_visible()
     page.close()
 
 

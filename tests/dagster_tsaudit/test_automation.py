@@ -69,7 +69,7 @@ def test_databases_due_together_are_audited_by_one_run(tmp_path: Path, kept_inst
     for name in ("audit_shop__b", "audit_shop__c"):
         tick = tick_of(definitions, name, kept_instance)
         assert not tick.run_requests
-        assert tick.skip_message == "audited in the run that audit_shop__a asks for"
+        assert tick.skip_message == "skipped: the run launched by audit_shop__a audits it"
 
 
 def test_a_database_whose_schedule_was_stopped_is_left_out(tmp_path: Path, kept_instance: dg.DagsterInstance) -> None:
@@ -101,7 +101,7 @@ def test_a_ticks_request_runs(
 ) -> None:
     days: list[object] = []
 
-    def audit_targets(targets, settings, store, **options):  # type: ignore[no-untyped-def]  # only looks
+    def audit_targets(targets, settings, store, **options):
         days.append(options["day"])
         return fake_audits()(targets, settings, store)
 

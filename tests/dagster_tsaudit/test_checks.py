@@ -158,13 +158,13 @@ def test_coverage_passes_only_when_nothing_at_all_went_wrong(wrong: str) -> None
 
 def test_rules_that_no_longer_judge_are_in_coverage_and_in_no_family() -> None:
     silenced = a_rule_result(
-        a_finding(Subject(), message="2 rules that judged before have been unknown for 3 audits: CAR001, TAG002."),
+        a_finding(Subject(), message="2 rules that worked before have been unknown for 3 audits: CAR001, TAG002."),
         code="TGT002",
         family="coverage",
     )
     checks = checks_of(an_audit(result=a_result(a_rule_result(), silenced)))
     assert not checks["coverage"].passed
-    assert "TGT002: 2 rules that judged before" in str(value(checks["coverage"], "reason"))
+    assert "TGT002: 2 rules that worked before" in str(value(checks["coverage"], "reason"))
     assert checks["cardinality"].passed
 
 
@@ -225,7 +225,7 @@ def test_a_materialization_carries_numbers_link_picture_and_schema() -> None:
     assert isinstance(schema, dg.TableSchema)
     assert plain["dagster/table_name"] == "main/big"
     assert [(c.name, c.type, c.description) for c in schema.columns] == [
-        ("time", "time", "time of big, the biggest of 2 tables"),
+        ("time", "time", "time of big, the largest of 2 tables"),
         ("host", "string", "tag, 3 values"),
         ("usage", "float", "field, null in 25% of the rows"),
         ("odd", "float or string", "field, null in 0% of the rows"),

@@ -71,11 +71,11 @@ def test_loading_needs_no_environment_variable_and_no_database(monkeypatch: pyte
 @pytest.mark.parametrize(
     ("attributes", "message"),
     [
-        ({}, "give either `config` or `target`"),
-        ({"config": "a.yaml", "target": TARGET}, "give either `config` or `target`"),
+        ({}, "set either `config` or `target`"),
+        ({"config": "a.yaml", "target": TARGET}, "set either `config` or `target`"),
         ({"target": {**TARGET, "engin": "duckdb"}}, "targets[0].engin: unknown key, did you mean engine?"),
         ({"config": "missing.yaml"}, "config `missing.yaml`: there is neither"),
-        ({"target": TARGET, "schedule": "daily"}, "`shop`: schedule `daily` is not a cron line"),
+        ({"target": TARGET, "schedule": "daily"}, "`shop`: schedule `daily` is not a cron expression"),
         ({"target": TARGET, "granularity": "table"}, "granularity"),
         ({"target": TARGET, "shard_size": 0}, "shard_size"),
         ({"target": TARGET, "confg": "x"}, "confg"),

@@ -108,8 +108,8 @@ def test_the_next_run_goes_on_soon_after_one_was_killed(tmp_path: Path) -> None:
         os.kill(int(marker.read_text()), signal.SIGKILL)
         killed = time.monotonic()
         until("the second run ends", lambda: ended(instance, second), 90)
-        assert instance.get_run_by_id(second).status is dg.DagsterRunStatus.SUCCESS  # type: ignore[union-attr]
-        assert instance.get_run_by_id(first).status is dg.DagsterRunStatus.FAILURE  # type: ignore[union-attr]
+        assert instance.get_run_by_id(second).status is dg.DagsterRunStatus.SUCCESS
+        assert instance.get_run_by_id(first).status is dg.DagsterRunStatus.FAILURE
         # With a second in place of the shipped 15 and 20; the shipped times are added up above.
         assert time.monotonic() - killed < 60
         info = instance.event_log_storage.get_concurrency_info("tsaudit_shop")

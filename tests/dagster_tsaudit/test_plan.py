@@ -20,7 +20,7 @@ def many(count: int, **options: object) -> Plan:
         {"name": f"t-{n}", "engine": "duckdb", "url": "duckdb:///x", "group": f"group {n % 3}"} for n in range(count)
     ]
     settings = Settings.model_validate({"targets": targets})
-    return make_plan("shop", settings, lambda: settings, **options)  # type: ignore[arg-type]  # options vary by test
+    return make_plan("shop", settings, lambda: settings, **options)
 
 
 def test_each_target_is_an_asset_and_shards_hold_a_hundred() -> None:
@@ -63,7 +63,7 @@ def test_a_group_with_two_schedules_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_schedule_that_is_no_cron_line_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(PlanError, match=r"`a`: schedule `daily at 6` is not a cron line"):
+    with pytest.raises(PlanError, match=r"`a`: schedule `daily at 6` is not a cron expression"):
         a_plan(write_config(tmp_path, "a"), schedule="daily at 6")
 
 

@@ -91,7 +91,7 @@ def test_only_what_was_selected_is_audited(
     asked: list[str] = []
     audits = fake_audits()
 
-    def audit_targets(targets, *args, **options):  # type: ignore[no-untyped-def]  # passes everything on
+    def audit_targets(targets, *args, **options):
         asked.extend(target.name for target in targets)
         return audits(targets, *args, **options)
 
@@ -109,7 +109,7 @@ def test_the_address_of_the_run_goes_into_alerts_and_reports(
 ) -> None:
     seen: dict[str, object] = {}
 
-    def audit_targets(targets, settings, store, **options):  # type: ignore[no-untyped-def]  # only looks
+    def audit_targets(targets, settings, store, **options):
         seen.update(options)
         return fake_audits()(targets, settings, store)
 
@@ -147,7 +147,7 @@ def test_a_target_taken_out_of_the_file_fails_the_run(tmp_path: Path, instance: 
     write_config(tmp_path, "a")
     outcome = execute(plan, instance)
     assert keys_of(outcome) == {"a"}
-    assert failure_of(outcome) == "b: not in the configuration any more; reload the code location"
+    assert failure_of(outcome) == "b: no longer in the configuration; reload the code location"
 
 
 def test_a_group_is_one_asset_with_its_targets_counted(

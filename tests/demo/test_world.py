@@ -98,7 +98,7 @@ def test_series_are_all_there_from_the_first_day(world: World) -> None:
     assert rows(world, "SELECT count(DISTINCT sensor) FROM home_sensors") == [(40,)]
 
 
-@pytest.mark.parametrize(("day", "message"), [(3, "write 2026-03-02 before"), (-1, "cannot be written any more")])
+@pytest.mark.parametrize(("day", "message"), [(3, "write 2026-03-02 before"), (-1, "can no longer be written")])
 def test_days_are_written_in_order(world: World, day: int, message: str) -> None:
     after(world, 1)
     with pytest.raises(DemoError, match=message):
@@ -108,7 +108,7 @@ def test_days_are_written_in_order(world: World, day: int, message: str) -> None
 def test_a_file_that_is_no_database_is_told_in_one_line(world: World) -> None:
     world.path.parent.mkdir()
     world.path.write_text("no database " * 1000)
-    with pytest.raises(DemoError, match=r"remove the file to begin the demo anew$") as caught:
+    with pytest.raises(DemoError, match=r"remove the file to restart the demo$") as caught:
         world.advance(FIRST)
     assert "\n" not in str(caught.value)
 

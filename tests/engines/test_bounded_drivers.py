@@ -145,10 +145,10 @@ def test_no_connection(healthy: Healthy, strike: Strike) -> None:
 
 
 OTHERS: Final = {
-    b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n": "an HTTP server answers, not ",
-    b"SSH-2.0-OpenSSH_9.9\r\n": "an SSH server answers, not ",
-    b"220 mail.example.org ESMTP\r\n": "a mail or FTP server answers, not ",
-    b"-ERR unknown command 'GET'\r\n": "Redis answers, not ",
+    b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n": "an HTTP server responds, not ",
+    b"SSH-2.0-OpenSSH_9.9\r\n": "an SSH server responds, not ",
+    b"220 mail.example.org ESMTP\r\n": "a mail or FTP server responds, not ",
+    b"-ERR unknown command 'GET'\r\n": "Redis responds, not ",
 }
 
 
@@ -161,10 +161,10 @@ def test_another_server_on_the_port_is_named(healthy: Healthy, greeting: bytes, 
 def test_each_server_is_told_from_the_others(healthy: Healthy, postgresql: Postgresql) -> None:
     """A real one of another kind on the port, which speaks only after it was spoken to."""
     if healthy.engine != "postgresql":
-        assert "PostgreSQL answers, not " in _refusal(healthy.target(postgresql.port))
+        assert "PostgreSQL responds, not " in _refusal(healthy.target(postgresql.port))
         return
     mongodb, greptimedb = MongoDB(), GreptimeDB()
-    for server, said in ((mongodb, "MongoDB answers, not "), (greptimedb, "a server with MySQL's protocol (")):
+    for server, said in ((mongodb, "MongoDB responds, not "), (greptimedb, "a server with MySQL's protocol (")):
         assert said in _refusal(healthy.target(int(str(make_url(server.url).port))))
         server.stop()
 

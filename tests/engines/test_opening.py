@@ -99,7 +99,7 @@ def test_file_is_the_other_engines(engine: str, other: str, tmp_path: Path) -> N
     path = tmp_path / "x.db"
     write(Dataset([Table("cpu", (), {"v": "float"}, [Row(NOW, {}, {"v": 1.0})])]), other, path)
     said = _message(engine, f"{engine}:///{path}")
-    assert said == f"{path} is a {other} database; set `engine: {other}` and begin the URL with `{other}:`"
+    assert said == f"{path} is a {other} database; set `engine: {other}` and start the URL with `{other}:`"
 
 
 def test_sqlite_file_is_locked_for_longer_than_it_is_waited_for(tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_driver_breaks_over_the_greeting(monkeypatch: pytest.MonkeyPatch, tmp_pa
     monkeypatch.setattr("tsaudit.engines.sql.connector.SqlConnection.__init__", broken)
     said = _message("sqlite", f"sqlite:///{path}")
     assert said == (
-        "tsaudit cannot make sense of the server's greeting "
+        "tsaudit does not understand the server's greeting "
         "(TypeError: expected string or bytes-like object, got 'NoneType')"
     )
 
@@ -167,11 +167,11 @@ def test_file_is_something_else(engine: str, tmp_path: Path) -> None:
             "cannot connect to 127.0.0.1:9/db: connection is bad: invalid sslmode",
         ),
         ("influxdb1", "localhost:8086", "not of the form http://host:8086"),
-        ("influxdb1", "http://127.0.0.1:9", "does not answer"),
+        ("influxdb1", "http://127.0.0.1:9", "does not respond"),
         ("influxdb2", "localhost:8086", "not of the form http://host:8086?org=NAME"),
         ("influxdb2", "http://localhost:8086?bucket=x", "not of the form"),
-        ("influxdb2", "http://127.0.0.1:9", "takes an API token"),
-        ("influxdb2", "http://:token@127.0.0.1:9", "does not answer"),
+        ("influxdb2", "http://127.0.0.1:9", "requires an API token"),
+        ("influxdb2", "http://:token@127.0.0.1:9", "does not respond"),
     ],
 )
 def test_url_is_wrong(engine: str, url: str, expected: str) -> None:
@@ -181,7 +181,7 @@ def test_url_is_wrong(engine: str, url: str, expected: str) -> None:
 def test_duckdb_is_open_for_writing_in_this_process(tmp_path: Path) -> None:
     path = tmp_path / "x.duckdb"
     with duckdb.connect(str(path)):
-        assert "open for writing in this very process" in _message("duckdb", f"duckdb:///{path}")
+        assert "open for writing in this process" in _message("duckdb", f"duckdb:///{path}")
 
 
 def test_duckdb_is_locked_by_another_process(tmp_path: Path) -> None:
@@ -233,7 +233,7 @@ def test_statement_that_takes_too_long_is_interrupted(many_hosts: Target) -> Non
     with open_connection(many_hosts) as opened:
         with pytest.raises(FactError) as raised:
             list(opened.query("series_listing", 0.05, filled("series_listing", **_LISTING)))
-        assert (raised.value.reason, raised.value.detail) == (Reason.TIMED_OUT, "cancelled after 0.05 s")
+        assert (raised.value.reason, raised.value.detail) == (Reason.TIMED_OUT, "canceled after 0.05 s")
         # The connection is still good, and so is one whose answer was left early.
         for batch in opened.query("series_listing", 60, filled("series_listing", **_LISTING)):
             assert batch.num_rows

@@ -43,6 +43,7 @@ PARAMETERS = {
     "random": True,
     "viewless": False,
     "whole": False,
+    "percent": "0.5",
     "timescaledb": HOSTILE,
     "inherited": True,
     "measurements": [HOSTILE, "m"],
@@ -118,14 +119,14 @@ def test_connector_adds_no_more_than_files_use(engine: str) -> None:
         (
             "columns.sql",
             "{{ databse | text }}",
-            "uses `databse`, which a query for columns is not given, did you mean da",
+            "uses `databse`, which queries for columns do not get, did you mean da",
         ),
         (
             "tag_keys.sql",
             '{% include "_part.sql" %}',
-            "uses `limit`, which a query for tag_keys is not given; it is given ",
+            "uses `limit`, which queries for tag_keys do not get; they get ",
         ),
-        ("databases.sql", "{% if %}", "is no template: Expected an expression, got 'end of statement block'"),
+        ("databases.sql", "{% if %}", "is not a valid template: Expected an expression, got 'end of statement block'"),
     ],
     ids=["misspelt", "included", "no template"],
 )

@@ -79,15 +79,15 @@ def _any(*words: str) -> str:
 
 
 _SLOW: Final = _any(
-    "cancelled after|given up|time|within|no longer|not answer|slow|deadline|used up|more than",
+    "cancell?ed after|given up|stopped after|time|within|no longer|not respond|slow|deadline|used up|more than",
     "too (long|large|much|big|wide)|endless|bytes|MB",
 )
 _LOST: Final = _any(
-    "broke off|broken|clos|lost|reset|cut|incomplete|ended|not answer|gone|end of|eof|no answer|not .* as|empty",
+    "broke|clos|lost|reset|cut|incomplete|ended|not respond|gone|end of|eof|no response|not like|empty",
 )
 _STRANGE: Final = _any(
-    "JSON|sense|not (an? )?(InfluxDB|Timestream|GreptimeDB|MongoDB|PostgreSQL)|answer as|unexpected|empty",
-    "no (column|database|list)|not as|answers, (but|not)|not an object|none of the columns|not asked for|shape|null",
+    "JSON|sense|not (an? )?(InfluxDB|Timestream|GreptimeDB|MongoDB|PostgreSQL)|unexpected|empty",
+    "no (column|database|list)|not like|responds, (but|not)|not an object|none of the|not requested|shape|null",
     "malformed|understand|annotated|lists no|invalid|not return a cursor|without a message|server's greeting",
 )
 _PACKETS: Final = "expected|packet|protocol|version|message|response id|length|SSH"
@@ -121,15 +121,15 @@ _TITLES: Final = {
     "rights": "access revoked",
 }
 _CAUSES: Final = {
-    "refused": "refused|not answer|no server",
-    "dns": "name|resolve|not known|no such host|could not translate|not answer|getaddr",
+    "refused": "refused|not respond|no server",
+    "dns": "name|resolve|not known|no such host|could not translate|not respond|getaddr",
     "wrong-server": _any(_STRANGE, _LOST, _PACKETS),
     "401": "401|password|credential|authori[sz]|authenticat|login|token|denied",
-    "403": "403|denied|permission|forbidden|not authori[sz]ed|may not|rights|grant|refuse|log ?in",
-    "404": "404|not found|does not exist|failed to find|unknown|no such|not as",
+    "403": "403|denied|permission|forbidden|not authori[sz]ed|may not|rights|grant|rejects|log ?in",
+    "404": "404|not found|does not exist|failed to find|unknown|no such|not like",
     "429": "429|too many|throttl|busy|limit|exceed",
-    "500": "500|internal|server error|fail|not as|closed|input/output",
-    "503": "503|gave up|unavailable|available|busy|starting|shut|not ready|not as|quota",
+    "500": "500|internal|server error|fail|not like|closed|input/output",
+    "503": "503|gave up|unavailable|available|busy|starting|shut|not ready|not like|quota",
     "html": _any("html|page", _STRANGE, _PACKETS),
     "closed": _LOST,
     "cut": _any(_LOST, _STRANGE),

@@ -110,7 +110,7 @@ def _forget_rights(server: MongoDB) -> None:
             raise CommandError(13, "Unauthorized", f"not authorized on {command['$db']} to execute command {name}")
         authorize(session, name, command)
 
-    server._authorize = with_rights_of_now  # type: ignore[method-assign]
+    server._authorize = with_rights_of_now
 
 
 def _is_bad(command: Document, moment: Moment | None, *, greeting: bool) -> bool:

@@ -80,7 +80,7 @@ def postgresql() -> WireEngine:
         {Moment.LIST: _asks, Moment.MEASURE: _measures},
         _strikes,
         NONE,
-        lambda: running.close(),  # type: ignore[attr-defined]
+        lambda: running.close(),
     )
 
     def plain() -> FaultyProxy:

@@ -149,7 +149,7 @@ class Row:
         for fault, observed in found.items():
             if not isinstance(observed, str) and complaints(fault, observed):
                 # Many at once on a busy machine may keep each other waiting. What is wrong with tsaudit stays wrong.
-                found[fault] = self._observe(fault, staged[fault])  # type: ignore[arg-type]
+                found[fault] = self._observe(fault, staged[fault])
         return {fault: found[fault] for fault in staged}
 
     def _observe(self, fault: Fault | None, stage: Stage) -> Observed:

@@ -88,4 +88,4 @@ def install(watch: Mapping[str, str]) -> None:
             act = _ACTIONS[watch["action"]]
             yield _Watched(connection, left, lambda: act(Path(watch["file"]), Path(watch.get("other", ""))))
 
-    connectors.open_connection = watched  # type: ignore[assignment]
+    connectors.open_connection = watched

@@ -105,7 +105,7 @@ def test_open_refuses_a_database_of_somebody_else(address: str) -> None:
     engine = (database._sqlite if address.startswith("sqlite") else database._postgresql)(database._checked(address))
     with engine.begin() as connection:
         connection.execute(text("CREATE TABLE cpu (host TEXT)"))
-    with pytest.raises(HistoryError, match=r"holds tables that are not tsaudit's \(cpu\)"):
+    with pytest.raises(HistoryError, match=r"contains tables that are not tsaudit's \(cpu\)"):
         Store.open(address)
     assert inspect(engine).get_table_names() == ["cpu"]
     engine.dispose()
@@ -119,7 +119,7 @@ def test_open_refuses_a_file_that_is_no_database(tmp_path: Path) -> None:
 
 def test_open_names_the_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(HistoryError, match=r"cannot make the folder .*/file"):
+    with pytest.raises(HistoryError, match=r"cannot create the folder .*/file"):
         Store.open(f"sqlite:///{tmp_path}/file/history.db")
 
 
@@ -127,8 +127,8 @@ def test_open_names_the_folder_that_cannot_be_made(tmp_path: Path) -> None:
     ("address", "message"),
     [
         ("nonsense", "not an address"),
-        ("mysql://root@localhost/db", "cannot be kept in `mysql`"),
-        ("postgresql+psycopg2://localhost/db", r"cannot be kept in `postgresql\+psycopg2`"),
+        ("mysql://root@localhost/db", "cannot be stored in `mysql`"),
+        ("postgresql+psycopg2://localhost/db", r"cannot be stored in `postgresql\+psycopg2`"),
         ("sqlite://", "needs a file"),
         ("sqlite:///:memory:", "needs a file"),
     ],

@@ -12,7 +12,7 @@ from sqlalchemy import func, select, update
 
 from tests.builders import DAY, a_finding, a_result, a_rule_result
 from tsaudit.config.settings import Incidents
-from tsaudit.history import incidents
+from tsaudit.history import decisions, incidents
 from tsaudit.history.incidents import Change, ChangeKind, DecisionKind, Incident, State
 from tsaudit.history.schema import incident_day
 from tsaudit.history.store import Store
@@ -328,7 +328,7 @@ def decided(store: Store, days: int, *rules: RuleResult) -> str | None:
 
 def test_ack_holds_until_the_incident_resolves(store: Store) -> None:
     run(store, 0, BAD)
-    found = incidents.decide(store, MARK, "ack", " ann ", " looking into it ", None)
+    found = decisions.decide(store, MARK, "ack", " ann ", " looking into it ", None)
     assert found.decision is not None
     assert (found.decision.kind, found.decision.owner, found.decision.reason) == (
         DecisionKind.ACK,
@@ -346,7 +346,7 @@ def test_ack_holds_until_the_incident_resolves(store: Store) -> None:
 @pytest.mark.parametrize("kind", ["snooze", "accept"])
 def test_decision_with_a_last_day_lapses_by_itself(store: Store, kind: str) -> None:
     run(store, 0, BAD)
-    incidents.decide(store, MARK, kind, "ann", "known", on(2))
+    decisions.decide(store, MARK, kind, "ann", "known", on(2))
     assert decided(store, 1, BAD) == kind
     assert decided(store, 2, BAD) == kind
     assert decided(store, 3, BAD) is None
@@ -356,52 +356,52 @@ def test_decision_with_a_last_day_lapses_by_itself(store: Store, kind: str) -> N
 @pytest.mark.parametrize("kind", ["snooze", "accept"])
 def test_decision_does_not_cover_a_worse_severity(store: Store, kind: str) -> None:
     run(store, 0, BAD)
-    incidents.decide(store, MARK, kind, "ann", "known", on(9))
+    decisions.decide(store, MARK, kind, "ann", "known", on(9))
     assert decided(store, 1, CRITICAL) is None
     assert decided(store, 2, BAD) == kind
-    incidents.decide(store, MARK, kind, "ann", "known", on(9))
+    decisions.decide(store, MARK, kind, "ann", "known", on(9))
     assert decided(store, 3, CRITICAL) is None
 
 
 def test_acceptance_of_a_critical_incident_covers_a_milder_one(store: Store) -> None:
     run(store, 0, CRITICAL)
-    incidents.decide(store, MARK, "accept", "ann", "known", on(9))
+    decisions.decide(store, MARK, "accept", "ann", "known", on(9))
     assert decided(store, 1, CRITICAL) == "accept"
     assert decided(store, 2, BAD) == "accept"
 
 
 def test_acceptance_outlives_a_resolution(store: Store) -> None:
     run(store, 0, BAD)
-    incidents.decide(store, MARK, "accept", "ann", "comes and goes", on(9))
+    decisions.decide(store, MARK, "accept", "ann", "comes and goes", on(9))
     assert decided(store, 1, GOOD) == "accept"
     assert decided(store, 2, BAD) == "accept"
 
 
-def test_newest_decision_that_holds_counts(store: Store) -> None:
+def test_only_the_newest_decision_counts(store: Store) -> None:
     run(store, 0, BAD)
-    incidents.decide(store, MARK, "accept", "ann", "known", on(9))
-    incidents.decide(store, MARK, "snooze", "bob", "on holiday", on(1))
+    decisions.decide(store, MARK, "accept", "ann", "known", on(9))
+    decisions.decide(store, MARK, "snooze", "bob", "on holiday", on(1))
     assert decided(store, 1, BAD) == "snooze"
-    assert decided(store, 2, BAD) == "accept"
-    incidents.decide(store, MARK, "ack", "cyd", "at it", None)
+    assert decided(store, 2, BAD) is None, "what was replaced does not come back by itself"
+    decisions.decide(store, MARK, "ack", "cyd", "at it", None)
     assert decided(store, 3, BAD) == "ack"
 
 
 def test_decision_about_one_incident_leaves_others_alone(store: Store) -> None:
     other = a_rule_result(a_finding(Subject("main", "disk")), code="TAG001")
     run(store, 0, BAD, other)
-    incidents.decide(store, MARK, "accept", "ann", "known", on(9))
+    decisions.decide(store, MARK, "accept", "ann", "known", on(9))
     assert [(i.code, i.decision is not None) for i in incidents.current(store)] == [("CAR001", True), ("TAG001", False)]
 
 
 @pytest.mark.parametrize(
     ("kind", "owner", "reason", "until", "message"),
     [
-        ("mute", "ann", "why", None, "`mute` is no decision; expected ack, snooze, accept"),
-        ("ack", " ", "why", None, "say who"),
-        ("accept", "ann", " ", DAY, "say why"),
-        ("accept", "ann", "why", None, "say until when: an acceptance expires"),
-        ("snooze", "ann", "why", None, "say until when: a snooze expires"),
+        ("mute", "ann", "why", None, "`mute` is not a decision; expected ack, snooze, accept"),
+        ("ack", " ", "why", None, "name the person"),
+        ("accept", "ann", " ", DAY, "give a reason"),
+        ("accept", "ann", "why", None, "give an end date: an acceptance expires"),
+        ("snooze", "ann", "why", None, "give an end date: a snooze expires"),
         ("ack", "ann", "why", DAY, "takes no day"),
         ("snooze", "ann", "why", on(-1), "is over"),
     ],
@@ -411,25 +411,25 @@ def test_decide_refuses_what_says_too_little(
 ) -> None:
     run(store, 0, BAD)
     with pytest.raises(ValueError, match=message):
-        incidents.decide(store, MARK, kind, owner, reason, until)
+        decisions.decide(store, MARK, kind, owner, reason, until)
     assert only(store).decision is None
 
 
 def test_decide_refuses_an_incident_it_does_not_know(store: Store) -> None:
     with pytest.raises(LookupError, match="no incident has the fingerprint 0123"):
-        incidents.decide(store, "0123", "ack", "ann", "why", None)
+        decisions.decide(store, "0123", "ack", "ann", "why", None)
     policy = Incidents(open_after=2)
     run(store, 0, BAD, policy=policy)
     run(store, 1, GOOD, policy=policy)
     with pytest.raises(LookupError):
-        incidents.decide(store, MARK, "accept", "ann", "never opened", on(9))
+        decisions.decide(store, MARK, "accept", "ann", "never opened", on(9))
 
 
 def test_ack_needs_an_open_incident(store: Store) -> None:
     run(store, 0, BAD, policy=Incidents(open_after=2))
     with pytest.raises(ValueError, match="is watching; only an open one can be acknowledged"):
-        incidents.decide(store, MARK, "ack", "ann", "why", None)
-    incidents.decide(store, MARK, "accept", "ann", "known before it opened", on(9))
+        decisions.decide(store, MARK, "ack", "ann", "why", None)
+    decisions.decide(store, MARK, "accept", "ann", "known before it opened", on(9))
     assert replace(only(store), decision=None).state is State.WATCHING
     assert decided(store, 1, BAD) == "accept"
 
@@ -462,10 +462,10 @@ def test_timeline_takes_the_opening_for_the_beginning_where_the_finding_cannot_b
 
 @pytest.mark.parametrize("kind", ["snooze", "accept"])
 def test_a_decision_holds_from_the_day_of_the_last_audit_at_the_earliest(store: Store, kind: str) -> None:
-    """Until the day it was judged on is a day that it holds; the day before is over."""
+    """Until the day it was evaluated on is a day that it holds; the day before is over."""
     run(store, 3, BAD)
-    with pytest.raises(ValueError, match=f"{on(2)} is over: incident {MARK} was judged on {on(3)}"):
-        incidents.decide(store, MARK, kind, "ada", "moving", on(2))
-    decided = incidents.decide(store, MARK, kind, "ada", "moving", on(3))
+    with pytest.raises(ValueError, match=f"{on(2)} is over: incident {MARK} was evaluated on {on(3)}"):
+        decisions.decide(store, MARK, kind, "ada", "moving", on(2))
+    decided = decisions.decide(store, MARK, kind, "ada", "moving", on(3))
     assert decided.decision is not None
     assert decided.decision.until == on(3)

@@ -20,7 +20,7 @@ def test_document_is_the_one_made_from_the_facts() -> None:
     text = markdown(tuple(FACTS.values()))
     if os.environ.get("TSAUDIT_REBASELINE"):
         PAGE.write_text(text, encoding="utf-8")
-    assert PAGE.read_text(encoding="utf-8") == text, "docs/facts.md is stale; write it anew with `make golden`"
+    assert PAGE.read_text(encoding="utf-8") == text, "docs/facts.md is stale; regenerate it with `make golden`"
 
 
 @pytest.mark.parametrize("fact", FACTS)

@@ -68,6 +68,6 @@ def test_connection_to_another_kind_of_server_is_closed(
     engine: str, url: str, login: dict[str, str], peer: _Peer, aws_credentials: None
 ) -> None:
     target = Target(name="t", engine=engine, url=url.format(peer.server_address[1]), **login)
-    with pytest.raises(ConnectorError, match=r"not as InfluxDB|not Timestream"), open_connection(target):
+    with pytest.raises(ConnectorError, match=r"not like InfluxDB|not Timestream"), open_connection(target):
         pass
     assert peer.left.get(timeout=5) == b""

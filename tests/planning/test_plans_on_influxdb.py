@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
+import urllib3
 
 from tests import plans as steps
 from tests.builders import NOW
 from tests.collecting import collected
 from tests.databases import Dataset, Row, Table, influxql, times, write
+from tests.rules.cases import Case
+from tests.rules.test_on_engines import cases_of
 from tests.servers import Influxd
 from tsaudit.audit import audit
 from tsaudit.model.finding import Severity
-from tsaudit.model.plan import Plan
-from tsaudit.rule import LimitPolicy
+from tsaudit.model.plan import Phase, Plan
+from tsaudit.rule import LimitPolicy, Rule
+from tsaudit.rules import all_rules
 
 HOSTS = ("a", "b")
 
@@ -161,3 +167,67 @@ def test_text_that_was_a_tag_keeps_no_number_out(influxd: Influxd) -> None:
     counts = dict(zip(series["columns"], series["values"][0], strict=True))
     assert counts["count_temperature_text"] == 120
     assert counts["count_temperature"] == 1
+
+
+# --- The cases of all rules ------------------------------------------------------------------------------------------
+
+MOST_ROWS = 20_000
+"""Rows of a case; what is found in more of them is found in fewer, too."""
+
+
+def _cases() -> Iterator[Any]:
+    for rule in all_rules():
+        for position, case in enumerate(cases_of(rule)):
+            rows = sum(len(table.rows) for table in case.breaks.tables)
+            is_plain = case.history is None and case.before is None and not case.breaks.beside
+            if "influxdb1" in (case.engines or rule.engines) and is_plain and rows <= MOST_ROWS:
+                yield pytest.param(rule, case, id=f"{rule.code}-{position}")
+
+
+def _by_people(plan: Plan) -> bool:
+    """Whether a copy is left to a program of theirs: then nothing that was not copied is removed here."""
+    return any(step.phase == "copy" and not step.text for step in plan.steps)
+
+
+@pytest.mark.parametrize(("rule", "case"), tuple(_cases()))
+def test_what_is_found_is_gone_and_nothing_lost(rule: Rule, case: Case, influxd: Influxd) -> None:
+    """All plans of the database, one after the other. Queries that only look or check are run, too."""
+    target = write(case.breaks, "influxdb1", influxd.url)
+    (database,) = target.databases
+    policy = LimitPolicy(target=case.limits)
+    profile = collected(target)
+    result = audit(profile, policy=policy, rules=[rule])
+    assert result.findings()
+    first = min((m.first_time for m in profile.measurements if m.first_time), default=NOW)
+    first = max(first, NOW - timedelta(days=10))
+    before, refused = _values(influxd.url, database), list[tuple[str, Any]]()
+
+    def execute(statement: str) -> None:
+        (answer, *_) = _answers(influxd.url, statement, database)
+        if "error" in answer:
+            refused.append((statement, answer["error"]))
+
+    made = set()
+    for plan in result.plans:
+        without = (Phase.COPY, Phase.SWITCH, Phase.REMOVE) if _by_people(plan) else ()
+        steps.run(plan, execute, first, NOW, without=without)
+        if not _by_people(plan) and any(step.phase is Phase.COPY for step in plan.steps):
+            made.add(plan.subject)
+    assert not refused
+    named = any(step.loses and not step.loses.startswith("all points of") for p in result.plans for step in p.steps)
+    if not named:
+        assert not before - _values(influxd.url, database)
+    after = audit(collected(target), policy=policy, rules=[rule])
+    known = {str(f.subject) for _, f in result.findings()}
+    assert not [f for _, f in after.findings() if f.severity is not Severity.INFO and str(f.subject) not in known]
+    gone = {str(f.subject) for _, f in result.findings() if f.changes and {c.at for c in f.changes} <= made}
+    assert not gone & {str(f.subject) for _, f in after.findings()}
+
+
+def _answers(url: str, statement: str, database: str) -> list[dict[str, Any]]:
+    """The answers to each statement of a text, also where one is refused."""
+    body = urlencode({"q": statement})
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+    answer = urllib3.request("POST", f"{url}/query?db={database}", body=body, headers=headers, timeout=60).json()
+    found: list[dict[str, Any]] = answer.get("results", [answer])
+    return sorted(found, key=lambda one: "error" not in one)

@@ -286,7 +286,8 @@ def test_indexes_come_and_go_beside_the_other_changes(place: Callable[[Dataset],
     )
     here = where.measurement
     assert here.name == "orders"
-    assert sorted(i.columns for i in here.indexes or ()) == [("time",), ("used", "time")]
+    of_source = ("used",) if where.engine == "duckdb" else ("used", "time")
+    assert sorted(i.columns for i in here.indexes or ()) == [("time",), of_source]
 
 
 def test_no_writer_waits_for_an_index_of_a_partitioned_table(postgresql: Postgresql) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
 from datetime import timedelta
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -100,6 +102,30 @@ def test_rule_may_be_about_some_engines_only(install: Install) -> None:
     found = result_of(audit(a_day()), "ACME001")
     assert found is not None
     assert found.outcome is Outcome.NOT_APPLICABLE
+
+
+def test_rule_that_does_not_return_is_unknown_and_the_others_judge(
+    install: Install, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It comes first, so that the one after it has no time left."""
+    endless = BROKEN.replace("ACME002", "ACME000").replace(
+        "    for m in", "    import time\n    for _ in range(1_000):\n        time.sleep(0.01)\n    for m in"
+    )
+    install(
+        "acme", {"tsaudit.rules": {"bad": "acme_broken", "good": "acme_rules"}}, acme_broken=endless, acme_rules=RULES
+    )
+    monkeypatch.setattr(import_module("tsaudit.audit"), "_PLUGIN_S", 0.3)
+    began = time.monotonic()
+    audited = audit(a_day())
+    assert time.monotonic() - began < 5
+    late, after, own = (result_of(audited, code) for code in ("ACME000", "ACME001", "NAM001"))
+    assert late is not None
+    assert after is not None
+    assert own is not None
+    assert (late.outcome, late.verdict) == (Outcome.ERROR, Verdict.UNKNOWN)
+    assert late.reason == "it did not return within the 0.3 s that rules of installed packages have"
+    assert (after.outcome, after.reason[:8]) == (Outcome.ERROR, "not run:")
+    assert own.outcome in (Outcome.PASS, Outcome.NOT_APPLICABLE)
 
 
 @pytest.mark.parametrize("text", ["rules", "several", "one"])

@@ -47,7 +47,7 @@ SINKS = {"pager": {"key": "k3y-of-the-pager"}}
 def pager(install: Install) -> Any:
     """The module of the sink: GOT is what it was sent, FAULTS what it does instead, one for each call."""
     install("acme", POINTS, acme_pager=PAGER)
-    import acme_pager  # type: ignore[import-not-found]
+    import acme_pager
 
     return acme_pager
 
@@ -122,8 +122,8 @@ def test_digest_goes_to_the_sink_too(history: History, pager: Any) -> None:
 
 FAULTS = {
     "says why": (SinkError("the pager is out of paper"), "pager: the pager is out of paper"),
-    "breaks": (ZeroDivisionError("oops"), "the sink `pager` broke: ZeroDivisionError: oops"),
-    "leaves": (SystemExit("bye"), "the sink `pager` broke: SystemExit: bye"),
+    "breaks": (ZeroDivisionError("oops"), "the sink `pager` failed: ZeroDivisionError: oops"),
+    "leaves": (SystemExit("bye"), "the sink `pager` failed: SystemExit: bye"),
     "quotes its key": (SinkError("key k3y-of-the-pager is refused"), "pager: key *** is refused"),
 }
 
@@ -177,7 +177,7 @@ def test_sink_that_hangs_takes_no_time_of_slack(
     began = time.monotonic()
     report = told(history)
     assert time.monotonic() - began < 8
-    assert report.errors[0] == "the sink `pager` did not answer within 2.5 s"
+    assert report.errors[0] == "the sink `pager` did not respond within 2.5 s"
     assert (len(slack.messages), report.waiting) == (1, 1)
 
 

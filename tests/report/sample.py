@@ -218,8 +218,8 @@ def the_profile(*measurements: Measurement, **changes: Any) -> Profile:
                 ),
             ),
             "gaps": (
-                Gap("row_sample", Reason.TIMED_OUT, "the statement was cancelled after 60 s", "telegraf", "disk"),
-                Gap("row_sample", Reason.TIMED_OUT, "the statement was cancelled after 60 s", "telegraf", "cpu"),
+                Gap("row_sample", Reason.TIMED_OUT, "the statement was canceled after 60 s", "telegraf", "disk"),
+                Gap("row_sample", Reason.TIMED_OUT, "the statement was canceled after 60 s", "telegraf", "cpu"),
                 Gap("null_counts", Reason.DENIED, "the account `tsaudit` may not read database shop", "shop"),
             ),
             "costs": (
@@ -309,7 +309,7 @@ _TITLES = {
 
 
 def the_rule_results(findings: dict[str, Finding]) -> tuple[RuleResult, ...]:
-    gap = Gap("row_sample", Reason.TIMED_OUT, "the statement was cancelled after 60 s", "telegraf", "disk")
+    gap = Gap("row_sample", Reason.TIMED_OUT, "the statement was canceled after 60 s", "telegraf", "disk")
     found = [
         a_rule_result(
             f,
@@ -330,7 +330,7 @@ def the_rule_results(findings: dict[str, Finding]) -> tuple[RuleResult, ...]:
             title="A measurement mixes sources",
             outcome=Outcome.OPEN,
             gaps=(gap,),
-            reason="1 gap, the first: the statement was cancelled after 60 s",
+            reason="1 gap, the first: the statement was canceled after 60 s",
         ),
         a_rule_result(
             code="LAY004",
@@ -374,7 +374,9 @@ def the_previous() -> AuditResult:
 
 def the_incidents() -> Sequence[Incident]:
     findings = the_findings()
-    accepted = Decision(DecisionKind.ACCEPT, "dana", "billing needs <b>it</b> until the move", NOW, date(2026, 6, 30))
+    accepted = Decision(
+        DecisionKind.ACCEPT, "dana", "billing needs <b>it</b> until the move", NOW, date(2026, 6, 30), Severity.CRITICAL
+    )
     return (
         an_incident("CAR001", HTTP, findings["CAR001"]),
         an_incident("TAG001", findings["TAG001"].subject, findings["TAG001"], state=State.WATCHING, opened=None),
@@ -382,7 +384,7 @@ def the_incidents() -> Sequence[Incident]:
             "FLD001",
             findings["FLD001"].subject,
             findings["FLD001"],
-            decision=Decision(DecisionKind.ACK, "kim", "on it", NOW, None),
+            decision=Decision(DecisionKind.ACK, "kim", "on it", NOW, None, Severity.WARN),
         ),
         an_incident("NAM001", findings["NAM001"].subject, findings["NAM001"], decision=accepted),
     )

@@ -130,7 +130,7 @@ def test_schema_when_one_measurement_was_not_seen_still_judges_the_others() -> N
 
 def test_retention_when_shortened_is_a_change() -> None:
     def kept(seconds: int | str) -> Profile:
-        policy = Retention("auto", seconds, None, True)  # type: ignore[arg-type]
+        policy = Retention("auto", seconds, None, True)
         return a_profile(databases=(Database("main", None, (policy,)),))
 
     assert list(schema_changes(kept(FOREVER), kept(2_592_000))) == [
@@ -141,7 +141,7 @@ def test_retention_when_shortened_is_a_change() -> None:
 
 def test_retention_of_a_table_when_it_is_lengthened_is_a_change() -> None:
     def kept(seconds: int | str) -> Profile:
-        return a_profile(a_measurement(retention=Retention("ttl", seconds, None, True)))  # type: ignore[arg-type]
+        return a_profile(a_measurement(retention=Retention("ttl", seconds, None, True)))
 
     assert list(schema_changes(kept(86_400), kept(FOREVER))) == [
         SchemaChange("changed", "retention", Subject("main", "cpu"), "1 day → no retention")

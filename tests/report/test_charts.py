@@ -65,7 +65,7 @@ def test_trend_without_limit_or_forecast_ends_today() -> None:
 def test_limit_far_above_is_named_but_not_drawn() -> None:
     far = replace(TREND, limit=10_000_000, forecast=None)
     assert "limit" not in "".join(words_of(far))
-    assert "too far above to be drawn" in str(charts.trend(far, 1))
+    assert "too high to be drawn" in str(charts.trend(far, 1))
 
 
 def test_days_not_measured_leave_a_hole() -> None:
@@ -89,8 +89,12 @@ def test_hostile_names_stay_text() -> None:
 @pytest.mark.parametrize("days", [0.4, 9.0, 300.0])
 def test_forecast_of_any_shape_and_reach_stays_inside(high: float | None, shape: str, days: float) -> None:
     forecast = replace(FORECAST, days=days, days_low=days / 2, days_high=high, shape=shape)
-    band = next(e for e in parsed(replace(TREND, forecast=forecast)).iter("polygon"))
-    numbers = [tuple(map(float, p.split(","))) for p in (band.get("points") or "").split()]
+    chart = parsed(replace(TREND, forecast=forecast))
+    bands, lines = list(chart.iter("polygon")), list(chart.iter("polyline"))
+    assert len(bands) == (1 if forecast.has_interval else 0)
+    drawn = " ".join(e.get("points") or "" for e in (*bands, *lines))
+    numbers = [tuple(map(float, p.split(","))) for p in drawn.split()]
+    assert len(numbers) > 2
     assert all(0 <= x <= 1000 and -0.1 <= y <= 150 for x, y in numbers)
 
 

@@ -73,10 +73,10 @@ def test_one_database_that_was_not_audited_is_named() -> None:
 
 
 def test_rules_that_no_longer_judge_are_a_finding_and_no_rule_that_judged() -> None:
-    silenced = a_rule_result(a_finding(Subject(), message="2 rules that judged before are unknown."), code="TGT002")
+    silenced = a_rule_result(a_finding(Subject(), message="2 rules that worked before are unknown."), code="TGT002")
     story = sample.the_story(result=a_result(a_rule_result(), silenced), profile=a_profile(), incidents=())
     assert (story.rules_judged, story.rules_unknown) == (1, 0)
-    assert "2 rules that judged before are unknown." in html.page(story)
+    assert "2 rules that worked before are unknown." in html.page(story)
     assert not coverage(story.result, a_profile()).complete
 
 

@@ -224,16 +224,16 @@ def test_headline_says_what_there_is_to_say() -> None:
     passed, note = a_rule_result(), a_rule_result(a_finding(severity=Severity.INFO))
     open_rule = a_rule_result(code="CAR002", outcome=Outcome.OPEN, gaps=(Gap("x", Reason.DENIED, "no"),))
     moot = a_rule_result(outcome=Outcome.NOT_APPLICABLE)
-    assert headline(passed, profile=a_profile()) == "Nothing wrong was found: 1 rule judged on complete figures."
-    assert headline(note, profile=a_profile()) == "Nothing wrong was found: 1 rule judged on complete figures."
+    assert headline(passed, profile=a_profile()) == "Nothing wrong was found: 1 rule evaluated on complete figures."
+    assert headline(note, profile=a_profile()) == "Nothing wrong was found: 1 rule evaluated on complete figures."
     assert headline(passed, open_rule) == (
-        "No finding in what was measured, but 1 rule could not be judged; 1 rule could."
+        "No finding in what was measured, but 1 rule could not be evaluated; 1 rule could."
     )
-    assert headline(moot) == "No rule applies to this target, so nothing could be judged."
+    assert headline(moot) == "No rule applies to this target, so nothing could be evaluated."
     finding = sample.the_findings()["NAM001"]
     accepted = [i for i in sample.the_incidents() if i.code == "NAM001"]
     assert headline(a_rule_result(finding, code="NAM001"), incidents=accepted) == (
-        "Nothing new: 1 finding accepted or snoozed, 1 rule judged."
+        "Nothing new: 1 finding accepted or snoozed, 1 rule evaluated."
     )
 
 
@@ -241,8 +241,8 @@ def test_unreachable_target_still_has_a_useful_page() -> None:
     page = PAGES["unreachable"]
     assert "The target could not be audited: connection refused." in page
     assert "Unknown" in page
-    assert "so nothing is known of its tables today" in page
-    assert "Nothing was measured today, so nothing is concluded." in page
+    assert "so nothing is known about its tables today" in page
+    assert "Nothing was measured today, so there is nothing to compare." in page
     assert "Series of the whole target" in page
 
 
@@ -309,7 +309,7 @@ def test_measure_names_show_where_the_rows_are() -> None:
     assert "metrics multi 2 90 90%" in text
     assert "idle double 0 0 0%" in text
     many = measure_names(*(MeasureName(f"n{i}", "multi", (), 1) for i in range(30)))
-    assert "the others are left out here" in many
+    assert "the others are not shown" in many
     assert ("n19" in many, "n20" in many) == (True, False)
 
 

@@ -30,7 +30,7 @@ STEPS = (
 
 def _result(steps: tuple[Step, ...] = STEPS, at: Subject = AT, **changes: object) -> AuditResult:
     finding = a_finding(subject=at, changes=(MakeField(at, "url"),))
-    made = Plan(at, (Asked(CHANGE, ("TAG002",)),), steps, Effect(30_000, 600, True, 0, "exact"), **changes)  # type: ignore[arg-type]
+    made = Plan(at, (Asked(CHANGE, ("TAG002",)),), steps, Effect(30_000, 600, True, 0, "exact"), **changes)
     return a_result(a_rule_result(findings=(finding,)), plans=(made,))
 
 

@@ -27,7 +27,7 @@ from tsaudit.text.numbers import NOT_KNOWN
 
 
 def overview(profile: Profile, *found: object, timeline: Timeline | None = None) -> tables.Overview:
-    items = findings.items_of(a_result(a_rule_result(*found)), profile, ())  # type: ignore[arg-type]
+    items = findings.items_of(a_result(a_rule_result(*found)), profile, ())
     return tables.overview(profile, timeline or Timeline(), items)
 
 

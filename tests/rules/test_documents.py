@@ -20,7 +20,7 @@ def test_document_when_made_anew(name: str, make: object) -> None:
     text, path = make(all_rules()), DOCS / name
     if os.environ.get("TSAUDIT_REBASELINE"):
         path.write_text(text, encoding="utf-8")
-    assert path.read_text(encoding="utf-8") == text, f"docs/{name} is stale; write it anew with `make golden`"
+    assert path.read_text(encoding="utf-8") == text, f"docs/{name} is stale; regenerate it with `make golden`"
 
 
 def test_rules_page_when_a_rule_is_looked_up() -> None:

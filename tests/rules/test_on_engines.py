@@ -31,6 +31,7 @@ from tsaudit.model.finding import Finding, Outcome, RuleResult, Severity
 from tsaudit.model.plan import Plan
 from tsaudit.model.profile import Profile
 from tsaudit.model.timeline import Timeline
+from tsaudit.planning.plans import plans_of
 from tsaudit.rule import LimitPolicy, Rule
 from tsaudit.rules import all_rules
 
@@ -97,29 +98,31 @@ def collected(request: pytest.FixtureRequest, tmp_path: Path) -> Collector:
 
 def _judge(
     rule: Rule, case: Case, engine: str, dataset: Dataset, history: History | None, collected: Collector
-) -> tuple[RuleResult, tuple[Plan, ...], str]:
+) -> tuple[RuleResult, tuple[Plan, ...], Profile]:
     wanted = required_facts(engine, [rule])
     before = collected(case.before, engine, None, wanted) if case.before else None
     profile = collected(dataset, engine, before, wanted)
     timeline = history(profile) if history else Timeline(previous=before)
     audited = audit(profile, timeline, LimitPolicy(target=case.limits), [rule])
-    return audited.results[0], audited.plans, profile.databases[0].name
+    return audited.results[0], audited.plans, profile
 
 
 @pytest.mark.parametrize(("rule", "case", "engine"), CASES)
 def test_finding_when_broken(
     rule: Rule, case: Case, engine: str, collected: Collector, request: pytest.FixtureRequest
 ) -> None:
-    result, plans, database = _judge(rule, case, engine, case.breaks, case.history, collected)
+    result, plans, profile = _judge(rule, case, engine, case.breaks, case.history, collected)
     assert not result.gaps, result.gaps
     assert result.outcome is Outcome.FAIL, result.reason
     named = bool(case.subject.database) or case.whole_target
-    subject = case.subject if named else dataclasses.replace(case.subject, database=database)
+    subject = case.subject if named else dataclasses.replace(case.subject, database=profile.databases[0].name)
     found = [f for f in result.findings if f.subject == subject]
     assert found, [(f.subject, f.message) for f in result.findings]
     assert found[0].severity is case.severity, found[0].message
     assert case.guilty is None or found[0].guilty == case.guilty
-    _complete(found[0], rule)
+    for finding in result.findings:
+        _complete(finding, rule)
+        _can_be_done(finding, result, profile)
     if not ENGINES[engine].can_change:
         assert not _CHANGES.search(found[0].fix), found[0].fix
     steps = [step.text for plan in plans for step in plan.steps if step.text]
@@ -136,6 +139,16 @@ def _complete(finding: Finding, rule: Rule) -> None:
     assert not re.search(r"\{\w+(:q)?\}", finding.fix), finding.fix
     assert finding.evidence
     assert set(finding.facts) <= rule.requires | rule.uses | {"columns"}
+
+
+def _can_be_done(finding: Finding, result: RuleResult, profile: Profile) -> None:
+    """The reader is told what to do, and the engine says how it makes each change, or why it does not."""
+    assert finding.fix, finding.message
+    for change in finding.changes:
+        alone = dataclasses.replace(result, findings=(dataclasses.replace(finding, changes=(change,)),))
+        (plan,) = plans_of(profile, [alone])
+        assert any(step.words for step in plan.steps) or plan.set_aside, change
+        assert all(aside.reason for aside in plan.set_aside)
 
 
 @pytest.mark.parametrize(("rule", "case", "engine"), CASES)

@@ -38,7 +38,7 @@ def test_the_schema_that_was_exported_has_no_difference() -> None:
     ("measurement", "finding"),
     [
         (a_measurement(tags=(a_tag(), a_tag("region"))), ("warn", "Tag region is not declared.")),
-        (a_measurement(tags=()), ("info", "Tag host is declared and not there.")),
+        (a_measurement(tags=()), ("info", "Tag host is declared but missing.")),
         (
             a_measurement(fields=(a_field(), a_field("error", types=("string",)))),
             ("warn", "Field error is not declared."),
@@ -72,7 +72,7 @@ def test_a_field_without_a_data_type_is_a_string() -> None:
 def test_measurements_that_are_not_declared_or_not_there() -> None:
     assert said(live(a_measurement("mem"))) == [
         ("warn", "mem is not declared."),
-        ("info", "cpu is declared and not there."),
+        ("info", "cpu is declared but missing."),
     ]
 
 
@@ -102,8 +102,8 @@ def test_what_the_patterns_leave_out_is_no_difference() -> None:
         (a_measurement(fields=(a_field(types=("float", "integer")),)), "field usage has 2 types, float and integer;"),
         (a_measurement(fields=(a_field("host"),)), "host is both a tag and a field;"),
         (a_measurement(fields=()), "it has no field;"),
-        (a_measurement("_cpu"), "the name _cpu begins with a digit or underscore"),
-        (a_measurement("c'pu"), "the name c'pu begins with a digit or underscore, or has a quote"),
+        (a_measurement("_cpu"), "the name _cpu starts with a digit or underscore"),
+        (a_measurement("c'pu"), "the name c'pu starts with a digit or underscore, or contains a quote"),
         (a_measurement("c" * 129), "is longer than the 128 characters"),
     ],
 )

@@ -20,10 +20,13 @@ from tests.report import sample
 from tsaudit.alerts.blocks import texts
 from tsaudit.alerts.message import alert
 from tsaudit.cli import results
+from tsaudit.model.change import MakeField
 from tsaudit.model.finding import AuditResult, Finding, Forecast, Limit, Severity
+from tsaudit.model.plan import Asked, Phase, Plan, Step
 from tsaudit.model.profile import Gap, Profile, Reason
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point
+from tsaudit.planning import words
 from tsaudit.report import html
 from tsaudit.run import AuditRun
 from tsaudit.text import day, percent, quantity
@@ -62,7 +65,7 @@ def report(result: AuditResult, profile: Profile) -> str:
 def slack(result: AuditResult) -> str:
     incidents = [an_incident(finding, code=rule.code, severity=finding.severity) for rule, finding in result.findings()]
     # In any order: the message has its own.
-    made = alert(a_context(), incidents[::-1])
+    made = alert(a_context(plans=result.plans), incidents[::-1])
     return entities.unescape("\n".join(text for block in made.blocks for text in texts(block)))
 
 
@@ -74,6 +77,8 @@ def cli(result: AuditResult, profile: Profile, capsys: pytest.CaptureFixture[str
 def dagster(result: AuditResult, profile: Profile) -> str:
     metadata = target_metadata(run_of(result, profile), result, profile, (Point(DAY, 1.0),))
     shown = [str(value.value) for value in metadata.values() if isinstance(value.value, str)]
+    checks = check_results(dg.AssetKey("x"), run_of(result, profile), ())
+    shown += [check.description for check in checks if check.description]
     return re.sub(r"\\(.)", r"\1", "\n".join(shown))
 
 
@@ -154,8 +159,8 @@ def test_complete_is_one_thing_in_every_output(gaps: tuple[Gap, ...], capsys: py
     assert results.of_result(result, profile)["complete"] is complete
     assert ("incomplete" in cli(result, profile, capsys)) is not complete
     page = report(result, profile)
-    assert ("1 rule judged on complete figures" in page) is complete
-    assert ("Everything that was asked for was measured" in page) is complete
+    assert ("1 rule evaluated on complete figures" in page) is complete
+    assert ("Everything could be measured" in page) is complete
     checks = {c.check_name: c for c in check_results(dg.AssetKey("x"), run_of(result, profile), ())}
     assert checks["coverage"].passed is complete
     story = html.tell(result, profile, sample.empty_timeline(), (), full_values=False, run_url=None, previous=None)
@@ -163,6 +168,53 @@ def test_complete_is_one_thing_in_every_output(gaps: tuple[Gap, ...], capsys: py
 
 
 def twin_of(story: html.Story) -> bytes:
-    from tsaudit.report.twin import twin
+    from tsaudit.report.json_report import json_report
 
-    return twin(story.result, story.profile, (), None, {}, full_values=False, run_url=None)
+    return json_report(story.result, story.profile, (), None, {}, full_values=False, run_url=None)
+
+
+AT = Subject("main", "http requests")
+LOOK = Step(Phase.LOOK, "See which paths the tag has.", "SHOW TAG VALUES FROM x WITH KEY = url;", "influxql")
+DROP = Step(Phase.REMOVE, "Drop the old points.", "DROP MEASUREMENT x;", "influxql", can_undo=False, loses="all points")
+MANY_LINES = Step(Phase.COPY, "Copy them day by day.", "SELECT 1;\nSELECT 2;", "sql")
+
+
+def planned_result(*steps: Step) -> AuditResult:
+    change = MakeField(AT, "url")
+    finding = a_finding(Subject("main", "http requests", "url"), message="Tag url holds paths.", changes=(change,))
+    return a_result(a_rule_result(finding), plans=(Plan(AT, (Asked(change, ("TAG002",)),), steps),))
+
+
+@pytest.mark.parametrize(
+    ("steps", "heading", "shows_statement"),
+    [
+        ((LOOK, MANY_LINES, DROP), "First step of 3: ", True),
+        ((MANY_LINES, DROP), "First step of 2: ", False),
+        ((DROP,), "Only step, which needs a decision: ", False),
+    ],
+)
+def test_every_output_begins_with_the_same_step(
+    steps: Sequence[Step], heading: str, shows_statement: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The words of the first step; its statement only if it is one line that destroys nothing; where the rest is."""
+    result, profile = planned_result(*steps), a_profile(a_measurement("http requests"))
+    outputs = {"slack": slack(result), "cli": cli(result, profile, capsys), "dagster": dagster(result, profile)}
+    for output, text in outputs.items():
+        flat = " ".join(text.split())
+        assert heading + steps[0].words in flat, output
+        assert all(step.words not in flat for step in steps[1:]), output
+        assert (steps[0].text.replace("\n", " ") in flat) is shows_statement, output
+        assert ("tsaudit plan demo" if output == "cli" else "tsaudit plan demo 'http requests'") in flat, output
+    (plan,) = results.of_result(result, profile)["plans"]
+    assert plan["first_step"] == heading + steps[0].words
+    assert plan["command"] == "tsaudit plan demo 'http requests'"
+    page = report(result, profile).partition("What to do")[2]
+    assert steps[0].words in page
+
+
+def test_slack_leads_to_the_plan_in_the_report() -> None:
+    result = planned_result(LOOK, DROP)
+    story = html.tell(result, PROFILE, sample.empty_timeline(), (), full_values=False, run_url=None, previous=None)
+    anchor = words.anchor(AT)
+    assert f"#{anchor}|" in slack(result)
+    assert f'id="{anchor}"' in html.page(story)

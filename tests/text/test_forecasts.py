@@ -27,6 +27,13 @@ def test_forecast_says_which_limit_and_in_how_many_days() -> None:
     assert limit_reached(replace(FORECAST, days=None)) == ""
 
 
+def test_a_limit_beyond_the_time_for_which_intervals_hold_has_a_date_and_no_interval() -> None:
+    far = replace(FORECAST, days=90.4, days_low=40.0, days_high=200.0, from_day=date(2026, 3, 20))
+    assert limit_reached(far) == "at the present rate the limit of 10,000 series is reached around 2026-06-18"
+    assert interval(far) == ""
+    assert "80%" in limit_reached(replace(far, days=60.0))
+
+
 @pytest.mark.parametrize(
     ("low", "high", "text"),
     [

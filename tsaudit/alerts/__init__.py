@@ -1,4 +1,4 @@
-"""Tells owners what changed: who is told (routing), what (message), when (outbox), and how (sending)."""
+"""Notifies owners of changes: who (routing), what (message), when (outbox), and how (sending)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Slack's blocks and their limits, and the message made of them."""
+"""Slack's blocks and their limits, and messages made of them."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ MAX_BLOCKS: Final = 50
 """https://docs.slack.dev/reference/block-kit/blocks"""
 MAX_HEADER: Final = 150
 MAX_TEXT: Final = 1_500
-"""Of the notification text. Slack takes more (4,000 in an edit), but counts it in with the blocks."""
+"""Of the notification text. Slack accepts more (4,000 in an edit), but counts it together with the blocks."""
 MAX_TOTAL: Final = 10_000
-"""All blocks together. Undocumented: Slack refuses about 13,200 (github.com/slackapi/bolt-js/issues/2509)."""
+"""All blocks together. Undocumented: Slack rejects about 13,200 (github.com/slackapi/bolt-js/issues/2509)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message as it goes to Slack, and what it tells of."""
+    """One message for Slack, and the incidents it covers."""
 
     text: str
-    """For notifications, for readers without blocks, and the whole message when Slack refuses the blocks."""
+    """For notifications, for clients without blocks, and as the whole message if Slack rejects the blocks."""
     blocks: tuple[Block, ...]
     about: Mapping[str, str] = field(default_factory=dict)
-    """Fingerprint of each incident told of to its severity; not sent, but stored beside the message."""
+    """Fingerprint of each incident in the message to its severity; not sent, but stored with the message."""
 
     def to_payload(self) -> dict[str, Any]:
         """As JSON values."""
@@ -35,7 +35,7 @@ class Message:
 
     @classmethod
     def from_payload(cls, payload: Mapping[str, Any]) -> Message:
-        """What `to_payload` gave."""
+        """The message from the output of `to_payload`."""
         return cls(payload["text"], tuple(payload["blocks"]), payload.get("about", {}))
 
 
@@ -50,7 +50,7 @@ def markup(text: str) -> Block:
 
 
 def prose(lines: Iterable[str]) -> Block:
-    """A paragraph without any markup."""
+    """A paragraph without markup."""
     return {"type": "section", "text": {"type": "plain_text", "text": "\n".join(lines), "emoji": False}}
 
 
@@ -60,18 +60,18 @@ def small(text: str) -> Block:
 
 
 def texts(block: Block) -> list[str]:
-    """All texts of a block that count against the limits."""
+    """All texts of a block that count toward the limits."""
     objects = [block["text"]] if "text" in block else block.get("elements", [])
     return [o["text"] for o in objects]
 
 
 def characters(blocks: Iterable[Block]) -> int:
-    """The sum that Slack compares with its undocumented limit."""
+    """The sum that counts toward Slack's undocumented limit."""
     return sum(size(text) for block in blocks for text in texts(block))
 
 
 def fitting(groups: Iterable[list[Block]], blocks_left: int, characters_left: int) -> list[list[Block]]:
-    """The groups, from the first on, that fit, each whole."""
+    """The leading groups that fit, each complete."""
     taken = []
     for group in groups:
         blocks_left -= len(group)

@@ -1,4 +1,4 @@
-"""The daily digest: what is open, new and resolved over all targets of an owner; nothing when there is nothing."""
+"""The daily digest: what is open, new, and resolved over all targets of an owner; nothing if there is nothing."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ _SHOWN: Final = 5
 
 
 def queue_digest(store: Store, settings: Settings, day: date) -> list[str]:
-    """Write down the day's digest for every owner with open incidents, or with some resolved that day; the ids.
+    """Queue the day's digest for every owner with open incidents or with some resolved that day; returns the IDs.
 
-    Called again for the same day it brings the digests up to date, and sends none twice. Targets that are no longer
-    configured are left out; for a day before the newest audited one nothing is queued.
+    Calling it again for the same day updates the digests and sends none twice. Targets that are no longer configured
+    are left out; for a day before the newest audited one, nothing is queued.
     """
     configured = {target.name for target in settings.targets}
     by_owner: dict[str, list[Incident]] = {}

@@ -1,7 +1,7 @@
-"""Makes foreign text inert: whatever a database holds, it rings no bell, makes no link and formats nothing.
+"""Escapes untrusted text: nothing from a database can notify anyone, create a link, or format anything.
 
-Names and values are shown as inline code or in `plain_text` objects, where Slack knows no markup; only the
-notification text is always markup, so there the control characters are replaced by look-alikes.
+Names and values are shown as inline code or in `plain_text` objects, which have no markup. Only the notification text
+is always markup, so its control characters are replaced by look-alikes.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ ELLIPSIS: Final = "…"
 _ENTITIES: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 _LOOK_ALIKES: Final = str.maketrans({"*": "\u2217", "~": "\u223c", "`": "\u02cb"})
 _WORD_JOINER: Final = "\u2060"
-"""Invisible and without width; between `@` and a word, or inside `://`, it keeps Slack from seeing either."""
+"""Invisible and zero-width; between `@` and a word, or inside `://`, it keeps Slack from recognizing either."""
 
-# Slack reads `_` as markup only at the edge of a word, so names such as user_id stay as they are.
+# Slack treats `_` as markup only at the edge of a word, so names such as user_id stay as they are.
 _EDGE_UNDERSCORE: Final = re.compile(r"(?<![^\W_])_|_(?![^\W_])")
 
 
@@ -28,7 +28,7 @@ def size(text: str) -> int:
 
 
 def clean(text: str) -> str:
-    """`text` on one line, without control, format (bidi, zero width), private and surrogate characters."""
+    """`text` on one line, without control, format (bidi, zero width), private, and surrogate characters."""
     kept = []
     for character in text:
         category = unicodedata.category(character)
@@ -45,7 +45,7 @@ def plain(text: str, limit: int) -> str:
 
 
 def code(text: str, limit: int) -> str:
-    """For `mrkdwn` objects: as inline code, in which only the back quote has a meaning."""
+    """For `mrkdwn` objects: as inline code, in which only the backquote is special."""
     inner = _escaped(clean(text).replace("`", "\u02cb"), limit - 2)
     return f"`{inner or ' '}`"
 
@@ -59,9 +59,9 @@ def inert(text: str, limit: int) -> str:
 
 
 def link(url: str, label: str) -> str:
-    """A link with a label of ours; an address people cannot open, a file path say, is shown as code."""
+    """A link with our own label; an address that people cannot open, such as a file path, is shown as code."""
     if re.match(r"https?://", url, re.IGNORECASE):
-        # Escaped for the address first: `|` and `>` would end it early.
+        # Percent-encoded first, because `|` and `>` would end the link early.
         address = quote(clean(url), safe="/:?#[]@!$&'()*+,;=%~-._")
         return f"<{address.replace('&', '&amp;')}|{label}>"
     return f"{label}: {code(url, 300)}"

@@ -7,6 +7,7 @@ from datetime import date
 from typing import Final
 
 from tsaudit.alerts.escape import plain
+from tsaudit.history.decisions import in_words, outgrown
 from tsaudit.history.incidents import Incident
 from tsaudit.model.finding import Finding, worst_first
 from tsaudit.text import day as day_in_words
@@ -30,7 +31,7 @@ def details(incident: Incident, day: date, *, full_values: bool) -> list[str]:
 
 
 def _lines(incident: Incident, day: date, *, full_values: bool) -> Iterator[tuple[str, int]]:
-    """What the subject or the message says already is not said again."""
+    """Parts already in the subject or the message are not repeated."""
     finding = incident.finding
     yield finding.message, _LINE
     if figures := wording.measured(finding):
@@ -49,8 +50,10 @@ def _lines(incident: Incident, day: date, *, full_values: bool) -> Iterator[tupl
         if due not in finding.message:
             yield f"{_sentence_case(due)}, {pace(finding.forecast)}", _LINE
     if incident.decision is not None:
-        # Only acknowledged incidents are shown; what is snoozed or accepted is not told of.
+        # Only acknowledged incidents are shown; snoozed and accepted ones are not.
         yield f"Acknowledged by {incident.decision.owner}: {incident.decision.reason}", _LINE
+    if incident.lapsed is not None:
+        yield f"Back, although {in_words(incident.lapsed)}: that {outgrown(incident)}", _LINE
     yield f"Fix: {finding.fix}", _LINE
 
 

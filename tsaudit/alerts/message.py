@@ -1,9 +1,9 @@
-"""What owners read: the alert, its replies, the notice that it is over. Pure: incidents in, messages out."""
+"""What owners read: the alert, its replies, and the all-clear. Pure: incidents in, messages out."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Final
@@ -22,17 +22,24 @@ from tsaudit.alerts.blocks import (
     prose,
     small,
 )
-from tsaudit.alerts.escape import code, inert, link, plain, size
+from tsaudit.alerts.escape import clean, code, inert, link, plain, size
 from tsaudit.alerts.figures import by_badness, details
 from tsaudit.history.incidents import Incident, State
 from tsaudit.model.finding import Severity, Verdict
+from tsaudit.model.plan import Plan
+from tsaudit.model.subject import Subject
+from tsaudit.planning import words
 from tsaudit.text import many, number
 
 SIGNS: Final = {"critical": "🔴", "warn": "🟠", "unknown": "⚪", "ok": "🟢", "info": "🔵"}
 _FOOTER_CHARACTERS: Final = 1_200
-"""Kept free for what follows the incidents."""
+"""Reserved for what follows the incidents."""
 _FOOTER_BLOCKS: Final = 3
 _CLOSED_SHOWN: Final = 10
+_STEP: Final = 600
+"""Maximum length of a step's text, in characters."""
+_MAX_STATEMENT: Final = 2_900
+"""Maximum length of a displayed statement after escaping."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +52,12 @@ class RunContext:
     verdict: Verdict
     report_url: str | None
     run_url: str | None
+    plans: tuple[Plan, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """An incident that is no longer told of, and why."""
+    """An incident that the message no longer covers, and why."""
 
     incident: Incident
     how: str
@@ -64,9 +72,9 @@ def alert(
     full_values: bool = False,
     mention: str | None = None,
 ) -> Message:
-    """The present state of a target for one owner: the open incidents, worst first, and what is over.
+    """The current state of a target for one owner: the open incidents, worst first, and what has ended.
 
-    With no incident left it says so. `mention` is a configured Slack id; everything else is foreign text.
+    If no incident is left, it says so. `mention` is a configured Slack ID; everything else is untrusted text.
     """
     ranked = sorted(incidents, key=by_badness)
     if ranked:
@@ -85,9 +93,9 @@ def news(
     full_values: bool = False,
     mention: str | None = None,
 ) -> Message:
-    """The reply that rings again: incidents that are new or have become worse (`raised`: their fingerprints).
+    """The reply that notifies: incidents that are new or got worse (`raised`: their fingerprints).
 
-    Complete in itself, because a webhook can post it only as a message of its own.
+    Complete in itself, because a webhook can only post it as a separate message.
     """
     ranked = sorted(incidents, key=by_badness)
     worse = sum(i.fingerprint in raised for i in ranked)
@@ -97,7 +105,7 @@ def news(
 
 
 def over(context: RunContext, closed: Sequence[Closed]) -> Message:
-    """The notice that nothing of an alert is open any more."""
+    """The notice that nothing in an alert is open any more."""
     resolved = all(c.how == "resolved" for c in closed)
     words = "all resolved" if resolved else "nothing open any more"
     title = f"{SIGNS['ok']} {context.target}: {words}"
@@ -105,7 +113,7 @@ def over(context: RunContext, closed: Sequence[Closed]) -> Message:
 
 
 def moved(context: RunContext, channel: str) -> Message:
-    """What is left of an alert whose owner is now told in another channel."""
+    """What remains of an alert whose owner now has another channel."""
     title = f"{context.target}: continued in {channel}"
     return Message(notification(title, ()), (header(plain(title, MAX_HEADER)),))
 
@@ -123,7 +131,7 @@ def _message(
     if mention:
         blocks.append(markup(f"{address(mention)} this is critical."))
     blocks.append(small(_circumstances(context)))
-    groups = (_incident_blocks(i, context, full_values=full_values) for i in ranked)
+    groups = _groups(context, ranked, full_values=full_values)
     room = MAX_TOTAL - MAX_TEXT - _FOOTER_CHARACTERS - characters(blocks)
     shown = fitting(groups, MAX_BLOCKS - _FOOTER_BLOCKS - len(blocks), room)
     blocks += [block for group in shown for block in group]
@@ -133,7 +141,7 @@ def _message(
 
 
 def notification(title: str, lines: Iterable[str], mention: str | None = None) -> str:
-    """The text of a message: the title, then as many of the lines as fit, each on one line."""
+    """The text of a message: the title, then as many lines as fit, each on one line."""
     text = inert(title, 200)
     if mention:
         text = f"{address(mention)} {text}"
@@ -148,7 +156,7 @@ def notification(title: str, lines: Iterable[str], mention: str | None = None) -
 
 
 def address(mention: str) -> str:
-    """The configured Slack id as a mention: `S...` is a user group, all else a user."""
+    """The configured Slack ID as a mention: `S...` is a user group, anything else a user."""
     kept = "".join(c for c in mention if c.isascii() and c.isalnum())
     return f"<!subteam^{kept}>" if kept.startswith("S") else f"<@{kept}>"
 
@@ -160,6 +168,31 @@ def _circumstances(context: RunContext) -> str:
     if context.run_url:
         parts.append(link(context.run_url, "Dagster run"))
     return " · ".join(parts)
+
+
+def _groups(context: RunContext, ranked: Sequence[Incident], *, full_values: bool) -> Iterator[list[Block]]:
+    """The blocks of each incident. A plan stands below the first incident that it is about."""
+    begun: set[Subject] = set()
+    for incident in ranked:
+        plan = words.of_finding(incident.finding, context.plans)
+        begins = [] if plan is None or plan.subject in begun else _plan_blocks(plan, context)
+        begun |= {plan.subject} if plan else set()
+        yield _incident_blocks(incident, context, full_values=full_values) + begins
+
+
+def _plan_blocks(plan: Plan, context: RunContext) -> list[Block]:
+    """The plan's first step, and where the others are."""
+    begins = words.beginning(plan, context.target)
+    if begins is None:
+        return []
+    blocks = [prose([plain(begins.sentence, _STEP)])]
+    # If the statement had to be changed for display, it would be a different statement.
+    if begins.statement and "`" not in begins.statement and clean(begins.statement) == begins.statement:
+        blocks.append(markup(f"```{plain(begins.statement, _MAX_STATEMENT)}```"))
+    where = [f"The whole plan: {code(begins.rest, 300)}"]
+    if context.report_url and context.report_url.lower().startswith("http"):
+        where.append(link(f"{context.report_url}#{words.anchor(plan.subject)}", "plan in the report"))
+    return [*blocks, small(" · ".join(where))]
 
 
 def _incident_blocks(incident: Incident, context: RunContext, *, full_values: bool) -> list[Block]:
@@ -188,6 +221,6 @@ def _footer(context: RunContext, hidden: Sequence[Incident], closed: Sequence[Cl
 
 
 def is_told_of(incident: Incident) -> bool:
-    """Open, and nobody has said to keep quiet about it."""
+    """Whether it is open and not muted."""
     quiet = incident.decision is not None and incident.decision.kind in ("snooze", "accept")
     return incident.state == State.OPEN and not quiet

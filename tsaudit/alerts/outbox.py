@@ -1,13 +1,15 @@
-"""Decides what has to be said, and writes it down before anything is sent.
+"""Decides what to send, and stores it before anything is sent.
 
-It compares the incidents open now with what an owner was told before, not only with the changes of this run: so a
-second audit of the same day repeats nothing, and what was snoozed, or belonged to somebody else, is told in time.
+It compares the incidents open now with what an owner was sent before, not only with the changes of this run. So a
+second audit of the same day repeats nothing, and an incident that was snoozed, or had another owner, is reported in
+time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection
@@ -27,17 +29,17 @@ if TYPE_CHECKING:
 
 
 def queue(store: Store, settings: Settings, changes: Sequence[Change], context: RunContext) -> list[str]:
-    """Write down what the owners of a target have to be told after an audit; the ids of the messages.
+    """Queue the messages to the owners of a target after an audit; returns their IDs.
 
-    One message per owner, edited while any of its incidents is open. New and worse incidents ring by a reply in its
-    thread, the end of the last one closes it. For a day before the newest audited one nothing is queued: it is no news.
-    Days still to come, which a wrong clock left, silence nothing.
+    One message per owner, edited while any of its incidents is open. New and worse incidents notify with a reply in its
+    thread, and the end of the last one closes it. For a day before the newest audited one, nothing is queued: it is not
+    news. Future days, left by a wrong clock, silence nothing.
     """
     if clock.is_closed(store.days(context.target), context.day):
         return []
     queued: list[str] = []
     with deliveries.writing(store.engine) as connection:
-        # Read in here: another audit of the day may have found more while this one waited for its turn.
+        # Read here, because another audit of the day may have found more while this one waited for the lock.
         standing = incidents.standing(connection, context.target, context.day)
         known = {i.fingerprint: i for i in standing}
         for change in changes:
@@ -52,7 +54,7 @@ def queue(store: Store, settings: Settings, changes: Sequence[Change], context: 
 
 @dataclass
 class _Thread:
-    """What one owner is told of one target by one sink."""
+    """The messages to one owner about one target through one sink."""
 
     connection: Connection
     settings: Settings
@@ -76,9 +78,9 @@ class _Thread:
         return self._go_on(alert)
 
     def _move(self, alert: Delivery) -> list[str]:
-        """The owner's channel was changed in the configuration: start anew there, and say so in the old one.
+        """The owner's channel was changed in the configuration: start a new message there, and say so in the old one.
 
-        With nothing to ring for it goes on where it is, so that the end of it is told.
+        If there is nothing to notify about, it continues where it is, so that its end is reported there.
         """
         fresh = self._news({}) or self._news(self._told(deliveries.family(self.connection, alert.id)))
         if not fresh:
@@ -94,14 +96,22 @@ class _Thread:
         return None if closing is not None and closing.parent_id == alert.id else alert
 
     def _was_told(self, delivery: Delivery) -> bool:
-        """Sent or still to be sent; shown in a terminal counts only as long as there is no Slack."""
+        """Sent or still to be sent; printed in a terminal counts only as long as there is no Slack."""
         slack = self.settings.slack.token or self.settings.slack.webhook
         is_set_up = self.sink != SLACK or slack
         return delivery.state is not State.FAILED and not (delivery.state is State.NOT_SENT and is_set_up)
 
     def _told(self, rows: Iterable[Delivery]) -> dict[str, Severity]:
-        """Of what the messages of a thread have rung, as far as its owner can have seen them."""
+        """What the messages of a thread have notified about, if its owner can have seen them."""
         return told_by(row for row in rows if row.kind in (Kind.ALERT, Kind.EDIT) or self._was_told(row))
+
+    def _back(self, rows: Sequence[Delivery]) -> frozenset[str]:
+        """Incidents that outgrew a decision: that is news, whatever was sent before somebody made it."""
+        return frozenset(
+            i.fingerprint
+            for i in self.open
+            if i.lapsed is not None and not _told_since(rows, i.fingerprint, i.lapsed.made_at)
+        )
 
     def _start(self, fresh: Sequence[Incident]) -> list[str]:
         if not fresh:
@@ -120,36 +130,37 @@ class _Thread:
         if edit.to_payload() != shown[-1].payload:
             queued.append(self._add(Kind.EDIT, edit, alert))
             self._forget(shown)
-        fresh = self._news(told)
+        back = self._back(rows)
+        fresh = self._news(told, back)
         if not self.open:
             queued.append(self._add(Kind.RESOLVE, message.over(self.context, closed), alert))
         elif fresh:
-            raised = frozenset(i.fingerprint for i in fresh if i.fingerprint in told)
+            raised = frozenset(i.fingerprint for i in fresh if i.fingerprint in {*told, *back})
             mention = self._mention(fresh)
             reply = message.news(self.context, fresh, raised, full_values=self.full_values, mention=mention)
             queued.append(self._add(Kind.REPLY, reply, alert))
         return queued
 
     def _forget(self, shown: Sequence[Delivery]) -> None:
-        """A message that is edited every day for years must not fill the history with what it used to say."""
+        """A message that is edited every day for years must not fill the history with its old texts."""
         for row in shown:
             if row.payload["blocks"]:
                 deliveries.drop_content(self.connection, row)
 
-    def _news(self, told: dict[str, Severity]) -> list[Incident]:
-        """What has to ring: not told of, or worse than told. An acknowledged incident rings only when it is worse."""
+    def _news(self, told: dict[str, Severity], back: frozenset[str] = frozenset()) -> list[Incident]:
+        """What needs a notification: new, or worse than reported. An acknowledged incident only if it is worse."""
         fresh = []
         for incident in self.open:
             before = told.get(incident.fingerprint)
             if before is None:
                 if incident.decision is None:
                     fresh.append(incident)
-            elif incident.severity.rank > before.rank:
+            elif incident.severity.rank > before.rank or incident.fingerprint in back:
                 fresh.append(incident)
         return fresh
 
     def _closed(self, shown: Sequence[Delivery]) -> list[Closed]:
-        """What the message told of before this day and is no longer open; the same however often a day is audited."""
+        """What the message covered before this day and is no longer open; the same however often a day is audited."""
         base = [row for row in shown if row.day < self.context.day] or shown[:1]
         still = {i.fingerprint for i in self.open}
         gone = [self.known[f] for f in base[-1].payload["about"] if f not in still and f in self.known]
@@ -170,9 +181,9 @@ class _Thread:
 
 
 def told_by(rows: Iterable[Delivery]) -> dict[str, Severity]:
-    """Of which incidents, at which severity, a message and its replies have rung, in the order they were queued.
+    """Which incidents, at which severity, a message and its replies have notified about, in the order they were queued.
 
-    An edit rings nobody; but what it shows as milder or no longer open may ring again.
+    An edit notifies nobody, but an incident that it shows as milder or closed may notify again.
     """
     told: dict[str, Severity] = {}
     for row in rows:
@@ -182,6 +193,11 @@ def told_by(rows: Iterable[Delivery]) -> dict[str, Severity]:
         else:
             told |= about
     return told
+
+
+def _told_since(rows: Iterable[Delivery], fingerprint: str, instant: datetime) -> bool:
+    loud = (row for row in rows if row.kind is not Kind.EDIT)
+    return any(fingerprint in row.payload["about"] and row.queued_at.replace(tzinfo=UTC) >= instant for row in loud)
 
 
 def _how(incident: Incident, owner: str) -> str:

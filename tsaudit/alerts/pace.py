@@ -15,23 +15,23 @@ from tsaudit.alerts.slack_errors import OutOfTimeError
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How fast, and how patient. Times in seconds."""
+    """Rates and timeouts, in seconds."""
 
     message_s: float = 1.0
     """Between two calls for one channel; Slack allows one message a second."""
     tries: int = 4
     backoff_s: float = 2.0
-    """Before the second try; doubled for each further one."""
+    """Before the second attempt; doubled for each further one."""
     longest_wait_s: float = 120.0
-    """Slack asking for more leaves the rest to the next run."""
+    """If Slack asks for more, the next run sends the rest."""
     call_s: float = 30.0
-    """The longest that one call may take, from looking up the host's name to the last byte of the answer."""
+    """The longest that one call may take, from the DNS lookup to the last byte of the response."""
     least_call_s: float = 5.0
-    """What the last call of a run may take, however little is left: one cut short leaves its message in doubt."""
+    """Minimum for the last call of a run, however little time is left: cutting it short leaves its message in doubt."""
     settle_s: float = 5.0
-    """How long after a call broke off its message may still turn up."""
+    """How long after a broken call its message may still appear."""
     lock_wait_s: float = 300.0
-    """How long another sender, which sends our messages too, may stand still."""
+    """How long another sender, which sends our messages too, may make no progress."""
     now: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
 
@@ -41,7 +41,7 @@ _LONGEST_S: Final[ContextVar[float]] = ContextVar("tsaudit_longest_s", default=m
 
 @contextmanager
 def at_most(seconds: float) -> Iterator[None]:
-    """Sending inside takes at most that long, whatever the configuration allows: its caller is given no more."""
+    """Limits sending during the context, whatever the configuration allows: the caller has no more time."""
     before = _LONGEST_S.set(seconds)
     try:
         yield
@@ -51,12 +51,12 @@ def at_most(seconds: float) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """The time that a run spends on sending, whatever Slack does and however many channels there are."""
+    """The time that a run spends on sending, however Slack behaves and however many channels there are."""
 
     seconds: float
     pace: Pace
     ends: float
-    """An instant of `pace.now`."""
+    """A reading of `pace.now`."""
 
     @classmethod
     def of(cls, seconds: float, pace: Pace) -> Budget:
@@ -70,13 +70,13 @@ class Budget:
         return self.ends - self.pace.now()
 
     def call_s(self) -> float:
-        """How long the next call may take. OutOfTimeError when none may be made any more."""
+        """How long the next call may take. OutOfTimeError if no call may be made any more."""
         if self.left_s <= 0:
             raise self.used_up()
         return min(self.pace.call_s, max(self.left_s, self.pace.least_call_s))
 
     def sleep(self, seconds: float) -> None:
-        """Wait. OutOfTimeError, at once, when the wait would not leave time for a call."""
+        """Wait. Raises OutOfTimeError immediately if the wait would leave no time for a call."""
         if seconds >= self.left_s:
             raise self.used_up()
         self.pace.sleep(seconds)

@@ -1,4 +1,4 @@
-"""Who is told of a finding."""
+"""The owner of a finding, and the owner's channel."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ DEFAULT_OWNER: Final = "default"
 
 
 def owner_of(settings: Settings, target: Target) -> Callable[[Finding, RuleResult], str]:
-    """What names the owner of a finding on the target. The first of these that names one:
+    """The name of the owner of a finding on the target, from the first of these that sets one:
 
-    the target's measurement patterns, the routes, the target, `default`. Patterns are tried in the order of the
-    file and match case-sensitively; what is about a whole target or database has an empty measurement name.
+    the target's measurement patterns, the routes, the target, `default`. Patterns are tried in the order of the file
+    and are case-sensitive; a finding about a whole target or database has an empty measurement name.
     """
 
     def owner(finding: Finding, result: RuleResult) -> str:
@@ -35,12 +35,12 @@ def owner_of(settings: Settings, target: Target) -> Callable[[Finding, RuleResul
 
 
 def settings_of(settings: Settings, name: str) -> Owner:
-    """The owner's settings; those of `default` for a name that is no longer configured."""
+    """The owner's settings; those of `default` if the name is no longer configured."""
     return settings.owners.get(name) or settings.owners[DEFAULT_OWNER]
 
 
 def channel_of(settings: Settings, name: str) -> str:
-    """The Slack channel in which the owner is told; empty with a webhook, without Slack, or when none is configured."""
+    """The owner's Slack channel; empty with a webhook, without Slack, or if none is configured."""
     if settings.slack.token is None:
         return ""
     return settings_of(settings, name).channel or settings.owners[DEFAULT_OWNER].channel or ""

@@ -1,4 +1,6 @@
-"""Takes queued messages to Slack and other sinks: each once, in order, and none lost whatever breaks off when."""
+"""Sends queued messages to Slack and other sinks: each one once and in order; none is lost, whenever sending is
+interrupted.
+"""
 
 from __future__ import annotations
 
@@ -37,26 +39,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SendReport:
-    """What became of the messages that waited."""
+    """The outcome for the messages that were waiting."""
 
     sent: int = 0
     edited: int = 0
     failed: int = 0
-    """Slack refused them, as plain text too."""
+    """Slack rejected them, and the plain text versions too."""
     not_sent: int = 0
-    """Shown in the terminal, because no Slack is configured."""
+    """Printed in the terminal, because Slack is not configured."""
     waiting: int = 0
     """Still queued; the next run tries again."""
     errors: tuple[str, ...] = ()
-    """One line each, with what to do. Not empty: somebody was not told, and the run must not be green."""
+    """One line each, with what to do. If not empty, somebody was not notified, and the run must fail."""
 
 
 def send(store: Store, settings: Settings, out: Callable[[str], None], pace: Pace | None = None) -> SendReport:
-    """Send all that is queued, oldest first, and look up what an earlier sender left in doubt.
+    """Send everything that is queued, oldest first, and check messages that an earlier sender left in doubt.
 
-    It takes at most `slack.deadline_s`, and the end of a call that was begun.
-    Without a token or webhook the messages go to `out`, readable, and are kept as `not_sent`. Raises nothing for what
-    Slack or the network does; the report tells.
+    It takes at most `slack.deadline_s`, plus the end of a call in progress. Without a token or webhook, the messages go
+    to `out` as readable text and are stored as `not_sent`. Problems with Slack or the network raise nothing; they are
+    in the report.
     """
     chosen, before = pace or Pace(), None
     budget = Budget.of(settings.slack.deadline_s, chosen)
@@ -71,7 +73,7 @@ def send(store: Store, settings: Settings, out: Callable[[str], None], pace: Pac
         if not left:
             return SendReport()
         if left == before or wait_s < chosen.lock_wait_s:
-            stuck = f"has not got on for {wait_s:.0f} s" if left == before else "has not finished in time"
+            stuck = f"has made no progress for {wait_s:.0f} s" if left == before else "has not finished in time"
             waiting = f"{many(len(left), 'message')} {'waits' if len(left) == 1 else 'wait'}"
             line = f"another tsaudit is sending and {stuck}; {waiting}"
             return SendReport(waiting=len(left), errors=(line,))
@@ -94,7 +96,7 @@ class _Sender:
     stopped: bool = False
     """Whether nothing more is sent at all: the time is used up."""
     sinks: dict[str, Sink | SetupError] = field(default_factory=dict)
-    """Those of other packages that are set up, or why one cannot be."""
+    """The configured sinks of other packages, or why one cannot be used."""
     called: dict[str, float] = field(default_factory=dict)
     """Channel to the time of its last call."""
 
@@ -102,10 +104,7 @@ class _Sender:
         self.way = way_into_slack(self.store, self.settings, self.budget)
 
     def drain(self) -> None:
-        """One way through the queue, Slack first: no sink of another package takes its time.
-
-        What is queued meanwhile comes last, so it is met too.
-        """
+        """Goes through the queue once, Slack first; messages queued meanwhile come last, so they are sent, too."""
         for sink in deliveries.waiting_sinks(self.store.engine):
             position = 0
             while batch := deliveries.waiting(self.store.engine, after=position, sink=sink):
@@ -161,14 +160,14 @@ class _Sender:
             _Attempt(self, SinkWay(sink, delivery, self.budget.call_s), delivery, owner, Place("")).run()
 
     def _show(self, delivery: Delivery) -> None:
-        """What is printed cannot be edited: of an edit, which is to ring nobody, only a line is shown."""
+        """Printed text cannot be edited: for an edit, which should notify nobody, only a line is printed."""
         message = Message.from_payload(delivery.payload)
         self.out(f"edited: {message.text}" if delivery.kind is Kind.EDIT else readable(message))
         self._settle(delivery, State.NOT_SENT)
         self.counts["not_sent"] += 1
 
     def _place(self, delivery: Delivery, owner: str) -> Place | None:
-        """None for an edit of what cannot be edited: sent by a webhook, or never sent."""
+        """None for an edit of a message that cannot be edited: sent by a webhook, or never sent."""
         parent = deliveries.find(self.store.engine, delivery.parent_id) if delivery.parent_id else None
         if self.way is not None and self.way.edits and parent and parent.slack_channel and parent.slack_ts:
             return Place(parent.slack_channel, parent.slack_ts)
@@ -180,18 +179,18 @@ class _Sender:
         deliveries.settle(self.store.engine, delivery, state, error=error)
 
     def postpone(self, delivery: Delivery, owner: str, error: SlackError, *, doubt: bool) -> None:
-        """Leave it, and what comes after it in its channel, to the next run."""
+        """Leave it, and the following messages in its channel, to the next run."""
         self._settle(delivery, State.SENDING if doubt else State.QUEUED, str(error))
         self.errors[str(error)] = None
         self.blocked.add(self._line(delivery.sink, owner))
         everywhere = getattr(error, "everywhere", False) or getattr(error, "unreachable", False)
-        # A sink of another package is one place for all owners.
+        # A sink of another package is one destination for all owners.
         if everywhere or delivery.sink != SLACK:
             self.down.add(delivery.sink)
         self.stopped = self.stopped or isinstance(error, OutOfTimeError)
 
     def wait_turn(self, channel: str) -> None:
-        """Sleep until the channel may be called again. OutOfTimeError when no call can be made by then."""
+        """Sleep until the channel may be called again. OutOfTimeError if no call can be made by then."""
         pace, last = self.budget.pace, self.called.get(channel)
         if last is not None and (rest := last + pace.message_s - pace.now()) > 0:
             self.budget.sleep(rest)
@@ -201,7 +200,7 @@ class _Sender:
 
 @dataclass
 class _Attempt:
-    """One message on its way: tried again where that can help, and never without looking first."""
+    """One message being sent: retried if that can help, and never without checking first."""
 
     sender: _Sender
     way: Way
@@ -211,14 +210,14 @@ class _Attempt:
 
     def __post_init__(self) -> None:
         self.doubt = self.delivery.state is State.SENDING and self.delivery.kind is not Kind.EDIT
-        """A call was made for it whose outcome is not known. An edit can be repeated as it is."""
+        """A call was made and its outcome is not known. An edit can be repeated as it is."""
         self.warned = False
-        # Slack fails on some blocks instead of refusing them; one message must not hold up its channel for ever.
+        # Slack fails on some blocks without rejecting them; one message must not block its channel forever.
         many_tries = self.delivery.attempts >= 2 * self.sender.budget.pace.tries
         self.as_text = many_tries or self.delivery.sink != SLACK
 
         self.failure: SlackError | None = None
-        """Of the last try."""
+        """Of the last attempt."""
 
     def run(self) -> None:
         try:
@@ -231,7 +230,7 @@ class _Attempt:
             self.sender.postpone(self.delivery, self.owner, failure, doubt=self.doubt)
 
     def _tried(self) -> SlackError | None:
-        """Why the message has to wait for the next run; None when it is done with. OutOfTimeError."""
+        """Why the message has to wait for the next run; None if it is finished. OutOfTimeError."""
         budget = self.sender.budget
         pause, left = budget.pace.backoff_s, budget.pace.tries
         while left:
@@ -260,7 +259,7 @@ class _Attempt:
                     budget.sleep(error.wait_s)
             except BrokenOffError as error:
                 self.failure = error
-                # What took all the time of a call is tried once more: the other channels need theirs.
+                # After a call that used up its full time, retry only once: the other channels need their time.
                 left = min(left - 1, 1) if error.late else left - 1
                 if left:
                     budget.sleep(pause)
@@ -268,12 +267,12 @@ class _Attempt:
         return self.failure
 
     def _has_moved(self, error: SetupError) -> bool:
-        """Whether it belongs to a thread in a channel that the owner has left, and which no longer takes messages."""
+        """Whether it belongs to a thread in a channel that the owner has left, and that no longer accepts messages."""
         now = channel_of(self.sender.settings, self.owner)
         return not error.everywhere and self.place.ts is not None and self.delivery.channel != now
 
     def _starts_anew(self, error: SlackError) -> bool:
-        """Without the message it belongs to a reply becomes a message of its own, an edit has no use any more."""
+        """Without its parent message, a reply becomes a separate message, and an edit is dropped."""
         if self.delivery.kind is Kind.EDIT:
             self._settle(State.SUPERSEDED, error=str(error))
             return False
@@ -284,7 +283,7 @@ class _Attempt:
         return True
 
     def _once(self) -> None:
-        """Raises SlackError. Returns when the message has arrived, or was overtaken by another."""
+        """Raises SlackError. Returns when the message has arrived, or was replaced by another."""
         if self.doubt and self._has_arrived():
             return
         engine = self.sender.store.engine
@@ -309,13 +308,14 @@ class _Attempt:
         self._arrived(found)
 
     def _has_arrived(self) -> bool:
-        """Look a message in doubt up, where it was sent to, whatever channel is configured by now.
+        """Check for a message in doubt in the channel it was sent to, whatever channel is configured now.
 
-        Without the right to look it is sent again, for twice is better than never; the doubt stays until that worked.
+        Without permission to read, it is sent again, because twice is better than never; it stays in doubt until that
+        works.
         """
         if self.delivery.claimed_at is not None:
             age = (datetime.now(UTC).replace(tzinfo=None) - self.delivery.claimed_at).total_seconds()
-            # The clock that noted the call may be another machine's, and ahead of ours.
+            # The time of the call may come from another machine whose clock is ahead of ours.
             if (rest := self.sender.budget.pace.settle_s - max(0.0, age)) > 0:
                 self.sender.budget.sleep(rest)
         sent_to = Place(self.delivery.channel) if self.place.ts is None and self.delivery.channel else self.place

@@ -1,4 +1,4 @@
-"""What a sink is: somewhere owners are told beside Slack. Other packages bring them; see docs/library.md."""
+"""Sinks: ways to notify owners besides Slack. Other packages provide them; see docs/library.md."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ class SinkError(MaskedError):
     """The notice was not delivered. One line, with what to do; secrets of the configuration in it are masked."""
 
     def __init__(self, text: str, *, refused: bool = False) -> None:
-        """`refused`: this notice will never be taken, so it is given up. Otherwise the next run tries again."""
+        """`refused`: this notice will never be accepted, so it is dropped. Otherwise, the next run tries again."""
         super().__init__(text)
         self.refused = refused
 
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """What an owner is told."""
+    """A notification for an owner."""
 
     id: str
-    """The same whenever the notice is sent again: a receiver can drop what it has already."""
+    """Stays the same if the notice is sent again, so that a receiver can drop duplicates."""
     kind: str
-    """`alert`: the first about what is open; `reply`: something is new or worse; `resolve`: nothing is open any more;
-    `digest`: the day over all targets of the owner."""
+    """`alert`: the first notice about open incidents; `reply`: something is new or worse; `resolve`: nothing is open
+    any more; `digest`: the day over all targets of the owner.
+    """
     owner: str
     """A name under `owners:` in tsaudit.yaml."""
     target: str
@@ -37,22 +38,24 @@ class Notice:
     title: str
     """One line of plain text."""
     text: str
-    """The whole notice as plain text, the title included."""
+    """The complete notice as plain text, including the title."""
     severities: Mapping[str, str]
-    """Fingerprint of each incident told of to its severity, `warn` or `critical`."""
+    """Fingerprint of each incident in the notice to its severity, `warn` or `critical`."""
 
 
 @runtime_checkable
 class Sink(Protocol):
-    """Delivers notices. tsaudit queues them, sends each once and in order for each owner, and tries again."""
+    """Delivers notices. tsaudit queues them, sends each one once and in order for each owner, and retries."""
 
     def send(self, notice: Notice, timeout_s: float) -> None:
-        """Return when the receiver has it. SinkError when it has not.
+        """Returns when the receiver has accepted it, otherwise raises SinkError.
 
-        It runs in a thread that is left behind after `timeout_s` seconds; the notice then counts as not delivered.
+        It runs in a thread that is abandoned after `timeout_s` seconds; the notice then counts as not delivered.
         """
         ...
 
 
 MakeSink = Callable[[Mapping[str, str]], Sink]
-"""What an entry point of `tsaudit.sinks` names: given what `sinks.<name>` in tsaudit.yaml holds, the sink."""
+"""The object named by an entry point of `tsaudit.sinks`: returns the sink, given the value of `sinks.<name>` in
+tsaudit.yaml.
+"""

@@ -1,4 +1,4 @@
-"""A sink of another package as a way for messages: found, made, and called within bounds."""
+"""Uses the sink of another package: finds it, creates it, and calls it with a time limit."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from tsaudit.history.deliveries import Delivery, split_thread
 from tsaudit.net.watchdog import OutOfTimeError, within
 
 _LONGEST_S: Final = 10.0
-"""What one call may take: the other sinks wait meanwhile."""
+"""Time limit of one call: the other sinks wait meanwhile."""
 
 
 def make(name: str, settings: Mapping[str, SecretStr]) -> Sink:
-    """The sink of that name. SetupError, with one line, when no package brings one that can be used."""
+    """The sink with that name. SetupError with one line if no package provides a usable one."""
     loaded, problems = plugins.load(plugins.SINKS)
     for problem in problems:
         if problem.name == name:
@@ -44,7 +44,7 @@ def make(name: str, settings: Mapping[str, SecretStr]) -> Sink:
 
 
 class SinkWay:
-    """Takes one message to a sink, which can neither edit nor be read back."""
+    """Passes one message to a sink, which can neither edit messages nor read them back."""
 
     edits = False
 
@@ -59,13 +59,13 @@ class SinkWay:
         try:
             within(limit, lambda: self._sink.send(notice, limit))
         except OutOfTimeError as error:
-            line = f"the sink `{name}` did not answer within {limit:g} s"
+            line = f"the sink `{name}` did not respond within {limit:g} s"
             raise BrokenOffError(line, stored=True, late=True) from error
         except SinkError as error:
             line = f"{name}: {error}"
             raise (RefusedError(line) if error.refused else BrokenOffError(line, stored=False)) from error
         except (Exception, SystemExit) as error:
-            raise SetupError(f"the sink `{name}` broke: {plugins.why(error)}", code="", everywhere=True) from error
+            raise SetupError(f"the sink `{name}` failed: {plugins.why(error)}", code="", everywhere=True) from error
         return Place("")
 
     def edit(self, _identity: str, _place: Place, _message: Message, _as_text: bool, /) -> None:

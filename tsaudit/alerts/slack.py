@@ -1,6 +1,6 @@
-"""The two ways into Slack, a bot token and an incoming webhook.
+"""The two ways to send to Slack, a bot token and an incoming webhook.
 
-An answer that Slack never gives is a call that failed: nothing counts as sent unless the answer says where it is.
+A response that Slack never sends is a failed call: nothing counts as sent unless the response says where it is.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tsaudit.alerts.slack_client import CallTime
 
 EVENT_TYPE: Final = "tsaudit_delivery"
-"""Type of the metadata that carries a delivery's id in its message."""
+"""Type of the metadata that contains a delivery's ID in its message."""
 
 _PAGE: Final = 200
 _MAX_PAGES: Final = 25
@@ -30,21 +30,21 @@ _TS: Final = re.compile(r"[0-9]{1,20}\.[0-9]{1,10}")
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a message goes, or is. With a webhook both are empty."""
+    """Where a message goes, or is. With a webhook, both are empty."""
 
     channel: str
     ts: str | None = None
-    """Of the message itself, or of the one whose thread it goes to."""
+    """Of the message itself, or of the message whose thread it goes to."""
 
 
 class Way(Protocol):
-    """A way into Slack. All methods raise SlackError."""
+    """A way to send to Slack. All methods raise SlackError."""
 
     edits: bool
     """Whether messages can be edited and replied to."""
 
     def post(self, identity: str, place: Place, message: Message, as_text: bool, /) -> Place:
-        """Post the message, in the thread when `place` names one; where it is now."""
+        """Post the message, in the thread if `place` names one; returns where it is now."""
         ...
 
     def edit(self, identity: str, place: Place, message: Message, as_text: bool, /) -> None:
@@ -52,7 +52,7 @@ class Way(Protocol):
         ...
 
     def look_up(self, identity: str, place: Place, since: datetime, /) -> Place | None:
-        """Where the message with that id is, if it has arrived after `since`."""
+        """Where the message with that ID is, if it arrived after `since`."""
         ...
 
 
@@ -66,10 +66,10 @@ class BotToken:
 
         self._client = Client(token, base_url, call_s)
         self._channel_ids = channel_ids
-        """Channel ids learnt earlier, by name: Slack posts to a name, but reads only by id."""
+        """Channel IDs found earlier, by name: Slack posts to a name, but reads only by ID."""
 
     def who(self) -> str:
-        """Whose token it is: `user in team`. Raises SlackError."""
+        """The token's owner: `user in team`. Raises SlackError."""
         found = self._client.auth_test()
         return f"{_text(found, 'user')} in {_text(found, 'team')}"
 
@@ -116,20 +116,20 @@ class BotToken:
             for found in self._pages(self._client.conversations_list, "channels", asked):
                 if found.get("name") == channel.removeprefix("#") and isinstance(found.get("id"), str):
                     return str(found["id"])
-        raise LookUpError(f"the id of {channel} is not known; give the id as the owner's `channel`")
+        raise LookUpError(f"the ID of {channel} is not known; set the ID as the owner's `channel`")
 
     def _pages(
         self, method: Callable[..., SlackResponse], key: str, asked: Mapping[str, Any]
     ) -> Iterator[dict[str, Any]]:
-        """Every entry of all pages. A page that is not one says nothing of what arrived: BrokenOffError."""
+        """Every entry of all pages. An invalid page proves nothing about what arrived: BrokenOffError."""
         cursor = None
         for _ in range(_MAX_PAGES):
             try:
                 answer = method(**asked, limit=_PAGE, cursor=cursor)
             except (SetupError, RefusedError) as error:
                 raise LookUpError(
-                    "the token may not read the channel back (scopes channels:history, groups:history, channels:read, "
-                    f"groups:read): {error}"
+                    "the token has no permission to read the channel (scopes channels:history, "
+                    f"groups:history, channels:read, groups:read): {error}"
                 ) from error
             entries, further = answer.get(key), answer.get("response_metadata")
             if not isinstance(entries, list) or not isinstance(further, dict | None):
@@ -177,7 +177,7 @@ def _metadata(identity: str) -> dict[str, Any]:
 
 
 def _delivery_in(message: Mapping[str, Any]) -> str | None:
-    """The id of the delivery that a message carries; None for messages of others."""
+    """The ID of the delivery that a message contains; None for other messages."""
     metadata = message.get("metadata")
     if not isinstance(metadata, dict) or metadata.get("event_type") != EVENT_TYPE:
         return None
@@ -193,7 +193,7 @@ def _text(answer: SlackResponse, key: str) -> str:
 
 
 def _time(answer: SlackResponse) -> str:
-    """The `ts` of the message: without one it can neither be edited nor found again, and may not be there at all."""
+    """The `ts` of the message: without one it can neither be edited nor found again, and may not exist at all."""
     ts = _text(answer, "ts")
     if not _TS.fullmatch(ts):
         raise _odd(answer, "with `ok`, but an unreadable `ts`")

@@ -1,7 +1,7 @@
 """slack_sdk's clients over our own transport.
 
-slack_sdk builds the calls; `slack_transport` sends them, once each: slack_sdk would repeat a call that broke off
-without looking whether the message had arrived, and so double it.
+slack_sdk builds the calls; `slack_transport` sends each of them once. slack_sdk would repeat a broken call without
+checking whether the message had arrived, and so duplicate it.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from tsaudit.alerts.slack_errors import BrokenOffError, api_error, no_answer, od
 from tsaudit.alerts.slack_transport import Answer, NoAnswerError, post
 
 CallTime = Callable[[], float]
-"""Seconds that the next call may take. Raises OutOfTimeError when no call may be made any more."""
+"""Seconds that the next call may take. Raises OutOfTimeError if no call may be made any more."""
 
 
 class Client(WebClient):
-    """Slack's web API. Each method raises SlackError, or returns an answer with `"ok": true`."""
+    """Slack's web API. Each method raises SlackError, or returns a response with `"ok": true`."""
 
     def __init__(self, token: str, base_url: str, call_s: CallTime) -> None:
         super().__init__(token=token, base_url=base_url, retry_handlers=[], logger=_quiet_logger())
@@ -42,7 +42,7 @@ class Client(WebClient):
         headers: dict[str, str] | None = None,
         auth: dict[str, Any] | None = None,
     ) -> SlackResponse:
-        """Call the method with the arguments given as `params` or `json`; tsaudit uses no method with others."""
+        """Call the method with the arguments given as `params` or `json`; tsaudit uses only such methods."""
         assert not files and not data and not auth  # noqa: PT018 -- one thing: no other way to give arguments
         content, kind = _body(params, json)
         sent = {**self.headers, **(headers or {}), "Authorization": f"Bearer {self.token}", "Content-Type": kind}
@@ -60,7 +60,7 @@ class Client(WebClient):
 
 
 class Hook(WebhookClient):
-    """An incoming webhook. Raises SlackError unless Slack says that it took the message."""
+    """An incoming webhook. Raises SlackError unless Slack confirms the message."""
 
     def __init__(self, url: str, call_s: CallTime) -> None:
         super().__init__(url, retry_handlers=[], logger=_quiet_logger())
@@ -79,7 +79,7 @@ class Hook(WebhookClient):
 
 
 def _body(params: Mapping[str, Any] | None, content: Mapping[str, Any] | None) -> tuple[bytes, str]:
-    """The body of a request and its type: a form, in which Slack takes 1 for true, or JSON."""
+    """The body of a request and its type: a form, in which Slack reads 1 as true, or JSON."""
     if params is not None:
         given = {key: int(v) if isinstance(v, bool) else v for key, v in params.items() if v is not None}
         return urlencode(given).encode(), "application/x-www-form-urlencoded"
@@ -95,15 +95,15 @@ def _exchanged(url: str, body: bytes, headers: Mapping[str, str], timeout_s: flo
 
 
 def _checked(answer: Answer, channel: str) -> dict[str, Any]:
-    """The object with which Slack answers a call that it carried out. SlackError for any other answer."""
+    """The object in Slack's response to a successful call. SlackError for any other response."""
     found = _decoded(answer)
     if isinstance(found, BrokenOffError):
-        # Slack's own servers answer these statuses with pages, too.
+        # Slack's own servers send these statuses with HTML pages, too.
         raise api_error(answer, {}, channel) if answer.status == 429 or answer.status >= 500 else found
     if found["ok"] is not True:
         raise api_error(answer, found, channel)
     if answer.status != 200:
-        raise odd(answer.status, "with an answer that says `ok`")
+        raise odd(answer.status, "with a response that contains `ok`")
     return found
 
 
@@ -123,7 +123,7 @@ def _decoded(answer: Answer) -> dict[str, Any] | BrokenOffError:
 
 
 def _quiet_logger() -> logging.Logger:
-    """slack_sdk logs addresses, webhooks among them, at DEBUG, and each failure as an error; ours are reported."""
+    """slack_sdk logs addresses, including webhooks, at DEBUG, and each failure as an error; ours are reported."""
     logger = logging.getLogger("tsaudit.slack")
     logger.setLevel(logging.CRITICAL)
     return logger

@@ -1,4 +1,4 @@
-"""What can go wrong with a call to Slack, and what Slack's error codes mean."""
+"""What can go wrong in a call to Slack, and the meaning of Slack's error codes."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class SlackError(MaskedError):
 
 
 class RefusedError(SlackError):
-    """Slack does not take this content."""
+    """Slack rejects this content."""
 
 
 class GoneError(SlackError):
-    """The message to edit or to reply to is not there any more, or may not be changed."""
+    """The message to edit or reply to no longer exists, or cannot be changed."""
 
 
 class BusyError(SlackError):
@@ -34,20 +34,20 @@ class BusyError(SlackError):
 
 
 class BrokenOffError(SlackError):
-    """No answer came, or none that Slack gives: the call has to be tried again."""
+    """There was no response, or none that Slack sends: the call has to be repeated."""
 
     def __init__(self, line: str, *, stored: bool, unreachable: bool = False, late: bool = False) -> None:
         super().__init__(line)
         self.stored = stored
         """Whether the message may have arrived all the same."""
         self.unreachable = unreachable
-        """No connection at all: the next message will fare no better."""
+        """No connection at all: the next message will fail too."""
         self.late = late
-        """It used up the time of a call: several more of them would use up the time of the others."""
+        """It used up the time of a call: a few more would use up the time of the others."""
 
 
 class OutOfTimeError(SlackError):
-    """The budget of the run is used up; the call was not made."""
+    """The time budget of the run is used up; the call was not made."""
 
 
 class SetupError(SlackError):
@@ -58,11 +58,11 @@ class SetupError(SlackError):
         self.code = code
         """Slack's own word for it, and the scope that it asks for; empty where Slack did not say it."""
         self.everywhere = everywhere
-        """Or only in this channel."""
+        """Only for this channel."""
 
 
 class LookUpError(SlackError):
-    """Whether a message has arrived cannot be found out with this token or webhook."""
+    """This token or webhook cannot check whether a message has arrived."""
 
 
 _TRANSIENT: Final = frozenset({"internal_error", "fatal_error", "service_unavailable", "request_timeout"})
@@ -76,7 +76,7 @@ _ACCOUNT: Final = {
     "account_inactive": "the app was removed from the workspace; install it again and renew `slack.token`",
     "token_revoked": "the token was revoked; install the app again and renew `slack.token`",
     "token_expired": "the token has expired; renew `slack.token`",
-    "not_allowed_token_type": "`slack.token` has to be a bot token (xoxb-...)",
+    "not_allowed_token_type": "`slack.token` must be a bot token (xoxb-...)",
     "missing_scope": "the app lacks the scope `chat:write`; add it and install the app again",
     "no_permission": "the app may not post; ask an administrator of the workspace",
     "access_denied": "the app may not post; ask an administrator of the workspace",
@@ -84,10 +84,12 @@ _ACCOUNT: Final = {
     "ekm_access_denied": "an administrator has suspended posting",
 }
 _CHANNEL: Final = {
-    "channel_not_found": "Slack knows no such channel; check the owner's `channel`, invite the app if it is private",
+    "channel_not_found": (
+        "Slack knows no such channel; check the owner's `channel`, or invite the app if it is private"
+    ),
     "not_in_channel": "the app is not in the channel; type /invite @tsaudit there",
     "is_archived": "the channel is archived; give the owner another `channel`",
-    "restricted_action": "the channel takes no messages from the app; ask its manager",
+    "restricted_action": "the channel does not accept messages from the app; ask its manager",
     "restricted_action_read_only_channel": "the channel is read-only for the app; ask its manager",
 }
 _WEBHOOK: Final = {
@@ -103,13 +105,13 @@ _WEBHOOK: Final = {
     "user_not_found": "the webhook's receiver is gone; renew `slack.webhook`",
 }
 _CODE: Final = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
-"""How Slack writes its error codes. Anything else is the text of some proxy in between."""
+"""The form of Slack's error codes. Anything else is the text of a proxy in between."""
 _CONTENT_REFUSED: Final = frozenset({400, 413})
-"""Statuses with which a webhook refuses a message. Others with a code nobody knows are not about the message."""
+"""Statuses with which a webhook rejects a message. Others with an unknown code are not about the message."""
 
 
 def api_error(answer: Answer, data: Mapping[str, Any], channel: str) -> SlackError:
-    """What an answer with `"ok": false` means. Codes Slack may add later count as a refusal of the content."""
+    """The meaning of a response with `"ok": false`. Codes that Slack adds later count as rejected content."""
     given = data.get("error")
     code = given if isinstance(given, str) else ""
     if answer.status == 429 or code in _RATE_LIMITED:
@@ -118,19 +120,19 @@ def api_error(answer: Answer, data: Mapping[str, Any], channel: str) -> SlackErr
         shown = f" ({code})" if code in _TRANSIENT else ""
         return BrokenOffError(f"Slack answered {answer.status}{shown}", stored=True)
     if code in _GONE:
-        return GoneError(f"the message is gone or closed for changes ({code})")
+        return GoneError(f"the message is gone or can no longer be changed ({code})")
     if code in _ACCOUNT:
         needed = f", needed: {printable(str(data['needed']), 100)}" if data.get("needed") else ""
         return SetupError(_ACCOUNT[code], code=f"{code}{needed}", everywhere=True)
     if code in _CHANNEL:
         return SetupError(f"{channel}: {_CHANNEL[code]}", code=code, everywhere=False)
     if answer.status != 200 or not _CODE.fullmatch(code):
-        return odd(answer.status, "with an error that is none of Slack's")
-    return RefusedError(f"Slack refused the message ({code})")
+        return odd(answer.status, "with an error that does not come from Slack")
+    return RefusedError(f"Slack rejected the message ({code})")
 
 
 def webhook_error(answer: Answer) -> SlackError:
-    """What a webhook's answer other than a 200 means."""
+    """The meaning of a webhook response other than 200."""
     code = answer.body[:100].decode("utf-8", "replace").strip()
     if answer.status == 429:
         return BusyError(retry_after(answer.headers))
@@ -139,12 +141,12 @@ def webhook_error(answer: Answer) -> SlackError:
     if code in _WEBHOOK:
         return SetupError(_WEBHOOK[code], code=code, everywhere=True)
     if answer.status in _CONTENT_REFUSED and _CODE.fullmatch(code):
-        return RefusedError(f"Slack refused the message ({answer.status} {code})")
-    return odd(answer.status, "with text that is no error of Slack's", redirected_to=answer.headers.get("location", ""))
+        return RefusedError(f"Slack rejected the message ({answer.status} {code})")
+    return odd(answer.status, "with text that is not a Slack error", redirected_to=answer.headers.get("location", ""))
 
 
 def odd(status: int, why: str = "", *, redirected_to: str = "") -> BrokenOffError:
-    """For an answer that Slack never gives: nothing can be concluded from it, so the call has to be tried again."""
+    """For a response that Slack never sends: it proves nothing, so the call has to be repeated."""
     if 300 <= status < 400:
         why = f"with a redirect{_host_of(redirected_to)}, which tsaudit does not follow"
     line = f"something other than Slack answered: HTTP {status} {why}".rstrip()
@@ -152,7 +154,7 @@ def odd(status: int, why: str = "", *, redirected_to: str = "") -> BrokenOffErro
 
 
 def no_answer(error: NoAnswerError) -> BrokenOffError:
-    """For a call that got no answer. Only when no connection was made is it certain that nothing arrived."""
+    """For a call without a response. Only if no connection was made is it certain that nothing arrived."""
     return BrokenOffError(
         f"no response from Slack: {error}", stored=error.sent, unreachable=not error.sent, late=error.late
     )
@@ -167,7 +169,7 @@ def _host_of(address: str) -> str:
 
 
 def retry_after(headers: Mapping[str, str]) -> float:
-    """Seconds that Slack asks to wait; 1 where it names none that can be read."""
+    """Seconds that Slack asks to wait; 1 if there is no readable number."""
     try:
         asked = float(headers["retry-after"])
     except (KeyError, ValueError):

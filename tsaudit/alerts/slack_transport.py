@@ -1,7 +1,7 @@
-"""One HTTP POST to Slack: follows no redirect, ends on the wall clock, and reads a limited number of bytes.
+"""One HTTP POST to Slack: follows no redirect, is limited by the wall clock, and reads a limited number of bytes.
 
-slack_sdk sends through `urllib.request.urlopen`, which follows a redirect to any host with the token in its headers,
-and whose timeout starts anew with every byte.
+slack_sdk sends with `urllib.request.urlopen`, which follows a redirect to any host with the token in its headers, and
+whose timeout restarts with every byte.
 """
 
 from __future__ import annotations
@@ -18,48 +18,48 @@ from typing import Any, Final
 from urllib.error import URLError
 
 MOST_BYTES: Final = 8 << 20
-"""Of an answer. A page of 200 messages with all their blocks is below it, and what JSON makes of it fits in memory."""
+"""Of a response. A page of 200 messages with all their blocks is smaller, and its parsed JSON fits in memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back, whatever its status."""
+    """The response, whatever its status."""
 
     status: int
     headers: Mapping[str, str]
-    """By their names in lower case."""
+    """By lower-case name."""
     body: bytes
 
 
 class NoAnswerError(Exception):
-    """No whole answer arrived. One line."""
+    """No complete response arrived. One line."""
 
     def __init__(self, line: str, *, sent: bool, late: bool = False) -> None:
         super().__init__(line)
         self.sent = sent
-        """Whether the request may have arrived; False where no connection was made."""
+        """Whether the request may have arrived; False if no connection was made."""
         self.late = late
-        """It was given up because its time was over."""
+        """It was abandoned because its time was up."""
 
 
 def post(url: str, body: bytes, headers: Mapping[str, str], timeout_s: float, proxy: str | None = None) -> Answer:
-    """The answer to the request. Raises NoAnswerError, at the latest `timeout_s` seconds after the call.
+    """The response to the request. Raises NoAnswerError, at most `timeout_s` seconds after the call.
 
     `proxy` is used unless NO_PROXY names the host.
     """
     exchange = _Exchange(urllib.request.Request(url, body, dict(headers), method="POST"), timeout_s, proxy)  # noqa: S310 -- the scheme is checked with the configuration
-    # Not every step can be given a timeout: looking a name up, or a server that sends one byte at a time.
+    # Not every step accepts a timeout: DNS lookups, for example, or a server that sends one byte at a time.
     worker = threading.Thread(target=exchange.run, name="tsaudit-slack", daemon=True)
     worker.start()
     worker.join(timeout_s)
     if worker.is_alive():
         sent = exchange.give_up()
-        raise NoAnswerError(f"no whole answer within {timeout_s:.3g} s", sent=sent, late=True)
+        raise NoAnswerError(f"no complete response within {timeout_s:.3g} s", sent=sent, late=True)
     return exchange.result()
 
 
 class _Exchange:
-    """The request on its way, run by a thread of its own."""
+    """The request in progress, run by its own thread."""
 
     def __init__(self, request: urllib.request.Request, timeout_s: float, proxy: str | None) -> None:
         self._lock = threading.Lock()
@@ -77,7 +77,7 @@ class _Exchange:
         try:
             self._answer = self._run()
         except Exception as error:
-            # Handed to the caller: whatever a server makes the HTTP client raise is a call that failed.
+            # Passed to the caller: whatever a server makes the HTTP client raise is a failed call.
             self._error = error
         finally:
             self.hang_up()
@@ -92,23 +92,23 @@ class _Exchange:
         raise NoAnswerError(words, sent=self._connected, late=isinstance(cause, TimeoutError))
 
     def give_up(self) -> bool:
-        """Hang up, and send nothing from now on; whether the request may have arrived already."""
+        """Disconnect, and send nothing from now on; returns whether the request may already have arrived."""
         with self._lock:
             self._given_up = True
         self.hang_up()
         return self._connected
 
     def hang_up(self) -> None:
-        """Close the connection under whoever still reads from it."""
+        """Close the connection while another thread may still read from it."""
         connection, held = self._connection, self._socket
         for open_socket in (held, connection.sock if connection else None):
             if isinstance(open_socket, socket.socket):
                 with suppress(OSError):
-                    # Of TLS sockets too: their own shutdown would wait for the other side.
+                    # Also for TLS sockets: their own shutdown would wait for the other side.
                     socket.socket.shutdown(open_socket, socket.SHUT_RDWR)
 
     def _run(self) -> Answer:
-        # Only what a POST over HTTP needs: an opener without handlers of errors returns every status as it is.
+        # Only what a POST over HTTP needs: an opener without error handlers returns every status as it is.
         opener = urllib.request.OpenerDirector()
         opener.addheaders = []
         proxies = {"http": self._proxy, "https": self._proxy} if self._proxy else {}
@@ -117,15 +117,15 @@ class _Exchange:
         response = opener.open(self._request, timeout=self._timeout_s)
         body = response.read(MOST_BYTES + 1)
         if len(body) > MOST_BYTES:
-            raise OSError(f"the answer is longer than {MOST_BYTES >> 20} MB")
+            raise OSError(f"the response is longer than {MOST_BYTES >> 20} MB")
         return Answer(response.status, {name.lower(): value for name, value in response.headers.items()}, body)
 
     def made(self, connection: http.client.HTTPConnection) -> None:
-        """Remember what to close: urllib gives its connection away before the answer is read."""
+        """Remember what to close: urllib hands over its connection before the response is read."""
         self._connection = connection
 
     def open(self, connected: socket.socket) -> None:
-        """From now on the request may arrive. TimeoutError when it must not any more."""
+        """From now on the request may arrive. TimeoutError if it must not any more."""
         with self._lock:
             if self._given_up:
                 connected.close()

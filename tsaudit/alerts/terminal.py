@@ -1,4 +1,4 @@
-"""A message as plain text, for people without Slack."""
+"""A message as plain text, for use without Slack."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MARKUP: Final = re.compile(r"<(?P<url>https?://[^|>]*)\|(?P<label>[^>]*)>|`(?P<
 
 
 def readable(message: Message) -> str:
-    """The message's lines. Holds no control characters: foreign text lost them when the message was made."""
+    """The message's lines, without control characters: untrusted text lost them when the message was created."""
     lines = []
     for block in message.blocks:
         for text in texts(block):

@@ -1,4 +1,4 @@
-"""The way into Slack that the configuration asks for."""
+"""How to reach Slack with this configuration."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def way_into_slack(store: Store, settings: Settings, budget: Budget) -> Way | None:
-    """By bot token or webhook; None where neither is set."""
+    """The bot token or the webhook; None if neither is set."""
     slack = settings.slack
     if slack.token is not None:
         ids = deliveries.known_channel_id

@@ -1,1 +1,1 @@
-"""The mathematics that rules, report and alerts share: arrays in, small dataclasses out; no I/O, no configuration."""
+"""The math shared by rules, report, and alerts: arrays in, small dataclasses out; no I/O, no configuration."""

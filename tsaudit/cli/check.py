@@ -62,7 +62,7 @@ def _line(what: str, word: str, text: str) -> None:
 
 
 def _plugins() -> bool:
-    """Whether all rules can be used that other packages bring; what else is wrong with them is said."""
+    """Whether all rules of other packages can be used; other problems with these packages are printed."""
     from tsaudit import rules
     from tsaudit.engines.registry import ENGINES
 

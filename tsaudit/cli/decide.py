@@ -1,4 +1,4 @@
-"""`tsaudit ack`, `snooze`, and `accept`: what a person decides about an incident."""
+"""`tsaudit ack` and `snooze`, and what all commands have in common that record a person's decision."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import getpass
 import subprocess
 from collections.abc import Callable
 from datetime import date
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -16,11 +16,28 @@ if TYPE_CHECKING:
     from tsaudit.history.incidents import Incident
     from tsaudit.history.store import Store
 
+F = TypeVar("F", bound=Callable[..., Any])
 
-def _shared(command: Callable[..., None]) -> Callable[..., None]:
+UNTIL_HELP = "The last day, as a date or a period such as 7d or 2w"
+
+
+def owner_option(command: F) -> F:
+    """--owner: who decides."""
+    return click.option("--owner", default=None, help="Who decided; default: git's user.name, or the login name.")(
+        command
+    )
+
+
+def replace_option(command: F) -> F:
+    """--replace: an earlier decision is no obstacle."""
+    return click.option("--replace", is_flag=True, help="Replace another decision that applies.")(command)
+
+
+def _shared(command: F) -> F:
     for option in (
+        replace_option,
         click.option("--reason", required=True, help="The reason, shown wherever the incident is shown."),
-        click.option("--owner", default=None, help="Who decided; default: git's user.name, or the login name."),
+        owner_option,
         options.config_option,
         click.argument("fingerprint"),
     ):
@@ -28,55 +45,50 @@ def _shared(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-_UNTIL = {"type": options.Until(), "required": True, "metavar": "DAY"}
-_UNTIL_HELP = "The last day, as a date or a period such as 7d or 2w."
-
-
 @click.command()
 @_shared
-def ack(fingerprint: str, config: str | None, owner: str | None, reason: str) -> None:
+def ack(fingerprint: str, config: str | None, owner: str | None, reason: str, replace: bool) -> None:
     """Record that somebody is working on an incident.
 
     Applies until the incident is resolved or gets worse.
     """
-    _decide("ack", fingerprint, config, owner, reason, None)
+    decide("ack", fingerprint, config, owner, reason, None, replace=replace)
 
 
 @click.command()
 @_shared
-@click.option("--until", help=_UNTIL_HELP, **_UNTIL)  # type: ignore[arg-type]  # click's own keyword arguments
-def snooze(fingerprint: str, config: str | None, owner: str | None, reason: str, until: date) -> None:
-    """Mute an incident until a given day."""
-    _decide("snooze", fingerprint, config, owner, reason, until)
+@click.option("--until", type=options.Until(), required=True, metavar="DAY", help=f"{UNTIL_HELP}.")
+def snooze(fingerprint: str, config: str | None, owner: str | None, reason: str, replace: bool, until: date) -> None:
+    """Mute an incident until a given day.
 
-
-@click.command()
-@_shared
-@click.option("--until", help=_UNTIL_HELP, **_UNTIL)  # type: ignore[arg-type]  # click's own keyword arguments
-def accept(fingerprint: str, config: str | None, owner: str | None, reason: str, until: date) -> None:
-    """Record that you will live with an incident until a given day.
-
-    Until then it is shown as accepted, and nobody is notified. After that, somebody has to decide again.
+    If it gets worse before, it comes back: see `tsaudit accept`.
     """
-    _decide("accept", fingerprint, config, owner, reason, until)
+    decide("snooze", fingerprint, config, owner, reason, until, replace=replace)
 
 
-def _decide(kind: str, prefix: str, config: str | None, owner: str | None, reason: str, until: date | None) -> None:
+def decide(
+    kind: str, prefix: str, config: str | None, owner: str | None, reason: str, until: date | None, *, replace: bool
+) -> None:
+    """Store one decision, and print it."""
     settings = options.load_settings(config)
 
-    from tsaudit.history import incidents
+    from tsaudit.history import decisions
 
     with options.open_store(settings) as store:
-        found = _found(store, prefix)
+        found = incident_of(store, prefix)
         try:
-            decided = incidents.decide(store, found.fingerprint, kind, owner or _somebody(), reason, until)
+            decided = decisions.decide(
+                store, found.fingerprint, kind, owner or somebody(), reason, until, replace=replace
+            )
+        except decisions.DecidedError as error:
+            raise click.UsageError(f"{error}; pass `--replace` to replace that") from error
         except ValueError as error:
             raise click.UsageError(str(error)) from error
     held = f" until {until}" if until else ""
     show.line(f"{kind} {decided.fingerprint}{held}: {decided.target} {decided.code} {decided.subject}")
 
 
-def _found(store: Store, prefix: str) -> Incident:
+def incident_of(store: Store, prefix: str) -> Incident:
     """The one incident whose fingerprint starts with `prefix`."""
     from tsaudit.history import incidents
 
@@ -93,7 +105,7 @@ def _found(store: Store, prefix: str) -> Incident:
     )
 
 
-def _somebody() -> str:
+def somebody() -> str:
     """Git's user.name, or the login name."""
     try:
         named = subprocess.run(

@@ -64,7 +64,7 @@ def guarded(state: State, call: Callable[[], Any]) -> int:
         click.echo("interrupted", err=True)
         return Exit.INTERRUPTED
     except SystemExit as end:
-        # Click itself exits in two cases: after shell completion, and with 1 if the reader of the output is gone.
+        # Click itself exits in two cases: after shell completion, and with 1 if the output was closed.
         return _unread() if end.code == 1 else Exit.OK
     except BrokenPipeError:
         return _unread()

@@ -1,4 +1,4 @@
-"""`tsaudit history`: list, thin out, or remove audited days."""
+"""`tsaudit history`: list, thin out, or remove audited days; list people's decisions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NEAREST: Final = 3
 
 @click.group(cls=Group)
 def history() -> None:
-    """List, thin out, or remove audited days."""
+    """List, thin out, or remove audited days; list decisions."""
 
 
 @history.command("list")
@@ -50,6 +50,44 @@ def list_(targets: tuple[str, ...], config: str | None, form: str, days: int) ->
         show.table([["-" if row.get(head) is None else str(row[head]) for head in heads] for row in rows], heads)
     else:
         show.line("there are no audits yet; run `tsaudit audit`")
+
+
+@history.command()
+@options.targets_argument
+@options.config_option
+@options.format_option("text", "json")
+def decisions(targets: tuple[str, ...], config: str | None, form: str) -> None:
+    """List who decided what about which incident, and when, oldest first.
+
+    Nothing overwrites a decision: a later one ends it, and both are listed. They are removed with their incident, a
+    year after it was resolved.
+    """
+    from tsaudit.history import decision_log, incidents
+
+    with options.open_store(options.load_settings(config)) as store:
+        chosen = set(_known(store, targets))
+        known = {i.fingerprint: i for i in incidents.current(store) if i.target in chosen}
+        made = decision_log.entries(store, known)
+    rows = [
+        {
+            "made_at": one.made_at.isoformat(timespec="seconds"),
+            "kind": one.kind,
+            "owner": one.owner,
+            "until": one.until and one.until.isoformat(),
+            "fingerprint": one.fingerprint,
+            "target": known[one.fingerprint].target,
+            "code": known[one.fingerprint].code,
+            "subject": str(known[one.fingerprint].subject),
+            "reason": one.reason,
+        }
+        for one in made
+    ]
+    if form == "json":
+        show.as_json(rows)
+    elif rows:
+        show.table([[cell or "-" for cell in row.values()] for row in rows], list(rows[0]))
+    else:
+        show.line("nobody has decided anything yet")
 
 
 @history.command()

@@ -9,7 +9,7 @@ import click
 from tsaudit.cli import options, show
 
 if TYPE_CHECKING:
-    from tsaudit.history.incidents import Incident
+    from tsaudit.history.incidents import Decision, Incident
 
 
 @click.command()
@@ -21,7 +21,7 @@ def incidents(targets: tuple[str, ...], config: str | None, form: str, everythin
     """List incidents: open ones first, then those being watched.
 
     A finding is watched until it has lasted for `incidents.open_after` audits. The first column is the fingerprint.
-    Pass it, or any unique prefix of it, to `ack`, `snooze`, and `accept`.
+    Pass it, or any unique prefix of it, to `ack`, `snooze`, `accept`, and `reopen`.
     """
     settings = options.load_settings(config)
 
@@ -48,8 +48,7 @@ def incidents(targets: tuple[str, ...], config: str | None, form: str, everythin
 
 
 def as_dict(incident: Incident) -> dict[str, Any]:
-    """An incident for JSON; `decision` is None if nobody has decided anything."""
-    decision = incident.decision
+    """An incident for JSON. `decision` is None if no decision applies; `lapsed` is one that it has outgrown."""
     return {
         "fingerprint": incident.fingerprint,
         "state": str(incident.state),
@@ -63,20 +62,25 @@ def as_dict(incident: Incident) -> dict[str, Any]:
         "opened": incident.opened and incident.opened.isoformat(),
         "resolved": incident.resolved and incident.resolved.isoformat(),
         "message": incident.finding.message,
-        "decision": decision
-        and {
-            "kind": str(decision.kind),
-            "owner": decision.owner,
-            "reason": decision.reason,
-            "made_at": decision.made_at.isoformat(),
-            "until": decision.until and decision.until.isoformat(),
-        },
+        "decision": incident.decision and _decision(incident.decision),
+        "lapsed": incident.lapsed and _decision(incident.lapsed),
+    }
+
+
+def _decision(decision: Decision) -> dict[str, Any]:
+    return {
+        "kind": str(decision.kind),
+        "owner": decision.owner,
+        "reason": decision.reason,
+        "made_at": decision.made_at.isoformat(),
+        "until": decision.until and decision.until.isoformat(),
+        "severity": str(decision.severity),
+        "bound": decision.bound,
+        "unit": decision.unit,
     }
 
 
 def _row(incident: Incident) -> tuple[str, ...]:
-    decision = incident.decision
-    until = f" until {decision.until}" if decision and decision.until else ""
     return (
         incident.fingerprint,
         str(incident.state),
@@ -86,5 +90,16 @@ def _row(incident: Incident) -> tuple[str, ...]:
         str(incident.subject),
         incident.owner,
         str(incident.first_seen),
-        f"{decision.kind} by {decision.owner}{until}: {decision.reason}" if decision else "",
+        _in_words(incident),
     )
+
+
+def _in_words(incident: Incident) -> str:
+    decision = incident.decision or incident.lapsed
+    if decision is None:
+        return ""
+    from tsaudit.history.decisions import outgrown
+
+    until = f" until {decision.until}" if decision.until else ""
+    made = f"{decision.kind} by {decision.owner}{until}: {decision.reason}"
+    return f"{made} (no longer applies: {outgrown(incident)})" if incident.lapsed else made

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -16,13 +17,6 @@ import click
 from tsaudit.cli import show
 from tsaudit.text import many, nearest, printable
 
-"""Engines whose addresses are split at characters that a password may contain, so it is a separate key."""
-_LOCAL_INFLUXDB: Final = "http://127.0.0.1:8086"
-_LOCAL_GREPTIMEDB: Final = "http://127.0.0.1:4000"
-"""GreptimeDB's HTTP port; audits use its MySQL port, two above."""
-_LOCAL_MONGODB: Final = "http://127.0.0.1:27017"
-_MAGIC: Final = {"sqlite": (0, b"SQLite format 3\0"), "duckdb": (8, b"DUCK")}
-"""Engine to (position, bytes) that identify its files, whatever their names."""
 _LARGEST_FOLDER: Final = 1000
 _LOOK_S: Final = 2.0
 """Seconds to wait for whatever listens on a port."""
@@ -119,11 +113,13 @@ def _name(text: str) -> str:
 
 
 def _here(folder: Path) -> list[Found]:
-    return [*_files(folder), *_influxdb(), *_greptimedb(), *_mongodb()]
+    return [*_files(folder), *_servers()]
 
 
 def _files(folder: Path) -> Iterator[Found]:
     """Database files in the folder, recognized by their first bytes."""
+    from tsaudit.engines.registry import ENGINES
+
     try:
         paths = sorted(folder.iterdir())[:_LARGEST_FOLDER]
     except OSError:
@@ -136,32 +132,28 @@ def _files(folder: Path) -> Iterator[Found]:
                 head = file.read(16)
         except OSError:
             continue
-        for engine, (position, magic) in _MAGIC.items():
-            if head[position:].startswith(magic) and path.name.isprintable():
-                yield Found(_name(path.stem), engine, f"{engine}:///{path.name}")
+        for engine in ENGINES.values():
+            position, magic = engine.file_magic or (0, b"")
+            if magic and head[position:].startswith(magic) and path.name.isprintable():
+                yield Found(_name(path.stem), engine.name, f"{engine.name}:///{path.name}")
 
 
-def _influxdb() -> Iterator[Found]:
-    """An InfluxDB 1.x or 2.x on this machine."""
-    version = (_answer(f"{_LOCAL_INFLUXDB}/ping") or ({}, ""))[0].get("X-Influxdb-Version", "")
-    if version.lstrip("v").startswith("1."):
-        yield Found("influxdb", "influxdb1", _LOCAL_INFLUXDB)
-    elif version.lstrip("v").startswith("2."):
-        yield _with_token("influxdb", "influxdb2", _LOCAL_INFLUXDB)
+def _servers() -> Iterator[Found]:
+    """Servers on this machine, recognized by their responses."""
+    from tsaudit.engines.registry import ENGINES
+
+    ask = functools.cache(lambda port, path: _answer(_address(port) + path) or ({}, ""))
+    for engine in ENGINES.values():
+        if (local := engine.local) is None:
+            continue
+        headers, body = ask(local.port, local.path)
+        if local.answers.search(headers.get(local.header, "") if local.header else body):
+            found = _with_token if engine.signs_in_by_token else Found
+            yield found(engine.icon or engine.name, engine.name, local.url)
 
 
-def _greptimedb() -> Iterator[Found]:
-    """A GreptimeDB on this machine, recognized by its build information."""
-    _, body = _answer(f"{_LOCAL_GREPTIMEDB}/status") or ({}, "")
-    if '"rustc_version"' in body and '"version"' in body:
-        yield Found("greptimedb", "greptimedb", "mysql+pymysql://127.0.0.1:4002")
-
-
-def _mongodb() -> Iterator[Found]:
-    """A MongoDB on this machine, recognized by its response to a browser: that this is not HTTP."""
-    _, body = _answer(f"{_LOCAL_MONGODB}/") or ({}, "")
-    if "MongoDB over HTTP" in body:
-        yield Found("mongodb", "mongodb", "mongodb://127.0.0.1:27017")
+def _address(port: int) -> str:
+    return f"http://127.0.0.1:{port}"
 
 
 def _answer(url: str) -> tuple[Mapping[str, str], str] | None:
@@ -199,21 +191,21 @@ def _unique(found: list[Found]) -> list[Found]:
 
 
 _TEMPLATE: Final = """\
-# What tsaudit audits, and whom it tells. All keys: docs/configuration.md
+# What tsaudit audits, and whom it notifies. All keys: docs/configuration.md
 # Secrets are written ${NAME} and read from the environment. Paths are relative to this file.
 
 targets:
 %(targets)s
     # databases: [metrics]          # default: all that are not the engine's own
     # exclude: ["tmp_*"]            # patterns of measurement names
-    # window: 30d                   # how far back rows are looked at
+    # window: 30d                   # how far back rows are read
     # plan: influxdb-cloud-free     # limits of a product; `tsaudit rules --plans` lists them
     # limits:
     #   high-series-cardinality.max_series: 500000
     # owner: team-metrics
     # schedule: "0 6 * * *"         # when Dagster audits it, in UTC
 
-# Whom to tell. `default` hears what nobody else does.
+# Whom to notify. `default` gets everything without another owner.
 # owners:
 #   default:
 #     channel: "#data-platform"

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _WORST: Final = 20
 """Findings printed per target without `--all`; the report has the rest."""
+_FIRST_STEPS: Final = 5
+"""Plans per target whose first step is printed without `--all`."""
 
 
 def of_run(run: AuditRun) -> dict[str, Any]:
@@ -34,12 +36,12 @@ def of_run(run: AuditRun) -> dict[str, Any]:
 
 
 def of_result(result: AuditResult, profile: Profile | None) -> dict[str, Any]:
-    """The same for a result alone and the profile that it is of: no report, no error."""
+    """The same for a result alone, with its profile: no report, no error."""
     return _empty(result.target, result.day.isoformat(), str(result.verdict)) | {
         "engine": result.engine,
         "server_version": result.server_version,
         "findings": [_finding(result, rule, finding) for rule, finding in result.findings()],
-        "plans": [_plan(plan) for plan in result.plans],
+        "plans": [_plan(plan, result.target) for plan in result.plans],
         "not_judged": [
             {"code": r.code, "name": r.name, "outcome": str(r.outcome), "reason": r.reason}
             for r in result.results
@@ -101,12 +103,18 @@ def _finding(result: AuditResult, rule: RuleResult, finding: Finding) -> dict[st
     }
 
 
-def _plan(plan: Plan) -> dict[str, Any]:
-    """What the plan is about and how long it is; `tsaudit plan` has its steps."""
+def _plan(plan: Plan, target: str) -> dict[str, Any]:
+    """The subject of the plan, its first step, and its length; `tsaudit plan` prints all steps."""
+    from tsaudit.planning import words
+
+    begins = words.beginning(plan, target)
     return {
         "subject": str(plan.subject),
         "steps": len(plan.steps),
         "need_a_decision": sum(step.needs_decision for step in plan.steps),
+        "first_step": begins and begins.sentence,
+        "statement": begins.statement if begins else "",
+        "command": words.command(plan.subject, target),
     }
 
 
@@ -125,7 +133,7 @@ def print_text(found: dict[str, Any], everything: bool) -> None:
     if not everything and len(findings) > _WORST:
         show.line(f"  ... and {many(len(findings) - _WORST, 'finding')} more; pass --all to print them")
     if found["plans"]:
-        show.line(f"  plans   {many(len(found['plans']), 'plan')}; see `tsaudit plan {found['target']}`")
+        _print_plans(found, everything)
     if not found["complete"] and not found["not_judged"] and not found["error"]:
         show.line("  incomplete: not everything was measured, though no rule lacked it; the report lists the gaps")
     for reason, codes in _not_judged(found).items():
@@ -135,6 +143,16 @@ def print_text(found: dict[str, Any], everything: bool) -> None:
         show.line(f"  cost    {_charged(cost)}")
     if found["report"]:
         show.line(f"  report  {found['report']}")
+
+
+def _print_plans(found: dict[str, Any], everything: bool) -> None:
+    plans = found["plans"]
+    show.line(f"  plans   {many(len(plans), 'plan')}; see `tsaudit plan {found['target']}`")
+    for one in plans if everything else plans[:_FIRST_STEPS]:
+        if one["first_step"]:
+            show.paragraph(f"{one['subject']}: {one['first_step']}", "    ")
+        if one["statement"]:
+            show.paragraphs(one["statement"], "      ")
 
 
 def _charged(cost: dict[str, Any]) -> str:

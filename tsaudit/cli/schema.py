@@ -119,7 +119,7 @@ def _enforced(ctx: click.Context, target: str, config: str | None) -> tuple[colu
 
 
 def _live(name: str, config: str | None, also: frozenset[str] = frozenset()) -> Profile:
-    """The target's schema as it is now: the catalogue, and where roles are inferred a sample of rows; further facts."""
+    """The target's schema now: the catalog, a sample of rows if roles are inferred, and further facts."""
     chosen = options.chosen(options.load_settings(config), [name])[0]
 
     from tsaudit.collect import collect

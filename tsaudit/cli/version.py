@@ -40,7 +40,7 @@ def version() -> None:
 
 
 def unusable_plugins() -> tuple[Problem, ...]:
-    """All that is wrong with what other packages bring."""
+    """All problems with what other packages provide."""
     from tsaudit import plugins, rules
     from tsaudit.engines.registry import ENGINES
 

@@ -71,10 +71,10 @@ def what_if(
     settings = options.load_settings(config)
     chosen = options.chosen(settings, [target])[0]
 
-    from tsaudit.analysis.cardinality.what_if import Change
+    from tsaudit.analysis.cardinality.what_if import TagReduction
     from tsaudit.what_if import UnknownNameError, answer
 
-    change = Change(frozenset({*drop, *to_field}), dict(bucket))
+    change = TagReduction(frozenset({*drop, *to_field}), dict(bucket))
     last = _last_profile(settings, target)
     try:
         found = answer(chosen, last, measurement, change, database=database, with_collisions=collisions)

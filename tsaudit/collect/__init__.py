@@ -1,7 +1,7 @@
-"""From a database to a profile: the only stage that talks to what is audited.
+"""Measures a database and returns its profile: the only stage that accesses the audited database.
 
-Facts are asked for rung by rung, cheap ones first, within the target's budget. A fact that cannot be had becomes a gap,
-and the rest goes on.
+Facts are queried step by step, cheap ones first, within the target's budget. A fact that cannot be measured becomes a
+gap, and the audit continues.
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ def collect(
     now: datetime | None = None,
     deadline: Deadline | None = None,
 ) -> Profile:
-    """What the target's schema is on the logical `day`.
+    """The profile of the target on the logical `day`.
 
-    `previous`: the newest profile of an earlier day; roles of columns are kept from it, and the expensive facts of
-    measurements that have not moved. `memory`: the value sets of earlier days; a listing is compared with them and
-    added to them, unless it was reused, broken off or sampled. `wanted`: facts to collect, and what is needed for them;
-    None for all. `now`: rows from then on do not count; None for the present. `deadline`: when nothing more is asked;
-    None for the budget's, from now on. Failures are gaps in the profile, never raised.
+    `previous`: the newest profile of an earlier day; column roles are kept from it, and so are the expensive facts of
+    unchanged measurements. `memory`: the value sets of earlier days; each listing is compared with them and added to
+    them, unless it was reused, stopped early, or sampled. `wanted`: facts to collect, along with those they need; None
+    for all. `now`: rows from this time on do not count; None for the present. `deadline`: when to stop querying; None
+    for the budget's deadline, starting now. Failures are gaps in the profile, never raised.
     """
     end = now or utc_now()
     ladder = ENGINES[target.engine].ladder
@@ -101,8 +101,8 @@ def probe(
 ) -> Profile:
     """Try each fact of the engine in the cheapest way, on one measurement of each database.
 
-    The profile has the gaps that an audit would have, and what is there; the figures in it are of no use. `now`: when
-    it is; None for the present. `deadline`: as for `collect`.
+    The profile contains the gaps that an audit would have, and what exists; its figures are meaningless. `now`: the
+    current time; None for the present. `deadline`: as for `collect`.
     """
     end = now or utc_now()
     asked = asked_on(ENGINES[target.engine].ladder, frozenset(FACTS), frozenset(query_files(target.engine)))
@@ -116,7 +116,7 @@ def probe(
 
 @dataclass(frozen=True, slots=True)
 class _Outline:
-    """What catalogue and index show, before any row is read."""
+    """What the catalog and index show, before any row is read."""
 
     databases: list[Database]
     drafts: list[Draft]
@@ -125,7 +125,7 @@ class _Outline:
 
 
 def _find(asker: Asker, asked: frozenset[str], before: Mapping[tuple[str, str], Measurement]) -> _Outline:
-    """The databases and measurements to look at. `before`: the measurements of an earlier day, by where they are."""
+    """The databases and measurements to examine. `before`: the measurements of an earlier day, by location."""
     known = catalogue.databases(asker, asked)
     databases: list[Database] = []
     drafts: list[Draft] = []
@@ -138,7 +138,7 @@ def _find(asker: Asker, asked: frozenset[str], before: Mapping[tuple[str, str], 
             names[name] = listed
     unused: tuple[UnusedSetting, ...] = ()
     if known.names and len(names) == len(known.names):
-        # Only where all is known that is there can be said that something does not fit it.
+        # A setting can only be called unused if everything on the server is known.
         unused = tuple(unused_settings.find(asker.target, names, drafts))
         if why := unused_settings.nothing_to_audit(asker.target, names):
             asker.gap_in_all(asked, Reason.NOTHING_THERE, why)
@@ -173,19 +173,19 @@ def _profile(asker: Asker, found: _Outline, measured: Sequence[Draft], day: date
 
 
 def _is_of_many(gap: Gap) -> bool:
-    """Whether figures of several measurements together were contradicted: which of them are wrong is not known."""
+    """Whether figures of several measurements together were contradicted: it is not known which of them are wrong."""
     return gap.reason is Reason.DISPUTED and gap.measurement is None
 
 
 @dataclass(frozen=True, slots=True)
 class _BrokenOff(Found):
-    """A step broke: what it found out is lost, and without the roles nothing more can be asked."""
+    """A step failed: its results are lost, and without the roles of the columns nothing more can be queried."""
 
     roles_known: bool
 
 
 def _contained(asker: Asker, fact: str, step: Step) -> Step:
-    """The step, except that what breaks in it is a gap, and the other measurements go on."""
+    """The step with its errors turned into gaps, so that the other measurements continue."""
 
     def run(draft: Draft) -> Draft:
         if not draft.roles_known:

@@ -1,8 +1,8 @@
-"""Compares the figures of a profile that ought to agree, each had by a statement of its own.
+"""Compares figures of a profile that should agree and come from different statements.
 
-A difference within a pair's allowance is what its sources allow: statistics lag, rows arrive between two statements.
-Beyond that one of the two is wrong, and nothing tells which: both get a gap that names both figures and both queries,
-and neither is called exact any more.
+A difference within a pair's tolerance is expected: statistics lag, and rows arrive between two statements. If it is
+larger, one of the two is wrong and there is no way to tell which: both get a gap that names both figures and both
+queries, and neither counts as exact any more.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from tsaudit.model.profile import Gap, How, Profile, Reason, Source
 T = TypeVar("T")
 
 _STANDARD_ERRORS: Final = 3.0
-"""An estimate may be off by so many of its standard errors."""
+"""An estimate may be off by this many of its standard errors."""
 
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """A comparison that failed, and the pair it is of."""
+    """A failed comparison, and its pair."""
 
     pair: Pair
     compared: Comparison
@@ -37,7 +37,7 @@ class Disagreement:
         return f"{first} {self.compared.relation.value} {second}; one of the two figures is wrong"
 
     def gaps(self) -> Iterator[Gap]:
-        """One in each of the two facts."""
+        """One gap for each of the two facts."""
         for fact in sorted({self.compared.first.fact, self.compared.second.fact}):
             yield Gap(fact, Reason.DISPUTED, self.detail, self.compared.database, self.compared.measurement)
 
@@ -45,9 +45,8 @@ class Disagreement:
 def disagreements(
     profile: Profile, previous: Profile | None = None, asked: frozenset[str] | None = None
 ) -> Iterator[Disagreement]:
-    """All pairs of figures that contradict each other.
-
-    `previous`: the profile before, None for none. `asked`: the facts that were collected, None for all.
+    """All pairs of figures that contradict each other. `previous`: the previous profile, None for none. `asked`: the
+    collected facts, None for all.
     """
     for pair in PAIRS:
         if asked is not None and not pair.needs <= asked:
@@ -58,9 +57,8 @@ def disagreements(
 
 
 def reconciled(profile: Profile, previous: Profile | None = None, asked: frozenset[str] | None = None) -> Profile:
-    """The profile with a gap for each figure that another one contradicts, and none of them exact.
-
-    Parameters as of `disagreements`.
+    """The profile with a gap for each contradicted figure, none of which is exact any more. Parameters as for
+    `disagreements`.
     """
     found = list(disagreements(profile, previous, asked))
     if not found:
@@ -82,12 +80,12 @@ def reconciled(profile: Profile, previous: Profile | None = None, asked: frozens
 
 
 def in_order(gaps: Iterable[Gap]) -> tuple[Gap, ...]:
-    """The gaps as a profile keeps them."""
+    """The gaps in the order of a profile."""
     return tuple(sorted(gaps, key=lambda g: (g.fact, g.database or "", g.measurement or "", g.reason, g.detail)))
 
 
 def inexact(value: T, query: str, words: str) -> T:
-    """The dataclass with all exact figures that came from the query, at any depth, turned into estimates."""
+    """The dataclass, with all exact figures from this query turned into estimates, at any depth."""
     if isinstance(value, Source):
         if value.query != query or value.how is not How.EXACT:
             return value

@@ -16,9 +16,9 @@ Row = dict[str, Any]
 
 
 def each_of(asker: Asker, fact: str, database: str, chosen: list[str]) -> dict[str, list[Row] | None] | None:
-    """Measurement to its rows of the fact; None in place of what left a gap.
+    """Measurement to its rows of the fact; None in place of rows that left a gap.
 
-    An engine that describes each measurement in a statement of its own may refuse some and not others.
+    An engine that describes each measurement in a separate statement may refuse some and not others.
     """
     if asker.engine.describes_singly:
         return {name: rows_of(asker, fact, _about(asker, database, [name]), name) for name in chosen}
@@ -32,9 +32,9 @@ def each_of(asker: Asker, fact: str, database: str, chosen: list[str]) -> dict[s
 
 
 def rows_about(asker: Asker, fact: str, database: str, names: list[str]) -> list[Row] | None:
-    """The rows of a fact about the measurements named; None when a gap was left.
+    """The rows of a fact about the named measurements; None if a gap was left.
 
-    Where each is asked about by a statement of its own, thousands of them would take longer than a statement may.
+    If each measurement needs its own statement, thousands of them would exceed the time limit of one statement.
     """
     at_once = asker.engine.asked_in_pieces.get(fact)
     if at_once is None:
@@ -49,9 +49,8 @@ def rows_about(asker: Asker, fact: str, database: str, names: list[str]) -> list
 
 
 def rows_of(asker: Asker, fact: str, given: Given, measurement: str | None = None) -> list[Row] | None:
-    """The rows of a fact about the target or a database; None when a gap was left.
-
-    `measurement`: the one that is asked about, where each is asked about apart.
+    """The rows of a fact about the target or a database; None if a gap was left. `measurement`: the queried
+    measurement, if each is queried separately.
     """
     rows: list[Row] = []
 
@@ -65,3 +64,12 @@ def rows_of(asker: Asker, fact: str, given: Given, measurement: str | None = Non
 
 def _about(asker: Asker, database: str, names: list[str]) -> OfMeasurements:
     return OfMeasurements(database=database, measurements=names, start=asker.window.start, end=asker.window.end)
+
+
+def single_value(column: pa.Array) -> Any:
+    """The single value of a column; times to the microsecond, as Python keeps them."""
+    import pyarrow as pa
+
+    if pa.types.is_timestamp(column.type):
+        column = column.cast(pa.timestamp("us", column.type.tz), safe=False)
+    return column[0].as_py()

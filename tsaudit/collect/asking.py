@@ -1,4 +1,6 @@
-"""Asks an audited database within its budget: each failure becomes a gap, each statement is on the bill."""
+"""Queries an audited database within its budget: each failure becomes a gap, and the cost of each statement is
+recorded.
+"""
 
 from __future__ import annotations
 
@@ -30,38 +32,38 @@ T = TypeVar("T")
 
 _ALIVE_TIMEOUT_S: Final = 5.0
 _GRACE_S: Final = 2.0
-"""How much later than the connection itself the watchdog breaks off: a server's own words on a timeout say more."""
+"""How much later than the connection's own timeout the watchdog acts: the server's error about a timeout says more."""
 _MOST_HELD: Final = 64 << 20
-"""Bytes of an answer about one measurement that is gathered before it is used."""
+"""Maximum size of a response about one measurement that is collected before it is used, in bytes."""
 _MOST_NAMES: Final = 16 << 20
-"""The same of lists of names, some 800,000 of them: each takes ten times its bytes once it is on a list."""
+"""The same for lists of names, about 800,000 of them: in memory, each takes ten times its size."""
 _STREAMED: Final = frozenset({"series_listing"})
-"""Facts whose rows are used as they arrive; how many is for their own limits to say."""
+"""Facts whose rows are used as they arrive; their own limits apply."""
 _SILENCE: Final = frozenset({Reason.UNREACHABLE, Reason.TIMED_OUT})
 
 
 _NAMES: Final = {"databases": "database", "measurements": "measurement"}
-"""Lists of names to the column that has them."""
+"""Lists of names to the column that contains the names."""
 
 
 class TooMuchError(Exception):
-    """Raised by a consumer that may read no more: the statement is given up and leaves a gap over budget."""
+    """Raised by a consumer that must not read any more: the statement is stopped and leaves a gap over budget."""
 
 
 def _see_names(fact: str, batch: pa.RecordBatch) -> None:
-    """ValueError where a name is missing from a list of names: everything after it would break over that."""
+    """ValueError if a name is missing from a list of names: everything after that would fail on it."""
     if fact in _NAMES and batch.column(_NAMES[fact]).null_count:
         raise ValueError("a name is null")
 
 
 def not_understood(error: Exception) -> str:
-    """What a gap says of an answer that tsaudit is not prepared for."""
+    """The text of a gap for a response that tsaudit does not expect."""
     text = str(error).strip() or "no message"
-    return f"tsaudit cannot make sense of the answer ({type(error).__name__}: {text.splitlines()[0][:200]})"
+    return f"tsaudit does not understand the response ({type(error).__name__}: {text.splitlines()[0][:200]})"
 
 
 class Asker:
-    """Runs statements one target at a time, and keeps the gaps and the costs. Safe for use by several threads."""
+    """Runs statements on one target, and records gaps and costs. Thread-safe."""
 
     def __init__(
         self, target: Target, connection: Connection, window: Window, deadline: Deadline | None = None
@@ -70,31 +72,31 @@ class Asker:
         self.window = window
         self.gaps: list[Gap] = []
         self.statements: dict[str, str] = {}
-        """Fact to statement, of the facts about a database or the target."""
+        """Fact to statement, for facts about a database or the target."""
         self._deadline = deadline or Deadline(target.budget.deadline_s)
         self._connections = Connections(connection, self._deadline)
         self._bill = Bill(target.budget.max_bytes_scanned)
         self._ways: dict[tuple[str, str | None, str | None], tuple[str, str]] = {}
-        """(fact, database, measurement) to query file and scope, of answers that did not come the normal way."""
+        """(fact, database, measurement) to query file and scope, for responses obtained in another way than usual."""
         self._since: dict[tuple[str, str | None, str | None], datetime] = {}
-        """The same to where an answer begins that does not cover the whole window."""
+        """The same to the start of a response that does not cover the whole window."""
         self._at_most: dict[tuple[str, str | None, str | None], str] = {}
-        """The same to why an answer may hold more than was asked for."""
+        """The same to the reason why a response may contain too much."""
         self._paths: dict[tuple[str, str | None], tuple[str, ...]] = {}
-        """(fact, database) to the path that the answer came by, where there was one."""
+        """(fact, database) to the path used for the response, if there was one."""
         self._reasons: dict[tuple[str, str | None, str | None], Reason] = {}
         self._lock = threading.Lock()
         self._gone = ""
-        """Why nothing more is asked: the server is gone. Empty while it is there."""
+        """Why nothing more is queried: the server is gone. Empty as long as it responds."""
 
     @property
     def engine(self) -> Engine:
-        """What is true of the target's engine."""
+        """The target's engine."""
         return ENGINES[self.target.engine]
 
     @property
     def now(self) -> datetime:
-        """The instant the figures are as of."""
+        """The time as of which the figures are."""
         return self.window.end
 
     def source(
@@ -106,20 +108,20 @@ class Asker:
         database: str | None = None,
         measurement: str | None = None,
     ) -> Source:
-        """Where a figure had by this fact's query, about the measurement or database, comes from."""
+        """The source of a figure from this fact's query about the measurement or database."""
         query, own_scope = self._ways.get((fact, database, measurement), ("", ""))
         return Source(query or query_name(self.target.engine, fact), how, self.now, scope or own_scope)
 
     def at_most(self, fact: str, database: str, measurement: str) -> str:
-        """Why the fact's answer about the measurement may hold more than belongs to it; empty where it does not."""
+        """Why the fact's response about the measurement may contain too much; empty if it does not."""
         return self._at_most.get((fact, database, measurement), "")
 
     def path_of(self, fact: str, database: str) -> tuple[str, ...]:
-        """By which path the fact's answer about the database came; see `connector.Rows`."""
+        """The path used for the fact's response about the database; see `connector.Rows`."""
         return self._paths.get((fact, database), ())
 
     def window_of(self, fact: str, database: str, measurement: str) -> Window:
-        """What the answer covers: the window, or the part of it that the engine read at once."""
+        """The period that the response covers: the window, or the part of it that the engine reads in one query."""
         return Window(self._since.get((fact, database, measurement), self.window.start), self.window.end)
 
     def ask(
@@ -131,10 +133,11 @@ class Asker:
         measurement: str | None = None,
         first_only: bool = False,
     ) -> str | None:
-        """Feed the whole answer to `consume`; the statement that was sent. None: a gap was left, forget what came.
+        """Pass the whole response to `consume`, and return the statement sent. None: a gap was left; discard what was
+        consumed.
 
-        `given` fills in the query. `measurement`: the one that a query about several is about this time.
-        `first_only`: give the statement up after the first batch.
+        `given`: the query's parameters. `measurement`: the current one, if a query about several is sent separately for
+        each. `first_only`: stop the statement after the first batch.
         """
         if type(given) is not FACTS[fact].given:
             raise TypeError(f"{fact} is given {FACTS[fact].given.__name__}, not {type(given).__name__}")
@@ -165,13 +168,13 @@ class Asker:
             self.gap(fact, Reason.UNREACHABLE, str(error), database, measurement)
             self._see_whether_gone(str(error))
         except Exception as error:
-            # Whatever a database may answer, one statement's answer must not end the audit.
+            # Whatever a database responds, the response to one statement must not end the audit.
             self.gap(fact, Reason.FAILED, not_understood(error), database, measurement)
         return None
 
     @contextmanager
     def understanding(self, fact: str, database: str, measurement: str | None = None) -> Iterator[None]:
-        """What breaks inside over the fact's answer is a gap in it, and the audit goes on."""
+        """Turns errors in processing the fact's response into a gap, so that the audit continues."""
         try:
             yield
         except Exception as error:
@@ -180,31 +183,31 @@ class Asker:
     def gap(
         self, fact: str, reason: Reason, detail: str, database: str | None = None, measurement: str | None = None
     ) -> None:
-        """Note that something was not measured."""
+        """Record that something was not measured."""
         with self._lock:
             self.gaps.append(Gap(fact, reason, detail, database, measurement))
             self._reasons[fact, database, measurement] = reason
 
     def why(self, facts: tuple[str, ...], database: str, measurement: str) -> Reason:
-        """Why one of the facts is missing for the measurement; FAILED when there is no gap that says so."""
+        """Why one of the facts is missing for the measurement; FAILED if no gap says so."""
         keys = [(fact, database, name) for fact in facts for name in (measurement, None)]
         return next((self._reasons[key] for key in keys if key in self._reasons), Reason.FAILED)
 
     def gap_in(self, fact: str, database: str, measurement: str) -> Gap | None:
-        """The last gap that was left in the fact about the measurement."""
+        """The last gap in the fact about the measurement."""
         found = (gap for gap in reversed(self.gaps) if (gap.database, gap.measurement) == (database, measurement))
         return next((gap for gap in found if gap.fact == fact), None)
 
     def gap_in_all(self, facts: Iterable[str], reason: Reason, detail: str, database: str | None = None) -> None:
-        """Note the same for all the facts that are about a database or its measurements."""
+        """Record the same gap for all facts about a database or its measurements."""
         for fact in sorted(facts):
             if FACTS[fact].scope is not Scope.TARGET:
                 self.gap(fact, reason, detail, database)
 
     def each(self, step: Callable[[T], T], subjects: Sequence[T]) -> list[T]:
-        """What the step makes of every subject, in their order.
+        """The results of the step for all subjects, in their order.
 
-        `budget.concurrency` of them at a time, each worker with a connection of its own.
+        `budget.concurrency` subjects run at a time, each worker with its own connection.
         """
         workers = min(self.target.budget.concurrency, len(subjects))
         if workers <= 1:
@@ -221,15 +224,15 @@ class Asker:
         return made
 
     def close(self) -> None:
-        """Close the connections that were opened while asking."""
+        """Close the connections that were opened for queries."""
         self._connections.close()
 
     def costs(self) -> tuple[Cost, ...]:
-        """The bill so far, by fact."""
+        """The costs so far, by fact."""
         return self._bill.costs()
 
     def sorted_gaps(self) -> tuple[Gap, ...]:
-        """The gaps, each once, in an order that does not depend on which worker was faster."""
+        """The gaps, without duplicates, in an order that does not depend on the speed of the workers."""
         return in_order(set(self.gaps))
 
     def _run(
@@ -250,7 +253,7 @@ class Asker:
                     running = count(batch.num_rows, rows)
                     held += batch.nbytes
                     if held > most and fact not in _STREAMED:
-                        raise TooMuchError(f"the answer has more than {most >> 20} MiB")
+                        raise TooMuchError(f"the response has more than {most >> 20} MiB")
                     if overspent := self._bill.overspent(running):
                         raise TooMuchError(overspent)
                     if batch.num_columns:
@@ -277,7 +280,7 @@ class Asker:
 
     @contextmanager
     def _bounded(self, timeout: float, connection: Connection) -> Iterator[None]:
-        """Break the connection off soon after the timeout, if it does not keep to it. OutOfTimeError."""
+        """Abort the connection soon after the timeout if it exceeds it. OutOfTimeError."""
         limit = bounded(timeout + _GRACE_S, connection.abort)
         try:
             with limit:
@@ -287,10 +290,10 @@ class Asker:
                 self._connections.broke_off()
 
     def _see_whether_gone(self, detail: str) -> None:
-        """Try once whether the server answers at all; if not, nothing more is asked, so that no timeouts add up."""
+        """Check once whether the server responds at all; if not, stop querying, so that timeouts do not add up."""
         timeout = min(_ALIVE_TIMEOUT_S, self._deadline.left())
         if timeout <= 0:
-            return  # nothing more is asked anyway
+            return  # nothing more is queried anyway
         try:
             connection = self._connections.here()
             with self._bill.statement("databases"), self._bounded(timeout, connection):
@@ -298,17 +301,17 @@ class Asker:
                     pass
         except FactError as error:
             if error.reason in _SILENCE:
-                self._gone = f"the server no longer answers: {detail}"
+                self._gone = f"the server no longer responds: {detail}"
         except (ConnectorError, OutOfTimeError):
-            self._gone = f"the server no longer answers: {detail}"
+            self._gone = f"the server no longer responds: {detail}"
         except Exception:  # noqa: S110 -- it did answer, whatever that was
             pass
 
     def _out_of_time(self) -> str:
-        return f"the audit's {self.target.budget.deadline_s:g} s were used up; raise budget.deadline_s"
+        return f"the audit's time limit of {self.target.budget.deadline_s:g} s is used up; raise budget.deadline_s"
 
 
 def _reason(error: FactError | OutOfTimeError, timeout: float) -> tuple[Reason, str]:
     if isinstance(error, FactError):
         return error.reason, error.detail
-    return Reason.TIMED_OUT, f"no answer within {timeout:.3g} s; the connection was broken off"
+    return Reason.TIMED_OUT, f"no response within {timeout:.3g} s; the connection was closed"

@@ -1,4 +1,4 @@
-"""What an audit's statements have cost so far, by fact, and when the budget for what they read is used up."""
+"""Records what an audit's statements have cost so far, by fact, and when their read budget is used up."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from tsaudit.text import size
 
 
 class Bill:
-    """The cost of each fact. Safe for use by several threads."""
+    """The cost of each fact. Thread-safe."""
 
     def __init__(self, max_bytes_scanned: int | None) -> None:
-        """`max_bytes_scanned`: the most that may be read or charged for; None for no limit."""
+        """`max_bytes_scanned`: the most that may be scanned or billed; None for no limit."""
         self._most = max_bytes_scanned
         self._costs: dict[str, Cost] = {}
         self._lock = threading.Lock()
@@ -27,10 +27,8 @@ class Bill:
 
     @contextmanager
     def statement(self, fact: str) -> Iterator[Callable[[int, Rows], Cost]]:
-        """Put one statement on the bill when it is done.
-
-        Call what is returned with the rows that arrived since the last call, and with the answer: it returns the cost
-        of the statement so far.
+        """Record one statement when it is done. Call the returned function with the number of rows since the last call,
+        and with the response: it returns the cost of the statement so far.
         """
         began = time.monotonic()
         total = Cost(fact, 1, 0.0, 0, None)
@@ -64,7 +62,7 @@ class Bill:
                 )
 
     def overspent(self, running: Cost | None = None) -> str:
-        """Why no more may be read; empty while more may. `running`: the current statement, not on the bill yet."""
+        """Why no more may be read; empty as long as more may. `running`: the current statement, not recorded yet."""
         if self._most is None:
             return ""
         with self._lock:
@@ -72,9 +70,9 @@ class Bill:
         spent += running.bytes_charged if running else 0
         if spent < self._most:
             return ""
-        return f"{size(spent)} were scanned or charged for; raise budget.max_bytes_scanned"
+        return f"{size(spent)} were scanned or billed; raise budget.max_bytes_scanned"
 
 
 def _sum(before: int | None, more: int | None) -> int | None:
-    """None only where neither is known."""
+    """The sum; None only if neither is known."""
     return more if before is None else before + (more or 0)

@@ -1,4 +1,4 @@
-"""The lowest rungs: databases, their measurements, columns, retention and counts, from catalogue and index."""
+"""The first steps: databases, their measurements, columns, retention, and counts, from the catalog and the index."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tsaudit.collect.storage import STORAGE_FACTS, describe_storage
 from tsaudit.collect.table_statistics import ColumnStatistics
 from tsaudit.collect.unused_settings import no_such_database, takes
 from tsaudit.engines.engine import Ladder
-from tsaudit.engines.sql.roles import Column, TimeColumn, TimeKind
+from tsaudit.engines.sql.columns import Column, TimeColumn, TimeKind
 from tsaudit.model.facts import FACTS
 from tsaudit.model.facts.given import OfDatabase, OfTarget
 from tsaudit.model.profile import (
@@ -35,7 +35,7 @@ from tsaudit.model.profile import (
 )
 
 _FROM_CATALOGUE: Final = frozenset({Ladder.COLUMNS, Ladder.MEASURE_NAMES})
-"""The ladders on which the catalogue lists columns, whatever they are for."""
+"""The ladders on which the catalog lists columns, whatever their role."""
 
 
 _TIME: Final = TimeColumn("time", TimeKind.NANOSECONDS)
@@ -47,11 +47,12 @@ class InTable(Found):
 
     columns: tuple[Column, ...]
     unreadable: Gap | None
+    referred_to: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class InIndex(Found):
-    """The tags and fields of a measurement; its time is always called the same."""
+    """The tags and fields of a measurement; the name of its time column is fixed."""
 
     tags: tuple[Tag, ...]
     fields: tuple[Field, ...]
@@ -60,7 +61,7 @@ class InIndex(Found):
 
 @dataclass(frozen=True, slots=True)
 class Listed(Found):
-    """What is known of a measurement as soon as its database is."""
+    """What is known about a measurement once its database is known."""
 
     policies: tuple[str, ...]
     path: tuple[str, ...]
@@ -71,7 +72,7 @@ class Listed(Found):
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint(Found):
-    """What is another one as soon as the measurement has moved, and when it was taken."""
+    """A value that changes when the measurement changes, and the time it was taken."""
 
     fingerprint: str
     fingerprint_as_of: datetime | None
@@ -93,16 +94,16 @@ class Databases:
     audited: Mapping[str, Audited]
     """By name."""
     listed: frozenset[str] | None
-    """None where the server did not list any."""
+    """None if the server did not list any."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Those to audit."""
+        """The databases to audit."""
         return tuple(self.audited)
 
 
 def databases(asker: Asker, asked: frozenset[str]) -> Databases:
-    """The configured databases, else all that the server lists, with their retention policies where it has any."""
+    """The configured databases, or else all that the server lists, with their retention policies if it has any."""
     rows = rows_of(asker, "databases", OfTarget())
     listed = None if rows is None else frozenset(row["database"] for row in rows)
     configured = asker.target.databases
@@ -112,10 +113,11 @@ def databases(asker: Asker, asked: frozenset[str]) -> Databases:
         return Databases({}, None)
     if not configured and not listed:
         reason = Reason.DENIED if asker.target.username else Reason.FAILED
-        detail = "no database to audit: there is none, or none that the user may read"
+        detail = "no database to audit: there is none, or the user cannot read any"
         asker.gap("databases", reason, detail)
         asker.gap_in_all(asked, reason, detail)
-    # Also those that are not listed: asked for their measurements, the server says whether it denies or has none.
+    # Also includes unlisted ones: when asked for their measurements, the server shows whether access is denied or there
+    # are none.
     wanted = sorted(configured or listed or ())
     if "policies" in asked:
         return Databases(policies.to_audit(asker, wanted, listed), listed)
@@ -129,10 +131,10 @@ def outline(
     asked: frozenset[str],
     previous: Mapping[tuple[str, str], Measurement],
 ) -> tuple[Database, list[Draft], list[str] | None]:
-    """One database with its own figures, its measurements as far as catalogue and index know them, and the names of all
-    its measurements, also those that are not to be audited; None in place of names that were not listed.
+    """One database with its own figures, its measurements as known from the catalog and index, and the names of all its
+    measurements, including those not in scope; None in place of names that were not listed.
 
-    `known`: what `databases` found. `previous`: (database, name) to the measurements of the profile before.
+    `known`: the result of `databases`. `previous`: (database, name) to the measurements of the previous profile.
     """
     audited, ladder = known.audited[name], asker.engine.ladder
     if audited.unknown is not None:
@@ -165,12 +167,12 @@ def outline(
         asker.gap_in_all(asked, gap.reason, gap.detail, name)
         return database, [], None
     if left_out:
-        detail = f"{left_out} of {left_out + len(chosen)} measurements not looked at; raise budget.max_measurements"
+        detail = f"{left_out} of {left_out + len(chosen)} measurements were skipped; raise budget.max_measurements"
         asker.gap("measurements", Reason.OVER_BUDGET, detail, name)
         asker.gap_in_all(asked - {"measurements"}, Reason.OVER_BUDGET, detail, name)
     as_of = reuse.as_of(asker.window)
     estimates = _estimates(asker, name, chosen) if "row_estimate" in asked else {}
-    # A version that knows more facts measures anew: what the profile before does not hold would look like a pass.
+    # A version that knows more facts measures again: facts missing from the previous profile would look like a pass.
     settings = [sorted(asked), sorted(FACTS), str(asker.target.window)]
     if "column_statistics" in asked:
         settings.append(str(asker.target.budget.max_scan_rows))
@@ -188,12 +190,12 @@ def outline(
         )
         state = series.value if series else with_fields.value if with_fields else _state(estimates.get(measurement))
         if audited.is_divided:
-            # A series that comes to a further policy changes nothing that is cheap to ask for.
+            # A series that is added to another policy does not change anything that is cheap to query.
             state = None
         further = [*settings, repr(asker.target.columns.get(measurement))]
         draft = draft.knowing(Fingerprint(_fingerprint(draft, state, further), as_of))
         if ladder in _FROM_CATALOGUE and not draft.columns and not draft.unreadable:
-            # That is measured, and there is nothing more to ask.
+            # That counts as measured, and there is nothing more to query.
             none = Count(0, asker.source("columns"))
             draft = draft.knowing(Empty(rows=none, series=none))
         drafts.append(draft)
@@ -201,7 +203,7 @@ def outline(
 
 
 def _with_catalogue(asker: Asker, database: str, asked: frozenset[str], drafts: list[Draft]) -> list[Draft]:
-    """The drafts of one database with what else the catalogue says of each."""
+    """The drafts of one database with the other information in the catalog."""
     if "measure_names" in asked:
         by_measurement = each_of(asker, "measure_names", database, [draft.name for draft in drafts]) or {}
         known = {name: rows for name, rows in by_measurement.items() if rows is not None}
@@ -221,21 +223,21 @@ def _with_catalogue(asker: Asker, database: str, asked: frozenset[str], drafts: 
 
 
 def _note_unknown_sizes(asker: Asker, drafts: list[Draft]) -> None:
-    """Leave a gap for each measurement whose size the engine does not report, such as a table that somebody locks."""
+    """Leave a gap for each measurement whose size the engine does not report, such as a locked table."""
     for draft in drafts:
         if not draft.stood_for and (draft.storage is None or draft.storage.data_bytes is None):
             asker.gap("storage", Reason.FAILED, "the engine does not report its size", draft.database, draft.name)
 
 
 def _chosen(asker: Asker, names: list[str]) -> tuple[list[str], int]:
-    """The measurements to look at, and how many more the budget leaves out."""
+    """The measurements to examine, and how many others the budget excludes."""
     chosen = sorted(name for name in names if takes(asker.target, name))
     most = asker.target.budget.max_measurements
     return chosen[:most], len(chosen[most:])
 
 
 def _described(asker: Asker, database: str, chosen: list[str]) -> dict[str, Draft] | None:
-    """Measurements with what the catalogue says of their columns; None when it was not told."""
+    """Measurements with their columns from the catalog; None if it did not contain them."""
     ladder = asker.engine.ladder
     if ladder is Ladder.DOCUMENTS:
         return {}
@@ -244,24 +246,29 @@ def _described(asker: Asker, database: str, chosen: list[str]) -> dict[str, Draf
     described = each_of(asker, "columns", database, chosen)
     if described is None:
         return None
+    columns = {measurement: tuple(map(_column, rows)) for measurement, rows in described.items() if rows is not None}
+    # A row that refers to another one of its own table, such as the state before, makes no thing of it.
+    referred = {c.refers_to for measurement, own in columns.items() for c in own if c.refers_to != measurement}
     return {
         measurement: Draft(database, measurement, ladder).knowing(
-            InTable((), asker.gap_in("columns", database, measurement))
-            if rows is None
-            else InTable(tuple(map(_column, rows)), None)
+            InTable(columns[measurement], None, measurement in referred)
+            if measurement in columns
+            else InTable((), asker.gap_in("columns", database, measurement))
         )
-        for measurement, rows in described.items()
+        for measurement in described
     }
 
 
 def _column(row: Row) -> Column:
     said = row.get("role")
     role, reason = Role(said) if said else None, row.get("reason") or ""
-    return Column(row["column"], row["data_type"], row["key_position"], role, reason)
+    metrics = tuple(row.get("metrics") or ())
+    is_unique, refers_to = bool(row.get("is_unique")), row.get("refers_to")
+    return Column(row["column"], row["data_type"], row["key_position"], role, reason, is_unique, refers_to, metrics)
 
 
 def _by_keys(asker: Asker, database: str) -> dict[str, Draft] | None:
-    """Measurements with the tags and fields of which an index knows; None when it was not told."""
+    """Measurements with the tags and fields from the index; None if it did not return them."""
     found_tags, found_fields = (
         rows_of(asker, "tag_keys", OfDatabase(database=database)),
         rows_of(asker, "field_types", OfDatabase(database=database)),
@@ -291,12 +298,12 @@ def _estimates(asker: Asker, database: str, chosen: list[str]) -> dict[str, Row]
 
 
 def _state(estimate: Row | None) -> int | str | None:
-    """What is another one as soon as rows were written; None when nothing tells."""
+    """A value that changes when rows are written; None if nothing shows that."""
     return None if estimate is None else estimate.get("state", estimate["rows"])
 
 
 def _with_statistics(asker: Asker, drafts: list[Draft]) -> list[Draft]:
-    """The drafts with what the engine knows of the columns of tables that may be too big to be read."""
+    """The drafts with the engine's column statistics for tables that may be too big to read."""
     most = asker.target.budget.max_scan_rows
     big = {draft.name for draft in drafts if draft.estimated_rows is None or draft.estimated_rows > most}
     if not big or not most:
@@ -313,9 +320,9 @@ def _with_statistics(asker: Asker, drafts: list[Draft]) -> list[Draft]:
 
 
 def _fingerprint(draft: Draft, state: int | str | None, settings: list[Any]) -> str:
-    """The measurement's cheap state in 16 hex digits; empty when nothing cheap tells whether it has moved.
+    """The measurement's cheap state in 16 hex digits; empty if nothing cheap shows whether it has changed.
 
-    `settings` are those under which its expensive facts are measured: when they change, old figures do not do.
+    `settings`: those that affect its expensive facts; when they change, old figures are not reused.
     """
     if state is None:
         return ""

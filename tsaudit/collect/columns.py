@@ -1,17 +1,21 @@
-"""Finds out what each column of a SQL table is for, from the catalogue and a sample of its rows."""
+"""Finds the role of each column of a SQL table, from the catalog and a sample of its rows."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from tsaudit.collect.answers import single_value
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.draft import Draft, Found
 from tsaudit.collect.excerpts import measure_extent
+from tsaudit.collect.table_kinds import kind_of_table
+from tsaudit.collect.value_texts import NUMBER, as_text
 from tsaudit.engines.sql import roles
 from tsaudit.engines.sql import types as column_types
-from tsaudit.engines.sql.roles import TimeColumn
-from tsaudit.model.facts.given import OfRowSample, Part
+from tsaudit.engines.sql.columns import TimeColumn
+from tsaudit.engines.sql.time_columns import Extent, time_candidates, time_column
+from tsaudit.model.facts.given import OfRowSample, OfTimeExtents, Part
 from tsaudit.model.profile import Field, Reason, Role, Tag, Window
 
 if TYPE_CHECKING:
@@ -19,17 +23,17 @@ if TYPE_CHECKING:
 
     from tsaudit.config.settings import Columns
 
-_PEEK_ROWS: Final = 200
+_SPREAD_ROWS: Final = 10_000
+"""About this many rows show the oldest and newest times of a bigger table, if the engine can read single pages."""
 _LONGEST: Final = 1000
-"""Characters read of a text: enough to tell what it is, whatever documents a column holds."""
+"""Characters read per string: enough to find out what it is, even if a column contains documents."""
 _ROLE_ROWS: Final = 1000
-"""Rows enough to tell names from prose and numbers."""
-_NUMBER: Final = r"^\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*$"
+"""Enough rows to distinguish names from prose and numbers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Roles(Found):
-    """What the columns are for."""
+    """The roles of the columns."""
 
     time: TimeColumn | None
     tags: tuple[Tag, ...]
@@ -44,50 +48,53 @@ class RowsRead(Found):
 
 
 def assign_roles(asker: Asker, draft: Draft, sample_wanted: bool) -> Draft:
-    """Find out time column, tags and fields; keep the rows read for it."""
+    """Determine the time column, tags, and fields; keep the rows read for that."""
     if not draft.columns:
         return draft
     chosen = _chosen(asker, draft)
     typed = asker.engine.enforces_types
-    candidates = roles.time_candidates(draft.columns, chosen, typed=typed)
-    values = _peek(asker, draft, [c.name for c in candidates]) if candidates else {}
-    time = roles.time_column(draft.columns, values, chosen, typed=typed)
+    candidates = time_candidates(draft.columns, chosen, typed=typed)
+    extents = _extents(asker, draft, [c.name for c in candidates]) if candidates else {}
+    indexed = frozenset(c.name for c in candidates for i in draft.indexes or () if i.finds_ranges_of(c.name))
+    time = time_column(draft.columns, extents, asker.window, chosen, typed=typed, indexed=indexed)
     draft = measure_extent(asker, draft.knowing(Roles(time, draft.tags, draft.fields)))
     if not draft.unreadable:
         most = asker.target.budget.max_rows
         draft = read_sample(asker, draft, most if sample_wanted else min(most, _ROLE_ROWS))
+    draft = draft.knowing(kind_of_table(asker, draft, time))
     draft = draft.knowing(_assigned(asker, draft, time, _values(draft)))
     guessed = [t.key for t in draft.tags if t.role_reason.endswith(roles.UNJUDGED)]
     if guessed and "row_sample" not in draft.statements:
         reason = draft.unreadable.reason if draft.unreadable else asker.why(("row_sample",), draft.database, draft.name)
-        detail = f"without rows to judge by, {', '.join(guessed)} may be tags or fields"
+        detail = f"without any rows, {', '.join(guessed)} may be tags or fields"
         asker.gap("columns", reason, detail, draft.database, draft.name)
     return draft
 
 
 def roles_without_rows(asker: Asker, draft: Draft) -> Draft:
-    """The same by the catalogue alone, reading nothing."""
+    """The same from the catalog alone, reading nothing."""
     if not draft.columns:
         return draft
     typed = asker.engine.enforces_types
-    time = roles.time_column(draft.columns, {}, asker.target.columns.get(draft.name), typed=typed)
+    time = time_column(draft.columns, {}, asker.window, asker.target.columns.get(draft.name), typed=typed)
     return draft.knowing(_assigned(asker, draft, time, {}))
 
 
 def _assigned(asker: Asker, draft: Draft, time: TimeColumn | None, values: dict[str, roles.Values]) -> Roles:
     chosen = asker.target.columns.get(draft.name)
-    assigned = roles.assign(draft.columns, time, values, chosen=chosen, previous=draft.previous)
+    table = roles.Table(draft.name, draft.kind, draft.never_source)
+    assigned = roles.assign(draft.columns, time, values, table=table, chosen=chosen, previous=draft.previous)
     tags = [a for a in assigned if a.role is Role.TAG]
     fields = [a for a in assigned if a.role is Role.FIELD]
     return Roles(
         time,
-        tuple(Tag(a.column.name, a.column.data_type, role_reason=a.reason) for a in tags),
+        tuple(Tag(a.column.name, a.column.data_type, role_reason=a.reason, metrics=a.column.metrics) for a in tags),
         tuple(Field(a.column.name, (a.column.data_type,), role_reason=a.reason) for a in fields),
     )
 
 
 def _chosen(asker: Asker, draft: Draft) -> Columns | None:
-    """What the configuration says of the table's columns; a name that the table does not have leaves a gap."""
+    """The roles configured for the table's columns; a column that the table does not have leaves a gap."""
     chosen = asker.target.columns.get(draft.name)
     if chosen is not None:
         named = {*chosen.tags, *chosen.fields, *([chosen.time] if chosen.time else [])}
@@ -97,20 +104,26 @@ def _chosen(asker: Asker, draft: Draft) -> Columns | None:
     return chosen
 
 
-def _peek(asker: Asker, draft: Draft, names: list[str]) -> dict[str, list[object]]:
-    """Some values of columns that may be the time, from wherever in the table is quickest."""
-    values: dict[str, list[object]] = {}
+def _extents(asker: Asker, draft: Draft, names: list[str]) -> dict[str, Extent]:
+    """What the columns that may be the time contain, in the whole table or in pages from all parts of a big one."""
+    found: list[object] = []
 
     def consume(batch: pa.RecordBatch) -> None:
-        for name, column in zip(names, batch.columns, strict=True):
-            values.setdefault(name, []).extend(column.to_pylist())
+        found.extend(map(single_value, batch.columns))
 
-    asker.ask("row_sample", consume, sampled(draft, asker.window, names, _PEEK_ROWS))
-    return values
+    rows, percent = draft.estimated_rows, None
+    if rows is not None and rows > _SPREAD_ROWS:
+        percent = f"{100.0 * _SPREAD_ROWS / rows:.6f}"
+    given = OfTimeExtents(**draft.about(asker.window), columns=names, percent=percent)
+    if asker.ask("time_extents", consume, given) is None or not found:
+        return {}
+    rows_read, *figures = found
+    each = zip(names, figures[0::3], figures[1::3], figures[2::3], strict=True)
+    return {name: Extent(int(str(rows_read)), int(str(values)), first, last) for name, values, first, last in each}
 
 
 def sampled(draft: Draft, window: Window, names: list[str], limit: int, part: Part | None = None) -> OfRowSample:
-    """What is given to read rows of some columns."""
+    """The parameters for reading rows of some columns."""
     texts = [c.name for c in draft.columns if roles.may_be_long(c.data_type)]
     return OfRowSample(**draft.about(window), columns=names, texts=texts, longest=_LONGEST, limit=limit, excerpt=part)
 
@@ -131,7 +144,7 @@ def read_sample(asker: Asker, draft: Draft, limit: int) -> Draft:
 
 
 def _values(draft: Draft) -> dict[str, roles.Values]:
-    """What the sample says of the columns of text and of whole numbers."""
+    """The sampled values of text and integer columns."""
     import pyarrow.compute as pc
 
     found: dict[str, roles.Values] = {}
@@ -145,7 +158,7 @@ def _values(draft: Draft) -> dict[str, roles.Values]:
         values = as_text(draft.sample.column(column.name)).drop_null()
         count = len(values)
         if count:
-            numbers = pc.sum(pc.match_substring_regex(values, _NUMBER)).as_py()
+            numbers = pc.sum(pc.match_substring_regex(values, NUMBER)).as_py()
             length = pc.mean(pc.utf8_length(values)).as_py()
             found[column.name] = roles.Values(count, length, numbers / count)
         else:
@@ -154,7 +167,9 @@ def _values(draft: Draft) -> dict[str, roles.Values]:
 
 
 def _repetition(draft: Draft, name: str) -> roles.Values:
-    """How often the numbers of a column come again: in the whole table by its statistics, else in the sample."""
+    """How often the numbers of a column repeat: in the whole table according to its statistics, otherwise in the
+    sample.
+    """
     import pyarrow.compute as pc
 
     assert draft.sample is not None
@@ -164,16 +179,3 @@ def _repetition(draft: Draft, name: str) -> roles.Values:
         return roles.Values(count, 0.0, 1.0, known.distinct)
     values = draft.sample.column(name).drop_null()
     return roles.Values(len(values), 0.0, 1.0, pc.count_distinct(values).as_py())
-
-
-def as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The values as text; types that Arrow does not print are printed by Python."""
-    import pyarrow as pa
-
-    if pa.types.is_string(column.type):
-        return column
-    try:
-        return column.cast(pa.string())
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        values = [None if v is None else v.hex() if isinstance(v, bytes) else str(v) for v in column.to_pylist()]
-        return pa.chunked_array([pa.array(values, pa.string())])

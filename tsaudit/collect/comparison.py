@@ -1,4 +1,4 @@
-"""What a comparison of two figures consists of."""
+"""The parts of a comparison of two figures."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tsaudit.text import many
 
 
 class Relation(enum.Enum):
-    """How the first of two figures compares with the second where both are right."""
+    """The expected relation between two figures if both are right."""
 
     EQUAL = "should equal"
     AT_MOST = "should not exceed"
@@ -24,13 +24,13 @@ class Figure:
     noun: str
     """What was counted, in the singular."""
     which: str
-    """Which of them; empty for all. The text continues `3,005 rows ...`."""
+    """Which of them; empty for all. The text after `3,005 rows ...`."""
     value: float
     fact: str
-    """What the figure is a figure of, and what a gap is left in."""
+    """The fact that the figure belongs to; a gap is left in it."""
     query: str
     error: float = 0.0
-    """Standard error; 0 where it is exact or not known."""
+    """Standard error; 0 if it is exact or not known."""
 
     def __str__(self) -> str:
         return f"{f'{many(self.value, self.noun)} {self.which}'.rstrip()} ({self.query})"
@@ -47,21 +47,21 @@ class Comparison:
     relation: Relation
     second: Figure
     allowed_ratio: float | None = None
-    """In place of the pair's, for an engine with an allowance of its own."""
+    """Replaces the pair's tolerance, for an engine with its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two ways to one figure, and how far they may differ."""
+    """Two ways to obtain a figure, and how far the results may differ."""
 
     name: str
     compared: Callable[[Profile, Profile | None], Iterator[Comparison]]
-    """(profile, the profile before) to the comparisons that can be made."""
+    """(profile, previous profile) to the possible comparisons."""
     allowed_ratio: float
-    """Of the larger figure."""
+    """Relative to the larger figure."""
     allowed: float
-    """The least that is allowed, however small the figures. None against some is never allowed."""
+    """The minimum tolerance for small figures. A difference between none and some is never tolerated."""
     needs: frozenset[str]
-    """Facts without which what is missing was not looked for."""
+    """Without these facts, missing items were not looked for."""
     reason: str
-    """Why the two may differ by so much; docs/engines.md has it for readers."""
+    """Why the two may differ by this much; shown in docs/engines.md."""

@@ -1,4 +1,4 @@
-"""The connections of one audit: one for each thread that asks, and a new one for one that was broken off."""
+"""The connections of one audit: one for each querying thread, and a new one in place of an aborted one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _CLOSE_S: Final = 2.0
 
 
 class Connections:
-    """Safe for use by several threads. The connection that an audit begins with is closed by whoever opened it."""
+    """Thread-safe. The first connection of an audit is closed by the code that opened it."""
 
     def __init__(self, first: Connection, deadline: Deadline) -> None:
         self._first = first
@@ -25,7 +25,7 @@ class Connections:
         self._lock = threading.Lock()
 
     def here(self) -> Connection:
-        """The connection of the thread that asks. ConnectorError where it needs a new one and there is none."""
+        """The connection of the current thread. ConnectorError if it needs a new one and none can be opened."""
         found: Connection | None = getattr(self._own, "connection", None)
         if found is None:
             found = self._own.connection = self._reconnected()
@@ -34,15 +34,15 @@ class Connections:
         return found
 
     def broke_off(self) -> None:
-        """Never again use the one that this thread had: it was aborted."""
+        """Stop using the connection of this thread: it was aborted."""
         self._own.connection = None
 
     def close_others(self) -> None:
-        """Close what other threads opened, once they are done."""
+        """Close the connections of other threads when they are done."""
         self._close(keep=getattr(self._own, "connection", None))
 
     def close(self) -> None:
-        """Close all that were opened here. Nothing may be asked after that."""
+        """Close all connections opened here. No queries are allowed afterward."""
         self._close(keep=None)
 
     def _close(self, keep: Connection | None) -> None:
@@ -50,7 +50,7 @@ class Connections:
             closing = [connection for connection in self._opened if connection is not keep]
             self._opened = [connection for connection in self._opened if connection is keep]
         for connection in closing:
-            # Some drivers say goodbye, and wait for the answer.
+            # Some drivers send a goodbye and wait for the response.
             with contextlib.suppress(OutOfTimeError):
                 within(_CLOSE_S, connection.close, give_up=connection.abort)
 

@@ -1,4 +1,4 @@
-"""The figures of a target and of its databases as a whole, from catalogue and index."""
+"""The figures of a target and of its databases as a whole, from catalog and index."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from tsaudit.model.profile import (
 
 
 def stored_queries(asker: Asker) -> tuple[StoredQuery, ...] | None:
-    """The enabled queries that the service runs by itself; None when a gap was left."""
+    """The enabled queries that the service runs automatically; None if a gap was left."""
     rows = rows_of(asker, "scheduled_queries", OfTarget())
     if rows is None:
         return None
     enabled = [row for row in rows if row["enabled"]]
     read = [row for row in enabled if row["statement"] is not None]
     if len(read) < len(enabled):
-        detail = f"{len(enabled) - len(read)} of {len(enabled)} scheduled queries not looked at: each takes a call"
+        detail = f"{len(enabled) - len(read)} of {len(enabled)} scheduled queries were skipped: each needs a call"
         asker.gap("scheduled_queries", Reason.OVER_BUDGET, detail)
     figures = ("statement", "bytes_scanned", "spatial_coverage", "temporal_range_s")
     found = [StoredQuery(row["query"], *(row[figure] for figure in figures)) for row in read]
@@ -33,13 +33,13 @@ def stored_queries(asker: Asker) -> tuple[StoredQuery, ...] | None:
 
 
 def target_storage(asker: Asker) -> Storage | None:
-    """What all databases take together; None when a gap was left."""
+    """The storage that all databases use together; None if a gap was left."""
     rows = rows_of(asker, "target_storage", OfTarget())
     return Storage(**rows[0]) if rows else None
 
 
 def retention(asker: Asker, database: str) -> tuple[Retention, ...] | None:
-    """The retention policies of the database; None when a gap was left."""
+    """The retention policies of the database; None if a gap was left."""
     rows = rows_of(asker, "retention", OfDatabase(database=database))
     if rows is None:
         return None
@@ -50,7 +50,7 @@ def retention(asker: Asker, database: str) -> tuple[Retention, ...] | None:
 
 
 def declared(asker: Asker, database: str) -> tuple[DeclaredColumn, ...] | None:
-    """The columns that the server itself enforces; None where it enforces none, or a gap was left."""
+    """The columns that the server enforces; None if it enforces none, or a gap was left."""
     rows = rows_of(asker, "declared_schema", OfDatabase(database=database))
     if not rows:
         return None
@@ -60,7 +60,7 @@ def declared(asker: Asker, database: str) -> tuple[DeclaredColumn, ...] | None:
 
 
 def series(asker: Asker, database: str) -> tuple[Count | None, Count | None]:
-    """Series as tag sets, and as tag sets with their fields: an engine counts one or the other."""
+    """The number of series as tag sets, and as tag sets with their fields: an engine counts one or the other."""
     rows = rows_of(asker, "database_series", OfDatabase(database=database))
     if not rows:
         return None, None
@@ -69,7 +69,7 @@ def series(asker: Asker, database: str) -> tuple[Count | None, Count | None]:
 
 
 def storage(asker: Asker, database: str, asked: frozenset[str]) -> DatabaseStorage | None:
-    """The bytes that the database takes, and those of its disk; None where they are not known."""
+    """The bytes that the database uses, and the size of its disk; None if unknown."""
     if "database_bytes" in asked:
         rows = rows_of(asker, "database_bytes", OfDatabase(database=database))
         return DatabaseStorage(**rows[0], disk_used_bytes=None, disk_bytes=None) if rows else None

@@ -1,4 +1,4 @@
-"""What documents chosen at random tell of a collection: its fields, their types, sizes and how often they are there."""
+"""Analyzes randomly selected documents of a collection: its fields, their types, sizes, and frequency."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.draft import Draft, Found
 from tsaudit.collect.figures import some_texts
-from tsaudit.engines.sql.roles import TimeColumn, TimeKind, time_names
+from tsaudit.engines.sql.columns import TimeColumn, TimeKind
+from tsaudit.engines.sql.time_columns import time_names
 from tsaudit.model.facts.given import OfBuckets, OfDocuments
 from tsaudit.model.profile import (
     MAX_PATTERNS,
@@ -35,16 +36,16 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 MOST: Final = 1000
-"""Documents read of a collection, and buckets of a time series: what MongoDB's own schema analysis reads."""
+"""Documents read per collection, or buckets of a time series: as many as MongoDB's own schema analysis reads."""
 MOST_PATHS: Final = 1000
-"""Different fields kept of a collection: documents with more have data in the names of their fields."""
+"""Distinct fields kept per collection: documents with more have data in their field names."""
 _MOST_SEEN: Final = 20 * MOST_PATHS
-"""Different fields that are looked at before the commonest of them are kept."""
+"""Distinct fields examined before the most common ones are kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class BucketsRead(Found):
-    """How the buckets of a time series are filled, and how many rows there are by that."""
+    """How full the buckets of a time series are, and the number of rows derived from that."""
 
     buckets: Buckets
     rows: Count | None
@@ -52,7 +53,7 @@ class BucketsRead(Found):
 
 @dataclass(frozen=True, slots=True)
 class Described(Found):
-    """What the documents read tell."""
+    """The findings from the documents read."""
 
     rows: Count | None
     documents: Documents
@@ -66,13 +67,13 @@ class Described(Found):
 
 @dataclass(frozen=True, slots=True)
 class TimeField(Found):
-    """The field that a time series says is its time."""
+    """The field that a time series declares as its time."""
 
     time: TimeColumn
 
 
 def read_documents(asker: Asker, draft: Draft) -> Draft:
-    """Find out all that documents tell. A collection that others of its family stand for is left as it is."""
+    """Analyze the documents. A collection that is represented by others of its family is left unchanged."""
     if draft.stood_for:
         return draft
     options = draft.options or {}
@@ -91,7 +92,7 @@ def read_documents(asker: Asker, draft: Draft) -> Draft:
     if not sample.bytes:
         return draft
     known = rows is not None and (not of_series or rows.source.how is How.EXACT)
-    # As many as were asked for: there may be more than the count in the metadata says.
+    # As many as requested: there may be more documents than the count in the metadata.
     exact = known and (total or 0) <= len(sample.bytes) < most
     about = {"database": draft.database, "measurement": draft.name}
     source = asker.source("documents", How.EXACT if exact else How.SAMPLED, **about)
@@ -110,7 +111,7 @@ class _Path:
     value_bytes: int = 0
     items: list[int] = field(default_factory=list)
     documents: list[int] = field(default_factory=list)
-    """Those in which it holds a value."""
+    """Documents in which it has a value."""
 
 
 @dataclass(slots=True)
@@ -120,7 +121,7 @@ class _Sample:
     bytes: dict[int, int] = field(default_factory=dict)
     paths: dict[str, _Path] = field(default_factory=lambda: defaultdict(_Path))
     beyond: int = 0
-    """Values whose path was one too many to be kept."""
+    """Values whose paths exceeded the limit."""
 
     def add(self, batch: pa.RecordBatch) -> None:
         for row in batch.to_pylist():
@@ -140,7 +141,7 @@ class _Sample:
 
 
 def _described(sample: _Sample, rows: Count | None, source: Source, options: Mapping[str, str]) -> Described:
-    """`options`: of a time series, which says itself what is its time and what names the source; else empty."""
+    """`options`: of a time series, which declares its time and the field that names the source; otherwise empty."""
     sizes = list(sample.bytes.values())
     paths = _with_objects(sample.paths)
     name = options.get("timeseries.timeField") or _time_among(paths, len(sizes))
@@ -167,14 +168,18 @@ def _most_common(asker: Asker, draft: Draft, sample: _Sample) -> dict[str, _Path
         more = "more than " if sample.beyond else ""
         left_out = f"{more}{len(paths) - MOST_PATHS:,} of {more}{len(paths):,} different fields"
         asker.gap(
-            "documents", Reason.OVER_BUDGET, f"{left_out} are not described, the rarest", draft.database, draft.name
+            "documents",
+            Reason.OVER_BUDGET,
+            f"{left_out} are not described, the rarest ones",
+            draft.database,
+            draft.name,
         )
     kept = sorted(paths, key=lambda key: (-len(paths[key].documents), key))[:MOST_PATHS]
     return {key: paths[key] for key in sorted(kept)}
 
 
 def _with_objects(paths: dict[str, _Path]) -> dict[str, _Path]:
-    """The same, a path that is a value here and a document there being of both types."""
+    """The same; a path that is a value in some documents and a subdocument in others has both types."""
     for key, path in paths.items():
         parts = key.split(".")
         for above in (paths.get(".".join(parts[:depth])) for depth in range(1, len(parts))):
@@ -185,13 +190,13 @@ def _with_objects(paths: dict[str, _Path]) -> dict[str, _Path]:
 
 
 def _time_among(paths: Mapping[str, _Path], read: int) -> str | None:
-    """The field named like a time that holds a date in every document; None where there is none."""
+    """The field with the name of a time that contains a date in every document; None if there is none."""
     dated = [k for k, p in paths.items() if p.types == {"date"} and len(p.documents) == read]
     return next((key for wanted in time_names() for key in dated if key.lower() == wanted), None)
 
 
 def _ends(paths: Mapping[str, _Path], name: str | None) -> tuple[datetime | None, datetime | None]:
-    """Oldest and newest of the time field; without one, of the seconds that begin each ObjectId."""
+    """The oldest and the newest time; without a time field, from the timestamps in the ObjectIds."""
     times: list[datetime] = []
     if name is not None and name in paths:
         times = [datetime.fromisoformat(v) for v in paths[name].values if "T" in v]
@@ -230,7 +235,7 @@ def _field(key: str, path: _Path, read: int, source: Source) -> Field:
 
 
 def _patterns(paths: Mapping[str, _Path], read: int, source: Source) -> RowPatterns:
-    """Which fields are there together. Documents are in no series, so none follows another."""
+    """The combinations of fields that occur. Documents are not in series, so none follows another."""
     filled: dict[int, list[str]] = defaultdict(list)
     for key in sorted(paths):
         for number in paths[key].documents:
@@ -241,7 +246,7 @@ def _patterns(paths: Mapping[str, _Path], read: int, source: Source) -> RowPatte
 
 
 def _with_buckets(asker: Asker, draft: Draft) -> Draft:
-    """The draft with how the buckets are filled, and how many rows there are by that."""
+    """The draft with the fill level of its buckets and the resulting number of rows."""
     rows: list[dict[str, Any]] = []
 
     def consume(batch: pa.RecordBatch) -> None:
@@ -258,14 +263,14 @@ def _with_buckets(asker: Asker, draft: Draft) -> Draft:
     source = asker.source("buckets", How.EXACT if len(rows) >= total else How.SAMPLED, **about)
     held = [row["rows"] for row in rows if row["rows"] is not None]
     if not held:
-        asker.gap("buckets", Reason.FAILED, "no bucket says how many rows it holds", draft.database, draft.name)
+        asker.gap("buckets", Reason.FAILED, "no bucket reports its number of rows", draft.database, draft.name)
     middle = statistics.median(held) if held else None
     buckets = Buckets(total, len(rows), len({row["source"] for row in rows}), middle, source)
     return draft.knowing(BucketsRead(buckets, _scaled(held, total, source) if len(held) == len(rows) else draft.rows))
 
 
 def _scaled(held: Sequence[int], total: int, source: Source) -> Count:
-    """Rows of all buckets, by those of the ones read."""
+    """The rows of all buckets, scaled up from the ones read."""
     if source.how is How.EXACT:
         return Count(sum(held), source)
     deviation = statistics.stdev(held) if len(held) > 1 else 0.0

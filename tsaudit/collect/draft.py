@@ -1,14 +1,14 @@
-"""A measurement in the making: what is known of it so far, rung by rung."""
+"""A measurement under construction: what is known about it so far, step by step."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Final, TypedDict
 
 from tsaudit.engines.engine import Ladder
-from tsaudit.engines.sql.roles import Column, TimeColumn
+from tsaudit.engines.sql.columns import Column, TimeColumn
 from tsaudit.model.profile import (
     Activity,
     Arrivals,
@@ -31,6 +31,7 @@ from tsaudit.model.profile import (
     RowsApart,
     Storage,
     StoredRows,
+    TableKind,
     Tag,
     TagSets,
     Window,
@@ -40,6 +41,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from tsaudit.collect.table_statistics import ColumnStatistics, Excerpt
+
+
+_DECLARED: Final = {
+    Ladder.TAG_LISTING: "the engine stores series",
+    Ladder.MEASURE_NAMES: "the engine stores series",
+}
+"""Why all measurements on a ladder contain series."""
 
 
 class About(TypedDict):
@@ -58,27 +66,33 @@ class About(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What one step found out about a measurement. Of itself: nothing.
+    """What one step found out about a measurement; empty in this base class.
 
-    Each kind of it is a class beside the step, whose fields are some of the draft's: they stand in its place from then
-    on. See `Draft.knowing`.
+    Each step has its own subclass; its fields are fields of the draft and replace their values. See `Draft.knowing`.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """One measurement as far as it is known. Steps take one and return one that knows more."""
+    """One measurement as far as it is known. Steps take one and return one with more information."""
 
     database: str
     name: str
     ladder: Ladder = Ladder.COLUMNS
     """How it is measured."""
     columns: tuple[Column, ...] = ()
-    """As the catalogue has them; empty for an engine that says itself what is a tag and what a field."""
+    """As in the catalog; empty for an engine that declares tags and fields itself."""
+    referred_to: bool = False
+    """Whether foreign keys of other tables refer to it."""
+    kind: TableKind | None = None
+    """See `Measurement.kind`."""
+    kind_reason: str = ""
+    never_source: Mapping[str, str] = field(default_factory=dict)
+    """Columns that cannot name the source of a row, whatever their type, with the reason."""
     is_empty: bool = False
-    """The engine was asked for its columns and knows none: nothing was ever written to it."""
+    """The engine was queried for its columns and reported none: nothing was ever written to it."""
     roles_known: bool = True
-    """False when it could not be told what its columns are for: nothing more can be asked then."""
+    """False if the roles of its columns could not be determined: nothing more can be queried then."""
     policies: tuple[str, ...] = ()
     """Retention policies of its database (InfluxDB)."""
     path: tuple[str, ...] = ()
@@ -95,9 +109,9 @@ class Draft:
     row_patterns: RowPatterns | None = None
     measure_names: MeasureNames | None = None
     rough_values: Mapping[str, list[int]] = field(default_factory=dict)
-    """Tag to about how many values it has under each measure name; empty where they were not counted."""
+    """Tag to its approximate number of values under each measure name; empty if they were not counted."""
     listed_names: tuple[MeasureName, ...] = ()
-    """Its measure names by the catalogue, all of them."""
+    """Its measure names from the catalog, all of them."""
     storage: Storage | None = None
     options: Mapping[str, str] | None = None
     indexes: tuple[Index, ...] | None = None
@@ -110,53 +124,53 @@ class Draft:
     point_sample: PointSample | None = None
     activity: Activity | None = None
     stood_for: str = ""
-    """The family of which other members are measured in its place; empty for none."""
+    """The family whose other members are measured in its place; empty for none."""
     documents: Documents | None = None
     buckets: Buckets | None = None
     listing_window: Window | None = None
-    """What the listing of its tag sets covers; None before there is one."""
+    """The period that the listing of its tag sets covers; None before there is one."""
     first_time: datetime | None = None
     last_time: datetime | None = None
     later_rows: bool | None = None
-    """Whether rows lie at or after the window's end; None where that was not asked."""
+    """Whether there are rows at or after the window's end; None if that was not queried."""
     fingerprint: str = ""
     fingerprint_as_of: datetime | None = None
     """See `Measurement.fingerprint_as_of`."""
     previous: Measurement | None = None
-    """The same measurement in the profile before."""
+    """The same measurement in the previous profile."""
     reused: bool = False
-    """Its expensive facts were taken over from the profile before."""
+    """Its expensive facts were reused from the previous profile."""
     rows_total: Count | None = None
-    """By the engine's counters or statistics; None where it has none."""
+    """From the engine's counters or statistics; None if it has none."""
     statistics: Mapping[str, ColumnStatistics] | None = None
-    """Column to what the engine's statistics say of it; None where the table may be read whole without asking."""
+    """Column to the engine's statistics about it; None if the whole table may be read without checking."""
     excerpt: Excerpt | None = None
     """Which of its rows may be read; None: all within the window."""
     unreadable: Gap | None = None
-    """Why it cannot be told what reading its rows would cost, so that none are."""
+    """Why the cost of reading its rows is unknown, so that none are read."""
     statements: Mapping[str, str] = field(default_factory=dict)
-    """Fact to the statement that was sent for it."""
+    """Fact to the statement sent for it."""
     some_series: Sequence[Mapping[str, str | None]] = ()
-    """A few of its tag sets, chosen evenly from the listing."""
+    """A few of its tag sets, evenly selected from the listing."""
     sample: pa.Table | None = None
-    """Rows read, the newest ones; see `read`."""
+    """The newest rows; see `read`."""
     sampled_since: datetime | None = None
-    """From when on rows were read, where that is later than the window's start; None for the whole window."""
+    """The start of the rows read, if later than the window's start; None for the whole window."""
     sampled_series: int = 0
-    """Of how many of its series the rows were read; 0 for all of them."""
+    """The number of series whose rows were read; 0 for all."""
 
     @property
     def is_indexed(self) -> bool:
-        """Whether its tags and tag sets are those that an index knows, which has no window."""
+        """Whether its tags and tag sets come from an index, which has no window."""
         return self.ladder is Ladder.TAG_LISTING
 
     @property
     def estimated_rows(self) -> int | None:
-        """The number of `rows_total`."""
+        """The number in `rows_total`."""
         return self.rows_total.value if self.rows_total else None
 
     def about(self, window: Window) -> About:
-        """What every query about it is given."""
+        """The parameters of every query about it."""
         return {
             "database": self.database,
             "measurement": self.name,
@@ -170,27 +184,34 @@ class Draft:
         }
 
     def read(self, role: Role, key: str) -> pa.ChunkedArray:
-        """The rows read of one column. InfluxDB lets a tag and a field have one name, so that a name is not enough."""
+        """One column of the rows read. In InfluxDB, a tag and a field may have the same name, so the name is not
+        enough.
+        """
         assert self.sample is not None
         return self.sample.column(f"{role} {key}" if self.is_indexed else key)
 
     def knowing(self, *found: Found) -> Draft:
-        """The same with what was found: the one place where a measurement is put together."""
+        """The draft with these findings: the only place where a measurement is put together."""
         known = self
         for one in found:
             known = replace(known, **{part.name: getattr(one, part.name) for part in fields(one)})
         return known
 
     def asked(self, fact: str, statement: str) -> Draft:
-        """The same with the statement that was sent for the fact."""
+        """The draft with the statement sent for the fact."""
         return replace(self, statements={**self.statements, fact: statement})
 
     def finished(self) -> Measurement:
-        """What the profile keeps."""
+        """The measurement for the profile."""
+        declared = "" if self.kind else _DECLARED.get(self.ladder, "")
+        if self.ladder is Ladder.DOCUMENTS and self.buckets is not None:
+            declared = "a time series collection"
         return Measurement(
             database=self.database,
             name=self.name,
             time_column=self.time.name if self.time else None,
+            kind=TableKind.SERIES if declared else self.kind,
+            kind_reason=declared or self.kind_reason,
             tags=tuple(sorted(self.tags, key=lambda t: t.key)),
             fields=tuple(sorted(self.fields, key=lambda f: f.key)),
             path=self.path,
@@ -209,6 +230,7 @@ class Draft:
             repeats=self.repeats,
             rows_apart=self.rows_apart,
             stored=self.stored,
+            time_reason=self.time.reason if self.time else "",
             time_type=next((c.data_type for c in self.columns if self.time and c.name == self.time.name), None),
             rhythms=self.rhythms,
             point_sample=self.point_sample,

@@ -1,8 +1,8 @@
-"""Tables too big to be read: which rows are read instead, and what the engine's statistics say of all of them.
+"""Tables too big to read: which rows are read instead, and what the engine's statistics say about all rows.
 
-A table is read whole, within the window, as long as the planner promises no more than `budget.max_scan_rows` rows. Of a
-bigger one only the newest rows are read, if an index hands them over, else pages chosen at random; the rest comes from
-the statistics that the engine keeps, and says so.
+A table is read completely, within the window, if the planner estimates at most `budget.max_scan_rows` rows. For a
+bigger table, only the newest rows are read if an index provides them, otherwise pages selected at random. The rest
+comes from the engine's statistics and is marked as such.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
     from tsaudit.collect.asking import Asker
 
 LISTED_ROWS: Final = 100_000
-"""Rows of a big table out of which its tag sets are listed: what tells them apart fits into the server's memory."""
+"""Rows of a big table whose tag sets are listed: their distinct values fit into the server's memory."""
 HARMLESS_SERIES: Final = 1_000
-"""Up to so many series a big table is not listed: it costs more than it tells."""
+"""Up to this many series a big table is not listed: listing costs more than it is worth."""
 _STALE_SHARE: Final = 0.1
-"""From this share of rows written since on, autovacuum would have analysed the table again."""
+"""From this share of rows written since then, autovacuum would have analyzed the table again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Statistics(Found):
-    """What the engine itself knows of a table that may be too big to be read."""
+    """What the engine knows about a table that may be too big to read."""
 
     statistics: Mapping[str, ColumnStatistics]
 
@@ -59,7 +59,7 @@ def by_measurement(rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Col
 def measure_extent(asker: Asker, draft: Draft) -> Draft:
     """Decide whether the rows within the window may be read; if not, `draft.excerpt` says which may.
 
-    Without an answer nothing is read: `draft.unreadable` says why.
+    If there is no response, nothing is read: `draft.unreadable` says why.
     """
     most = asker.target.budget.max_scan_rows
     if draft.statistics is None or not most:
@@ -68,7 +68,7 @@ def measure_extent(asker: Asker, draft: Draft) -> Draft:
     if statement is None:
         return draft.knowing(Extent(None, asker.gap_in("scan_estimate", draft.database, draft.name)))
     draft = draft.asked("scan_estimate", statement)
-    # Of a table that was never analysed the planner knows no more than the size; the engine may have counted the rows.
+    # If a table was never analyzed, the planner only knows its size; the engine may have counted the rows.
     rows_all = max(extent["rows_all"], draft.estimated_rows or 0)
     scale = rows_all / extent["rows_all"] if extent["rows_all"] else 1.0
     read = extent["rows_read"] * scale if extent["rows_all"] else rows_all
@@ -80,7 +80,7 @@ def measure_extent(asker: Asker, draft: Draft) -> Draft:
 
 
 def may_look_up_newest(asker: Asker, draft: Draft, window: Window) -> bool:
-    """Whether the newest row in the window may be looked up: an index has it, or there are few rows to read.
+    """Whether the newest row in the window may be looked up: an index provides it, or there are few rows to read.
 
     If not, a gap says why.
     """
@@ -95,8 +95,8 @@ def may_look_up_newest(asker: Asker, draft: Draft, window: Window) -> bool:
     asker.gap(
         "row_sample",
         Reason.OVER_BUDGET,
-        "no row lies within the window, and the newest one was not looked up: of about "
-        f"{many(extent['rows_all'], 'row')} no more than {number(most)} may be read; raise budget.max_scan_rows",
+        "no row is within the window, and the newest one was not looked up: of about "
+        f"{many(extent['rows_all'], 'row')} at most {number(most)} may be read; raise budget.max_scan_rows",
         draft.database,
         draft.name,
     )
@@ -104,7 +104,7 @@ def may_look_up_newest(asker: Asker, draft: Draft, window: Window) -> bool:
 
 
 def _extent(asker: Asker, draft: Draft, window: Window, limit: int) -> tuple[str | None, Mapping[str, Any]]:
-    """The statement, and the columns of `scan_estimate`; None and nothing when a gap was left."""
+    """The statement, and the columns of `scan_estimate`; None and an empty mapping if a gap was left."""
     found: list[Mapping[str, Any]] = []
 
     def consume(batch: pa.RecordBatch) -> None:
@@ -115,15 +115,15 @@ def _extent(asker: Asker, draft: Draft, window: Window, limit: int) -> tuple[str
 
 
 def rows_by_planner(asker: Asker, draft: Draft) -> Count | None:
-    """The rows within the window; None where the planner has no statistics of the time to go by."""
+    """The rows within the window; None if the planner has no statistics of the time."""
     assert draft.excerpt is not None
     if draft.excerpt.rows is None:
         return None
-    return Count(draft.excerpt.rows, asker.source("scan_estimate", How.ESTIMATE, "by the planner's estimate"))
+    return Count(draft.excerpt.rows, asker.source("scan_estimate", How.ESTIMATE, "according to the planner"))
 
 
 def null_ratio(asker: Asker, draft: Draft, column: str) -> Ratio | None:
-    """The share of nulls among all rows of the table, by statistics; None without."""
+    """The share of nulls among all rows of the table, from statistics; None without."""
     known = (draft.statistics or {}).get(column)
     if known is None or known.null_ratio is None:
         return None
@@ -132,7 +132,7 @@ def null_ratio(asker: Asker, draft: Draft, column: str) -> Ratio | None:
 
 
 def distinct_values(asker: Asker, draft: Draft, column: str) -> Count | None:
-    """The distinct values among all rows of the table, by statistics; None without."""
+    """The distinct values among all rows of the table, from statistics; None without."""
     known = (draft.statistics or {}).get(column)
     if known is None or known.distinct is None:
         return None
@@ -140,9 +140,9 @@ def distinct_values(asker: Asker, draft: Draft, column: str) -> Count | None:
 
 
 def series_bound(asker: Asker, draft: Draft) -> Count | None:
-    """The most series there can be, where that is so few that nothing is gained by listing them; else None.
+    """The maximum number of series, if it is so small that listing them is not worthwhile; otherwise None.
 
-    A table that was listed the day before is listed again: figures had in two ways would look like growth.
+    A table that was listed the day before is listed again: a change of method would look like growth.
     """
     before = draft.previous.series if draft.previous else None
     if before and before.source.query == asker.source("series_listing").query:
@@ -159,32 +159,34 @@ def series_bound(asker: Asker, draft: Draft) -> Count | None:
 
 
 def common_values(draft: Draft, column: str) -> tuple[str, ...]:
-    """The most common values of a column, by statistics."""
+    """The most common values of a column, from statistics."""
     known = (draft.statistics or {}).get(column)
     return known.common_values if known else ()
 
 
 def too_many(asker: Asker, draft: Draft) -> str:
-    """Why the table is not read whole, and what would help."""
+    """Why the table is not read completely, and what would help."""
     assert draft.excerpt is not None
     rows, most = many(draft.excerpt.rows_all, "row"), number(asker.target.budget.max_scan_rows)
-    return f"of about {rows} no more than {most} may be read; raise budget.max_scan_rows"
+    return f"of about {rows} at most {most} may be read; raise budget.max_scan_rows"
 
 
 def _source(asker: Asker, known: ColumnStatistics, how_many: str = "") -> Source:
-    """Names the age of the statistics, and what has been written since."""
+    """States the age of the statistics, and how much has been written since."""
     as_of = known.analysed_at or asker.now
     age = f"of {instant(as_of)}" if known.analysed_at else "of unknown age"
     words = f"{how_many}; " if how_many else ""
-    words += f"all rows, by the engine's statistics {age}"
+    words += f"all rows, according to the engine's statistics {age}"
     if _is_stale(asker, known):
         written = known.changed_ratio or 0.0
-        words += f", which are old: rows written since are {percent(written)} of the table"
+        words += f", which are old: rows written since then are {percent(written)} of the table"
     return Source(asker.source("column_statistics").query, How.ESTIMATE, as_of, words)
 
 
 def _is_stale(asker: Asker, known: ColumnStatistics) -> bool:
-    """Whether much was written since they were made; without a count of that, whether they are old."""
+    """Whether much was written since the statistics were made; if writes are not counted, whether the statistics are
+    old.
+    """
     if known.changed_ratio is not None:
         return known.changed_ratio >= _STALE_SHARE
     return known.analysed_at is None or asker.now - known.analysed_at > asker.target.max_age

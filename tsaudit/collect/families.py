@@ -1,4 +1,4 @@
-"""Collections whose names differ in data only: which of them are asked about one by one, and stand for the others."""
+"""Collections whose names differ only in data: which ones are queried individually and represent the others."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from tsaudit.model.profile import Count, How, Reason
 from tsaudit.text import many
 
 SINGLY: Final = frozenset({"row_estimate", "storage", "indexes", "index_use"})
-"""Facts about a database for which a document store is asked about one collection after the other."""
+"""Facts about a database that a document store reports only one collection at a time."""
 _BY_FEW: Final = (SINGLY | {"documents"}) - {"row_estimate"}
-"""Facts for which few of a family stand for the rest; `buckets` of time series too."""
+"""Facts for which a few members represent the rest of the family; `buckets` of time series, too."""
 
 
 @dataclass(frozen=True, slots=True)
 class InFamily(Found):
-    """What is known of a collection before one is looked at."""
+    """What is known about a collection before it is examined."""
 
     rows: Count | None
     stood_for: str
     fingerprint: str = ""
-    """Always empty: an update leaves the number of documents as it is."""
+    """Always empty: an update does not change the number of documents."""
 
 
 def choose(asker: Asker, drafts: Sequence[Draft]) -> list[Draft]:
-    """The drafts with how many documents there are, those marked that others of their family stand for.
+    """The drafts with their numbers of documents, with a mark on those that others of their family represent.
 
-    To ask about thousands of collections makes the server open their files, which is a load of its own.
+    Querying thousands of collections makes the server open their files, which is a load in itself.
     """
     from tsaudit.analysis.shapes.positions import spread
 
@@ -47,12 +47,14 @@ def choose(asker: Asker, drafts: Sequence[Draft]) -> list[Draft]:
 def _documents(asker: Asker, draft: Draft) -> Count | None:
     if draft.estimated_rows is None:
         return draft.rows
-    source = asker.source("row_estimate", How.ESTIMATE, "all documents, by the metadata")
+    source = asker.source("row_estimate", How.ESTIMATE, "all documents, according to the metadata")
     return Count(draft.estimated_rows, source)
 
 
 def _alike(names: Sequence[str], now: datetime) -> Iterator[tuple[str, Sequence[str]]]:
-    """Templates with the names of collections that differ in a period, oldest first, or in a number or an id alone."""
+    """Templates with the names of collections that differ only in a period, oldest first, or only in a number
+    or an ID.
+    """
     from tsaudit.analysis.shapes.name_families import name_families
     from tsaudit.analysis.shapes.periods import period_families
 
@@ -66,9 +68,10 @@ def _alike(names: Sequence[str], now: datetime) -> Iterator[tuple[str, Sequence[
 
 
 def note_left_out(asker: Asker, drafts: Sequence[Draft], asked: frozenset[str]) -> None:
-    """Leave a gap for each fact that was not asked for of all members of a family, in the first that was left out.
+    """Leave a gap for each fact that was not queried for all members of a family, at the first omitted member.
 
-    It is about a collection, so that what is known of the others, and of the family by its members, stays known.
+    The gap is about a collection, so what is known about the others, and about the family from its members, stays
+    known.
     """
     left_out: dict[str, list[Draft]] = defaultdict(list)
     for draft in drafts:
@@ -76,8 +79,8 @@ def note_left_out(asker: Asker, drafts: Sequence[Draft], asked: frozenset[str]) 
             left_out[draft.stood_for].append(draft)
     for family, members in left_out.items():
         detail = (
-            f"{many(len(members), 'collection')} named {family}, of which this is the first, are not looked at: "
-            f"{asker.target.budget.max_family} others stand for them; raise budget.max_family"
+            f"{many(len(members), 'collection')} named {family}, of which this is the first, are not measured: "
+            f"{asker.target.budget.max_family} others represent them; raise budget.max_family"
         )
         of_series = any((draft.options or {}).get("type") == "timeseries" for draft in members)
         for fact in sorted(asked & (_BY_FEW | ({"buckets"} if of_series else frozenset()))):

@@ -1,4 +1,4 @@
-"""The figures that can be had in two ways: how each pair is found in a profile, and how far its two may differ."""
+"""The figures that can be obtained in two ways: where each pair is in a profile, and how far the two may differ."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tsaudit.engines.registry import ENGINES
 from tsaudit.model.profile import Count, Database, How, Measurement, Profile, Source
 
 _BY_SCAN: Final = ("null_counts.", "measure_name_counts.")
-"""Counts of all rows within the window; those of InfluxDB count the values of one field."""
+"""Counts of all rows within the window; in InfluxDB, they count the values of one field."""
 
 
 def _figure(noun: str, which: str, count: Count, fact: str) -> Figure:
@@ -22,14 +22,15 @@ def _is_exact(count: Count | None) -> bool:
 
 
 def _interval(source: Source) -> str:
-    """From when to when the rows were counted, in words: figures of different windows are not compared."""
+    """The period in which the rows were counted, in words: figures of different windows are not compared."""
     return source.scope.partition(" from ")[2]
 
 
 def _series_of_databases(profile: Profile, _: Profile | None) -> Iterator[Comparison]:
-    """Series listed one measurement after the other against those that the database counts itself.
+    """Series listed one measurement at a time, compared with the database's own count.
 
-    It counts a series once, in however many retention policies it is: then the two are bounds of each other.
+    The database counts a series once, even if it is in several retention policies: then the two figures are bounds of
+    each other.
     """
     for database in profile.wholes:
         inside = profile.inside(database)
@@ -57,7 +58,7 @@ def _summed(database: Database, listed: Sequence[Count]) -> Figure:
 
 
 def _largest(measurements: Iterable[Measurement]) -> list[Count]:
-    """Of each name the series of the retention policy that holds most of it."""
+    """For each name, the series in the retention policy that has the most of them."""
     found: dict[str, Count] = {}
     for m in measurements:
         if m.series is not None and (m.name not in found or found[m.name].value < m.series.value):
@@ -66,18 +67,20 @@ def _largest(measurements: Iterable[Measurement]) -> list[Count]:
 
 
 def _is_whole(profile: Profile, database: Database) -> bool:
-    """Whether all measurements of the database are in the profile, chosen or not."""
+    """Whether all measurements of the database are in the profile, selected or not."""
     chosen = profile.selection
     return profile.all_listed(database.name) and "*" in chosen.include and not chosen.exclude
 
 
 def _at_least(counts: Iterable[Count]) -> bool:
-    """Whether one of them is of a part of its series only."""
+    """Whether one of them covers only a part of its series."""
     return any(count.source.how is How.SAMPLED for count in counts)
 
 
 def _rows_read(profile: Profile, _: Profile | None) -> Iterator[Comparison]:
-    """Rows read, where all of the window were, against rows counted; where more would have come, no more than those."""
+    """Rows read, if the whole window was read, compared with rows counted; if there were more, the count is a
+    minimum.
+    """
     unread = _places(profile, "row_sample")
     for m in profile.measurements:
         if not _is_exact(m.rows) or m.rows is None or not _by_scan(m.rows) or "row_sample" not in m.statements:
@@ -100,7 +103,7 @@ Places = Set[tuple[str | None, str | None]]
 
 
 def _places(profile: Profile, fact: str) -> Places:
-    """Where the fact has gaps, looked up once for all measurements."""
+    """The locations where the fact has gaps, computed once for all measurements."""
     return {(gap.database, gap.measurement) for gap in profile.gaps_for(fact)}
 
 
@@ -113,7 +116,7 @@ def _by_scan(count: Count) -> bool:
 
 
 def _series_in_rows(profile: Profile, _: Profile | None) -> Iterator[Comparison]:
-    """Series listed out of rows: no more than these, and not none where there are some."""
+    """Series listed from rows: not more than the rows, and at least one if there are rows."""
     for m in profile.measurements:
         if m.series is None or m.rows is None or not m.tags or not (_is_exact(m.series) and _is_exact(m.rows)):
             continue
@@ -127,7 +130,7 @@ def _series_in_rows(profile: Profile, _: Profile | None) -> Iterator[Comparison]
 
 
 def _rows_of_all(profile: Profile, _: Profile | None) -> Iterator[Comparison]:
-    """Rows within the window against all that the engine counts."""
+    """Rows within the window, compared with the engine's count of all rows."""
     allowed = ENGINES[profile.engine].total_falls_short
     if allowed is None:
         return
@@ -135,26 +138,26 @@ def _rows_of_all(profile: Profile, _: Profile | None) -> Iterator[Comparison]:
         if m.rows is None or m.rows_total is None or not _is_exact(m.rows):
             continue
         inside = _figure("row", "within the window", m.rows, "null_counts")
-        total = _figure("row", "overall by the engine's count", m.rows_total, "row_estimate")
+        total = _figure("row", "overall according to the engine", m.rows_total, "row_estimate")
         yield Comparison(m.database, m.name, inside, Relation.AT_MOST, total, allowed)
 
 
 def _documents_read(profile: Profile, _: Profile | None) -> Iterator[Comparison]:
-    """Documents read, where there were fewer than asked for, against those that the metadata counts."""
+    """Documents read, if there were fewer than requested, compared with the count in the metadata."""
     for m in profile.measurements:
         if m.rows_total is None or m.documents is None or m.documents.read >= _FEWEST_ASKED_FOR:
             continue
-        read = Figure("document", "read, all there were", m.documents.read, "documents", m.documents.source.query)
-        total = _figure("document", "by the metadata", m.rows_total, "row_estimate")
+        read = Figure("document", "read, which is all of them", m.documents.read, "documents", m.documents.source.query)
+        total = _figure("document", "according to the metadata", m.rows_total, "row_estimate")
         yield Comparison(m.database, m.name, read, Relation.EQUAL, total)
 
 
 _FEWEST_ASKED_FOR: Final = 100
-"""Whatever the budget: with fewer documents there were no more."""
+"""Regardless of the budget: if fewer documents were read, there were no more."""
 
 
 def _fields_of_listed(profile: Profile, _: Profile | None) -> Iterator[Comparison]:
-    """Measurements that have series against those that have fields: no point is written without one."""
+    """Measurements that have series, compared with those that have fields: no point is written without a field."""
     if "columns" in profile.facts or "series_listing" not in profile.facts:
         return
     unknown = _places(profile, "field_types")
@@ -168,9 +171,9 @@ def _fields_of_listed(profile: Profile, _: Profile | None) -> Iterator[Compariso
 
 
 def _since_yesterday(profile: Profile, previous: Profile | None) -> Iterator[Comparison]:
-    """Rows within the window against those of the profile before, where no row was written since.
+    """Rows within the window, compared with the previous profile, if no row was written since.
 
-    The window moves on, so that there may be fewer. Rows whose time had not come yet then may be more.
+    The window moves forward, so there may be fewer rows. There may be more if some had future timestamps then.
     """
     if previous is None or not ENGINES[profile.engine].counts_writes:
         return
@@ -184,7 +187,7 @@ def _since_yesterday(profile: Profile, previous: Profile | None) -> Iterator[Com
         if m.last_time is not None and m.last_time >= old.rows.source.as_of:
             continue
         if m.rows.source.as_of <= old.rows.source.as_of:
-            continue  # taken over, or of an earlier day
+            continue  # reused, or of an earlier day
         now = _figure("row", "within the window", m.rows, "null_counts")
         then = _figure("row", f"within the window on {previous.day}, with no writes since", old.rows, "row_estimate")
         yield Comparison(m.database, m.name, now, Relation.AT_MOST, then)
@@ -205,7 +208,7 @@ PAIRS: Final = (
         0.01,
         10,
         frozenset({"row_sample"}),
-        "both statements have the same window, so that only rows which arrive late or are deleted in between differ",
+        "both statements have the same window, so only rows that arrive late or are deleted in between differ",
     ),
     Pair(
         "series, rows",
@@ -221,7 +224,10 @@ PAIRS: Final = (
         0.0,
         10,
         frozenset({"row_estimate"}),
-        "the engine counts versions and deleted rows, too, and so may count more; GreptimeDB's count lags by seconds",
+        (
+            "the engine also counts old versions and deleted rows, so its count may be higher; GreptimeDB's count "
+            "lags by seconds"
+        ),
     ),
     Pair(
         "documents read, documents counted",
@@ -229,7 +235,10 @@ PAIRS: Final = (
         0.1,
         10,
         frozenset({"documents", "row_estimate"}),
-        "the count in the metadata may be off after a crash and while chunks move; documents come and go in between",
+        (
+            "the count in the metadata may be wrong after a crash and while chunks move; documents are added and "
+            "removed in between"
+        ),
     ),
     Pair(
         "fields, series",
@@ -237,7 +246,7 @@ PAIRS: Final = (
         0.0,
         0,
         frozenset({"series_listing", "field_types"}),
-        "none: a series is kept for a field",
+        "none: a series exists because of a field",
     ),
     Pair(
         "rows of today, rows of the day before",
@@ -245,6 +254,6 @@ PAIRS: Final = (
         0.0,
         0,
         frozenset({"null_counts"}),
-        "none: the counter of writes stands still, and the window only moves on",
+        "none: the write counter has not changed, and the window only moves forward",
     ),
 )

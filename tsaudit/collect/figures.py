@@ -1,4 +1,4 @@
-"""What a sample of rows says of the fields in it."""
+"""What a sample of rows shows about its fields."""
 
 from __future__ import annotations
 
@@ -8,22 +8,24 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tsaudit.collect.columns import as_text
+from tsaudit.collect.value_texts import NUMBER, as_text
+from tsaudit.engines.sql.types import is_text
 from tsaudit.model.profile import MAX_PATTERNS, SAMPLE_SIZE, Count, Field, Ratio, RowPattern, RowPatterns, Source
 
 if TYPE_CHECKING:
     import numpy as np
 
 TEXT_KEPT: Final = 256
-"""Characters kept of a sampled value."""
+"""Maximum length of a sampled value, in characters."""
 
 
 def filled_in(field: Field, column: pa.ChunkedArray, series: np.ndarray, source: Source) -> Field:
-    """The field with all that its column tells, of one row or more; a share of nulls had otherwise is kept.
+    """The field with everything its column shows, from at least one row; a share of nulls from another source is kept.
 
-    `series` numbers the series of each row.
+    `series`: the series number of each row.
     """
     whole = _whole_ratio(column) if any(is_float(t) for t in field.types) else None
+    numbers = _number_ratio(column) if all(is_text(t) for t in field.types) else None
     constant = _constant_ratio(column, series)
     return Field(
         key=field.key,
@@ -33,6 +35,7 @@ def filled_in(field: Field, column: pa.ChunkedArray, series: np.ndarray, source:
         sample=some_values(column),
         constant_ratio=None if constant is None else Ratio(constant, source),
         whole_ratio=None if whole is None else Ratio(whole, source),
+        number_ratio=None if numbers is None else Ratio(numbers, source),
         role_reason=field.role_reason,
     )
 
@@ -44,7 +47,7 @@ def row_patterns(
     series: np.ndarray,
     source: Source,
 ) -> RowPatterns:
-    """Which of the columns are filled together. Without `times` rows follow one another as they were read."""
+    """Which of the columns are filled together. Without `times`, rows are in the order in which they were read."""
     import numpy as np
 
     from tsaudit.analysis.rows import cohesion
@@ -53,7 +56,7 @@ def row_patterns(
         valid: np.ndarray = column.is_valid().to_numpy()
         return valid
 
-    # A tag and a field of one name, which InfluxDB lets be, are taken for one column.
+    # A tag and a field with the same name, which InfluxDB allows, are treated as one column.
     found = cohesion.patterns({key: filled(column) for key, column in {**tags, **fields}.items()})
     order = np.arange(len(series)) if times is None else as_ranks(times)
     pairs, complementary = cohesion.complementary(series, order, [filled(column) for column in fields.values()])
@@ -62,7 +65,7 @@ def row_patterns(
 
 
 def as_ranks(column: pa.ChunkedArray) -> np.ndarray:
-    """A number per value that sorts as the values do; null comes last."""
+    """A number per value, in the order of the values; null is last."""
     import numpy as np
 
     ordered = pc.sort_indices(column).to_numpy()
@@ -78,13 +81,15 @@ def series_of_rows(tags: Sequence[pa.ChunkedArray], rows: int) -> np.ndarray:
     number = np.zeros(rows, np.int64)
     for tag in tags:
         codes = as_codes(tag).fill_null(-1).to_numpy() + 1
-        # Numbered anew after each tag, so that the product of two small numbers never runs over.
+        # Renumbered after each tag, so that the product of two small numbers never overflows.
         _, number = np.unique(number * (int(codes.max(initial=0)) + 1) + codes, return_inverse=True)
     return number
 
 
 def as_codes(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A number per value, the same for equal values, null for null. For a type Arrow cannot encode, of its text."""
+    """A number per value, the same for equal values, null for null. For types that Arrow cannot encode, based on their
+    strings.
+    """
     try:
         encoded = column.combine_chunks().dictionary_encode()
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
@@ -94,18 +99,18 @@ def as_codes(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def is_float(data_type: str) -> bool:
-    """Whether the engine's type name is a floating point type."""
+    """Whether the engine's type name is a floating-point type."""
     return data_type.upper().split("(")[0].split(" ")[0] in {"FLOAT", "DOUBLE", "REAL", "FLOAT4", "FLOAT8", "FLOAT64"}
 
 
 def some_values(column: pa.ChunkedArray) -> tuple[str, ...]:
-    """Up to SAMPLE_SIZE distinct values as text, spread over all of them, sorted."""
+    """Up to SAMPLE_SIZE distinct values as strings, spread over all of them, sorted."""
     texts = some_texts(set(as_text(column).drop_null().to_pylist()))
     return tuple(sorted({text[:TEXT_KEPT] for text in texts}))
 
 
 def some_texts(texts: Iterable[str]) -> tuple[str, ...]:
-    """Up to SAMPLE_SIZE of distinct texts, spread over all of them, sorted."""
+    """Up to SAMPLE_SIZE of the distinct strings, spread over all of them, sorted."""
     from tsaudit.analysis.shapes.positions import spread
 
     ordered = sorted(texts)
@@ -113,7 +118,7 @@ def some_texts(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def _constant_ratio(column: pa.ChunkedArray, series: np.ndarray) -> float | None:
-    """Share of the series with two values or more that show one value only; None without such a series."""
+    """The share of constant series among those with two or more values; None if there are none."""
     import numpy as np
 
     codes = as_codes(column).fill_null(-1).to_numpy()
@@ -130,8 +135,14 @@ def _constant_ratio(column: pa.ChunkedArray, series: np.ndarray) -> float | None
     return float(constant[several].mean()) if several.any() else None
 
 
+def _number_ratio(column: pa.ChunkedArray) -> float | None:
+    """The share of the texts that are numbers; None without values."""
+    texts = as_text(column).drop_null()
+    return float(pc.mean(pc.match_substring_regex(texts, NUMBER).cast(pa.float64())).as_py()) if len(texts) else None
+
+
 def _whole_ratio(column: pa.ChunkedArray) -> float | None:
-    """Share of the values that are whole; None without values."""
+    """The share of values that are integers; None without values."""
     values: Any = column.drop_null()
     if not len(values):
         return None

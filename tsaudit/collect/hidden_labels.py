@@ -1,4 +1,4 @@
-"""Notes the columns that hold label sets: their series are not told apart by the tags that were found."""
+"""Finds columns that contain label sets: the tags found do not distinguish their series."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _ROWS: Final = 10_000
-"""Rows enough to see whether whole sets come again."""
+"""Enough rows to see whether whole sets repeat."""
 _KEYS_NAMED: Final = 3
 _INCOMPARABLE: Final = frozenset({"json"})
-"""PostgreSQL cannot tell whether two values of this type are the same, as it can of jsonb: they can be no tag."""
+"""PostgreSQL cannot compare values of this type for equality, unlike jsonb: they cannot be a tag."""
 
 
 @dataclass(frozen=True, slots=True)
 class FewestSeries(Found):
-    """A number of series that may be too low."""
+    """A number of series that is a lower bound."""
 
     series: Count
 
 
 def note_hidden_labels(asker: Asker, draft: Draft) -> Draft:
-    """Leave a gap where a column holds label sets: there are at least so many series as the tags tell apart.
+    """Leave a gap if a column contains label sets: the series from the tags are then a lower bound.
 
-    Only of tables whose roles are worked out here: an engine that says itself what its tags are counts by these.
-    Whether a column of sets that never come again holds labels, the rows alone do not tell: it is taken to, where not
-    all rows were read and the table holds measured numbers beside it.
+    Only for tables whose roles are inferred here: an engine that declares its tags counts by these. The rows alone do
+    not show whether a column of sets that never repeat contains labels: it is assumed to if not all rows were read and
+    the table also contains numeric measurements.
     """
     if draft.sample is None or draft.series is None or not asker.engine.infers_roles:
         return draft
@@ -72,7 +72,7 @@ def _may_hold_labels(data_type: str) -> bool:
 
 
 def _values(column: pa.ChunkedArray) -> list[object]:
-    """Some of the values that are there."""
+    """Some of the non-null values."""
     values: list[object] = column.slice(0, _ROWS).drop_null().to_pylist()
     return values
 
@@ -84,7 +84,7 @@ def _detail(draft: Draft, column: str, labels: Labels) -> str:
     if next(one.data_type for one in draft.columns if one.name == column).lower() not in _INCOMPARABLE:
         ways.insert(0, f"`columns: {{{table}: {{tags: [{column}]}}}}` to count each set as a value of one tag")
     return (
-        f"column {column} holds label sets that were not split into tags: {many(labels.sets, 'distinct set')} of "
+        f"column {column} contains label sets that were not split into tags: {many(labels.sets, 'distinct set')} of "
         f"{keys} in {many(labels.rows, 'row')} read. There may be more series than were counted; in tsaudit.yaml, set "
         f"{', or '.join(ways)}"
     )

@@ -1,4 +1,4 @@
-"""The ladders that engines choose from: what is done for each measurement, rung by rung, and what that needs."""
+"""The ladders that engines choose from: the steps for each measurement, in order, and what they need."""
 
 from __future__ import annotations
 
@@ -23,33 +23,33 @@ from tsaudit.model.facts import STRUCTURE, asked_for
 
 Step = Callable[[Draft], Draft]
 Rung = tuple[str, Step]
-"""The fact in which a gap is left where the step breaks, and the step."""
+"""The fact in which a failure of the step leaves a gap, and the step."""
 
 
 @dataclass(frozen=True, slots=True)
 class Climb:
-    """What the rungs of one audit have at hand."""
+    """What the steps of one audit use."""
 
     asker: Asker
     asked: frozenset[str]
     """The query files to run."""
     database_series: Mapping[str, int]
-    """Database to its series, where the engine counts them."""
+    """Database to its series count, if the engine counts them."""
     comparison: Comparison | None
     """What complete listings are compared with; None for nothing."""
 
 
 def asked_on(ladder: Ladder, wanted: frozenset[str], files: frozenset[str]) -> frozenset[str]:
-    """Which of an engine's query files to run for the facts wanted, with those that decide how others are asked."""
+    """The engine's query files to run for the wanted facts, including those that decide how others are queried."""
     asked = asked_for(wanted, files) | (files & STRUCTURE)
-    # By these it is seen whether a measurement has moved.
+    # These show whether a measurement has changed.
     asked |= files & {"row_estimate", "database_series"}
     some, needed = _DECIDED_BY[ladder]
     return asked | (files & needed) if asked & some else asked
 
 
 def rungs_of(ladder: Ladder, climb: Climb) -> list[Rung]:
-    """The steps of the ladder, in order; each is done for all measurements before the next."""
+    """The steps of the ladder, in order; each is completed for all measurements before the next."""
     return list(_RUNGS[ladder](climb))
 
 
@@ -107,13 +107,13 @@ _DECIDED_BY: Final[Mapping[Ladder, tuple[frozenset[str], frozenset[str]]]] = {
     # How much of a big table is read.
     Ladder.COLUMNS: (
         frozenset({"series_listing", "null_counts", "row_sample"}),
-        frozenset({"column_statistics", "scan_estimate"}),
+        frozenset({"column_statistics", "scan_estimate", "time_extents"}),
     ),
-    # Rows are read of listed series, and out of retention policies.
+    # Rows are read for listed series, and from retention policies.
     Ladder.TAG_LISTING: (frozenset({"row_sample", "row_count"}), frozenset({"series_listing", "retention"})),
-    # Whether a listing is worth it, and how long a time the newest rows take.
+    # Whether a listing is worthwhile, and how long a period the newest rows cover.
     Ladder.MEASURE_NAMES: (frozenset({"series_listing", "row_sample"}), frozenset({"measure_name_counts"})),
-    # How a collection is kept, and how many documents it holds, decide how it is read.
+    # How a collection is stored, and its number of documents, decide how it is read.
     Ladder.DOCUMENTS: (frozenset({"documents"}), frozenset({"options", "buckets"})),
 }
-"""If any of the first are asked for, the second are asked for as well."""
+"""If any of the first facts are wanted, the second are queried as well."""

@@ -1,4 +1,4 @@
-"""The third rung: one listing of a measurement's tag sets, counted here as it streams by."""
+"""The third step: one listing of a measurement's tag sets, counted as it streams by."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 from tsaudit.analysis.cardinality.tag_sets import TagColumn, TagSetCounter
 from tsaudit.collect import excerpts
 from tsaudit.collect.asking import Asker, TooMuchError
-from tsaudit.collect.columns import as_text
 from tsaudit.collect.draft import Draft, Found
+from tsaudit.collect.value_texts import as_text
 from tsaudit.model.facts.given import OfSeriesListing
 from tsaudit.model.profile import SAMPLE_SIZE, Count, How, Ratio, Reason, Role, Source, Tag, TagSets, Window
 from tsaudit.text import many, span
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 SERIES_KEPT: Final = 64
-"""Tag sets remembered whole, to read rows of."""
+"""Complete tag sets kept, to read their rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class FewSeries(Found):
-    """Series that are not listed: there are none to tell apart, or few by the engine's statistics."""
+    """Series that are not listed: there are no tags, or few series according to the engine's statistics."""
 
     series: Count
     tags: tuple[Tag, ...]
@@ -34,14 +34,14 @@ class FewSeries(Found):
 
 @dataclass(frozen=True, slots=True)
 class SeriesSeen(Found):
-    """Some of the tag sets that came, also where the listing was broken off."""
+    """Some of the tag sets received, even if the listing was stopped."""
 
     some_series: Sequence[Mapping[str, str | None]]
 
 
 @dataclass(frozen=True, slots=True)
 class Listing(Found):
-    """What a whole listing shows."""
+    """The result of a complete listing."""
 
     series: Count
     tags: tuple[Tag, ...]
@@ -55,15 +55,18 @@ def list_tag_sets(
     also: Callable[[pa.RecordBatch], None] | None = None,
     then: Callable[[Draft, TagSetCounter], Found] | None = None,
 ) -> Draft:
-    """Find out series, tag values and tag sets, and remember a few of the tag sets.
+    """Determine series, tag values, and tag sets, and keep a few of the tag sets.
 
-    `also` is given each batch of tag sets as it comes; `then` the draft and the whole listing, unless it was broken
-    off, and returns what it finds out. Of a table
-    too big to be read, a part is listed, and that only if there may be many series, or for `also`.
+    `also` gets each batch of tag sets as it arrives. `then` gets the draft and the complete listing, unless it was
+    stopped, and returns its findings. For a table too big to read, only a part is listed, and only if there may be many
+    series, or for `also`.
     """
     fact = "series_listing"
+    if draft.kind is not None and not draft.kind.has_series and not draft.tags:
+        # No rules about series judge it.
+        return draft
     if not draft.tags:
-        # Without tags all rows are of one source: nothing to list.
+        # Without tags, all rows are from one source: there is nothing to list.
         return draft.knowing(FewSeries(Count(1, asker.source(fact, scope="has no tags")), ()))
     if draft.excerpt and not also and (bound := excerpts.series_bound(asker, draft)):
         return draft.knowing(FewSeries(bound, tuple(_by_statistics(asker, draft, tag) for tag in draft.tags)))
@@ -81,7 +84,7 @@ def list_tag_sets(
             also(batch)
         read += batch.num_rows
         if read > most:
-            raise TooMuchError(f"the listing was broken off after {many(most, 'tag set')}; raise budget.max_listed")
+            raise TooMuchError(f"the listing was stopped after {many(most, 'tag set')}; raise budget.max_listed")
 
     rows = min(excerpts.LISTED_ROWS, asker.target.budget.max_scan_rows)
     part = draft.excerpt.of(rows) if draft.excerpt else None
@@ -104,14 +107,14 @@ def list_tag_sets(
 
 
 def _source(asker: Asker, draft: Draft, rows: int) -> Source:
-    """Where the figures of a listing come from; a gap is left where it shows too few tag sets, or may show too many.
+    """The source of a listing's figures; leaves a gap if the listing has too few tag sets, or may have too many.
 
-    `rows`: of a table too big to be read, how many were.
+    `rows`: for a table too big to read, the number of rows read.
     """
     fact = "series_listing"
     source = asker.source(fact, scope=scope(asker, draft, fact), database=draft.database, measurement=draft.name)
     if draft.excerpt:
-        words = f"at least; by {draft.excerpt.words(rows)} {interval(asker, draft, fact)}"
+        words = f"at least; according to {draft.excerpt.words(rows)} {interval(asker, draft, fact)}"
         source = replace(source, how=How.SAMPLED, scope=words)
         detail = f"only {draft.excerpt.words(rows)} were listed; {excerpts.too_many(asker, draft)}"
         asker.gap(fact, Reason.OVER_BUDGET, detail, draft.database, draft.name)
@@ -133,7 +136,7 @@ def _listing(asker: Asker, draft: Draft, counter: TagSetCounter, source: Source)
 
 
 def _present(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The tags that some tag set has; one of them where none has any, so that the tag sets still count."""
+    """The tags that some tag set has; one tag if none has any, so that the tag sets still count."""
     names = [
         name for name, column in zip(batch.schema.names, batch.columns, strict=True) if column.null_count < len(batch)
     ]
@@ -142,14 +145,14 @@ def _present(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 @dataclass(frozen=True, slots=True)
 class OwnTags(Found):
-    """The tags of one retention policy, whose database has others."""
+    """The tags of one retention policy whose database has others."""
 
     tags: tuple[Tag, ...]
     some_series: Sequence[Mapping[str, str | None]]
 
 
 def _without_foreign_tags(draft: Draft, counter: TagSetCounter) -> Draft:
-    """The draft with the tags that were listed: the others are those of another retention policy."""
+    """The draft with only the listed tags: the others belong to another retention policy."""
     listed = {name for name, column in counter.columns().items() if column.values.value}
     some_series = [{key: value for key, value in tags.items() if key in listed} for tags in draft.some_series]
     return draft.knowing(OwnTags(tuple(tag for tag in draft.tags if tag.key in listed), some_series))
@@ -162,7 +165,7 @@ def _by_statistics(asker: Asker, draft: Draft, tag: Tag) -> Tag:
 
 
 def scope(asker: Asker, draft: Draft, fact: str) -> str:
-    """Which rows a statement about a SQL table covers, in words; empty where an index knows all series."""
+    """Which rows a statement about a SQL table covers, in words; empty if an index lists all series."""
     if draft.is_indexed:
         return ""
     if draft.time is None:
@@ -171,21 +174,21 @@ def scope(asker: Asker, draft: Draft, fact: str) -> str:
 
 
 def interval(asker: Asker, draft: Draft, fact: str) -> str:
-    """From when to when the fact's answer tells of rows, in words."""
+    """The period of the rows that the fact's response covers, in words."""
     window = asker.window_of(fact, draft.database, draft.name)
     text = f"from {span(window.start, window.end)}"
-    return text if window == asker.window else f"{text}, as many as the server reads at once"
+    return text if window == asker.window else f"{text}, as many as the server reads in one query"
 
 
 def _of_sample(source: Source, sampled: int) -> Source:
-    """The source of figures that were had of so many of the series only."""
-    chosen = f"estimated from {many(sampled, 'series')}, chosen evenly by their hash"
+    """The source of figures that were measured on this many of the series only."""
+    chosen = f"estimated from {many(sampled, 'series')}, an even sample by hash"
     return replace(source, how=How.ESTIMATE, scope=f"{chosen}; {source.scope}" if source.scope else chosen)
 
 
 def _described(tag: Tag, column: TagColumn, source: Source, series_source: Source) -> Tag:
     values, error = column.values.value, column.values.standard_error
-    # All series stream by, so that values are counted one by one, until they are too many themselves.
+    # All series stream by, so values are counted exactly until there are too many of them, too.
     return replace(
         tag,
         values=Count(values, source if error is None else replace(series_source, scope=source.scope), error),
@@ -195,7 +198,7 @@ def _described(tag: Tag, column: TagColumn, source: Source, series_source: Sourc
 
 
 class _Reservoir:
-    """An even choice of the tag sets that stream by; the same for the same listing, of whichever measurement."""
+    """An even selection of the tag sets that stream by; the same for the same listing, whichever the measurement."""
 
     def __init__(self, draft: Draft) -> None:
         import numpy as np

@@ -1,4 +1,4 @@
-"""Timestream: what its measure names tell of a table, from the catalogue, one scan, and the newest rows."""
+"""Timestream: what its measure names show about a table, from the catalog, one scan, and the newest rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from tsaudit.collect.asking import Asker
 from tsaudit.collect.columns import read_sample, roles_without_rows
 from tsaudit.collect.draft import Draft, Found
 from tsaudit.collect.listing import list_tag_sets, scope
-from tsaudit.collect.rows import describe_fields, epoch_us, instant, row_figures, sample_source, series_of_read
+from tsaudit.collect.rows import describe_fields, epoch_us, row_figures, sample_source, series_of_read
+from tsaudit.engines.sql.time_columns import instant_of
 from tsaudit.model.facts.given import OfMeasurement
 from tsaudit.model.profile import (
     MAX_MEASURE_NAMES,
@@ -37,18 +38,20 @@ if TYPE_CHECKING:
     from tsaudit.collect.value_memory import Comparison
 
 _OWN_VALUE_RATIO: Final = 0.5
-"""Values of a tag to rows from which on most rows have one of their own, so that a listing would be the table."""
+"""Ratio of a tag's values to rows from which most rows have a value of their own, so that a listing would return the
+table.
+"""
 _LISTED_ALL_THE_SAME: Final = 50_000
-"""Rows up to which even that is a small answer."""
+"""Number of rows up to which even that is a small response."""
 _DESCRIBED: Final = 32
-"""Measure names of which rows are looked at apart, those with most rows."""
+"""Measure names whose rows are examined separately, those with the most rows."""
 _MARGIN: Final = 2.0
-"""How many times as many rows the part of the window that is read should hold as are wanted: rates vary."""
+"""Safety factor for the part of the window that is read, relative to the number of rows wanted: rates vary."""
 
 
 @dataclass(frozen=True, slots=True)
 class InCatalogue(Found):
-    """The measure names by the catalogue."""
+    """The measure names from the catalog."""
 
     listed_names: tuple[MeasureName, ...]
     measure_names: MeasureNames
@@ -56,7 +59,7 @@ class InCatalogue(Found):
 
 @dataclass(frozen=True, slots=True)
 class ByName(Found):
-    """What one scan counts by measure name."""
+    """Counts by measure name from one scan."""
 
     rows: Count
     first_time: datetime | None
@@ -68,7 +71,7 @@ class ByName(Found):
 
 @dataclass(frozen=True, slots=True)
 class EstimatedValues(Found):
-    """About how many values the tags have that were not listed, and what follows for the series."""
+    """Approximate numbers of values of the tags that were not listed, and the resulting series."""
 
     tags: tuple[Tag, ...]
     series: Count | None
@@ -76,14 +79,14 @@ class EstimatedValues(Found):
 
 @dataclass(frozen=True, slots=True)
 class Since(Found):
-    """From when on rows are read."""
+    """The start of the rows read."""
 
     sampled_since: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
 class OfNewest(Found):
-    """What the newest rows tell of the columns and of each measure name."""
+    """What the newest rows show about the columns and about each measure name."""
 
     tags: tuple[Tag, ...]
     fields: tuple[Field, ...]
@@ -91,28 +94,30 @@ class OfNewest(Found):
 
 
 def measure_names(rows: Iterable[Mapping[str, Any]]) -> list[MeasureName]:
-    """The measure names of one table by the catalogue."""
+    """The measure names of one table from the catalog."""
     return [MeasureName(row["measure_name"], row["data_type"], tuple(row["dimensions"])) for row in rows]
 
 
 def in_catalogue(asker: Asker, names: Sequence[MeasureName]) -> InCatalogue:
-    """The measure names of one table as far as the catalogue knows them."""
+    """The measure names of one table, as far as the catalog knows them."""
     count = Count(len(names), asker.source("measure_names"))
     first = tuple(sorted(names, key=lambda m: m.name)[:MAX_MEASURE_NAMES])
     return InCatalogue(tuple(names), MeasureNames(count, first))
 
 
 def count_rows(asker: Asker, draft: Draft, counted: bool) -> Draft:
-    """The first of three scans: all that can be counted by measure name. `counted`: whether anybody wants it."""
+    """The first of three scans: everything that can be counted by measure name. `counted`: whether the counts are
+    wanted.
+    """
     draft = roles_without_rows(asker, draft)
     return _count(asker, draft) if counted else draft
 
 
 def list_where_worth_it(asker: Asker, draft: Draft, comparison: Comparison | None) -> Draft:
-    """The second: the tag sets, unless nearly every row has one of its own."""
+    """The second scan: the tag sets, unless nearly every row has one of its own."""
     if own := _tag_with_own_values(draft):
         rows = draft.rows.value if draft.rows else 0
-        detail = f"tag {own} has a value of its own in most of {many(rows, 'row')}: a listing would return them all"
+        detail = f"tag {own} has a different value in most of {many(rows, 'row')}: a listing would return all of them"
         asker.gap("series_listing", Reason.OVER_BUDGET, detail, draft.database, draft.name)
     else:
         draft = list_tag_sets(asker, draft, then=comparison.compare if comparison else None)
@@ -120,7 +125,7 @@ def list_where_worth_it(asker: Asker, draft: Draft, comparison: Comparison | Non
 
 
 def _count(asker: Asker, draft: Draft) -> Draft:
-    """The draft with all that one scan counts."""
+    """The draft with all counts from one scan."""
     fact = "measure_name_counts"
     found: list[dict[str, Any]] = []
 
@@ -144,8 +149,8 @@ def _count(asker: Asker, draft: Draft) -> Draft:
     kind = draft.time.kind if draft.time else None
     by_name = ByName(
         rows=Count(rows, source),
-        first_time=instant(min((row["first_time"] for row in found), default=None), kind),
-        last_time=instant(max((row["last_time"] for row in found), default=None), kind),
+        first_time=instant_of(min((row["first_time"] for row in found), default=None), kind),
+        last_time=instant_of(max((row["last_time"] for row in found), default=None), kind),
         measure_names=MeasureNames(count, tuple(names[:MAX_MEASURE_NAMES]), series_keys=keys),
         fields=fields,
         rough_values={
@@ -156,34 +161,34 @@ def _count(asker: Asker, draft: Draft) -> Draft:
 
 
 def _names(draft: Draft, found: Sequence[Mapping[str, Any]]) -> list[MeasureName]:
-    """The measure names, those with most rows first: counted ones, and those without rows within the window."""
+    """The measure names, most rows first: counted ones, and those without rows in the window."""
     counted = {row["measure_name"]: _counted(draft, row) for row in found}
     known = {name.name: name for name in draft.listed_names}
     names = [
         dataclasses.replace(known.get(name, MeasureName(name, "", ())), rows=of_name, series=series, filled=filled)
         for name, (of_name, series, filled) in counted.items()
     ]
-    # Written once, and not within the window.
+    # Written once, but not within the window.
     names += [dataclasses.replace(name, rows=0, series=0) for key, name in known.items() if key not in counted]
     return sorted(names, key=lambda m: (-(m.rows or 0), m.name))
 
 
 def _counted(draft: Draft, row: Mapping[str, Any]) -> tuple[int, int, dict[str, int]]:
-    """Rows, series and filled columns of one measure name."""
+    """Rows, series, and filled columns of one measure name."""
     keys = [*(t.key for t in draft.tags), *(f.key for f in draft.fields)]
     counts = {key: row[f"count_{i}"] for i, key in enumerate(keys, start=1)}
     return row["rows"], row["series"], {key: count for key, count in counts.items() if count}
 
 
 def _null_ratio(field: str, names: Sequence[MeasureName], rows: int) -> float:
-    """Share of the rows that lack the field, of the measure names that have it: others lack it by design."""
+    """The share of rows without the field, for the measure names that have it: others lack it by design."""
     having = [name for name in names if field in name.filled]
     possible = sum(name.rows or 0 for name in having) or rows
     return 1 - sum(name.filled[field] for name in having) / possible
 
 
 def _tag_with_own_values(draft: Draft) -> str:
-    """The tag that hardly any two rows share a value of, in a table too large to list; empty without one."""
+    """The tag whose values hardly repeat, in a table too large to list; empty if there is none."""
     rows = draft.rows.value if draft.rows else 0
     if rows <= _LISTED_ALL_THE_SAME:
         return ""
@@ -191,12 +196,12 @@ def _tag_with_own_values(draft: Draft) -> str:
 
 
 def read_newest(asker: Asker, draft: Draft) -> Draft:
-    """The third: the newest rows, and what they tell of the columns and of each measure name."""
+    """The third scan: the newest rows, and what they show about the columns and about each measure name."""
     most = asker.target.budget.max_rows
     counted = {field.key for field in draft.fields if field.null_ratio is not None}
     draft = read_sample(asker, draft.knowing(Since(_since(asker, draft, most))), most)
     draft = describe_fields(asker, draft)
-    # Of the rows of all measure names together a share of nulls says nothing: most lack a field by design.
+    # Over all measure names, a share of nulls is meaningless: most of them lack a field by design.
     fields = tuple(
         field if field.key in counted else dataclasses.replace(field, null_ratio=None) for field in draft.fields
     )
@@ -210,7 +215,9 @@ def read_newest(asker: Asker, draft: Draft) -> Draft:
 
 
 def _since(asker: Asker, draft: Draft, most: int) -> datetime | None:
-    """From when on about as many rows as are wanted were written: what is read is paid for. None: the whole window."""
+    """The time from which about the wanted number of rows was written, because reads are billed. None: the whole
+    window.
+    """
     first, last = draft.first_time, draft.last_time
     if draft.rows is None or draft.rows.value <= most or first is None or last is None:
         return None
@@ -219,7 +226,7 @@ def _since(asker: Asker, draft: Draft, most: int) -> datetime | None:
 
 
 def _with_sample(draft: Draft, tag: Tag) -> Tag:
-    """The tag with some of its values among the rows read: they were not listed."""
+    """The tag with some of its values from the rows read: they were not listed."""
     from tsaudit.collect.figures import some_values
 
     assert draft.sample is not None
@@ -227,7 +234,7 @@ def _with_sample(draft: Draft, tag: Tag) -> Tag:
 
 
 def _with_rows(draft: Draft, found: MeasureNames, source: Source) -> MeasureNames:
-    """The measure names with what the rows read tell of each, and of all together."""
+    """The measure names with what the rows read show about each of them, and about all together."""
     import pyarrow.compute as pc
 
     assert draft.sample is not None
@@ -245,7 +252,7 @@ def _with_rows(draft: Draft, found: MeasureNames, source: Source) -> MeasureName
 
 
 def _shared_instants(draft: Draft, source: Source) -> SharedInstants | None:
-    """Which measure names of one value come together, among the rows read."""
+    """Which single-value measure names occur together, among the rows read."""
     import numpy as np
     import pyarrow.compute as pc
 
@@ -263,11 +270,11 @@ def _shared_instants(draft: Draft, source: Source) -> SharedInstants | None:
     values = [_bytes_of(draft.read(Role.FIELD, field.key), 0) for field in draft.fields]
     times = epoch_us(draft.sample.column(draft.time.name), draft.time.kind)
     _, moment = np.unique(times.to_numpy(), return_inverse=True)
-    instant_of = series_of_read(draft, by_measure_name=False) * (int(moment.max()) + 1) + moment
+    shared = series_of_read(draft, by_measure_name=False) * (int(moment.max()) + 1) + moment
     codes = as_codes(named).to_numpy()
     zeros = np.zeros(draft.sample.num_rows, np.int64)
     found = instants.merged(
-        instant_of[rows],
+        shared[rows],
         codes[rows],
         sum(tags.values(), zeros)[rows],
         pc.binary_length(named).to_numpy().astype(np.int64)[rows],
@@ -279,7 +286,7 @@ def _shared_instants(draft: Draft, source: Source) -> SharedInstants | None:
 
 
 def _bytes_of(column: pa.ChunkedArray, with_each: int) -> np.ndarray:
-    """Bytes of each value and `with_each` more; 0 for null. Numbers and times take eight."""
+    """Bytes of each value, plus `with_each`; 0 for null. Numbers and times take eight."""
     import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -294,7 +301,7 @@ def _bytes_of(column: pa.ChunkedArray, with_each: int) -> np.ndarray:
 
 
 def _with_estimated_values(asker: Asker, draft: Draft) -> Draft:
-    """The draft with the values of tags that were not listed: about as many as the scan counted."""
+    """The draft with the approximate number of values of tags that were not listed, from the scan."""
     fact = "measure_name_counts"
     rows, rough = draft.rows.value if draft.rows else 0, draft.rough_values
     if not rough:
@@ -303,13 +310,13 @@ def _with_estimated_values(asker: Asker, draft: Draft) -> Draft:
 
     def described(tag: Tag) -> Tag:
         values = rough[tag.key]
-        # Values that are used once are others under each measure name; those of things that last are the same.
+        # Values used only once differ between measure names; values of permanent things are the same.
         once = sum(values) > _OWN_VALUE_RATIO * rows
         return dataclasses.replace(tag, values=Count(sum(values) if once else max(values), source))
 
     tags, series = tuple(described(tag) for tag in draft.tags), draft.series
     if own := _tag_with_own_values(draft):
         at_least = max((tag.values.value for tag in tags if tag.values), default=0)
-        bound = dataclasses.replace(source, scope=f"at least, by the values of {own}; {source.scope}")
+        bound = dataclasses.replace(source, scope=f"at least, according to the values of {own}; {source.scope}")
         series = Count(at_least, bound)
     return draft.knowing(EstimatedValues(tags, series))

@@ -1,4 +1,4 @@
-"""What a sample of rows says of the points: how evenly they come, and which they are."""
+"""What a sample of rows shows about its points: how regularly they arrive, and which ones they are."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from tsaudit.analysis.rows import coincidence, rhythm
-from tsaudit.collect.columns import as_text
 from tsaudit.collect.figures import as_codes
+from tsaudit.collect.value_texts import as_text
 from tsaudit.model.profile import FieldRhythm, PartingTag, PointSample, Rhythms, SampledPoint, Source, Window
 
 if TYPE_CHECKING:
@@ -28,7 +28,9 @@ def rhythms(
     series: npt.NDArray[np.int64],
     source: Source,
 ) -> Rhythms:
-    """How evenly values come, by field. `times`: microseconds, null for rows that are left out. `series` as numbers."""
+    """How regularly values arrive, by field. `times`: microseconds, null for rows to leave out. `series`: as
+    numbers.
+    """
     known = times.is_valid().to_numpy()
     filled = {key: column.is_valid().to_numpy()[known] for key, column in fields.items()}
     found = rhythm.rhythms(series[known], times.drop_null().to_numpy(), filled)
@@ -52,7 +54,7 @@ def _parted(
     numbers, first = np.unique(series, return_index=True)
     codes = {key: as_codes(tag).fill_null(-1).to_numpy()[first] for key, tag in tags.items()}
     even, uneven = (np.isin(numbers, list(side)) for side in (regular - irregular, irregular - regular))
-    parted = rhythm.told_apart(codes, even, uneven)
+    parted = rhythm.separating_tag(codes, even, uneven)
     if parted is None:
         return None
     values = as_text(tags[parted]).take(pa.array(first)).to_pylist()
@@ -73,16 +75,16 @@ def point_sample(
     *,
     all_rows: bool,
 ) -> PointSample:
-    """The points by which the measurement is compared with others. Parameters as of `rhythms`.
+    """The points used to compare the measurement with others. Parameters as for `rhythms`.
 
-    `all_rows`: whether all rows within the window were read, and not the newest only.
+    `all_rows`: whether all rows within the window were read, and not only the newest.
     """
     known = times.is_valid().to_numpy()
     at = times.drop_null().to_numpy()
     numbers, first = np.unique(series, return_index=True)
     texts = {key: as_text(tag).take(pa.array(first)).to_pylist() for key, tag in tags.items()}
     tag_sets = [{key: values[i] for key, values in texts.items() if values[i]} for i in range(len(numbers))]
-    # Of the oldest instant some rows may not have been read.
+    # At the oldest instant, some rows may not have been read.
     start = int(window.start.timestamp()) if all_rows else int(at.min(initial=0)) // _PER_SECOND + 1
     own = coincidence.signature(
         tag_sets, np.searchsorted(numbers, series)[known], at, start=start, end=int(window.end.timestamp())

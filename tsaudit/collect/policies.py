@@ -1,4 +1,4 @@
-"""Retention policies (InfluxDB 1.x) that are audited as databases of their own: which, and how many series each has."""
+"""Retention policies (InfluxDB 1.x) that are audited as separate databases: which ones, and their numbers of series."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from tsaudit.model.profile import POLICY_MARK, Count, Database, Gap, Reason, how
 
 @dataclass(frozen=True, slots=True)
 class Audited:
-    """A database to audit, or one retention policy of it."""
+    """A database to audit, or one of its retention policies."""
 
     name: str
     policy: str = ""
-    """The retention policy that it is; empty where the engine has none, or it is not known."""
+    """The retention policy; empty if the engine has none, or if it is not known."""
     policy_of: str = ""
     """See `profile.Database`."""
     is_divided: bool = False
-    """Other retention policies are audited beside it."""
+    """Other retention policies of the database are audited, too."""
     unknown: Gap | None = None
-    """Why it is not known what it consists of, so that nothing can be asked of it."""
+    """Why its contents are unknown, so that nothing can be queried."""
 
     @property
     def path(self) -> tuple[str, ...]:
@@ -33,9 +33,9 @@ class Audited:
 
 
 def to_audit(asker: Asker, wanted: Sequence[str], listed: Set[str] | None) -> dict[str, Audited]:
-    """What is audited of the databases wanted, each of which may name one retention policy: `database/policy`.
+    """What to audit for the wanted databases, each of which may name one retention policy: `database/policy`.
 
-    `listed`: those that the server lists; None when they are not known.
+    `listed`: those that the server lists; None if they are not known.
     """
     found: dict[str, Audited] = {}
     divided: dict[str, list[Audited]] = {}
@@ -53,7 +53,7 @@ def to_audit(asker: Asker, wanted: Sequence[str], listed: Set[str] | None) -> di
 
 
 def _database_in(name: str, listed: Set[str] | None) -> str | None:
-    """The database that a configured name means, or means a policy of; None where the server lists none."""
+    """The database of a configured name, which may include a policy; None if the server does not list it."""
     if listed is None:
         return name.partition(POLICY_MARK)[0]
     ends = [i for i, letter in enumerate(name) if letter == POLICY_MARK]
@@ -69,15 +69,17 @@ def _policies(asker: Asker, database: str) -> list[Audited]:
 
 
 def _missing(asker: Asker, name: str, parts: Sequence[Audited]) -> Audited:
-    """A retention policy that was asked for and holds nothing; leaves a gap."""
+    """A configured retention policy that contains no data; leaves a gap."""
     holding = ", ".join(f"{part.name} ({part.policy})" for part in parts if part.policy)
-    detail = f"no retention policy of this name holds data; available: {holding}"
+    detail = f"no retention policy of this name contains data; available: {holding}"
     asker.gap("policies", Reason.FAILED, detail, name)
     return Audited(name, unknown=asker.gaps[-1])
 
 
 def with_own_series(asker: Asker, databases: Sequence[Database], drafts: Sequence[Draft]) -> Iterator[Database]:
-    """The databases, with the series of each policy where several hold data. The others as they are."""
+    """The databases, with separate series counts for each policy if several contain data. Others are returned
+    unchanged.
+    """
     divided = {database.policy_of for database in databases} - {""}
     left_out = {gap.database for gap in asker.gaps if gap.fact == "measurements" and gap.measurement is None}
     for database in databases:
@@ -85,7 +87,7 @@ def with_own_series(asker: Asker, databases: Sequence[Database], drafts: Sequenc
         if database.policy_of:
             yield dataclasses.replace(database, series=_summed(asker, database, drafts) if is_known else None)
         elif database.name in divided:
-            scope = "all retention policies together; a series that several of them hold counts once"
+            scope = "all retention policies together; a series in several of them counts once"
             whole = database.series and dataclasses.replace(
                 database.series, source=dataclasses.replace(database.series.source, scope=scope)
             )
@@ -96,7 +98,7 @@ def with_own_series(asker: Asker, databases: Sequence[Database], drafts: Sequenc
 
 
 def _summed(asker: Asker, database: Database, drafts: Sequence[Draft]) -> Count | None:
-    """The sum over the measurements; None where one of them is not known."""
+    """The sum over the measurements; None if one of them is not known."""
     inside = [draft.series for draft in drafts if draft.database == database.name]
     known = [count for count in inside if count is not None]
     if len(known) < len(inside):

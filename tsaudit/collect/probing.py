@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def try_facts(asker: Asker, draft: Draft, asked: frozenset[str]) -> None:
-    """Ask for one row of each fact; what fails leaves its gap."""
+    """Query one row of each fact; failures leave a gap."""
     draft = measure_extent(asker, roles_without_rows(asker, draft))
     series: list[dict[str, str | None]] = []
 
@@ -36,7 +36,7 @@ def try_facts(asker: Asker, draft: Draft, asked: frozenset[str]) -> None:
     if "documents" in asked:
         asker.ask("documents", _ignore, OfDocuments(**about, total=None, limit=1))
     if draft.tags and not series and draft.is_indexed:
-        return  # the gap of the listing stands for what needs it: rows of all series at once are too dear for a probe
+        return  # The listing's gap covers this: rows of all series are too expensive for a probe.
     sample = sampled(draft, asker.window, [c.name for c in draft.columns], 1, part)
     given: dict[str, Given] = {"row_sample": replace(sample, series=series)}
     if not part:

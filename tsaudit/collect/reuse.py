@@ -1,9 +1,9 @@
-"""Takes the expensive facts of a measurement that has not moved over from the profile before.
+"""Reuses the expensive facts of an unchanged measurement from the previous profile.
 
-What an audit measures follows from two things: the contents of the database when it ran, and the window it looked at.
-A fingerprint vouches for the contents alone, and only for those of the instant it is taken: the catalogue shows the
-present. So figures are taken over only between audits of the present, and only where the two windows hold the same
-rows: none left the earlier one at its start, and none came in at its end.
+The figures of an audit depend on two things: the contents of the database when it ran, and its window. A fingerprint
+covers only the contents, and only those at the time it is taken: the catalog shows the present. So figures are reused
+only between audits of the present, and only if the two windows contain the same rows: none left the earlier one at its
+start, and none was added at its end.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from tsaudit.collect.draft import Draft, Found
-from tsaudit.engines.sql.roles import TimeColumn, TimeKind
+from tsaudit.engines.sql.columns import TimeColumn, TimeKind
 from tsaudit.model.profile import (
     Arrivals,
     Count,
@@ -28,6 +28,7 @@ from tsaudit.model.profile import (
     Rhythms,
     RowPatterns,
     RowsApart,
+    TableKind,
     Tag,
     TagSets,
     Window,
@@ -35,20 +36,22 @@ from tsaudit.model.profile import (
 )
 
 _PRESENT: Final = timedelta(hours=1)
-"""An audit takes its time: a window that ended this long ago still ends now."""
+"""An audit takes time: a window that ended this recently still counts as ending now."""
 
 
 def as_of(window: Window) -> datetime | None:
-    """The instant that a fingerprint taken now shares with the figures of the window; None for a past window."""
+    """The time of the figures if a fingerprint taken now applies to them; None for a past window."""
     return window.end if utc_now() - window.end <= _PRESENT else None
 
 
 @dataclass(frozen=True, slots=True)
 class TakenOver(Found):
-    """The figures of an earlier day. Nothing more is asked of the measurement."""
+    """The figures of an earlier day. Nothing more is queried about the measurement."""
 
     fingerprint_as_of: datetime | None
     later_rows: bool | None
+    kind: TableKind | None
+    kind_reason: str
     time: TimeColumn | None
     tags: tuple[Tag, ...]
     fields: tuple[Field, ...]
@@ -70,7 +73,7 @@ class TakenOver(Found):
 
 
 def take_over(draft: Draft, window: Window, max_age: timedelta) -> Draft:
-    """The draft with the figures of the measurement as it was before, if that is still true of it and young enough."""
+    """The draft with the measurement's previous figures, if they still apply and are recent enough."""
     before = draft.previous
     if before is None or not draft.fingerprint or before.fingerprint != draft.fingerprint:
         return draft
@@ -83,8 +86,10 @@ def take_over(draft: Draft, window: Window, max_age: timedelta) -> Draft:
         TakenOver(
             fingerprint_as_of=before.fingerprint_as_of,
             later_rows=before.later_rows,
-            # Only its name goes into the profile.
-            time=TimeColumn(before.time_column, TimeKind.TIMESTAMP) if before.time_column else None,
+            kind=before.kind,
+            kind_reason=before.kind_reason,
+            # How it stores the time does not go into the profile.
+            time=TimeColumn(before.time_column, TimeKind.TIMESTAMP, before.time_reason) if before.time_column else None,
             tags=before.tags,
             fields=before.fields,
             series=before.series,
@@ -106,9 +111,9 @@ def take_over(draft: Draft, window: Window, max_age: timedelta) -> Draft:
 
 
 def _same_rows(draft: Draft, before: Measurement, window: Window) -> bool:
-    """Whether the window holds the rows that the one before held, the contents of the table being the same.
+    """Whether the window contains the same rows as the previous one, if the contents of the table are unchanged.
 
-    An index of series knows no window; where its rows were read, their figures keep the age they have.
+    An index of series has no window; if its rows were read, their figures keep their age.
     """
     if draft.is_indexed or before.time_column is None or before.fingerprint_as_of == window.end:
         return True

@@ -1,4 +1,4 @@
-"""What a sample of rows says of their times: rows that repeat others, and fields that hold another time."""
+"""What a sample of rows shows about their times: duplicate rows, and fields that contain another time."""
 
 from __future__ import annotations
 
@@ -8,18 +8,21 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from tsaudit.analysis.rows.apart import told_apart_by
+from tsaudit.analysis.rows.distinguishing_tags import distinguishing_tags
 from tsaudit.collect.figures import as_codes, series_of_rows
 from tsaudit.model.profile import Repeats, RowsApart, SetApart, Source, TimeLag
 
 _PER_SECOND: Final = 1e6
 _PERCENTILES: Final = (10, 50, 90)
+_SHORTEST_H: Final = 6
+"""Sessions and containers often live for hours, and would seem to last within less time."""
+_ROWS_PER_VALUE: Final = 1.5
 
 
 def repeats(
     tags: Mapping[str, pa.ChunkedArray], fields: Mapping[str, pa.ChunkedArray], times: pa.ChunkedArray, source: Source
 ) -> Repeats:
-    """How many rows repeat another one. Rows without a time are left out."""
+    """The number of rows that duplicate another one. Rows without a time are left out."""
     timed = times.is_valid()
     key = [column.filter(timed) for column in (times, *tags.values())]
     rest = [column.filter(timed) for column in fields.values()]
@@ -30,18 +33,36 @@ def repeats(
 
 
 def rows_apart(tags: Mapping[str, pa.ChunkedArray], times: pa.ChunkedArray, source: Source) -> RowsApart:
-    """Which tags tell rows of one instant apart. Rows without a time are left out."""
+    """Which tags distinguish rows with the same time. Rows without a time are left out."""
     timed = times.is_valid()
     moments = as_codes(times.filter(timed)).to_numpy()
     codes = {key: as_codes(column.filter(timed)).fill_null(-1).to_numpy() for key, column in tags.items()}
-    found, complete = told_apart_by(codes, moments)
+    found, complete = distinguishing_tags(codes, moments)
     by = tuple(SetApart(tuple(sorted(names)), rows) for names, rows in found.items())
     return RowsApart(len(moments), by, complete, source)
 
 
+def recurring(column: pa.ChunkedArray, times: pa.ChunkedArray) -> float | None:
+    """The share of the values that occur in both halves of the time that the rows span.
+
+    `times`: in microseconds, null for rows to leave out. None if the rows span less than `_SHORTEST_H`, or if there are
+    fewer than `_ROWS_PER_VALUE` rows for each value: what is read once cannot be seen again.
+    """
+    both = np.array(column.is_valid()) & np.array(times.is_valid())
+    at = times.filter(pa.array(both)).to_numpy()
+    if not len(at) or at.max() - at.min() < _SHORTEST_H * 3600 * _PER_SECOND:
+        return None
+    _, codes = np.unique(as_codes(column.filter(pa.array(both))).to_numpy(), return_inverse=True)
+    values = int(codes.max()) + 1
+    if len(codes) < _ROWS_PER_VALUE * values:
+        return None
+    late = at >= (at.min() + at.max()) / 2
+    halves = [np.bincount(codes[half], minlength=values) > 0 for half in (~late, late)]
+    return float((halves[0] & halves[1]).mean())
+
+
 def time_lag(column: pa.ChunkedArray, times: pa.ChunkedArray) -> TimeLag | None:
-    """How far the column's times lie before the rows' own; None where one of both is of no time type, or no row has
-    both."""
+    """How far the column's times are before the rows' own times; None if either is not a time, or no row has both."""
     if not (pa.types.is_timestamp(column.type) and pa.types.is_timestamp(times.type)):
         return None
     both = np.array(column.is_valid()) & np.array(times.is_valid())

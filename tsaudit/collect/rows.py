@@ -1,16 +1,18 @@
-"""The top rung: facts that read rows, within the window and the budget."""
+"""The last step: facts that read rows, within the window and the budget."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from tsaudit.collect import excerpts
+from tsaudit.collect.answers import single_value
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.draft import Draft, Found
 from tsaudit.collect.listing import interval, scope
-from tsaudit.engines.sql.roles import TimeKind
+from tsaudit.engines.sql.columns import TimeKind
+from tsaudit.engines.sql.time_columns import instant_of
 from tsaudit.model.facts.given import OfNullCounts
 from tsaudit.model.profile import (
     Count,
@@ -33,17 +35,10 @@ if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
-_PER_SECOND: Final = {
-    TimeKind.SECONDS: 1,
-    TimeKind.MILLISECONDS: 1_000,
-    TimeKind.MICROSECONDS: 1_000_000,
-    TimeKind.NANOSECONDS: 1_000_000_000,
-}
-
 
 @dataclass(frozen=True, slots=True)
 class Nulls(Found):
-    """What one scan of the window counts."""
+    """Counts from one scan of the window."""
 
     rows: Count | None
     first_time: datetime | None
@@ -54,7 +49,7 @@ class Nulls(Found):
 
 @dataclass(frozen=True, slots=True)
 class Sampled(Found):
-    """What the rows read tell of the tags, the fields and the points."""
+    """What the rows read show about the tags, the fields, and the points."""
 
     tags: tuple[Tag, ...]
     fields: tuple[Field, ...]
@@ -66,9 +61,9 @@ class Sampled(Found):
 
 
 def count_nulls(asker: Asker, draft: Draft) -> Draft:
-    """Count rows, first and last time and each field's share of nulls, by one scan of the window.
+    """Count rows, first and last time, and each field's share of nulls, with one scan of the window.
 
-    Of a table too big for that, by the engine's statistics; without these a gap is left.
+    For a table too big for that, use the engine's statistics; without these, leave a gap.
     """
     fact = "null_counts"
     if draft.excerpt:
@@ -76,7 +71,7 @@ def count_nulls(asker: Asker, draft: Draft) -> Draft:
     found: list[Any] = []
 
     def consume(batch: pa.RecordBatch) -> None:
-        found.extend(_plain(column) for column in batch.columns)
+        found.extend(map(single_value, batch.columns))
 
     given = OfNullCounts(**draft.about(asker.window), later=_later_rows_wanted(draft))
     statement = asker.ask(fact, consume, given)
@@ -92,14 +87,15 @@ def count_nulls(asker: Asker, draft: Draft) -> Draft:
             for field, count in zip(draft.fields, counts, strict=True)
         )
     kind = draft.time.kind if draft.time else None
-    found_out = Nulls(Count(rows, source), instant(first, kind), instant(last, kind), later, fields)
+    found_out = Nulls(Count(rows, source), instant_of(first, kind), instant_of(last, kind), later, fields)
     return draft.asked(fact, statement).knowing(found_out)
 
 
 def _later_rows_wanted(draft: Draft) -> Literal["by index", "by scan"] | None:
-    """How rows at or after the window's end are looked for; None where nothing will be taken over from this profile.
+    """How to look for rows at or after the window's end; None if nothing will be reused from this profile.
 
-    Without an index on the time, all rows are read for the window anyway; with one, none outside of it may be.
+    Without an index on the time, the scan of the window reads all rows anyway; with one, it must not read rows outside
+    the window.
     """
     if draft.time is None or not draft.fingerprint or draft.fingerprint_as_of is None:
         return None
@@ -114,20 +110,20 @@ def _by_statistics(asker: Asker, draft: Draft, fact: str) -> Nulls:
     rows, last = excerpts.rows_by_planner(asker, draft), draft.last_time
     if draft.excerpt.newest and draft.sample is not None and draft.sample.num_rows and draft.time:
         newest = pc.max(draft.sample.column(draft.time.name)).as_py()
-        last = instant(newest, draft.time.kind)
+        last = instant_of(newest, draft.time.kind)
     ratios = {field.key: excerpts.null_ratio(asker, draft, field.key) for field in draft.fields}
     unknown = [key for key, ratio in ratios.items() if ratio is None]
     if rows is None and draft.time:
         unknown.insert(0, draft.time.name)
     if unknown:
-        detail = f"no statistics of {', '.join(unknown[:3])}: run ANALYZE; {excerpts.too_many(asker, draft)}"
+        detail = f"no statistics for {', '.join(unknown[:3])}: run ANALYZE; {excerpts.too_many(asker, draft)}"
         asker.gap(fact, Reason.OVER_BUDGET, detail, draft.database, draft.name)
     fields = tuple(replace(field, null_ratio=ratios[field.key]) for field in draft.fields)
     return Nulls(rows, draft.first_time, last, draft.later_rows, fields)
 
 
 def describe_fields(asker: Asker, draft: Draft) -> Draft:
-    """Find out what the sampled rows tell of the fields; share of nulls only where no count of them was had."""
+    """Derive what the sampled rows show about the fields; the share of nulls only if there is no count of them."""
     if draft.sample is None or not draft.sample.num_rows:
         if draft.excerpt and "row_sample" in draft.statements:
             detail = f"no row within the window was among those read; {excerpts.too_many(asker, draft)}"
@@ -154,9 +150,9 @@ def _over_time(
     rhythms: Rhythms | None,
     source: Source,
 ) -> Sampled:
-    """The same with what the times of the rows tell. `fields`: as far as they are known without them."""
+    """The same with what the times of the rows show. `fields`: as far as they are known without times."""
     from tsaudit.collect import points
-    from tsaudit.collect.row_times import repeats, rows_apart, time_lag
+    from tsaudit.collect.row_times import recurring, repeats, rows_apart, time_lag
     from tsaudit.collect.tag_changes import tag_changes
 
     assert draft.time is not None
@@ -164,9 +160,10 @@ def _over_time(
     tags = {tag.key: draft.read(Role.TAG, tag.key) for tag in draft.tags}
     values = {field.key: draft.read(Role.FIELD, field.key) for field in fields}
     times = draft.sample.column(0 if draft.is_indexed else draft.time.name)
+    times_us = epoch_us(times, draft.time.kind)
     point_sample = points.point_sample(
         tags,
-        epoch_us(times, draft.time.kind),
+        times_us,
         series_of_read(draft, by_measure_name=False),
         asker.window_of("row_sample", draft.database, draft.name),
         source,
@@ -174,13 +171,15 @@ def _over_time(
     )
     changes = tag_changes(tags, times, source)
     return Sampled(
-        tags=tuple(replace(tag, changes=changes[tag.key]) for tag in draft.tags),
+        tags=tuple(
+            replace(tag, changes=changes[tag.key], recurring=recurring(tags[tag.key], times_us)) for tag in draft.tags
+        ),
         fields=tuple(replace(field, lag=time_lag(values[field.key], times)) for field in fields),
         row_patterns=patterns,
         rhythms=rhythms,
         point_sample=point_sample,
         repeats=repeats(tags, values, times, source),
-        # Rows of a few series say nothing of the rows of others at the same instant.
+        # Rows of a few series say nothing about the rows of other series at the same instant.
         rows_apart=None if draft.sampled_series else rows_apart(tags, times, source),
     )
 
@@ -188,7 +187,9 @@ def _over_time(
 def row_figures(
     draft: Draft, series: np.ndarray, source: Source, only: np.ndarray | None = None
 ) -> tuple[RowPatterns, Rhythms | None]:
-    """What the rows read fill together, and how evenly they come. `series`: a number per row; `only`: rows to take."""
+    """What the rows fill together, and how regularly they arrive. `series`: a number per row. `only`: rows to
+    include.
+    """
     from tsaudit.collect import figures, points
 
     def taken(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -205,41 +206,27 @@ def row_figures(
     return patterns, points.rhythms(tags, fields, epoch_us(times, draft.time.kind), series, source)
 
 
-def instant(value: Any, kind: TimeKind | None) -> datetime | None:
-    """A time as the engine returned it, aware and in UTC; None for nothing, or for what cannot be read."""
-    if value is None or kind is None:
-        return None
-    if isinstance(value, datetime):
-        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
-    if kind in _PER_SECOND:
-        microseconds = int(value) * 1_000_000 // _PER_SECOND[kind]
-        return datetime.fromtimestamp(0, UTC) + timedelta(microseconds=microseconds)
-    try:
-        return instant(datetime.fromisoformat(str(value)), kind)
-    except ValueError:
-        return None
-
-
 def epoch_us(times: pa.ChunkedArray, kind: TimeKind) -> pa.ChunkedArray:
-    """The times in microseconds since 1970; null for what cannot be read."""
+    """The times in microseconds since 1970; null for those that cannot be read."""
     import pyarrow as pa
 
-    if pa.types.is_timestamp(times.type):
-        return times.cast(pa.timestamp("us", times.type.tz), safe=False).cast(pa.int64())
+    if pa.types.is_timestamp(times.type) or pa.types.is_date(times.type):
+        # Not by way of Python, whose datetime does not have all the years that databases store.
+        return times.cast(pa.timestamp("us"), safe=False).cast(pa.int64())
     epoch = datetime.fromtimestamp(0, UTC)
-    read = [instant(value, kind) for value in times.to_pylist()]
+    read = [instant_of(value, kind) for value in times.to_pylist()]
     return pa.chunked_array([pa.array([t and (t - epoch) // timedelta(microseconds=1) for t in read], pa.int64())])
 
 
 def is_complete(asker: Asker, draft: Draft) -> bool:
-    """Whether the sample holds all rows within the window, of the series it was taken from."""
+    """Whether the sample contains all rows within the window, of the series it was taken from."""
     return draft.sample is None or (
         draft.sample.num_rows < asker.target.budget.max_rows and draft.sampled_since is None
     )
 
 
 def sample_source(asker: Asker, draft: Draft) -> Source:
-    """Where figures had from the rows read come from; needs rows."""
+    """The source of figures derived from the rows read; requires rows."""
     assert draft.sample is not None
     window = interval(asker, draft, "row_sample")
     if draft.sampled_since:
@@ -254,21 +241,12 @@ def sample_source(asker: Asker, draft: Draft) -> Source:
     which = f"the newest {many(rows, 'row')}" if draft.time else many(rows, "row")
     if draft.sampled_series:
         known = number(draft.series.value) if draft.series else "more than could be listed"
-        which += f" of {draft.sampled_series} series, chosen evenly out of {known},"
+        which += f" of {draft.sampled_series} series, an even sample of {known},"
     return asker.source("row_sample", How.SAMPLED, f"{which} {window}")
 
 
-def _plain(column: pa.Array) -> Any:
-    """The single value of a column; times to the microsecond, as Python keeps them."""
-    import pyarrow as pa
-
-    if pa.types.is_timestamp(column.type):
-        column = column.cast(pa.timestamp("us", column.type.tz), safe=False)
-    return column[0].as_py()
-
-
 def series_of_read(draft: Draft, *, by_measure_name: bool = True) -> np.ndarray:
-    """A number for each row read, the same for rows of one series: of one tag set, and of one measure name."""
+    """A number for each row read, the same for rows of one series: of one tag set and one measure name."""
     from tsaudit.collect.figures import series_of_rows
 
     assert draft.sample is not None

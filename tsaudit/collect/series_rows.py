@@ -1,4 +1,6 @@
-"""The newest rows of measurements whose series an index lists: of a few series where there are many, and counted."""
+"""The newest rows of measurements whose series an index lists, and their number; if there are many series, of a few
+only.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +22,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 ALL_SERIES_UP_TO: Final = 1000
-"""InfluxDB opens a cursor per series and shard: above this many series, rows are read of a few series only."""
+"""InfluxDB opens a cursor per series and shard: above this many series, rows are read for a few series only."""
 
 Series = Sequence[Mapping[str, str | None]]
-"""Tag sets to read rows of; empty for all."""
+"""Tag sets whose rows to read; empty for all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +40,13 @@ class RowsOfSeries(Found):
 
 @dataclass(frozen=True, slots=True)
 class Rows(Found):
-    """How many rows there are within the window."""
+    """The number of rows within the window."""
 
     rows: Count | None
 
 
 def read_points(asker: Asker, draft: Draft, database_series: int | None, asked: frozenset[str]) -> Draft:
-    """Read the newest rows, of a few series where there are many, and count them where they are too many."""
+    """Read the newest rows, of a few series if there are many, and count them if there are too many to read."""
     known = draft.series.value if draft.series else database_series
     restricted = known is None or known > ALL_SERIES_UP_TO
     if impossible := _cannot_read(draft, restricted):
@@ -52,7 +54,7 @@ def read_points(asker: Asker, draft: Draft, database_series: int | None, asked: 
         for fact in sorted(asked & {"row_sample", "row_count"}):
             asker.gap(fact, reason, impossible, draft.database, draft.name)
         return draft
-    series = _told_apart(draft) if restricted else []
+    series = _identifying_tags(draft) if restricted else []
     read, draft = _read_newest(asker, draft, series)
     if not read:
         if "row_count" in asked:
@@ -70,7 +72,7 @@ def read_points(asker: Asker, draft: Draft, database_series: int | None, asked: 
 
 
 def _with_rows(asker: Asker, draft: Draft, series: Series) -> Draft:
-    """The draft with its rows, where they can be counted."""
+    """The draft with its rows, if they can be counted."""
     if is_complete(asker, draft):
         return draft.knowing(Rows(_scaled(asker, draft, _per_series(draft), "row_sample")))
     counts: list[int] = []
@@ -85,25 +87,25 @@ def _with_rows(asker: Asker, draft: Draft, series: Series) -> Draft:
 
 
 def _cannot_read(draft: Draft, restricted: bool) -> str:
-    """Why no rows can be read; empty when they can."""
+    """Why no rows can be read; empty if they can."""
     if restricted and not draft.some_series:
         return "rows are read for known series only, and the series could not be listed"
     if not draft.policies:
-        return "the retention policies that hold the rows are not known"
+        return "the retention policies that contain the rows are not known"
     return "" if draft.fields else "no field is known, and rows cannot be queried without one"
 
 
-def _told_apart(draft: Draft) -> Series:
-    """The remembered series, by the tags that suffice to tell them apart."""
+def _identifying_tags(draft: Draft) -> Series:
+    """The kept series, reduced to the tags that distinguish them."""
     if draft.tag_sets is None or draft.tag_sets.sampled:
-        # What tells the series of a sample apart may fit several of all.
+        # Tags that distinguish the series of a sample may not distinguish all series.
         return draft.some_series
     key = draft.tag_sets.minimal_key
     return [{tag: tags[tag] for tag in key} for tags in draft.some_series]
 
 
 def _read_newest(asker: Asker, draft: Draft, series: Series) -> tuple[bool, Draft]:
-    """Whether there was an answer, and the draft with the rows in it."""
+    """Whether there was a response, and the draft with its rows."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -124,13 +126,13 @@ def _read_newest(asker: Asker, draft: Draft, series: Series) -> tuple[bool, Draf
 
 
 def _joined(tables: list[pa.Table]) -> pa.Table:
-    """One table of batches whose columns may have different types; those that do not go together become text."""
+    """One table from batches whose columns may have different types; incompatible ones become strings."""
     import pyarrow as pa
 
     try:
         return pa.concat_tables(tables, promote_options="permissive")
     except pa.ArrowTypeError:
-        from tsaudit.collect.columns import as_text
+        from tsaudit.collect.value_texts import as_text
 
         names = tables[0].column_names
         texts = [pa.table([t.column(0), *(as_text(c) for c in t.columns[1:])], names=names) for t in tables]
@@ -138,14 +140,14 @@ def _joined(tables: list[pa.Table]) -> pa.Table:
 
 
 def _per_series(draft: Draft) -> list[int]:
-    """Rows of each series, out of a sample that holds all of them."""
+    """Rows per series, in a sample that contains all of their rows."""
     import numpy as np
 
     return [] if draft.sample is None else [int(n) for n in np.bincount(series_of_read(draft))]
 
 
 def _scaled(asker: Asker, draft: Draft, counts: list[int], fact: str) -> Count | None:
-    """The rows of all series from those of the sampled ones. None when it cannot be told."""
+    """The rows of all series, scaled up from the sampled ones. None if that is not possible."""
     read = draft.sampled_series
     window = f"from {span(asker.window.start, asker.window.end)}"
     if fact == "row_count":
@@ -158,20 +160,20 @@ def _scaled(asker: Asker, draft: Draft, counts: list[int], fact: str) -> Count |
         return None
     total = draft.series.value
     mean = sum(counts) / read
-    text = f"scaled up from {read} series, chosen evenly out of {total:,}; rows {window}"
+    text = f"scaled up from {read} series, an even sample of {total:,}; rows {window}"
     return Count(round(mean * total), asker.source(fact, How.ESTIMATE, text), _scaled_error(draft.series, counts, read))
 
 
 def _scaled_error(series: Count, counts: list[int], read: int) -> float | None:
-    """The standard error of rows scaled up from `read` series to all of them; None where it is not known.
+    """The standard error of rows scaled up from `read` series to all of them; None if it is not known.
 
-    A single series does not show how they differ. A total that is an estimate adds its own error, if that is known.
+    A single series does not show how series differ. If the total is an estimate, its own error is added if it is known.
     """
     total, mean = series.value, sum(counts) / read
     of_total = 0.0 if series.source.how is How.EXACT else series.standard_error
     if of_total is None or read == 1 < total:
         return None
-    # Series without rows in the window are not in `counts`, and count as zero.
+    # Series without rows in the window are not in `counts` and count as zero.
     squares = sum((c - mean) ** 2 for c in counts) + (read - len(counts)) * mean**2
     variance = squares / max(read - 1, 1)
     return math.hypot(total * math.sqrt((1 - read / total) * variance / read), mean * of_total)

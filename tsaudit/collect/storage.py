@@ -1,4 +1,4 @@
-"""How the engine keeps each measurement: bytes, options, indexes, partitions, files, all from its catalogue."""
+"""How the engine stores each measurement: bytes, options, indexes, partitions, files, all from its catalog."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ STORAGE_FACTS: Final[tuple[str, ...]] = (
     "table_retention",
     "stored_rows",
 )
-"""In the order in which they are asked for: some need what another one told."""
+"""In query order: some need the results of others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bytes(Found):
-    """What rows and indexes take."""
+    """The bytes used by rows and indexes."""
 
     storage: Storage
 
@@ -54,14 +54,14 @@ class Options(Found):
 
 @dataclass(frozen=True, slots=True)
 class Indexes(Found):
-    """The indexes, with how often each was used where that is counted."""
+    """The indexes, with their usage if it is counted."""
 
     indexes: tuple[Index, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
 class Partitions(Found):
-    """How the rows are divided."""
+    """The partitioning of the rows."""
 
     partitioning: Partitioning
 
@@ -75,7 +75,7 @@ class Operations(Found):
 
 @dataclass(frozen=True, slots=True)
 class OwnRetention(Found):
-    """How long it keeps its rows."""
+    """Its retention."""
 
     retention: Retention
 
@@ -88,9 +88,9 @@ class Files(Found):
 
 
 def describe_storage(drafts: Sequence[Draft], answers: Mapping[str, Sequence[Row] | None]) -> list[Draft]:
-    """The drafts of one database with what the catalogue says of how they are kept.
+    """The drafts of one database with their storage from the catalog.
 
-    `answers`: each fact that was asked for to its rows, None for a gap.
+    `answers`: each queried fact to its rows, None for a gap.
     """
     described = list(drafts)
     for fact, rows in answers.items():
@@ -156,7 +156,7 @@ def _partitions(draft: Draft, rows: list[Row]) -> Found:
         return Found()
     parts = [Partition(row["partition"], row["bounds"], row["rows"], row["bytes"]) for row in rows]
     parts.sort(key=lambda part: (-(part.bytes or 0), -(part.rows or 0), part.name))
-    # A few rows that fit no other partition say something however many there are.
+    # A few rows that match no other partition matter, however many partitions there are.
     rest = [part for part in parts[MAX_PARTITIONS:] if part.bounds == DEFAULT_PARTITION]
     key = tuple(rows[0]["key"].split(", ")) if rows[0]["key"] else ()
     return Partitions(Partitioning(key, len(parts), (*parts[: MAX_PARTITIONS - len(rest)], *rest)))

@@ -1,4 +1,4 @@
-"""What an engine knows of a table too big to be read, and which of its rows may be read all the same."""
+"""What an engine knows about a table too big to read, and which of its rows may be read anyway."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ class Excerpt:
     """The rows of a big table that may be read."""
 
     newest: bool
-    """The newest ones, by an index; else those on pages chosen at random, the same each time."""
+    """The newest rows, from an index; otherwise those on pages selected at random, the same pages each time."""
     rows: int | None
-    """Within the window, by the planner's estimate; None where it has no statistics of the time to go by."""
+    """Within the window, according to the planner; None if it has no statistics of the time."""
     rows_all: int
     most: int
     """Rows that one statement may read."""
 
     def of(self, rows: int) -> Part:
-        """What is given to read about so many rows within the window."""
+        """The parameters for reading this many rows within the window."""
         inside = self.rows_all if self.rows is None else self.rows
         share = min(rows / max(inside, 1), self.most / max(self.rows_all, 1))
         return Part(self.newest, rows, f"{min(100.0, max(100 * share, 1e-4)):.6f}")
@@ -34,16 +34,16 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True)
 class ColumnStatistics:
-    """What the engine's statistics say of a column."""
+    """The engine's statistics about a column."""
 
     distinct: int | None
     at_least: bool
-    """`distinct` is of a part of the rows only."""
+    """`distinct` covers only a part of the rows."""
     null_ratio: float | None
     common_values: tuple[str, ...]
     sampled_rows: int
-    """From how many rows they were made, unless the table has fewer."""
+    """The number of rows they were computed from, unless the table has fewer."""
     analysed_at: datetime | None
-    """When; None for never, or when the engine has forgotten."""
+    """When; None if never, or if the engine has forgotten."""
     changed_ratio: float | None
-    """Rows written since, as a share of all; None when not counted."""
+    """Rows written since, as a share of all rows; None if not counted."""

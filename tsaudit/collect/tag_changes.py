@@ -1,4 +1,4 @@
-"""What a sample of rows says of the tags that change over time for one source."""
+"""What a sample of rows shows about tags that change over time for one source."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ import numpy as np
 import pyarrow as pa
 
 from tsaudit.analysis.values.tag_changes import Codes, Numbers, course, other_sources, shared
-from tsaudit.collect.columns import as_text
 from tsaudit.collect.figures import as_codes, as_ranks
+from tsaudit.collect.value_texts import as_text
 from tsaudit.model.profile import Source, TagChanges
 
 
 def tag_changes(
     tags: Mapping[str, pa.ChunkedArray], times: pa.ChunkedArray, source: Source
 ) -> dict[str, tuple[TagChanges, ...]]:
-    """For each tag how it changes for the sources that all other tags name, and for those that one of them names.
+    """For each tag, how it changes for the sources identified by all other tags, and for those identified by one of
+    them.
 
-    That one is the tag with most values, one that holds no numbers before one that does. It is looked at only where it
-    is another thing, with three tags or more. Rows without a time are left out.
+    That one is the tag with the most values, preferably one without numbers. It is only examined if it differs from all
+    other tags, that is, with at least three tags. Rows without a time are left out.
     """
     timed = times.is_valid()
     instants = _ascending(times.filter(timed))
@@ -49,9 +50,9 @@ def tag_changes(
 
 
 def _ascending(times: pa.ChunkedArray) -> Codes:
-    """A number per row that ascends with the time, the same for the same time."""
+    """A number per row in time order, the same for the same time."""
     ranks, codes = as_ranks(times), as_codes(times).to_numpy()
-    # The rank of the first row of each time stands for all rows of that time.
+    # The rank of the first row of each time represents all rows of that time.
     first = np.full(int(codes.max(initial=0)) + 1, len(ranks), np.int64)
     np.minimum.at(first, codes, ranks)
     lowest: Codes = first[codes]
@@ -65,7 +66,7 @@ def _codes(column: pa.ChunkedArray) -> Codes:
 
 
 def _numbers(column: pa.ChunkedArray, codes: Codes) -> Numbers | None:
-    """The value of each code as a number, NaN for one that is absent or no number; None where none is a number."""
+    """The value of each code as a number, NaN if it is absent or not a number; None if no value is a number."""
     known, first = np.unique(codes, return_index=True)
     numbers = np.full(int(codes.max(initial=0)) + 1, np.nan)
     numbers[known] = [_number(text) for text in as_text(column).take(pa.array(first)).to_pylist()]

@@ -1,4 +1,4 @@
-"""Looks outside the window where no row lies in it: a table that is full by another clock was not measured."""
+"""Looks outside the window if it contains no rows: a table that is full according to another clock was not measured."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from tsaudit.collect import excerpts
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.columns import sampled
 from tsaudit.collect.draft import Draft, Found
-from tsaudit.collect.rows import instant
 from tsaudit.engines.queries import query_name
+from tsaudit.engines.sql.time_columns import instant_of
 from tsaudit.model.facts.given import OfRowSample
 from tsaudit.model.profile import Count, How, Reason, Tag, Window, utc_now
 from tsaudit.text import instant as instant_in_words
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _FIRST: Final = datetime(1700, 1, 1, tzinfo=UTC)
 _LAST: Final = datetime(2200, 1, 1, tzinfo=UTC)
-"""Times that nanoseconds since 1970 can hold."""
+"""The range of nanoseconds since 1970."""
 _PRESENT: Final = timedelta(days=1)
 _PEEKED: Final = 200
 _OF_ROWS: Final = ("null_counts", "row_estimate", "row_sample", "series_listing")
@@ -31,18 +31,19 @@ _OF_ROWS: Final = ("null_counts", "row_estimate", "row_sample", "series_listing"
 
 @dataclass(frozen=True, slots=True)
 class _Outside:
-    """What was found when the window was left away."""
+    """The result of a query without the window."""
 
     newest: datetime | None
     """None: no row has a time."""
     read: int
-    """Rows read from wherever they lie; 0 where that was not needed. With a time they are later than a past day, or of
-    a table too big to be read, which has a gap that says so."""
+    """Rows read from anywhere; 0 if that was not needed. If they have times, these are later than a past day, or the
+    table is too big to read and has a gap that says so.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Doubted(Found):
-    """What is left of the figures where the window holds no row."""
+    """What remains of the figures if the window contains no rows."""
 
     rows: Count | None
     series: Count | None
@@ -52,10 +53,10 @@ class Doubted(Found):
 
 
 def look_outside(asker: Asker, draft: Draft, asked: frozenset[str]) -> Draft:
-    """Leave gaps where the window holds no row of a table that has rows, and take back what was concluded from none.
+    """Leave gaps if the window contains no rows but the table does, and take back conclusions from the empty window.
 
-    The figures of a table whose rows are all older stay, as estimates: they are what its window holds. Of one without
-    any time, or with times to come, nothing is known.
+    If all rows of a table are older, its figures stay, as estimates: they describe its window. If rows have no times,
+    or future times, nothing is known.
     """
     if draft.time is None or _saw_rows(draft) or not _may_have_rows(asker, draft):
         return draft
@@ -74,7 +75,7 @@ def look_outside(asker: Asker, draft: Draft, asked: frozenset[str]) -> Draft:
 
 
 def _saw_rows(draft: Draft) -> bool:
-    """Whether a row was seen, or none was looked for."""
+    """Whether a row was seen, or no rows were looked for."""
     if draft.excerpt:
         return "row_sample" not in draft.statements or bool(draft.sample is not None and draft.sample.num_rows)
     return draft.rows is None or draft.rows.value > 0
@@ -87,17 +88,17 @@ def _may_have_rows(asker: Asker, draft: Draft) -> bool:
 
 
 def _found(asker: Asker, draft: Draft) -> _Outside | None:
-    """None for a table that has no rows, or none yet at the window's end, and where a gap was left."""
+    """None for a table without rows, or without rows before the window's end, and if a gap was left."""
     assert draft.time is not None
     if not draft.excerpt:
-        # Rows later than a past day were none then.
+        # Rows later than a past day did not exist then.
         end = asker.window.end if utc_now() - asker.window.end > _PRESENT else _LAST
         if not excerpts.may_look_up_newest(asker, draft, Window(_FIRST, end)):
             return None
         times = _times(asker, sampled(draft, Window(_FIRST, end), [draft.time.name], 1))
         newest = _newest(draft, times or [])
         if times is None or (newest and asker.window.end <= newest <= utc_now()):
-            return None  # a gap was left, or rows began to come after the window
+            return None  # a gap was left, or rows first arrived after the window
         if times:
             return _Outside(newest, 0)
     if not asker.engine.infers_roles:
@@ -107,7 +108,7 @@ def _found(asker: Asker, draft: Draft) -> _Outside | None:
 
 
 def _times(asker: Asker, given: OfRowSample) -> list[object] | None:
-    """The only column of some rows; None when a gap was left."""
+    """The only column of some rows; None if a gap was left."""
     values: list[object] = []
 
     def consume(batch: pa.RecordBatch) -> None:
@@ -118,7 +119,7 @@ def _times(asker: Asker, given: OfRowSample) -> list[object] | None:
 
 def _newest(draft: Draft, values: list[object]) -> datetime | None:
     kind = draft.time.kind if draft.time else None
-    return max((time for value in values if (time := instant(value, kind))), default=None)
+    return max((time for value in values if (time := instant_of(value, kind))), default=None)
 
 
 def _detail(asker: Asker, draft: Draft, found: _Outside) -> str:
@@ -129,16 +130,16 @@ def _detail(asker: Asker, draft: Draft, found: _Outside) -> str:
     if draft.estimated_rows is not None:
         total = f"the engine counts about {number(draft.estimated_rows)} ({query_name(engine, 'row_estimate')})"
     if found.newest is None:
-        why = f"all {many(found.read, 'row')} looked at have no {name}"
+        why = f"all {many(found.read, 'row')} read have no {name}"
     else:
         why = f"the newest {name} is {instant_in_words(found.newest)}"
-    detail = f"0 rows from {span(window.start, window.end)} by column {name} ({counts}), while {total}: {why}; "
+    detail = f"0 rows from {span(window.start, window.end)} by column {name} ({counts}), although {total}: {why}; "
     if asker.engine.infers_roles:
         key = draft.name if draft.name.isidentifier() else json.dumps(draft.name, ensure_ascii=False)
         detail += f"if another column is the time, set `columns: {{{key}: {{time: <column>}}}}` in tsaudit.yaml; "
     if found.newest is not None and found.newest >= window.end:
-        return detail + "if not, check the clocks of this machine and of the writers"
-    return detail + "if not, set a longer `window`, or leave the table out with `exclude`"
+        return detail + "otherwise, check the clocks of this machine and of the writers"
+    return detail + "otherwise, set a longer `window`, or skip the table with `exclude`"
 
 
 def _doubted(count: Count | None) -> Count | None:

@@ -1,4 +1,4 @@
-"""Which settings of a target fit nothing on the server, and what to say where they leave nothing to audit."""
+"""Which settings of a target match nothing on the server, and the error if they leave nothing to audit."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ if TYPE_CHECKING:
     from tsaudit.config.settings import Columns, Target
 
 _MOST_COMPARED: Final = 2_000
-"""Names among which a near one is looked for; each takes a few microseconds, and there may be many patterns."""
+"""Most names to search for a similar one; each takes a few microseconds, and there may be many patterns."""
 _NAMES_SHOWN: Final = 3
 
 
 def takes(target: Target, measurement: str) -> bool:
-    """Whether the target's patterns let the measurement be audited."""
+    """Whether the target's patterns include the measurement."""
     return _fits(target.include, measurement) and not _fits(target.exclude, measurement)
 
 
 def listed(target: Target, database: str, names: Sequence[str]) -> Listed:
-    """What the database holds, by the names that the server lists."""
+    """The contents of the database, under the names that the server lists."""
     left_out = sorted(name for name in names if not takes(target, name))
     return Listed(database, len(names), len(left_out), tuple(left_out[:_NAMES_SHOWN]))
 
 
 def nothing_to_audit(target: Target, names: Mapping[str, Sequence[str]]) -> str | None:
-    """Why there is nothing to look at, though the server told all it holds; None where there is something.
+    """Why there is nothing to audit although the server listed all its contents; None if there is something.
 
-    `names`: database to its measurements. An empty server is no good news: the target is in the configuration because
-    it is to hold data, and a wrong port, a volume that was not mounted and a user who may see nothing look like that.
+    `names`: database to its measurements. An empty server is bad news: the target is configured because it should
+    contain data, and a wrong port, an unmounted volume, or a user without permissions look like that.
     """
     every = [name for found in names.values() for name in found]
     if any(takes(target, name) for name in every):
@@ -49,11 +49,11 @@ def nothing_to_audit(target: Target, names: Mapping[str, Sequence[str]]) -> str 
         patterns = ", ".join(f'"{pattern}"' for pattern in target.include)
         return f"include: [{patterns}] {_no_match(target.include[:1], every, noun)}"
     patterns = ", ".join(f'"{pattern}"' for pattern in target.exclude)
-    return f"exclude: [{patterns}] leaves out all that `include` selects from {many(len(every), noun)}"
+    return f"exclude: [{patterns}] removes everything that `include` selects from {many(len(every), noun)}"
 
 
 def find(target: Target, names: Mapping[str, Sequence[str]], drafts: Iterable[Draft]) -> Iterator[UnusedSetting]:
-    """The target's settings that fit nothing. `names`: database to its measurements, of all databases."""
+    """The target's settings that match nothing. `names`: database to its measurements, for all databases."""
     noun = ENGINES[target.engine].words.measurement
     every = sorted({name for found in names.values() for name in found})
     audited = [name for name in every if takes(target, name)]
@@ -69,18 +69,20 @@ def find(target: Target, names: Mapping[str, Sequence[str]], drafts: Iterable[Dr
         if not _infers_roles(target.engine):
             yield UnusedSetting("columns", name, f"has no effect: {target.engine} defines them itself")
         elif name not in audited:
-            known = "is left out by include and exclude" if name in every else _no_match([name], audited, noun)
+            known = "is excluded by include and exclude" if name in every else _no_match([name], audited, noun)
             yield UnusedSetting("columns", name, known)
         elif name in described:
             yield from _columns(name, columns, described[name])
 
 
 def no_such_database(target: Target, name: str, there: Iterable[str] | None) -> str:
-    """What to say of a configured database in which nothing was found. `there`: those listed; None where none were."""
+    """The message about a configured database in which nothing was found. `there`: the listed databases; None if none
+    were listed.
+    """
     noun = _database(target.engine)
-    hint = "; on this engine `databases` names schemas" if ENGINES[target.engine].has_one_database else ""
+    hint = "; on this engine, `databases` lists schemas" if ENGINES[target.engine].has_one_database else ""
     if there is None:
-        return f"nothing can be seen in {noun} {name}, and the server does not list its {noun}s{hint}"
+        return f"nothing is visible in {noun} {name}, and the server does not list its {noun}s{hint}"
     return f"the server lists no {noun} {name}{_near([name], there)}{hint}"
 
 
@@ -94,7 +96,7 @@ def _columns(measurement: str, columns: Columns, there: Sequence[str]) -> Iterat
 
 
 def _infers_roles(engine: str) -> bool:
-    """Whether it is found out what columns are for, which the configuration can do better."""
+    """Whether column roles are inferred, so that configuring them helps."""
     return ENGINES[engine].ladder is Ladder.COLUMNS
 
 
@@ -110,7 +112,7 @@ def _no_match(patterns: Sequence[str], names: Sequence[str], noun: str) -> str:
 
 
 def _near(patterns: Sequence[str], names: Iterable[str]) -> str:
-    """`, did you mean x?`, else a few of the names."""
+    """`, did you mean x?`, or else a few of the names."""
     some = sorted(set(names))[:_MOST_COMPARED]
     for pattern in patterns:
         if found := nearest(re.sub(r"[*?\[\]]+", "", pattern), [name[:80] for name in some]):

@@ -1,4 +1,4 @@
-"""Compares a listing with the value sets of the days before, and hands the sets with it back."""
+"""Compares a listing with the value sets of earlier days, and updates the sets with it."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 
 class ValueMemory(Protocol):
-    """The value sets of one target: of each tag, and of the series of each measurement (a subject without column).
+    """The value sets of one target: for each tag, and for the series of each measurement (a subject without column).
 
-    Any number of threads may use it, for different measurements.
+    Several threads may use it for different measurements.
     """
 
     def of(self, subject: Subject) -> ValueSet:
-        """The set before the audited day, empty when there is none."""
+        """The set before the audited day; empty if there is none."""
 
     def keep(self, subject: Subject, after: ValueSet) -> None:
-        """Take the set with the audited day's values, which begins with what `of` gave."""
+        """Store the set that includes the audited day's values and builds on the result of `of`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +50,10 @@ class Comparison:
     databases: Mapping[str, Database]
 
     def compare(self, draft: Draft, counter: TagSetCounter) -> Found:
-        """The draft's arrivals, and its tags' values over time. A sampled listing is compared with nothing.
+        """The draft's arrivals, and its tags' values over time.
 
-        Nor is one of the present, as an index gives it, when a past day is audited: its values would be taken for old.
+        A sampled listing is not compared. Neither is an index's listing of the present when a past day is audited: its
+        values would be mistaken for old ones.
         """
         from tsaudit.analysis.cardinality import arrivals
         from tsaudit.analysis.cardinality.hashed_tag_sets import series_hashes
@@ -74,7 +75,7 @@ class Comparison:
             of_tag = dataclasses.replace(subject, column=tag.key)
             before = self.memory.of(of_tag)
             if watched_until and not len(before.days):
-                # The listings before had no such tag, so that its values are new and not only unknown.
+                # Earlier listings had no such tag, so its values are new and not just unknown.
                 before = before.observe((), watched_until)
             after = before.observe_hashes(tags[tag.key].hashes, self.day)
             self.memory.keep(of_tag, after)
@@ -83,13 +84,13 @@ class Comparison:
         return OverTime(new_series, tuple(filled_in))
 
     def _listing_days(self, draft: Draft) -> int | None:
-        """How many days of data the listing covers; None for all that was ever written."""
+        """How many days of data the listing covers; None for everything ever written."""
         if not draft.is_indexed:
             window = draft.listing_window or self.window
             return _days(window.end - window.start) if draft.time else None
         policies = self.databases[draft.database].retention or ()
         kept = [p.duration_s + (p.partition_s or 0) for p in policies if p.duration_s != FOREVER]
-        # A partition goes as a whole, once the newest of its rows is old enough.
+        # A partition is dropped as a whole, once its newest row is old enough.
         return _days(timedelta(seconds=max(kept))) if kept and len(kept) == len(policies) else None
 
 

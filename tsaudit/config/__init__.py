@@ -1,1 +1,1 @@
-"""tsaudit.yaml: what it may say, where it is read, and what is wrong with it."""
+"""tsaudit.yaml: its keys, where it is read, and the errors in it."""

@@ -1,4 +1,4 @@
-"""What has to agree across a configuration file, checked on plain data that may still have other mistakes in it."""
+"""Consistency checks across a configuration file, on plain data that may still contain other mistakes."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from tsaudit.rules import all_rules, unusable
 from tsaudit.text import nearest
 
 SLACK: Final = "slack"
-"""The way to tell owners that is no plug-in."""
+"""The built-in way to notify owners, which is not a plug-in."""
 
 
 def contradictions(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
-    """Places in the file, each with what is wrong there.
+    """Places in the file, each with the problem there.
 
-    While rules of another package cannot be used, a rule or limit that there is not may be one of them.
+    While a plug-in with rules cannot be loaded, unknown rules and limits are not reported.
     """
     yield from _history(data)
     yield from _names_and_owners(data)
@@ -32,7 +32,7 @@ def contradictions(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
 
 
 def unused(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
-    """Places with patterns and limits that nothing in the file can meet. They do no harm, and nothing else."""
+    """Places with patterns and limits that nothing in the file matches; they are harmless but have no effect."""
     for place, pattern, names, what in _route_patterns(data):
         if _is_pattern(pattern) and not any(fnmatch.fnmatchcase(name, pattern) for name in names):
             yield place, f"`{pattern}` matches no {what}{_near(pattern, names)}"
@@ -52,7 +52,7 @@ def unused(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
 
 
 def _history(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
-    """The history inside a database that is audited: it would be audited too, and need the right to write there."""
+    """A history inside an audited database: it would be audited too, and tsaudit would need write permission there."""
     history = data.get("history")
     if history is not None and any(url == history for _, url in _at(data, "targets", "*", "url")):
         yield ("history",), "is a target's address; the history must not be inside an audited database"
@@ -85,32 +85,34 @@ def _limits(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
 
 
 def _rules(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
-    """Rules that do not exist, and what is no rule."""
+    """Rules that do not exist, and names that are not rules."""
     known = [word for rule in all_rules() for word in (rule.code, rule.name)]
     for place in _rule_places(data):
         name = str(place[-1])
         if any(plain(name) in (code.lower(), word) for code, word in RULELESS_CODES.items()):
-            yield place, "cannot be switched off: it says what was not audited"
+            yield place, "cannot be switched off: it reports what was not audited"
         elif not _is_pattern(name) and plain(name) not in map(str.lower, known) and not unusable():
             yield place, f"there is no rule `{name}`{_near(name, known)}"
 
 
 def _rule_places(data: Mapping[str, Any]) -> Iterator[Path]:
-    """Every place that sets something for a rule; its last part names the rule."""
+    """Every place that configures a rule; its last part names the rule."""
     for prefix in ((), ("targets", "*"), ("targets", "*", "measurements", "*")):
         for place, found in _at(data, *prefix, "rules", kind=dict):
             yield from ((*place, name) for name in found)
 
 
 def _routes(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
-    """Routes that name a rule or a target that does not exist; patterns may be there for what is yet to come."""
+    """Routes that name a rule or a target that does not exist; patterns are fine, since matches may come later."""
     for place, name, names, what in _route_patterns(data):
         if not _is_pattern(name) and name not in names and not (what == "rule" and unusable()):
             yield place, f"there is no {what} `{name}`{_near(name, names)}"
 
 
 def _sinks(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
-    """Sinks that no installed package brings. One that is there and broken is none of them: it only tells nobody."""
+    """Sinks that no installed package provides. An installed but broken sink is not included: it only fails to
+    notify.
+    """
     found = data.get("sinks")
     for name in found if isinstance(found, dict) else ():
         known = [point.name for _, point in plugins.installed(plugins.SINKS)]
@@ -121,7 +123,7 @@ def _sinks(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
 
 
 def _route_patterns(data: Mapping[str, Any]) -> Iterator[tuple[Path, str, list[str], str]]:
-    """Every pattern of rules and targets in the routes, the names that it may meet, and what these are."""
+    """Every pattern of rules and targets in the routes, the names it may match, and what they are."""
     rules = [*RULELESS_CODES.items(), *((rule.code, rule.name) for rule in all_rules())]
     known = {
         "rules": ([word for pair in rules for word in pair], "rule"),

@@ -1,8 +1,7 @@
-"""Columns files: what a measurement may hold, a file for each, as InfluxDB's explicit buckets take them.
+"""Columns files: what a measurement may contain, one file each, in the format of InfluxDB's explicit buckets.
 
-<folder>/<database>/<measurement>.csv, or .json or .ndjson; names are percent-encoded. The formats are those of
-`influx bucket-schema create --columns-file`:
-https://docs.influxdata.com/influxdb/cloud/admin/buckets/bucket-schema/
+<folder>/<database>/<measurement>.csv, .json, or .ndjson; names are percent-encoded. The formats are those of `influx
+bucket-schema create --columns-file`: https://docs.influxdata.com/influxdb/cloud/admin/buckets/bucket-schema/
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ class Column:
     name: str
     type: Semantic
     data_type: str | None = None
-    """Of a field: float, integer, unsigned, string or boolean in InfluxDB, else the engine's own word."""
+    """For fields: float, integer, unsigned, string, or boolean in InfluxDB, otherwise the engine's own name."""
 
 
 Schema = Mapping[tuple[str, str], tuple[Column, ...]]
@@ -43,13 +42,15 @@ Schema = Mapping[tuple[str, str], tuple[Column, ...]]
 
 
 def write(folder: Path, schema: Schema, form: Form, *, replace: bool) -> list[Path]:
-    """Write a file per measurement, all or none, and return them. ColumnsFileError.
+    """Write a file per measurement, all or none, and return them. Raises ColumnsFileError.
 
-    `replace`: columns files that are there already go; without it they are an error.
+    `replace`: remove existing columns files; without it, they are an error.
     """
     there = list(_files(folder)) if folder.is_dir() else []
     if there and not replace:
-        raise ColumnsFileError(f"{folder} holds columns files already, such as {there[0].name}; --replace removes them")
+        raise ColumnsFileError(
+            f"{folder} already contains columns files, such as {there[0].name}; pass --replace to remove them"
+        )
     names = {
         folder / _encoded(database) / f"{_encoded(name)}.{form}": key for key in schema for database, name in [key]
     }
@@ -71,7 +72,7 @@ def write(folder: Path, schema: Schema, form: Form, *, replace: bool) -> list[Pa
 
 
 def read(folder: Path) -> Schema:
-    """The schema that the folder's files declare. ColumnsFileError for none, or one that is not well-formed."""
+    """The schema declared by the folder's files. ColumnsFileError if there are none, or one is malformed."""
     found: dict[tuple[str, str], tuple[Column, ...]] = {}
     for file in _files(folder):
         key = unquote(file.parent.name), unquote(file.name.removesuffix(file.suffix))
@@ -79,7 +80,7 @@ def read(folder: Path) -> Schema:
             raise ColumnsFileError(f"{file}: a second file for {'/'.join(key)}; keep one of them")
         found[key] = _loaded(file)
     if not found:
-        raise ColumnsFileError(f"{folder} holds no columns files; `tsaudit schema export` writes them")
+        raise ColumnsFileError(f"{folder} contains no columns files; `tsaudit schema export` writes them")
     return found
 
 
@@ -99,7 +100,7 @@ def dumps(columns: Sequence[Column], form: Form) -> str:
 
 
 def loads(text: str, form: Form) -> tuple[Column, ...]:
-    """The columns that the text declares. ValueError says what is wrong with it, and on which line."""
+    """The columns that the text declares. ValueError says what is wrong, and on which line."""
     columns = tuple(_column(at, entry) for at, entry in _entries(text, form))
     names = [c.name for c in columns]
     if twice := next((name for name in names if names.count(name) > 1), None):
@@ -110,7 +111,7 @@ def loads(text: str, form: Form) -> tuple[Column, ...]:
 def _loaded(file: Path) -> tuple[Column, ...]:
     form = next(f for f in get_args(Form) if file.suffix == f".{f}")
     try:
-        # As bytes: a name may hold what reading text would take for the end of a line.
+        # As bytes, because text mode would take some characters in a name for the end of a line.
         return loads(file.read_bytes().decode("utf-8-sig"), form)
     except OSError as error:
         raise ColumnsFileError(f"{file}: {error.strerror or error}") from error
@@ -124,12 +125,12 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _encoded(name: str) -> str:
-    # A name of dots alone would be the folder itself, or the one above it.
+    # A name of only dots would be the folder itself, or its parent.
     return quote(name, safe=" ") if name.strip(".") else name.replace(".", "%2E")
 
 
 def _entries(text: str, form: Form) -> Iterator[tuple[str, Any]]:
-    """Each column as it stands in the file, with where."""
+    """Each column as written in the file, with its place."""
     if form == "csv":
         rows = csv.reader(io.StringIO(text, newline=""), strict=True)
         try:
@@ -165,7 +166,7 @@ def _column(at: str, entry: Any) -> Column:
         raise ValueError(f"{at}: a column needs a name")
     semantic, data_type = entry.get("type"), entry.get("dataType")
     if semantic not in get_args(Semantic):
-        raise ValueError(f"{at}: type `{semantic}` is none of {', '.join(get_args(Semantic))}")
+        raise ValueError(f"{at}: type `{semantic}` is not one of {', '.join(get_args(Semantic))}")
     if data_type is not None and (semantic != "field" or not isinstance(data_type, str)):
         raise ValueError(f"{at}: only a field has a data type")
     return Column(entry["name"], cast("Semantic", semantic), data_type)

@@ -1,4 +1,4 @@
-"""Cron lines: checked where they are written, instead of when Dagster first reads them, and the days they name."""
+"""Cron expressions: validated when the file is read, not when Dagster first uses them, and the days they match."""
 
 from __future__ import annotations
 
@@ -27,28 +27,32 @@ _FIELDS: Final = (
 
 
 def check(line: str) -> str:
-    """The line itself. ValueError, in words, when it is no cron line of five fields or a nickname such as `@daily`."""
+    """The expression itself. ValueError unless it has five valid fields or is a nickname such as `@daily`."""
     if line in _NICKNAMES:
         return line
     parts = line.split()
     if len(parts) != len(_FIELDS):
         raise ValueError(
-            "expected a cron line: minute, hour, day of the month, month, day of the week, such as `0 6 * * *`"
+            "expected a cron expression: minute, hour, day of the month, month, day of the week, such as `0 6 * * *`"
         )
     for part, (field, lowest, highest, names) in zip(parts, _FIELDS, strict=True):
         for item in part.split(","):
             if not _is_item(item.lower(), lowest, highest, names):
-                raise ValueError(f"`{part}` is no {field} of a cron line: expected {lowest} to {highest}, or *")
+                raise ValueError(
+                    f"`{part}` is not a valid {field} in a cron expression: expected {lowest} to {highest}, or *"
+                )
     _, _, of_month, month, _ = parts
     if not any(_names(month.lower(), number, 1, 12, _MONTHS) and _has_day(number, of_month) for number in range(1, 13)):
-        raise ValueError(f"`{of_month} {month}` is no date: Dagster takes no such line, whatever its days of the week")
+        raise ValueError(
+            f"`{of_month} {month}` is not a date: Dagster rejects such an expression, whatever its days of the week"
+        )
     return line
 
 
 def fires_on(line: str, day: date) -> bool:
-    """Whether a line that `check` lets through names the day.
+    """Whether an expression that passed `check` matches the day.
 
-    As Dagster has it: where both a day of the month and a day of the week are given, either suffices.
+    As in Dagster: if both a day of the month and a day of the week are given, either is enough.
     """
     *_, of_month, month, of_week = _NICKNAMES.get(line, line).lower().split()
     on_date = _names(of_month, day.day, 1, 31, ())
@@ -60,13 +64,13 @@ def fires_on(line: str, day: date) -> bool:
 
 
 def _has_day(month: int, of_month: str) -> bool:
-    """Whether a month ever has one of the days that are named."""
-    _, days = monthrange(2024, month)  # a leap year
+    """Whether any month has one of the given days."""
+    _, days = monthrange(2024, month)  # A leap year.
     return any(_names(of_month, day, 1, 31, ()) for day in range(1, days + 1))
 
 
 def _names(part: str, value: int, lowest: int, highest: int, names: tuple[str, ...]) -> bool:
-    """Whether the value is among those that one part of a line names."""
+    """Whether the value is among those that one part of an expression names."""
     for item in part.split(","):
         span, _, step = item.partition("/")
         first, _, last = span.partition("-")

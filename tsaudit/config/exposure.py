@@ -1,4 +1,4 @@
-"""Connections on which others could read along: credentials without TLS, and TLS that verifies nobody."""
+"""Connections that others could read: credentials without TLS, and TLS without certificate verification."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MYSQL_OFF: Final = ("ssl_check_hostname", "ssl_verify_cert", "ssl_verify_identi
 
 
 def warnings(settings: Settings, targets: Iterable[Target]) -> Iterator[str]:
-    """One line for each address through which somebody on the network could read credentials or data."""
+    """One line for each address through which someone on the network could read credentials or data."""
     for target in targets:
         login = bool(target.username or target.password)
         yield from (f"{target.name}: {line}" for line in _of(target.url.get_secret_value(), login))
@@ -47,7 +47,7 @@ def _of(text: str, has_login: bool) -> Iterator[str]:
     elif address.scheme in _MONGODB:
         yield from _mongodb(address)
     else:
-        # An address within the address, as of an endpoint.
+        # An address within the address, such as an endpoint.
         for value in address.options.values():
             yield from _of(value, True)
 
@@ -58,9 +58,9 @@ def _without_tls(address: Address, has_login: bool) -> Iterator[str]:
 
 
 def _libpq(address: Address) -> Iterator[str]:
-    """As libpq has it: https://www.postgresql.org/docs/current/libpq-ssl.html#LIBPQ-SSL-SSLMODE-STATEMENTS"""
+    """As in libpq: https://www.postgresql.org/docs/current/libpq-ssl.html#LIBPQ-SSL-SSLMODE-STATEMENTS"""
     options = address.options
-    # SQLAlchemy takes `host` more than once, with ports.
+    # SQLAlchemy accepts `host` more than once, with ports.
     named = ",".join([address.hosts, *(value for key, value in parse_qsl(address.query) if key == "host")])
     hosts = [*addresses.hosts_in(named), *options.get("hostaddr", "").split(",")]
     away = [host for host in hosts if not is_loopback(host)]
@@ -70,7 +70,11 @@ def _libpq(address: Address) -> Iterator[str]:
     has_root = "sslrootcert" in options or "PGSSLROOTCERT" in os.environ
     if mode in ("verify-full", "verify-ca") or (mode == "require" and has_root):
         return
-    what = "verifies no certificate" if mode == "require" else "verifies no certificate, and may not encrypt at all"
+    what = (
+        "does not verify the certificate"
+        if mode == "require"
+        else "does not verify the certificate, and may not encrypt at all"
+    )
     yield f"sslmode={mode} to {away[0]} {what}; add `?sslmode=verify-full`"
 
 
@@ -79,11 +83,11 @@ def _mysql(address: Address) -> Iterator[str]:
     off = [f"{name}={options[name]}" for name in _MYSQL_OFF if options.get(name, "").lower() in _NO]
     with_tls = any(name.startswith("ssl_") for name in options) and options.get("ssl_disabled", "").lower() not in _YES
     if off:
-        yield f"TLS verification is switched off ({', '.join(off)}); leave that out of the address"
+        yield f"TLS verification is switched off ({', '.join(off)}); remove that from the address"
     elif not with_tls and not _is_here(address):
         yield f"the connection to {address.host} is not encrypted; add `?ssl_ca=` and the authority's file"
     elif with_tls and not options.keys() & {"ssl_ca", "ssl_capath"}:
-        yield "TLS verifies no certificate without `ssl_ca`; add the authority's file"
+        yield "TLS does not verify the certificate without `ssl_ca`; add the authority's file"
 
 
 def _mongodb(address: Address) -> Iterator[str]:
@@ -93,7 +97,7 @@ def _mongodb(address: Address) -> Iterator[str]:
     said = options.get("tls", options.get("ssl", "")).lower()
     with_tls = said in _YES or bool(off) or (address.scheme == "mongodb+srv" and said not in _NO)
     if off:
-        yield f"TLS verification is switched off ({', '.join(off)}); leave that out of the address"
+        yield f"TLS verification is switched off ({', '.join(off)}); remove that from the address"
     elif not with_tls and not _is_here(address):
         yield f"the connection to {address.host} is not encrypted; add `?tls=true`"
 

@@ -1,4 +1,4 @@
-"""Reads `tsaudit.yaml`: finds it, checks it, fills in `${NAME}`, and says all that is wrong with it at once."""
+"""Reads `tsaudit.yaml`: finds it, validates it, fills in `${NAME}`, and reports all problems at once."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _FILE_URL: Final = re.compile(r"([a-z][a-z0-9+.-]*:///)([^?]+)(\?.*)?", re.DOTAL
 
 
 _WORD: Final = "tsaudit-{}-value"
-"""What stands for a variable while an address is taken apart."""
+"""Placeholder for a variable while an address is parsed."""
 
 
 class ConfigError(Exception):
@@ -42,9 +42,9 @@ class ConfigError(Exception):
 
 
 def find(path: str | Path | None = None) -> Path:
-    """The file to read: `path`, else what TSAUDIT_CONFIG names, else `./tsaudit.yaml`.
+    """The file to read: `path`, or the one named in TSAUDIT_CONFIG, or `./tsaudit.yaml`.
 
-    Raises ConfigError when it is not there.
+    Raises ConfigError if it does not exist.
     """
     chosen = Path(path or os.environ.get(VARIABLE) or DEFAULT_NAME)
     if not chosen.exists():
@@ -55,16 +55,16 @@ def find(path: str | Path | None = None) -> Path:
 def load(path: str | Path, *, resolve_env: bool = True) -> Settings:
     """The settings in the file. Paths in it are relative to its folder. Raises ConfigError with every problem.
 
-    With `resolve_env` off secrets keep their `${NAME}` as it stands, and so does other text whose variable is not set.
-    That is enough to list targets, owners and schedules, not to connect. Only what is no free text (a number, a name,
-    a schedule) needs its variable even then.
+    With `resolve_env` off, secrets keep their `${NAME}`, and so does other text whose variable is not set. That is
+    enough to list targets, owners, and schedules, but not to connect. Values with a format (a number, a name, a
+    schedule) need their variable even then.
     """
     file = Path(path)
     return _settings(_read(file), str(file), file.absolute().parent, resolve_env)
 
 
 def load_mapping(data: Mapping[str, Any], *, label: str, folder: Path, resolve_env: bool = True) -> Settings:
-    """What `load` makes of a file with this content in `folder`. Problems name `label` and the key, but no line."""
+    """The result of `load` for a file with this content in `folder`. Problems name `label` and the key, but no line."""
     return _settings(of(data), label, folder.absolute(), resolve_env)
 
 
@@ -79,7 +79,7 @@ def _settings(document: Document, label: str, folder: Path, resolve_env: bool) -
 
 
 def _remember(settings: Settings) -> None:
-    """Keep what is secret in the settings out of all texts from now on; what `${NAME}` brought in is kept already."""
+    """Mask the secrets in the settings in all text from now on; values of `${NAME}` are masked already."""
     for target in settings.targets:
         secrets.remember_login(target.username, target.password.get_secret_value() if target.password else None)
         secrets.remember(*addresses.secrets_in(target.url.get_secret_value()))
@@ -92,10 +92,9 @@ def _remember(settings: Settings) -> None:
 
 
 def advice(path: str | Path) -> tuple[str, ...]:
-    """What is not wrong in the file and yet not as it should be, a line each. Raises ConfigError.
+    """Warnings about the file, one line each. Raises ConfigError.
 
-    That is every secret that stands there as plain text instead of as `${NAME}`, and every pattern and limit that
-    nothing in the file can meet.
+    These are secrets in plain text that should be `${NAME}`, and patterns and limits that nothing in the file matches.
     """
     file = Path(path)
     document = _read(file)
@@ -110,7 +109,7 @@ def advice(path: str | Path) -> tuple[str, ...]:
 
 
 def json_schema() -> dict[str, Any]:
-    """JSON schema of the file, for editors that complete and check YAML."""
+    """JSON schema of the file, for completion and validation in editors."""
     schema = Settings.model_json_schema()
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "tsaudit.yaml"}
 
@@ -136,19 +135,19 @@ def _read(file: Path) -> Document:
 
 
 class _Reader:
-    """Turns the document into settings and gathers what is wrong on the way."""
+    """Turns the document into settings and collects the problems."""
 
     def __init__(self, label: str, document: Document, resolve_env: bool) -> None:
         self._label = printable(label)
         self._document = document
         self._resolve_env = resolve_env
         self._unset: dict[Place, str] = {}
-        """Where a reference stays because its variable is not set, and the variable."""
+        """Places where a reference stays because its variable is not set, with the variable."""
         self._built: dict[int, Any] = {}
         self.problems = set(document.problems)
 
     def settings(self) -> Settings | None:
-        """The document as settings; None when something is wrong, which is then in `problems`."""
+        """The document as settings; None if something is wrong, which is then in `problems`."""
         data = self.data()
         known = dict(contradictions(data))
         for place, problem in known.items():
@@ -161,7 +160,7 @@ class _Reader:
             return None
 
     def data(self) -> Any:
-        """The document as plain Python, with the references filled in that can be."""
+        """The document as plain Python, with the references filled in where possible."""
         return self._value(self._document.root, ())
 
     def lines(self) -> list[str]:
@@ -175,7 +174,7 @@ class _Reader:
         self.problems.add((self._document.line(place), f"{name}: {problem}" if name else problem))
 
     def _value(self, node: Node, place: Place) -> Any:
-        """Plain Python of a node, references filled in. What several aliases share is built once."""
+        """Plain Python of a node, with references filled in. A value shared by several aliases is built once."""
         if node.value is None:
             return None
         if isinstance(node.value, str):
@@ -194,7 +193,9 @@ class _Reader:
                 return "${"
             name = match[1]
             if not match[0].endswith("}") or not _NAME.fullmatch(name):
-                self._add(place, "a reference is written ${NAME}, with letters, digits and _; for a plain ${ write $${")
+                self._add(
+                    place, ("write a reference as ${NAME}, with letters, digits, and _; for a literal ${ write $${")
+                )
                 return match[0]
             if not self._resolve_env and (_is_secret(place) or _is_of_sink(place)):
                 return match[0]
@@ -212,12 +213,12 @@ class _Reader:
         return filled
 
     def _guard(self, place: Place, filled: str, template: str, values: Mapping[str, str]) -> None:
-        """Remember what `${NAME}` brought in as secret, and refuse an address that its credentials make ambiguous.
+        """Remember the values of `${NAME}` that are secret, and reject an address that its credentials make ambiguous.
 
-        A host, a bucket or a name out of a variable is none: reports have to show it.
+        A host, a bucket, or a name from a variable is not a secret: reports have to show it.
         """
         is_address = _is_address(place)
-        # With references left in it, it is not connected to.
+        # An address that still contains references is never connected to.
         ambiguous = is_address and "${" not in filled and addresses.is_ambiguous(filled, template, _words_of(values))
         for name, value in values.items():
             word = _WORD.format(name)
@@ -236,19 +237,19 @@ class _Reader:
         if place in self._unset:
             self._add(place, words.unset(self._unset[place]))
         elif item["type"] == "too_short" and item["input"]:
-            return  # its entries are wrong, and pydantic counts only right ones
+            return  # Its entries are invalid, and pydantic only counts valid ones.
         elif not (known and place == ()) and place not in known:
             written = None if _is_secret(place) or _is_of_sink(place) else self._document.text(place)
             self._add(place, words.problem(item, place, written))
 
 
 def _is_secret(place: Place) -> bool:
-    """Whether the value there is kept out of messages; `limits` and the like have numbers only."""
+    """Whether the value there is kept out of messages; `limits` and the like contain only numbers."""
     return bool(place) and place[-1] in ("url", "password", "token", "webhook", "history")
 
 
 def _is_address(place: Place) -> bool:
-    """Whether an address with credentials may stand there. A webhook's address is secret as a whole."""
+    """Whether the value there is an address that may contain credentials. A webhook's address is secret as a whole."""
     return bool(place) and (place[-1] in ("url", "history") or place[-2:] == ("report", "folder"))
 
 
@@ -266,7 +267,7 @@ def _words_of(values: Mapping[str, str]) -> dict[str, str]:
 
 
 def _texts(document: Document) -> Iterator[tuple[Place, str]]:
-    """Every text in the file with its place; what several aliases share comes once."""
+    """Every text in the file with its place; a value shared by several aliases appears once."""
     seen: set[int] = set()
     waiting: list[tuple[Place, Node]] = [((), document.root)]
     while waiting:
@@ -280,7 +281,7 @@ def _texts(document: Document) -> Iterator[tuple[Place, str]]:
 
 
 def _reveals(place: Place, text: str) -> bool:
-    """Whether the text itself is secret: an address is only when it holds a password."""
+    """Whether the text itself is secret: an address is only if it contains a password."""
     if place[-1] not in ("url", "history"):
         return True
     try:
@@ -309,7 +310,7 @@ def _anchored(settings: Settings, folder: Path) -> Settings:
 
 
 def _anchored_url(url: SecretStr, folder: Path) -> SecretStr:
-    """The address of a file with its path made absolute; one that names no file stays as it is."""
+    """The address of a file with its path made absolute; other URLs do not change."""
     match = _FILE_URL.fullmatch(url.get_secret_value())
     if match is None or match[2].startswith((":", "file:", "md:", "${")):
         return url
@@ -317,7 +318,7 @@ def _anchored_url(url: SecretStr, folder: Path) -> SecretStr:
 
 
 def _absolute(path: str, folder: Path) -> str:
-    """`path` from `folder` on; a leading `~` is somebody's home, where there is such a person."""
+    """`path` relative to `folder`; a leading `~` is a home folder, if that user exists."""
     try:
         return os.path.normpath(folder / Path(path).expanduser())
     except RuntimeError:

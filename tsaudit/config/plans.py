@@ -1,4 +1,4 @@
-"""Named sets of limits, and how a configuration's limits become the ones that apply."""
+"""Plans (named sets of limits), and how a configuration's limits are resolved."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Plan:
     """As written under `plan:`."""
     title: str
     limits: Mapping[str, tuple[float, str]]
-    """`<rule name>.<threshold>` to the value and the page it is from."""
+    """`<rule name>.<threshold>` to the value and the page it comes from."""
 
 
 _CLOUD: Final = "https://docs.influxdata.com/influxdb/cloud/account-management/limits/"
@@ -44,7 +44,7 @@ _ALL: Final = (
     Plan("influxdb-cloud-usage", "InfluxDB Cloud (TSM), usage-based plan", _cloud_series(1_000_000)),
     Plan(
         "influxdb1-default",
-        "InfluxDB 1.x with the settings it is delivered with",
+        "InfluxDB 1.x with its default settings",
         _series(1_000_000, f"{_INFLUX1}#max-series-per-database--1000000")
         | {"identifier-tag.engine_values": (100_000, f"{_INFLUX1}#max-values-per-tag--100000")},
     ),
@@ -75,7 +75,7 @@ def rule_policy(settings: Settings, target: Target) -> RulePolicy:
 
 
 def check_limits(settings: Settings) -> None:
-    """ValueError that names a plan or limit that does not exist, where it is written, and the nearest right word."""
+    """ValueError that names a plan or limit that does not exist, where it is written, and the nearest valid name."""
     for target in settings.targets:
         if target.plan is not None:
             _plan(target.plan, f"targets.{target.name}.plan: ")

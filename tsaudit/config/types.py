@@ -1,4 +1,4 @@
-"""What values in tsaudit.yaml may be."""
+"""Types of values in tsaudit.yaml."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _LONGEST: Final = timedelta(days=36_500)
 
 
 def _duration(value: Any) -> Any:
-    """`30d`, `12h`, `15m`, `90s`, `2w` as a timedelta; what is no text is left to pydantic."""
+    """`30d`, `12h`, `15m`, `90s`, `2w` as a timedelta; anything but text is left to pydantic."""
     if not isinstance(value, str):
         return value
     match = re.fullmatch(r"([0-9]{1,8})\s*([smhdw])", value)
     if match is None:
-        raise ValueError("expected a duration such as 30d, 12h, 15m, 90s or 2w")
+        raise ValueError("expected a duration such as 30d, 12h, 15m, 90s, or 2w")
     return timedelta(seconds=int(match[1]) * _UNITS[match[2]])
 
 
@@ -37,7 +37,7 @@ Duration = Annotated[
     AfterValidator(_at_most_longest),
     WithJsonSchema({"type": "string", "pattern": r"^[0-9]{1,8}\s*[smhdw]$", "examples": ["30d", "12h"]}),
 ]
-"""A length of time, written as `30d`, `12h`, `15m`, `90s` or `2w`."""
+"""A length of time, written as `30d`, `12h`, `15m`, `90s`, or `2w`."""
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 """A number to compare with: `nan` would never be exceeded and look like a pass."""
 Secret = Annotated[SecretStr, Field(min_length=1)]
@@ -59,7 +59,7 @@ def _with_engines(schema: dict[str, Any]) -> None:
 
 
 EngineName = Annotated[str, AfterValidator(_known), Field(json_schema_extra=_with_engines)]
-"""One of the engines there are, those of other packages included. Looked up when a file is read, not before."""
+"""One of the engines, including those of other packages. Looked up when a file is read, not before."""
 
 
 def _nothing_is_empty(value: Any) -> Any:
@@ -67,20 +67,21 @@ def _nothing_is_empty(value: Any) -> Any:
 
 
 SinkSettings = Annotated[dict[str, Secret], BeforeValidator(_nothing_is_empty)]
-"""What a sink needs: `pager:` alone will do for one that needs nothing."""
+"""The settings of a sink: `pager:` alone is enough for one without settings."""
 
 
 def _one_word(value: SecretStr) -> SecretStr:
-    """Without the line end that a secret read from a file brings. What no HTTP header or address can hold would fail
-    when it is used, with an error that quotes it."""
+    """Without the trailing newline of a secret read from a file. Characters that no HTTP header or address can contain
+    would fail later, with an error that quotes the secret.
+    """
     text = value.get_secret_value().strip()
     if not re.fullmatch(r"[!-~]+", text):
-        raise ValueError("holds blanks or characters that are not ASCII; copy it again from Slack")
+        raise ValueError("contains blanks or characters that are not ASCII; copy it again from Slack")
     return SecretStr(text)
 
 
 SlackSecret = Annotated[Secret, AfterValidator(_one_word)]
-"""A token or an address that is secret, as Slack shows it."""
+"""A secret token or address, as shown by Slack."""
 
 
 def _word(value: Any) -> Any:
@@ -89,4 +90,4 @@ def _word(value: Any) -> Any:
 
 
 RuleSetting = Annotated[Literal["on", "off", "info", "warn", "critical"], BeforeValidator(_word)]
-"""Whether a rule judges, or how severe its findings are."""
+"""Whether a rule is on, or the severity of its findings."""

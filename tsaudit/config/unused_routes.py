@@ -1,4 +1,4 @@
-"""Routes whose patterns of measurements match nothing that is audited."""
+"""Routes whose measurement patterns match nothing that is audited."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from tsaudit.text import many, nearest
 
 
 def unused_routes(settings: Settings, profiles: Mapping[str, Profile]) -> Iterator[UnusedSetting]:
-    """The patterns of measurements that match none of the targets the route is for.
+    """The measurement patterns that match none of the targets the route is for.
 
-    `profiles`: target to what was seen of it. A route for a target that is not among them, or of which not everything
-    was listed, is left alone: what it matches may be there.
+    `profiles`: target to its profile. A route is skipped if one of its targets is missing there or was not listed
+    completely, because its matches may be there.
     """
     for number, route in enumerate(settings.routes):
         meant = [target.name for target in settings.targets if _fits(route.targets, target.name)]

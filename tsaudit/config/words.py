@@ -1,4 +1,4 @@
-"""Plain words for what is wrong in a configuration file: pydantic's findings, retold for people."""
+"""Plain error messages for a configuration file, in place of pydantic's."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _EXPECTED: Final = {
     "float_type": "expected a number",
     "float_parsing": "expected a number",
     "finite_number": "expected a number, not infinity",
-    "time_delta_type": "expected a duration such as 30d, 12h, 15m, 90s or 2w",
-    "string_pattern_mismatch": "expected letters, digits, `_`, `.` and `-`, with a letter or digit first",
+    "time_delta_type": "expected a duration such as 30d, 12h, 15m, 90s, or 2w",
+    "string_pattern_mismatch": "expected letters, digits, `_`, `.`, and `-`, with a letter or digit first",
 }
 
 
@@ -36,12 +36,12 @@ def place(path: Path) -> str:
 
 
 def unset(name: str) -> str:
-    """What to say of a reference whose variable does not exist."""
+    """The message about a reference whose variable does not exist."""
     return f"the environment variable {name} is not set; export it or write the value here"
 
 
 def problem(item: Mapping[str, Any], path: Path, written: str | None) -> str:
-    """What is wrong, in words. `written` is the text in the file; None for secrets and for lists and mappings."""
+    """What is wrong, in words. `written` is the text in the file; None for secrets, lists, and mappings."""
     kind, context = item["type"], item.get("ctx", {})
     if kind == "extra_forbidden":
         return _unknown_key(path)
@@ -90,7 +90,7 @@ def _not_a_choice(path: Path, written: str | None) -> str:
 
 
 def _annotation_at(path: Path) -> Any:
-    """The type that the configuration has at `path`; None where it has none."""
+    """The type that the configuration has at `path`; None if it has none."""
     found: Any = Settings
     for part in path:
         found = _inside(found, part)

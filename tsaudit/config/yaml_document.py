@@ -1,8 +1,8 @@
-"""YAML read so that every value knows its line: what messages about a configuration file need.
+"""YAML with the line of every value, which error messages about a configuration file need.
 
-Scalars stay text, quoted or not (`no`, `1e6` and `007` mean what they say); only an empty value, `~` and `null` are
-None. Which text is a number is for the schema to decide. Keys given twice, custom tags and values that hold
-themselves are refused; anchors and merge keys (`<<`) work.
+Scalars stay text, quoted or not (`no`, `1e6`, and `007` mean what they say); only an empty value, `~`, and `null` are
+None. The schema decides which text is a number. Duplicate keys, custom tags, and values that contain themselves are
+rejected; anchors and merge keys (`<<`) work.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from yaml.composer import Composer, ComposerError
 from yaml.resolver import Resolver
 
 _Events: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""libyaml's parser where PyYAML has it. Composing stays in Python: libyaml's own way to compose ends the process when a
-text is nested deeply."""
+"""libyaml's parser if PyYAML has it. Composing stays in Python: libyaml's own composer ends the process if a text is
+nested deeply.
+"""
 
 _DEEPEST: Final = 40
 """Levels of nesting; a configuration has six."""
@@ -37,13 +38,13 @@ class Node:
     """One value of the document."""
 
     line: int
-    """Counted from 1; 0 where there are no lines."""
+    """Counted from 1; 0 if there are no lines."""
     value: str | list[Node] | dict[str, Node] | None
     key_lines: dict[str, int] = field(default_factory=dict)
-    """Of a mapping: where each key stands."""
+    """Of a mapping: the line of each key."""
 
     def child(self, part: int | str) -> Node | None:
-        """The value behind a key or at a position; None where there is none."""
+        """The value of a key or at a position; None if there is none."""
         if isinstance(self.value, dict) and isinstance(part, str):
             return self.value.get(part)
         if isinstance(self.value, list) and isinstance(part, int) and part < len(self.value):
@@ -52,7 +53,7 @@ class Node:
 
 
 class DocumentError(Exception):
-    """The text is no YAML document; nothing in it can be trusted."""
+    """The text is not a YAML document; nothing in it can be trusted."""
 
     def __init__(self, line: int, problem: str) -> None:
         super().__init__(problem)
@@ -62,14 +63,14 @@ class DocumentError(Exception):
 
 @dataclass(slots=True)
 class Document:
-    """A YAML text as a tree, and what is wrong with it although it can be read."""
+    """A YAML text as a tree, and the problems that do not prevent reading it."""
 
     root: Node
     problems: list[tuple[int, str]]
     """(line, what is wrong)."""
 
     def line(self, path: tuple[int | str, ...]) -> int:
-        """The line of the key or list item at `path`, or of the nearest thing around it."""
+        """The line of the key or list item at `path`, or of the nearest enclosing one."""
         node, line = self.root, self.root.line
         for part in path:
             child = node.child(part)
@@ -80,7 +81,7 @@ class Document:
         return line
 
     def text(self, path: tuple[int | str, ...]) -> str | None:
-        """The text at `path` as it stands in the file; None where there is none, or no single text."""
+        """The text at `path` as written in the file; None if there is none, or not a single text."""
         node: Node | None = self.root
         for part in path:
             node = node.child(part) if node else None
@@ -93,9 +94,9 @@ def parse(text: str) -> Document:
         root = _Composer(text).get_single_node()
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, max(error.position, 0)) + 1
-        raise DocumentError(line, "holds a character that no text file should hold") from error
+        raise DocumentError(line, "contains a character that is not allowed in a text file") from error
     except ComposerError as error:
-        raise DocumentError(_line(error), "holds a second document (`---`); only one is read") from error
+        raise DocumentError(_line(error), "contains a second document (`---`); only one is read") from error
     except yaml.MarkedYAMLError as error:
         raise _unreadable(error) from error
     if root is None:
@@ -105,7 +106,7 @@ def parse(text: str) -> Document:
 
 
 def of(data: object) -> Document:
-    """What was read elsewhere, as a document without lines: every line is 0."""
+    """Data from elsewhere as a document without lines: every line is 0."""
     return Document(_node_of(data), [])
 
 
@@ -130,7 +131,7 @@ def _line(error: yaml.MarkedYAMLError) -> int:
 
 
 class _Composer(Composer, Resolver):
-    """Composes the one document of a text. Scalars stay text: nothing but null and the merge key is resolved."""
+    """Composes the only document of a text. Scalars stay text: only null and the merge key are resolved."""
 
     def __init__(self, text: str) -> None:
         Composer.__init__(self)
@@ -140,21 +141,21 @@ class _Composer(Composer, Resolver):
         self.check_event, self.peek_event, self.get_event = events.check_event, events.peek_event, events.get_event
         self._depth = 0
         self._unfinished: set[str] = set()
-        """Anchors of the nodes around the one that is composed."""
+        """Anchors of the nodes around the current one."""
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        """The next node, and all below it. DocumentError for one that holds itself, or would exhaust the stack."""
+        """The next node, and all below it. DocumentError if it contains itself, or would exhaust the stack."""
         event = self.peek_event()
         anchor, line = event.anchor, event.start_mark.line + 1
         if isinstance(event, yaml.AliasEvent):
             if anchor in self._unfinished:
-                raise DocumentError(line, f"`*{anchor}` stands inside `&{anchor}`: it would hold itself")
+                raise DocumentError(line, f"`*{anchor}` is inside `&{anchor}`: it would contain itself")
             if anchor not in self.anchors:
                 raise DocumentError(line, f"`*{anchor}` is used before `&{anchor}` is set")
             return super().compose_node(parent, index)
         if self._depth > _DEEPEST:
             raise DocumentError(line, f"nested more than {_DEEPEST} levels deep")
-        self.anchors.pop(anchor, None)  # YAML lets an anchor be set again
+        self.anchors.pop(anchor, None)  # YAML allows redefining an anchor.
         self._unfinished.add(anchor)
         self._depth += 1
         node = super().compose_node(parent, index)
@@ -164,7 +165,7 @@ class _Composer(Composer, Resolver):
 
 
 class _Builder:
-    """Turns composed nodes into ours, each once, and notes what is wrong although it can be read."""
+    """Turns composed nodes into ours, each once, and collects problems that do not prevent reading."""
 
     def __init__(self) -> None:
         self.problems: list[tuple[int, str]] = []
@@ -178,7 +179,7 @@ class _Builder:
 
     def _new(self, source: yaml.Node, line: int) -> Node:
         if source.tag not in _TAGS:
-            self.problems.append((line, f"the tag `{source.tag}` is not understood here; leave it out"))
+            self.problems.append((line, f"the tag `{source.tag}` is not supported; remove it"))
         if isinstance(source, yaml.MappingNode):
             return self._mapping(source, line)
         if isinstance(source, yaml.SequenceNode):
@@ -196,14 +197,14 @@ class _Builder:
             elif not isinstance(name := "" if key.value is None else key.value, str):
                 self.problems.append((key.line, "a key must be a single text"))
             elif name in entries:
-                self.problems.append((key.line, f"`{name}` is given twice, first on line {lines[name]}"))
+                self.problems.append((key.line, f"`{name}` is defined twice, first on line {lines[name]}"))
             else:
                 entries[name], lines[name] = value, key.line
         for mapping in merged:
             if not isinstance(mapping.value, dict):
                 self.problems.append((line, "`<<` takes a mapping, or a list of mappings"))
                 continue
-            # What the mapping itself says takes precedence, then the first of several sources.
+            # The mapping itself takes precedence, then the first of several sources.
             entries = {**entries, **mapping.value, **entries}
             lines = {**lines, **mapping.key_lines, **lines}
         return Node(line, entries, lines)

@@ -1,4 +1,4 @@
-"""An invented company's database that grows day by day, so that audits have a history to look at."""
+"""An invented company's database that grows day by day, so that audits have a history."""
 
 from tsaudit.demo.world import DAYS as DAYS
 from tsaudit.demo.world import DemoError as DemoError

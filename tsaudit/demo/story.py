@@ -1,4 +1,4 @@
-"""What the demo shows at its end: verdict, main contributor, forecast, and the message the owner got."""
+"""The demo's summary: verdict, main contributor, forecast, and the message that the owner received."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 def day_line(day: date, result: AuditResult, series: int | None) -> str:
-    """One line on one audited day."""
+    """One line about one audited day."""
     worst = next((f"{r.code} {f.message}" for r, f in _bad(result)), "nothing found")
     count = "series not measured" if series is None else f"{number(series)} series"
     return f"{day}  {result.verdict:<8}  {count:>14}  {_cut(worst, 110)}"
 
 
 def ending(result: AuditResult, report: str | None) -> Iterator[str]:
-    """The lines that sum the last day up."""
+    """The lines that summarize the last day."""
     yield f"Verdict      {result.verdict}"
     found = _dated(result)
     if found is not None:
@@ -41,9 +41,9 @@ def ending(result: AuditResult, report: str | None) -> Iterator[str]:
 
 
 def worst_message(store: Store, target: str) -> Iterator[str]:
-    """The owner's message about the worst that is open, as it stands after its edits, and its life.
+    """The owner's message about the worst open incident, in its current version, and its history.
 
-    Nothing when nobody was told anything.
+    Nothing if nobody was notified.
     """
     from tsaudit.alerts.blocks import Message
     from tsaudit.alerts.terminal import readable
@@ -59,7 +59,7 @@ def worst_message(store: Store, target: str) -> Iterator[str]:
     alert, news = told[0], [row for row in told if row.kind is deliveries.Kind.REPLY]
     edits = [row for row in told if row.kind is deliveries.Kind.EDIT and row.state is not deliveries.State.SUPERSEDED]
     owner, _ = deliveries.split_thread(alert.thread)
-    life = [f"opened {alert.day}", *(f"rang again {row.day}" for row in news)]
+    life = [f"opened {alert.day}", *(f"notified again {row.day}" for row in news)]
     if edits:
         often = "once," if len(edits) == 1 else f"{len(edits)} times, last"
         life.append(f"edited {often} {edits[-1].day}")
@@ -69,13 +69,15 @@ def worst_message(store: Store, target: str) -> Iterator[str]:
 
 
 def _badness(family: Sequence[Delivery]) -> int:
-    """Of the worst incident that the newest text of a message is about."""
+    """The severity of the worst incident in the newest text of a message."""
     newest = [row for row in family if row.kind in ("alert", "edit")][-1]
     return max((Severity(s).rank for s in newest.payload["about"].values()), default=-1)
 
 
 def _dated(result: AuditResult) -> Finding | None:
-    """The worst finding that blames a tag; among equals the one that knows since when, then the greatest share."""
+    """The worst finding that names a tag as main contributor; if several are equal, one with a start date, then the one
+    with the largest share.
+    """
     blaming = [f for _, f in _bad(result) if f.guilty]
     return max(blaming, key=lambda f: (f.severity.rank, f.since is not None, f.share or 0.0), default=None)
 

@@ -1,6 +1,6 @@
-"""What the demo's applications write on one day, as SQL that DuckDB runs.
+"""The data that the demo's applications write on one day, as SQL for DuckDB.
 
-Everything follows from the day alone: the same day always gives the same rows. `noise(...)` is a number from 0 to 1.
+Everything depends only on the day: the same day always gives the same rows. `noise(...)` is a number from 0 to 1.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ DEPLOYMENT: Final = 23
 """Day of the story, counted from 0, on which the web shop starts to write `request_id` as a tag."""
 
 FIRMWARE: Final = 17
-"""Day on which new firmware of the weather stations stops to send most gases."""
+"""Day on which new firmware makes the weather stations stop sending most gases."""
 
 NOISE: Final = "CREATE OR REPLACE MACRO noise(a, b, c) AS (hash(a, b, c) % 1000003) / 1000003.0"
 
@@ -52,11 +52,11 @@ _HTTP_ROWS: Final = """
     CAST(400 + 30000 * noise(:day, i, 'bytes') ** 2 AS BIGINT) AS bytes{extra}
   FROM (SELECT i, i % 12 AS s, i // 12 % 16 AS p, i // 192 % 4 AS v FROM range(6144) AS t(i))
 """
-"""Every host serves every path with every status each day, so the series are all there from the first day."""
+"""Every host serves every path with every status each day, so all series exist from the first day."""
 
 HTTP: Final = "INSERT INTO http_requests BY NAME" + _HTTP_ROWS.format(extra="")
 
-# Half of the hosts have the deployment on its first day, all of them from the second on.
+# Half of the hosts have the deployment on its first day, all of them from the second day on.
 HTTP_WITH_ID: Final = "INSERT INTO http_requests BY NAME" + _HTTP_ROWS.format(
     extra="""
     , CASE WHEN i % 2 = 0 AND (s < 6 OR NOT :first_day)

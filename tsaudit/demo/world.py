@@ -1,4 +1,4 @@
-"""Lets the demo's applications write, one day after the other."""
+"""Writes the data of the demo's applications, one day after the other."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tsaudit.config.settings import Settings
 
 DAYS: Final = 35
-"""Days that the story takes."""
+"""Number of days in the story."""
 
 
 class DemoError(Exception):
@@ -32,36 +32,36 @@ class World:
 
     @classmethod
     def of(cls, settings: Settings) -> World:
-        """The database that the first target of the settings names."""
+        """The database of the first target in the settings."""
         return cls(Path(settings.targets[0].url.get_secret_value().removeprefix("duckdb:///")))
 
     def first_day(self) -> date | None:
-        """The day the story began; None when nothing was written yet. Raises DemoError."""
+        """The first day of the story; None if nothing was written yet. Raises DemoError."""
         return self._day("SELECT CAST(min(time) AS DATE) FROM http_requests")
 
     def last_day(self) -> date | None:
-        """The newest day that was written; None when there is none. Raises DemoError."""
+        """The newest day written; None if there is none. Raises DemoError."""
         return self._day("SELECT CAST(max(time) AS DATE) FROM http_requests")
 
     def missing(self, until: date, days: int = DAYS) -> list[date]:
-        """The days still to be written, oldest first, so that `until` is there. Raises DemoError.
+        """The days still to be written up to `until`, oldest first. Raises DemoError.
 
-        A story not begun yet begins so that it is `days` days old on `until`.
+        A new story starts `days` days before `until`.
         """
         last = self.last_day()
         start = last + timedelta(days=1) if last else until - timedelta(days=days - 1)
         return [start + timedelta(days=n) for n in range((until - start).days + 1)]
 
     def advance(self, day: date) -> None:
-        """Write what the applications write on `day`; the first call ever begins the story.
+        """Write the data of `day`; the first call starts the story.
 
-        Each day is one transaction, so a day is there whole or not at all. A day that is there already is left as it
-        is. Raises DemoError, also for a day before the newest one that is missing.
+        Each day is one transaction, so a day exists completely or not at all. A day that exists is left unchanged.
+        Raises DemoError, also for a day before the story, or one that would leave a gap.
         """
         first, last = self.first_day(), self.last_day()
         if last is not None and day <= last:
             if first is not None and day < first:
-                raise DemoError(f"the demo's story began on {first}; {day} cannot be written any more")
+                raise DemoError(f"the demo's story started on {first}; {day} can no longer be written")
             return
         if last is not None and day != last + timedelta(days=1):
             raise DemoError(f"the demo's newest day is {last}; write {last + timedelta(days=1)} before {day}")
@@ -101,7 +101,7 @@ def _write(connection: Connection, first: date, day: date) -> None:
 
 @contextmanager
 def _open(path: Path) -> Iterator[Connection]:
-    """A transaction on the file, which no one else has open then: DuckDB locks it."""
+    """A transaction on the file, which no other process can open meanwhile: DuckDB locks it."""
     from sqlalchemy import create_engine
     from sqlalchemy.exc import SQLAlchemyError
 
@@ -115,7 +115,7 @@ def _open(path: Path) -> Iterator[Connection]:
             engine.dispose()
     except SQLAlchemyError as error:
         problem = str(getattr(error, "orig", error)).splitlines()[0]
-        # DuckDB lets one process in; another one is no reason to throw the file away.
+        # DuckDB allows only one process; another process is no reason to delete the file.
         busy = "lock" in problem
-        advice = "stop the other process, or wait for it" if busy else "remove the file to begin the demo anew"
+        advice = "stop the other process, or wait for it" if busy else "remove the file to restart the demo"
         raise DemoError(f"{path}: {problem}; {advice}") from error

@@ -1,1 +1,1 @@
-"""The engines: what each declares, and how its databases are asked."""
+"""The engines: what each one declares, and how its databases are queried."""

@@ -1,4 +1,4 @@
-"""What an engine has to provide so that tsaudit can audit it, and how it says that something cannot be had."""
+"""What an engine has to provide so that tsaudit can audit it, and how it reports that something is unavailable."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 class ConnectorError(MaskedError):
-    """The target cannot be audited at all: no driver, no server, no access. One line, with what to do."""
+    """The target cannot be audited at all: no driver, no server, no access. One line that says what to do."""
 
 
 class FactError(MaskedError):
-    """One statement failed; the rest of the audit goes on. Becomes a gap."""
+    """One statement failed; the rest of the audit continues. Becomes a gap."""
 
     def __init__(self, reason: Reason, detail: str) -> None:
         super().__init__(f"{reason}: {detail}")
@@ -30,39 +30,40 @@ class FactError(MaskedError):
 
 
 class Rows:
-    """The answer to one statement, read as it arrives.
+    """The response to one statement, read as it arrives.
 
     Iterate once, over Arrow record batches; leaving the iteration early cancels the statement on the server. A batch
-    without columns says that the server is at work: it lets the reader look at the cost so far.
-    A statement that breaks off raises FactError from the iteration: what came before is not the answer.
+    without columns means that the server is still working: it lets the reader check the cost so far. If the statement
+    fails midway, the iteration raises FactError: the batches before that are not a valid response.
     """
 
     def __init__(self, statement: str, batches: Iterator[pa.RecordBatch]) -> None:
         self.statement = statement
-        """As sent, without parameters left to fill in."""
+        """As sent, with all parameters filled in."""
         self.bytes: int | None = None
-        """Received so far; None where the driver does not tell."""
+        """Bytes received so far; None if the driver does not report them."""
         self.bytes_scanned: int | None = None
-        """Read by the server so far to answer; None where it does not tell."""
+        """Bytes read by the server so far; None if it does not report them."""
         self.bytes_metered: int | None = None
-        """Those of them that the provider charges for; None where it does not tell."""
+        """Bytes that the provider bills; None if it does not report them."""
         self.statements = 1
-        """Sent so far: one, unless the answer has pages or has to be put together."""
+        """Requests sent so far: one, unless the response has pages or is put together from several."""
         self.query = ""
-        """The query file below `sql/`, where it was not the normal one for the fact."""
+        """The query file below `sql/`, if it is not the normal one for the fact."""
         self.scope = ""
-        """What the answer covers or counts, in words, where the engine has several ways to it."""
+        """What the response covers or counts, in words, if the engine has several ways to obtain it."""
         self.at_most = ""
-        """Why the answer may hold more than was asked for; empty where it holds just that."""
+        """Why the response may contain more than was requested; empty if it does not."""
         self.path: tuple[str, ...] = ()
-        """What stood before the names of measurements, where the answer came by a name of the database's own; see
-        `profile.Measurement.path`."""
+        """The prefix of measurement names, if the response uses a different name for the database; see
+        `profile.Measurement.path`.
+        """
         self.since: datetime | None = None
-        """Where the answer begins, if later than asked for: the engine reads no longer window at once."""
+        """Where the response begins, if later than requested: the engine cannot read a longer window in one query."""
         self._batches = batches
 
     def reading(self, batches: Iterator[pa.RecordBatch]) -> Rows:
-        """The same answer, read from `batches`: for a source that itself reports to these rows."""
+        """The same response, read from `batches`: for a source that updates these rows itself."""
         self._batches = batches
         return self
 
@@ -70,43 +71,43 @@ class Rows:
         return self._batches
 
     def close(self) -> None:
-        """Give the statement up."""
+        """Stop the statement."""
         close = getattr(self._batches, "close", None)
         if close is not None:
             close()
 
 
 class Connection(Protocol):
-    """An open connection to one target. Not for use by two threads at once."""
+    """An open connection to one target. Not thread-safe."""
 
     server_version: str
 
     def query(self, fact: str, timeout_s: float, given: Given) -> Rows:
-        """Run `sql/<engine>/<fact>.*`, filled in with what is given: an instance of `facts.FACTS[fact].given`.
+        """Run `sql/<engine>/<fact>.*` with the given parameters: an instance of `facts.FACTS[fact].given`.
 
-        Each batch has the columns that `facts.FACTS[fact]` names. Raises FactError, here or while the rows are read.
-        The statement is cancelled, on the server where the engine can, `timeout_s` seconds after the call.
+        Each batch has the columns listed in `facts.FACTS[fact]`. Raises FactError, here or while the rows are read. The
+        statement is canceled `timeout_s` seconds after the call, on the server if the engine supports it.
         """
         ...
 
     def reconnect(self) -> Connection:
-        """A further connection to the same target, for use by another thread, or after this one was aborted."""
+        """Another connection to the same target, for use by another thread, or after this one was aborted."""
         ...
 
     def abort(self) -> None:
-        """Break off whatever runs, at once and from another thread, by shutting the socket down; raises nothing.
+        """Abort the current statement immediately, from another thread, by shutting the socket down; raises nothing.
 
-        The thread that waits gets an error. Nothing can be asked of this connection afterwards; `reconnect()` may work.
+        The waiting thread gets an error. This connection cannot be used afterward; `reconnect()` may work.
         """
         ...
 
     def close(self) -> None:
-        """Release it."""
+        """Close the connection."""
         ...
 
 
 class Connector(Protocol):
-    """What a module in `tsaudit.engines.opening` defines: the way to open a connection."""
+    """The interface of an engine's connector module: how to open a connection."""
 
     def connect(
         self, url: str, *, username: str | None, password: str | None, options: Mapping[str, Any]

@@ -1,6 +1,7 @@
-"""What an engine declares of itself. Its room, `tsaudit/engines/<name>/`, has the object; the rest reads it here.
+"""What an engine declares. The declaration is in its room, `tsaudit/engines/<name>/`; all other code reads it here.
 
-A trait says one plain fact, with the reason where it is not plain. Nothing outside the rooms compares names of engines.
+Each trait states one fact, with the reason if it is not obvious. Code outside the rooms never compares names of
+engines.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from pathlib import Path
 from typing import Final
 
 NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,39}")
-"""How the name of an engine is written."""
+"""The format of an engine's name."""
 
 
 class Language(enum.StrEnum):
-    """What statements are written in; how names and text are quoted follows from it."""
+    """The language of statements, which determines how names and text are quoted."""
 
     SQL = "sql"
     INFLUXQL = "influxql"
@@ -25,149 +26,189 @@ class Language(enum.StrEnum):
 
 
 class Ladder(enum.StrEnum):
-    """How measurements are measured: which facts are asked for, in which order, and what each decides of the next."""
+    """How measurements are measured: which facts are queried, in which order, and what each one decides about
+    the next.
+    """
 
     COLUMNS = "columns"
-    """Tables whose columns the catalogue lists. Their roles are read there, or inferred from names, types and some rows
-    (`Engine.infers_roles`); then the tag sets of the rows within the window are listed, nulls counted, and the newest
-    rows read. What SQL databases take."""
+    """Tables whose columns the catalog lists. Their roles are read there, or inferred from names, types, and some rows
+    (`Engine.infers_roles`); then the tag sets of the rows within the window are listed, nulls are counted, and the
+    newest rows are read. For SQL databases.
+    """
     TAG_LISTING = "tag listing"
-    """An index knows tags, fields and every tag set. The tag sets are listed from it; then the newest rows are read, of
-    some series where there are many, since each series is read on its own. Needs `tag_keys` and `field_types`."""
+    """An index contains tags, fields, and every tag set. The tag sets are listed from it; then the newest rows are
+    read, of a few series if there are many, because each series is read separately. Needs `tag_keys` and `field_types`.
+    """
     MEASURE_NAMES = "measure names"
-    """Tables whose rows are of several measure names, and whose catalogue says what columns are for. One scan counts
-    by measure name and decides whether the tag sets are listed and how many rows are read: reading costs money."""
+    """Tables whose rows have several measure names, and whose catalog lists the roles of columns. One scan counts by
+    measure name and decides whether the tag sets are listed and how many rows are read, because reading costs money.
+    """
     DOCUMENTS = "documents"
-    """Collections without a schema: what there is, is known from documents chosen at random. Of collections whose names
-    differ in a period or number alone, some stand for the others."""
+    """Collections without a schema: their contents are derived from documents selected at random. Of collections whose
+    names differ only in a period or number, a few represent the others.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What the engine's users call things, in the singular."""
+    """The terms that the engine's users know, in the singular."""
 
     database: str = "database"
     measurement: str = "table"
     tag: str = "tag"
     retention: str = "policy"
-    """What says how long data is kept."""
+    """The setting for how long data is kept."""
     series: str = (
         "One distinct combination of the values of the columns that identify the source of a row (the tags). "
         "Which columns those are, a SQL database does not say: tsaudit infers it, or reads it from `columns` in "
         "tsaudit.yaml."
     )
-    """What a series is here: whole sentences."""
+    """What a series is on this engine: complete sentences."""
     as_field: str = (
-        "A field is not indexed: queries that filter or group by it read all rows, and a point keeps only the\n"
-        "last value of those with the same tags and time."
+        "A field is not indexed: queries that filter or group by it read all rows. Of points with the same "
+        "tags and time,\n"
+        "only the last value is kept."
     )
-    """What else it means to make a tag a field: lines for a terminal."""
+    """Other effects of turning a tag into a field: lines for a terminal."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalServer:
+    """How to recognize a server with default settings on this machine: by its response over HTTP."""
+
+    port: int
+    path: str
+    """The path to request: never from another machine."""
+    answers: re.Pattern[str]
+    """What the response must contain."""
+    url: str
+    """Its address as a target."""
+    header: str = ""
+    """The header of the response to check; empty: its body."""
 
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """What connects to an engine, what its users call things, and what is true of it."""
+    """An engine: how to connect to it, its users' terms, and its traits."""
 
     name: str
-    """As `engine:` in tsaudit.yaml has it."""
+    """The value of `engine:` in tsaudit.yaml."""
     connector: str
     """The module that connects: see `tsaudit.engines.connection.Connector`."""
     example_url: str
-    """`{name}` stands for the database's name."""
+    """`{name}` stands for the name of the database."""
     ladder: Ladder = Ladder.COLUMNS
     """How its measurements are measured."""
     changes: str = ""
-    """The module that says changes in its languages: see `tsaudit.engines.rendering`. Empty: words have to do."""
+    """The module that renders changes in the engine's languages: see `tsaudit.engines.rendering`. Empty: changes are
+    only described in words.
+    """
     extra: str | None = None
-    """What installs its driver; None where the core brings it."""
+    """The extra that installs its driver; None if the core includes it."""
     language: Language = Language.SQL
     words: Words = field(default_factory=Words)
     keywords: tuple[str | Path, ...] = ()
-    """Files with the words that the languages of its users reserve, a line each: below `tsaudit/engines/`, or
-    anywhere by their whole path."""
+    """Files with the reserved words of its users' languages, one per line: relative to `tsaudit/engines/`, or with
+    their full path.
+    """
+    tables: str = ""
+    """The module that interprets options of its tables: see `tsaudit.engines.tables`. Empty: they are not
+    interpreted.
+    """
     speaks: str = ""
-    """The engine of tsaudit's whose statements it takes as well, for what is proposed; empty for none."""
+    """The tsaudit engine whose statements it also accepts, for suggestions; empty for none."""
     sql_folders: tuple[Path, ...] = ()
-    """Folders with its query files, the first that has one for a fact goes first; empty for `sql/<name>` of tsaudit."""
+    """Folders with its query files; the first one that has a file for a fact is used. Empty for `sql/<name>` of
+    tsaudit.
+    """
     icon: str = ""
-    """The name under which asset catalogues know its product; empty for `name`."""
+    """The name of its product in asset catalogs; empty for `name`."""
 
-    # How one signs in.
+    # Detection and login.
+    file_magic: tuple[int, bytes] | None = None
+    """The signature of its files: position and bytes, whatever the file names; None if it does not use files."""
+    local: LocalServer | None = None
+    """How to recognize a server on this machine; None if that is not possible."""
     signs_in_by_token: bool = False
-    """Where an address has no password, a token is meant."""
+    """If an address has no password, a token is required."""
     reads_password_apart: bool = False
-    """An address with a user alone takes `password:` from beside it."""
+    """An address with only a user uses the separate `password:`."""
 
     # Databases and schemas.
     default_schema: str | None = None
-    """Where its databases are schemas: the one in which every session finds names that stand alone, empty for none.
-
-    None: its databases are no schemas, and a name stands alone.
+    """If its databases are schemas: the one in which every session finds unqualified names, empty for none. None: its
+    databases are not schemas, and names need no qualification.
     """
     is_a_file: bool = False
-    """Its address is `scheme:///path`, where a relative path counts from the folder of tsaudit.yaml."""
+    """Its address is `scheme:///path`; a relative path is relative to the folder of tsaudit.yaml."""
     has_one_database: bool = False
-    """The address names the database, and `databases:` are schemas within it."""
+    """The address contains the database, and `databases:` lists schemas within it."""
 
     # Tags and columns.
     infers_roles: bool = False
-    """A table does not say which of its columns are the time and the tags: tsaudit works it out, and may be wrong."""
+    """Tables do not declare which columns are the time and the tags: tsaudit infers them, and may be wrong."""
     enforces_types: bool = True
     """A column holds only values of its type."""
     indexes_tag_values: bool = True
     """Each further tag value costs memory or a place in an index, however little is written."""
-    overwrites: bool = False
-    """A row with the tags and the time of another one replaces it, unless a table is told to keep both."""
+    divides_by_time: bool = False
+    """It separates rows by time itself, so partitioning by time has no further effect."""
+    judges_key_types: bool = False
+    """It has its own rules about the types of key columns."""
+    several_columns_unused: str = ""
+    """Why queries cannot use an index on several columns: part of a sentence; empty if they can."""
+    times_found_by: str = ""
+    """How rows are found by time if the time column has no index: part of a sentence; empty: not at all."""
     keeps_documents: bool = False
-    """It keeps documents, which may have any fields: what there is, is known from those that were read."""
+    """It stores documents, which may have any fields: tsaudit only knows those in the documents it read."""
 
     id_field: str = ""
-    """What names a document in its collection: always there, always indexed; empty for none."""
+    """The field that identifies a document in its collection: always present, always indexed; empty for none."""
     own_prefixes: tuple[str, ...] = ()
-    """How the names begin that the engine itself gives to columns."""
+    """Prefixes of column names that the engine itself assigns."""
 
     # Statements.
     can_change: bool = True
     """Statements make, rename and change things; elsewhere they only read."""
-    is_metered: bool = False
-    """What a statement reads is paid for: what is proposed here reads a day."""
     describes_singly: bool = False
-    """Each table is described by a statement of its own, which may be refused for some of them."""
+    """Each table is described by a separate statement, which may be denied for some tables."""
     takes_line_protocol: bool = False
 
     parameters: Mapping[str, str] = field(default_factory=dict)
-    """What its connector gives to query files beside what their facts offer (`facts.given`): name to meaning."""
+    """Query parameters that its connector adds to those of the facts (`facts.given`): name to meaning."""
 
-    # Guidelines: those that all engines have in common matter unless it says otherwise.
+    # Guidelines: those common to all engines matter unless this says otherwise.
     own_guidelines: frozenset[str] = frozenset()
-    """Ids of guidelines for few engines (`Guideline.elsewhere` says why) that matter here, too."""
+    """IDs of guidelines for few engines (`Guideline.elsewhere` says why) that matter here, too."""
     moot: Mapping[str, str] = field(default_factory=dict)
-    """Ids of guidelines that do not matter here, each with the reason: part of a sentence."""
+    """IDs of guidelines that do not matter here, each with the reason: part of a sentence."""
 
     # Figures.
     asked_in_pieces: Mapping[str, int] = field(default_factory=dict)
-    """Fact to the measurements that one statement looks at, one after the other; the others are asked about at once."""
+    """Fact to the number of measurements per statement, one statement after the other; for other facts, one statement
+    covers all.
+    """
     total_falls_short: float | None = None
-    """By what share the engine's count of all rows may fall short of those that can be read, which arrived since.
-
-    None: its count proves nothing, as it forgets in a crash, is as old as the last ANALYZE, or is none.
+    """By what share the engine's count of all rows may be lower than the number of readable rows, because of rows that
+    arrived since. None: its count proves nothing, because it is lost in a crash, is as old as the last ANALYZE, or does
+    not exist.
     """
     counts_writes: bool = False
-    """A measurement's fingerprint shows every write: where it stands still, no row was written."""
+    """A measurement's fingerprint shows every write: if it is unchanged, no row was written."""
 
     successor: str = ""
-    """The product that its vendor moves people to; empty for none."""
+    """The product that its vendor recommends instead; empty for none."""
 
-    # What tsaudit adds where another package brings the engine.
+    # Added by tsaudit if the engine comes from another package.
     package: str = ""
-    """The distribution that brings it, and its version; empty for tsaudit itself."""
+    """The distribution that provides it, and its version; empty for tsaudit itself."""
     broken: str = ""
-    """Why it cannot be used, in one line: its package could not be loaded. Empty for a usable one."""
+    """Why it cannot be used, in one line: its package could not be loaded. Empty for a usable engine."""
 
     def problem(self) -> str:
-        """What keeps the declaration from being used, in one line; empty where it is sound."""
+        """Why the declaration is invalid, in one line; empty if it is valid."""
         if not NAME.fullmatch(self.name):
-            return f"the name `{self.name}` is none; use small letters, digits, `_` and `-`"
+            return f"the name `{self.name}` is not valid; use lower-case letters, digits, `_`, and `-`"
         if not self.connector:
             return "it names no `connector` module"
         if missing := [str(folder) for folder in self.sql_folders if not Path(folder).is_dir()]:

@@ -1,4 +1,4 @@
-"""For engines that refuse a statement over too many files: the longest window that they do read, found by halving."""
+"""For engines that refuse statements that read too many files: finds the longest readable window by halving."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _SHORTEST: Final = timedelta(minutes=10)
-"""The span of one file as InfluxDB 3 Core writes them by default: a shorter window reads no fewer."""
+"""The time range of one of InfluxDB 3 Core's files by default: a shorter window does not read fewer."""
 
 Sending = Callable[[dict[str, Any]], "Iterator[pa.RecordBatch]"]
 
 
 class TooManyFilesError(FactError):
-    """The statement would read more files than the server reads for one; a shorter window may do."""
+    """The statement would read more files than the server allows; a shorter window may work."""
 
 
 class FileLimit:
-    """What one server was found to read at once, of each measurement."""
+    """The limits found on one server, for each measurement."""
 
     def __init__(self) -> None:
         self._since: dict[tuple[str, str], datetime] = {}
         """(database, measurement) to the start of the longest window within the limit."""
 
     def read(self, rows: Rows, parameters: dict[str, Any], send: Sending) -> Iterator[pa.RecordBatch]:
-        """The answer for the window, or for the longest part up to its end; `rows` say which.
+        """The response for the window, or for the longest part at its end that is readable; `rows` says which.
 
-        `send` is given the parameters with the start to use. FactError when even the shortest part has too many files.
+        `send` gets the parameters with the start to use. FactError if even the shortest part has too many files.
         """
         table = parameters["database"], parameters["measurement"]
         asked, end = parameters["start"], parameters["end"]
@@ -44,7 +44,7 @@ class FileLimit:
                 return
             except TooManyFilesError as error:
                 if (end - start) / 2 < _SHORTEST:
-                    detail = f"even {end - start} of data are in more files than the server reads at once"
+                    detail = f"even {end - start} of data are in more files than the server reads in one query"
                     raise FactError(Reason.OVER_BUDGET, f"{detail} ({error.detail})") from error
             start = end - (end - start) / 2
             self._since[table] = start

@@ -1,4 +1,4 @@
-"""The one way to open a connection to a target."""
+"""Opens connections to targets; nothing else does."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _CONNECT_S: Final = 10.0
-"""One step of connecting."""
+"""Time limit of one step of connecting."""
 _OPEN_S: Final = 30.0
-"""All steps together: some engines have several, and some have two ways."""
+"""Time limit of all steps together: some engines need several, and some have two ways."""
 _CLOSE_S: Final = 2.0
 _LAST_RESORT_S: Final = 7.0
-"""After the deadline. A statement is broken off earlier, by the connection or by whoever asks."""
+"""Grace period after the deadline. Statements are stopped earlier, by the connection or by its caller."""
 
 
 def open_connection(target: Target, deadline: Deadline | None = None) -> AbstractContextManager[Connection]:
     """A connection to the target, closed on leaving the context. ConnectorError says why there is none.
 
-    Looking up the name, TLS, signing in and asking for the version have a limit by the wall clock, and end by the
-    `deadline`; None for the budget's.
+    DNS lookup, TLS, login, and the version query have a wall-clock limit and end by the `deadline`; None for the
+    budget's.
     """
     url, password = target.url.get_secret_value(), target.password.get_secret_value() if target.password else None
     secrets.remember(*addresses.secrets_in(url))
@@ -54,33 +54,35 @@ def open_connection(target: Target, deadline: Deadline | None = None) -> Abstrac
 def _opened(opening: AbstractContextManager[Connection], deadline: Deadline) -> Iterator[Connection]:
     limit = min(_OPEN_S, max(deadline.left(), 0.0))
     try:
-        # Drivers in C cannot be interrupted, nor can the system while it looks up a name.
+        # Drivers in C cannot be interrupted, and neither can DNS lookups.
         connection = within(limit, opening.__enter__, too_late=lambda _: opening.__exit__(None, None, None))
-        # What a server calls itself goes into profiles and reports: it may repeat what it was sent.
+        # The server's name for itself goes into profiles and reports: it may repeat what it was sent.
         connection.server_version = secrets.mask(connection.server_version)
     except OutOfTimeError as error:
-        why = "the server does not answer" if limit == _OPEN_S else "raise budget.deadline_s if the server is only slow"
+        why = (
+            "the server does not respond" if limit == _OPEN_S else "raise budget.deadline_s if the server is just slow"
+        )
         raise ConnectorError(f"no connection within {limit:.3g} s: {why}") from error
     except ConnectorError:
         raise
     except Exception as error:
-        # Drivers take a server's greeting for granted, and break in ways of their own over another one.
+        # Drivers assume a valid greeting from the server, and fail in their own ways on other ones.
         said = next(iter(str(error).splitlines()), "")[:200]
         detail = f"{type(error).__name__}: {said}" if said else type(error).__name__
-        raise ConnectorError(f"tsaudit cannot make sense of the server's greeting ({detail})") from error
+        raise ConnectorError(f"tsaudit does not understand the server's greeting ({detail})") from error
     try:
         yield connection
     finally:
-        # What was read stands, however the connection ends.
+        # Data already read stays valid, however the connection ends.
         with suppress(Exception):
             within(_CLOSE_S, lambda: opening.__exit__(None, None, None), give_up=connection.abort)
 
 
 def with_connection(target: Target, work: Callable[[Connection, Deadline], T]) -> T:
-    """What `work` returns, given a connection and the deadline of the target's budget, which starts now.
+    """The result of `work`, given a connection and the deadline of the target's budget, which starts now.
 
-    Ends a few seconds after the deadline whatever the server and its driver do: `work` is left behind if need be.
-    Raises ConnectorError, also for that, and what `work` raises.
+    Ends a few seconds after the deadline whatever the server and its driver do: `work` is left behind if necessary.
+    Raises ConnectorError, also in that case, and what `work` raises.
     """
     deadline = Deadline(target.budget.deadline_s)
     opened: list[Connection] = []
@@ -100,7 +102,7 @@ def with_connection(target: Target, work: Callable[[Connection, Deadline], T]) -
         return within(limit, whole, give_up=give_up)
     except OutOfTimeError as error:
         raise ConnectorError(
-            f"the audit did not end within {limit:g} s: the driver waits for the server, and cannot be interrupted"
+            f"the audit did not end within {limit:g} s: the driver is waiting for the server and cannot be interrupted"
         ) from error
 
 
@@ -113,7 +115,7 @@ def _connector(engine: str) -> Connector:
             connector = cast("Connector", importlib.import_module(about.connector))
     except ModuleNotFoundError as error:
         raise missing_driver(engine, about.extra, error.name) from error
-    # Tests hold tsaudit's own query files to this.
+    # Tests make sure that tsaudit's own query files are valid.
     if about.package and (problem := next(problems(about), "")):
         raise ConnectorError(f"the {engine} engine of {about.package} cannot be used: {problem}")
     return connector
@@ -121,7 +123,7 @@ def _connector(engine: str) -> Connector:
 
 @contextmanager
 def _of_package(engine: str) -> Iterator[None]:
-    """Whatever the code of another package raises inside becomes a ConnectorError that names the package."""
+    """Converts any error raised by another package's code to a ConnectorError that names the package."""
     try:
         yield
     except (Exception, SystemExit) as error:
@@ -132,6 +134,6 @@ def _of_package(engine: str) -> Iterator[None]:
 
 
 def missing_driver(engine: str, extra: str | None, module: str | None = None) -> ConnectorError:
-    """What to say when the engine's driver is not installed."""
+    """The message about a missing driver of the engine."""
     wanted = f"pip install 'tsaudit[{extra}]'" if extra else f"pip install --upgrade tsaudit (missing: {module})"
     return ConnectorError(f"the {engine} engine needs its driver: {wanted}")

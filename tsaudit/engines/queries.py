@@ -1,11 +1,11 @@
 """Reads the query files, `sql/<engine>/<fact>.<language>`. The folder of an engine is its list of facts.
 
 A query file is a Jinja template. An engine may have files in several languages for one fact: the first in the order of
-LANGUAGES is the normal way to it. The header, comment lines at the top (`--`, in Flux and JSON `//`), says `fact:`,
-`columns:`, `cost:`, `grant:`, `versions:` and `link:`. Names and text go through the filters `name` and `text`, which
-quote for the language; a parameter that is missing is an error, never an empty place in a statement. Instants go
-through `instant` (a quoted text in UTC, which ends with the given zone) and `epoch` (a number since 1970). Parts shared
-by queries are files whose names start with `_`.
+LANGUAGES is the normal one. The header, comment lines at the top (`--`, in Flux and JSON `//`), contains `fact:`,
+`columns:`, `cost:`, `grant:`, `versions:`, and `link:`. Names and text go through the filters `name` and `text`, which
+quote for the language; a missing parameter is an error, never an empty place in a statement. Times go through `instant`
+(a quoted string in UTC that ends with the given zone) and `epoch` (a number since 1970). Parts shared by queries are
+files whose names start with `_`.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ _MARKS: Final = {"sql": "--", "influxql": "--", "flux": "//", "json": "//"}
 
 
 def root() -> Path:
-    """The folder `sql/`: inside the installed package, else at the top of the checkout."""
+    """The folder `sql/`: inside the installed package, otherwise at the top of the checkout."""
     installed = Path(__file__).parents[1] / "_sql"
     return installed if installed.is_dir() else Path(__file__).parents[2] / "sql"
 
 
 def folders(engine: str) -> tuple[Path, ...]:
-    """Where the engine's query files are; those of the first folder go first."""
+    """The folders with the engine's query files; the first one takes precedence."""
     about = ENGINES.get(engine)
     return about.sql_folders if about and about.sql_folders else (root() / engine,)
 
 
 @functools.cache
 def query_files(engine: str) -> dict[str, Path]:
-    """Fact name to its file, for the facts the engine can be asked; empty for an engine without a folder."""
+    """Fact name to its file, for the facts that the engine offers; empty for an engine without a folder."""
     return {fact: next(iter(files.values())) for fact, files in _files(engine).items()}
 
 
 def ways(engine: str, fact: str) -> dict[str, Path]:
-    """Language to file, for the ways in which the engine can be asked for the fact; the normal one first."""
+    """Language to file, for each way to query the engine for the fact; the normal one first."""
     return _files(engine)[fact]
 
 
@@ -62,7 +62,9 @@ def _files(engine: str) -> dict[str, dict[str, Path]]:
 
 
 def query_name(engine: str, fact: str, language: str = "") -> str:
-    """How a figure names its query: the path below `sql/`. Without a language, of the normal way to the fact."""
+    """The name of a query in figures: the path below `sql/`. Without a language, that of the normal file for
+    the fact.
+    """
     path = ways(engine, fact)[language] if language else query_files(engine)[fact]
     return f"{engine}/{path.name}"
 
@@ -75,7 +77,7 @@ def _environment(engine: str, language: str) -> Environment:
         path = next((found for folder in folders(engine) if (found := folder / name).is_file()), None)
         return _source(path) if path else None
 
-    # Statements are no HTML: the filters `name` and `text` do the quoting.
+    # Statements are not HTML: the filters `name` and `text` do the quoting.
     loader = FunctionLoader(shared)
     environment = Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)  # noqa: S701
     environment.filters["name"] = functools.partial(quote_identifier, engine)
@@ -86,12 +88,12 @@ def _environment(engine: str, language: str) -> Environment:
 
 
 def _json_text(text: object) -> str:
-    # By way of str, so that a missing parameter says which one it is.
+    # Converts to str first, so that the error about a missing parameter names it.
     return json.dumps(str(text))
 
 
 _TEXT: Final = {"flux": quote_flux, "json": _json_text}
-"""How text is quoted in the languages that belong to no engine."""
+"""How text is quoted in languages that do not belong to an engine."""
 
 
 def _instant(time: datetime, zone: str = "") -> str:
@@ -105,7 +107,7 @@ def _epoch(time: datetime, unit: str) -> int:
     # In whole microseconds: nanoseconds since 1970 do not fit a float.
     since = time - datetime.fromtimestamp(0, UTC)
     microseconds = (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
-    # Rounded up: among whole numbers, `at or after 10.5` and `before 10.5` both mean 11.
+    # Rounded up: for integers, `at or after 10.5` and `before 10.5` both mean 11.
     return -(-microseconds * _PER_SECOND[unit] // 1_000_000)
 
 
@@ -116,24 +118,24 @@ def _source(path: Path) -> str:
 
 
 def render(engine: str, fact: str, language: str = "", **parameters: Any) -> str:
-    """The statement for a fact, comments left out. KeyError for a fact the engine does not offer."""
+    """The statement for a fact, without comments. KeyError for a fact that the engine does not offer."""
     path = ways(engine, fact)[language] if language else query_files(engine)[fact]
     return _template(engine, path).render(**parameters).strip()
 
 
 def render_file(path: Path, **parameters: Any) -> str:
-    """The statement in a query file of the engine that its folder is named after, comments left out."""
+    """The statement in a query file of the engine after which its folder is named, without comments."""
     return _template(path.parent.name, path).render(**parameters).strip()
 
 
 @functools.cache
 def _template(engine: str, path: Path) -> Template:
-    # Compiling takes longer than many a statement, and there is one statement per measurement.
+    # Compiling takes longer than many statements, and there is one statement per measurement.
     return _environment(engine, path.suffix[1:]).from_string(_source(path))
 
 
 def environment(engine: str, path: Path) -> Environment:
-    """What the engine's query files in the file's language are read with."""
+    """The Jinja environment for the engine's query files in the file's language."""
     return _environment(engine, path.suffix[1:])
 
 
@@ -155,6 +157,6 @@ def header(path: Path) -> dict[str, str]:
 
 
 def forget() -> None:
-    """Look for the engines' files anew when next asked: for tests."""
+    """Search for the engines' files again on the next call: for tests."""
     for cached in (query_files, _files, _environment, _source, _template):
         cached.cache_clear()

@@ -1,4 +1,4 @@
-"""What is wrong with an engine's query files before any of them is run."""
+"""Checks an engine's query files before any of them is run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def problems(engine: Engine) -> Iterator[str]:
-    """A line for each file that is no template, and for each name that nobody fills in."""
+    """A line for each file that is not a valid template, and for each name without a value."""
     for fact in queries.query_files(engine.name):
         offered = names_of(FACTS[fact].given).keys() | engine.parameters.keys()
         for path in queries.ways(engine.name, fact).values():
@@ -31,15 +31,15 @@ def _problems(engine: str, fact: str, path: Path, offered: list[str]) -> Iterato
     try:
         used = names_in(engine, path)
     except TemplateError as error:
-        yield f"{file} is no template: {str(error).splitlines()[0]}"
+        yield f"{file} is not a valid template: {str(error).splitlines()[0]}"
         return
     for name in sorted(used - set(offered)):
-        hint = nearest(name, offered) or f"; it is given {', '.join(offered) or 'nothing'}"
-        yield f"{file} uses `{name}`, which a query for {fact} is not given{hint}"
+        hint = nearest(name, offered) or f"; they get {', '.join(offered) or 'nothing'}"
+        yield f"{file} uses `{name}`, which queries for {fact} do not get{hint}"
 
 
 def names_in(engine: str, path: Path) -> frozenset[str]:
-    """The names that a query file and what it includes leave to be filled in. Raises jinja2.TemplateError."""
+    """The names that a query file and its includes expect. Raises jinja2.TemplateError."""
     environment = queries.environment(engine, path)
     return _names(environment, queries.source(path))
 
@@ -50,7 +50,7 @@ def _names(environment: Environment, source: str) -> frozenset[str]:
     assert environment.loader is not None
     template = environment.parse(source)
     found = meta.find_undeclared_variables(template)
-    # An included file sees what the one that includes it has set.
+    # An included file also sees the variables set by the including file.
     own = {name.name for name in template.find_all(nodes.Name) if name.ctx == "store"}
     for included in meta.find_referenced_templates(template):
         if included is not None:

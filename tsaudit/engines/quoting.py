@@ -1,4 +1,4 @@
-"""How each engine quotes names and text. Names read from a database are foreign text: quote, never paste."""
+"""How each engine quotes names and text. Names read from a database are untrusted: quote them, never insert them."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from tsaudit.engines.registry import ENGINES
 
 @dataclass(frozen=True, slots=True)
 class Qualified:
-    """The name of a table or an index, which a statement has to find whatever schemas a session searches."""
+    """The name of a table or an index, which a statement has to find whatever the schema search path is."""
 
     database: str
     name: str
     path: tuple[str, ...] = ()
-    """What stands before the name instead of the database: a database and retention policy of InfluxQL."""
+    """The prefix instead of the database: a database and retention policy of InfluxQL."""
 
     def __str__(self) -> str:
         return self.name
 
 
 def quote_name(engine: str, name: str | Qualified) -> str:
-    """`name` as an identifier, with its schema where it would not be found without."""
+    """`name` as an identifier, with its schema if it would not be found without."""
     if isinstance(name, str):
         return quote_identifier(engine, name)
     quoted = quote_identifier(engine, name.name)
@@ -37,9 +37,8 @@ def quote_name(engine: str, name: str | Qualified) -> str:
 def quote_identifier(engine: str, name: str) -> str:
     """`name` as an identifier of the engine's query language.
 
-    SQL doubles the quote; MongoDB's shell takes a text of JavaScript; InfluxQL escapes the quote, the backslash and
-    the newline with a backslash
-    (https://docs.influxdata.com/influxdb/v1/query_language/spec/#identifiers).
+    SQL doubles the quote; MongoDB's shell uses a JavaScript string; InfluxQL escapes the quote, the backslash, and the
+    newline with a backslash (https://docs.influxdata.com/influxdb/v1/query_language/spec/#identifiers).
     """
     language = ENGINES[engine].language
     if language is Language.MONGOSH:
@@ -57,7 +56,7 @@ def quote_text(engine: str, text: str) -> str:
 
 
 def quote_flux(text: str) -> str:
-    """`text` as a string literal of Flux, in which `${` would begin an expression.
+    """`text` as a string literal of Flux, in which `${` would start an expression.
 
     https://docs.influxdata.com/flux/v0/spec/lexical-elements/#string-literals
     """

@@ -23,11 +23,11 @@ _ROOMS: Final = (
     "timestream",
     "mongodb",
 )
-"""In the order in which documents list them."""
+"""In the order of the documentation."""
 
 
 class _Engines(Mapping[str, Engine]):
-    """By name. Those of other packages are loaded when first asked for, as their modules import tsaudit's."""
+    """Engines by name. Those of other packages are loaded on first use, because their modules import tsaudit's."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -38,7 +38,7 @@ class _Engines(Mapping[str, Engine]):
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """Of entry points that bring no usable engine."""
+        """Problems with entry points that do not provide a usable engine."""
         self._all()
         return self._problems
 
@@ -52,7 +52,7 @@ class _Engines(Mapping[str, Engine]):
         return len(self._all())
 
     def forget(self) -> None:
-        """Look for them anew when next asked for one: for tests."""
+        """Search for them again on the next call: for tests."""
         with self._lock:
             self._known, self._complete, self._problems = {}, False, ()
 
@@ -60,7 +60,7 @@ class _Engines(Mapping[str, Engine]):
         if self._complete:
             return self._known
         with self._lock:
-            # A module that is loaded for its engine, and asks which there are, gets tsaudit's own.
+            # A module that is loaded for its engine and lists the engines gets tsaudit's own.
             if not self._complete and not self._loading:
                 self._loading = True
                 try:
@@ -74,16 +74,16 @@ class _Engines(Mapping[str, Engine]):
 
 
 def _declared(room: str) -> Engine:
-    # By name, as the rooms themselves read this: what a room declares stands in its __init__, which needs no driver.
+    # By name, because the rooms themselves read this: a room's declaration is in its __init__, which needs no driver.
     engine: Engine = importlib.import_module(f"tsaudit.engines.{room}").ENGINE
     return engine
 
 
 def _foreign(own: Mapping[str, Engine]) -> tuple[dict[str, Engine], tuple[Problem, ...]]:
-    """Those of other packages, and why others of them cannot be used.
+    """The engines of other packages, and why others cannot be used.
 
-    One that cannot stays known by its entry point's name, so that a target on it is one that could not be audited
-    instead of a configuration that is refused together with all other targets.
+    An unusable engine remains known by the name of its entry point, so that only its targets cannot be audited, instead
+    of refusing the configuration with all other targets.
     """
     found: dict[str, Engine] = {}
     loaded, problems = plugins.load(plugins.ENGINES)
@@ -105,19 +105,21 @@ def _foreign(own: Mapping[str, Engine]) -> tuple[dict[str, Engine], tuple[Proble
 
 
 def _taken(problem: Problem) -> Problem:
-    return replace(problem, reason="tsaudit has an engine of that name itself")
+    return replace(problem, reason="tsaudit has an engine of that name")
 
 
 def _unfit(value: object, name: str, own: Mapping[str, Engine]) -> str:
-    """Why the value is no engine of that name; empty where it is one."""
+    """Why the value is not an engine with that name; empty if it is."""
     if not isinstance(value, Engine):
         return f"expected an Engine, got {type(value).__name__}"
     if value.name != name:
         return f"the engine is named `{value.name}`; name the entry point like that, too"
     if value.speaks and value.speaks not in own:
-        return f"it speaks `{value.speaks}`, which is no engine of tsaudit's"
+        return f"it speaks `{value.speaks}`, which is not an engine of tsaudit"
     return value.problem()
 
 
 ENGINES: Final = _Engines()
-"""By name. Rules apply to an engine as soon as it stands here, and the tests then break and keep each of them on it."""
+"""By name. Rules apply to an engine as soon as it is listed here, and the tests then break and follow each of them on
+it.
+"""

@@ -1,1 +1,1 @@
-"""tsaudit's own memory: snapshots, incidents, deliveries. SQLite or PostgreSQL, never an audited database."""
+"""tsaudit's own store: snapshots, incidents, deliveries. SQLite or PostgreSQL, never an audited database."""

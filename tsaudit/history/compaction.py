@@ -1,4 +1,4 @@
-"""Thinning out the history, so that it does not become what tsaudit warns of.
+"""Compaction, so that the history does not grow without bound.
 
 Every day is kept for 90 days, then one a week up to a year, then one a month.
 """
@@ -17,19 +17,19 @@ from tsaudit.history.schema import decision, delivery, incident_day, snapshot, v
 from tsaudit.history.store import Store
 
 DAILY: Final = timedelta(days=90)
-"""Up to this age every day is kept: rules look back no further."""
+"""Every day is kept up to this age: rules look back no further."""
 WEEKLY: Final = timedelta(days=365)
-"""Up to this age one day a week is kept, beyond it one a month. Older resolved incidents are forgotten."""
+"""One day a week is kept up to this age, one a month beyond it. Older resolved incidents are deleted."""
 
 
 def compact(store: Store, target: str, today: date) -> int:
-    """Thin out the target's days and return how many snapshots went. Raises HistoryError.
+    """Compact the target's days and return the number of removed snapshots. Raises HistoryError.
 
-    Ages count from the newest audited day, or from `today` when that is earlier: a target that is audited no more
-    keeps what it has. Of a week or month its last day with a profile stays. An incident keeps the day it opened and
-    its newest state, on which the next audit builds. Of the value sets those go without which every day younger than
-    `DAILY` can still be worked out, and those of tags that were not listed for longer than `WEEKLY`. Messages go 90
-    days after their thread was closed.
+    Ages are computed from the newest audited day, or from `today` if that is earlier: a target that is no longer
+    audited keeps its days. The last day with a profile represents its week or month. An incident keeps the day it
+    opened and its newest state, on which the next audit builds. Value sets are deleted if every day younger than
+    `DAILY` can be computed without them, and so are those of tags that have not been listed for longer than `WEEKLY`.
+    Messages are deleted 90 days after their thread was closed.
     """
     with store.writing(target) as connection:
         days = {
@@ -54,7 +54,7 @@ def compact(store: Store, target: str, today: date) -> int:
 
 
 def kept_days(days: Iterable[tuple[date, bool]], newest: date) -> frozenset[date]:
-    """Those of the days that stay; the flag says whether the day has a profile."""
+    """The days to keep; the flag says whether the day has a profile."""
     best: dict[tuple[str, int, int], tuple[bool, date]] = {}
     for day, measured in days:
         period = _period(day, newest - day)
@@ -63,7 +63,7 @@ def kept_days(days: Iterable[tuple[date, bool]], newest: date) -> frozenset[date
 
 
 def _period(day: date, age: timedelta) -> tuple[str, int, int]:
-    """What the day shares its place with: nothing, the days of its week, or those of its month."""
+    """The group in which one day is kept: the day itself, its week, or its month."""
     if age <= DAILY:
         return "day", day.toordinal(), 0
     if age <= WEEKLY:
@@ -88,7 +88,7 @@ def _thin_incidents(connection: Connection, target: str, newest: date, kept: fro
 
 
 def _forget_resolved(connection: Connection, target: str, newest: date) -> None:
-    """Drop all of the incidents, with their decisions, that have been resolved for longer than WEEKLY."""
+    """Delete all incidents, with their decisions, that have been resolved for longer than WEEKLY."""
     rows = incident_day.alias()
     last = (
         select(rows.c.fingerprint, func.max(rows.c.day).label("day"))
@@ -118,7 +118,7 @@ def _thin_value_sets(connection: Connection, target: str, newest: date) -> None:
 
 
 def _drop_told(connection: Connection, target: str, newest: date) -> None:
-    """Drop alerts that were closed and digests, with all their edits and replies, all long done."""
+    """Delete closed alerts and digests that finished long ago, with all their edits and replies."""
     database.lock(connection, "deliveries")
     done = delivery.c.state.not_in([str(State.QUEUED), str(State.SENDING)])
     old = delivery.c.day < newest - DAILY

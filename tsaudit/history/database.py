@@ -1,4 +1,4 @@
-"""Opening the database of the history: addresses, drivers, migrations, locks, and errors people can read."""
+"""Opens the history database: addresses, drivers, migrations, locks, and readable errors."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from tsaudit import secrets
 from tsaudit.net import addresses, sql_addresses
 from tsaudit.secrets import MaskedError
 
-HEAD: Final = "0005"
+HEAD: Final = "0006"
 """The newest revision under `migrations/versions`; a history that has it is opened without loading Alembic."""
 
 VERSION_TABLE: Final = "tsaudit_history"
-"""Where Alembic notes the revision. Not its usual name, which Dagster uses in its own databases."""
+"""Where Alembic stores the revision. Not its usual name, which Dagster uses in its own databases."""
 
 _DRIVERS: Final = {
     "sqlite": "sqlite",
@@ -33,47 +33,48 @@ _DRIVERS: Final = {
     "postgresql+psycopg": "postgresql+psycopg",
 }
 _BUSY_S: Final = 60
-"""How long a writer waits for another one."""
+"""Seconds a writer waits for another one."""
 _CONNECT_S: Final = 10
 _ANSWER_S: Final = 30
-"""For one statement on PostgreSQL; the server cancels it then."""
+"""Seconds for one statement on PostgreSQL; then the server cancels it."""
 _GRACE_S: Final = 5
-"""How much longer than the server the client waits, whose own words say more."""
+"""Additional seconds that the client waits, because the server's error is more specific."""
 _PING_S: Final = 5
-"""For a sign of life of a connection that was not in use."""
+"""Seconds to wait for a response from an idle connection."""
 _TRANSACTION_S: Final = 600
-"""For all statements of a transaction together, migrations too."""
+"""Seconds for all statements of a transaction together, including migrations."""
 _TCP: Final = {
     "keepalives_idle": 30,
     "keepalives_interval": 10,
     "keepalives_count": 3,
     "tcp_user_timeout": 30_000,
 }
-"""A network that is gone is noticed within half a minute or a minute. The address may say otherwise."""
+"""A dead network is noticed within half a minute to a minute. The address can override this."""
 _LIMITS: Final = {
     "statement_timeout": f"{_ANSWER_S}s",
     "lock_timeout": f"{_ANSWER_S}s",
-    # A lock must not stay behind for hours when the one who holds it is cut off.
+    # A lock must not remain for hours if its holder is disconnected.
     "idle_in_transaction_session_timeout": f"{_TRANSACTION_S}s",
 }
 _READING: Final = "tsaudit_reading"
 
 
 class HistoryError(MaskedError):
-    """The history cannot be opened, read or written. One line, with what to do; never holds a password.
+    """The history cannot be opened, read, or written. One line, with what to do; never contains a password.
 
-    Of this class itself when the address or what is found there has to be changed first.
+    An instance of this class itself, not a subclass, means that the address or what is found there has to be changed
+    first.
     """
 
 
 class HistoryFailedError(HistoryError):
-    """The history does not answer, refuses, or broke off: nothing that is wrong with the configuration as such."""
+    """The history does not respond, rejects the connection, or disconnected; the configuration is not the problem."""
 
 
 def open_engine(address: str) -> Engine:
-    """An engine for the address, its folder made and its schema brought up to date. Raises HistoryError.
+    """An engine for the address, with its folder created and its schema up to date. Raises HistoryError.
 
-    Any number of processes may open the same fresh history at once.
+    Any number of processes may open the same new history at once.
     """
     url = _checked(address)
     with readable_errors(url):
@@ -88,7 +89,7 @@ def open_engine(address: str) -> Engine:
 
 
 def migrate(engine: Engine) -> None:
-    """Bring the schema to `HEAD`, whoever else tries the same at the same time."""
+    """Migrate the schema to `HEAD`, even if others try the same at the same time."""
     with engine.connect() as connection:
         connection.execution_options(**{_READING: True})
         if _revision(connection) == HEAD:
@@ -105,9 +106,9 @@ def migrate(engine: Engine) -> None:
 
 
 def lock(connection: Connection, name: str) -> None:
-    """Wait until no other transaction holds the lock of that name; held until this one ends.
+    """Wait until no other transaction holds the lock with that name; held until this one ends.
 
-    SQLite needs none: its transactions begin IMMEDIATE, so there is one writer at a time anyway.
+    SQLite needs none: its transactions begin IMMEDIATE, so there is only one writer at a time.
     """
     if connection.dialect.name == "postgresql":
         digest = hashlib.sha256(f"tsaudit {name}".encode()).digest()
@@ -119,7 +120,7 @@ def lock(connection: Connection, name: str) -> None:
 
 @contextmanager
 def reading(engine: Engine) -> Iterator[Connection]:
-    """A connection that reads one state of the history and, on SQLite, keeps no writer waiting."""
+    """A connection that reads a consistent snapshot and, on SQLite, blocks no writer."""
     with readable_errors(engine.url), engine.connect() as connection:
         connection.execution_options(**{_READING: True})
         if connection.dialect.name == "postgresql":
@@ -129,7 +130,7 @@ def reading(engine: Engine) -> Iterator[Connection]:
 
 @contextmanager
 def writing(engine: Engine, name: str) -> Iterator[Connection]:
-    """One transaction: all of it or nothing, and only one at a time for each name."""
+    """One transaction, all or nothing; transactions with the same name run one at a time."""
     with readable_errors(engine.url), engine.begin() as connection:
         lock(connection, name)
         yield connection
@@ -137,7 +138,7 @@ def writing(engine: Engine, name: str) -> Iterator[Connection]:
 
 @contextmanager
 def readable_errors(url: URL) -> Iterator[None]:
-    """Turns what SQLAlchemy and the driver raise into a HistoryError of one line."""
+    """Turns the exceptions of SQLAlchemy and the driver into a HistoryError of one line."""
     try:
         yield
     except (SQLAlchemyError, sqlite3.Error) as error:
@@ -160,9 +161,9 @@ def _checked(address: str) -> URL:
         ) from None
     driver = _DRIVERS.get(url.drivername)
     if driver is None:
-        raise HistoryError(f"history: cannot be kept in `{url.drivername}`; expected sqlite:/// or postgresql://")
+        raise HistoryError(f"history: cannot be stored in `{url.drivername}`; expected sqlite:/// or postgresql://")
     if driver == "sqlite" and (not url.database or url.database == ":memory:" or "mode=memory" in address):
-        raise HistoryError("history: needs a file, it would be forgotten in memory; expected sqlite:///path/to/file")
+        raise HistoryError("history: needs a file, because memory would lose it; expected sqlite:///path/to/file")
     return url.set(drivername=driver)
 
 
@@ -172,18 +173,18 @@ def _sqlite(url: URL) -> Engine:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise HistoryError(f"history {_label(url)}: cannot make the folder {folder}: {error.strerror}") from None
+            raise HistoryError(f"history {_label(url)}: cannot create the folder {folder}: {error.strerror}") from None
         keep_private(Path(url.database or ""))
     engine = create_engine(url, connect_args={"timeout": _BUSY_S})
 
     def connected(connection: Any, _record: object) -> None:
-        # Python's driver would begin and commit behind our back; the handler below begins instead.
+        # Python's driver would begin and commit implicitly; the handler below begins explicitly.
         connection.isolation_level = None
         connection.execute("PRAGMA foreign_keys = ON")
 
     def begun(connection: Connection) -> None:
-        # A transaction that reads first and writes later cannot wait for another writer: it fails. So
-        # whoever has not said that it only reads takes its turn at once.
+        # A transaction that reads first and writes later cannot wait for another writer: it fails. So every transaction
+        # that is not declared read-only takes its turn immediately.
         only_reads = connection.get_execution_options().get(_READING, False)
         connection.exec_driver_sql("BEGIN" if only_reads else "BEGIN IMMEDIATE")
 
@@ -194,11 +195,11 @@ def _sqlite(url: URL) -> Engine:
 
 
 def keep_private(file: Path) -> None:
-    """Make the file for its owner alone, and take an older one away from everybody else.
+    """Create the file with access for its owner only, and restrict an existing one in the same way.
 
-    A group that may write it was let in on purpose, and stays. SQLite gives the files beside it the same permissions.
+    Write access of a group was granted on purpose, and stays. SQLite gives the files next to it the same permissions.
     """
-    with suppress(OSError):  # opening it says what is wrong
+    with suppress(OSError):  # Opening it reports the error.
         os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
         for suffix in ("", "-wal", "-shm"):
             one = Path(f"{file}{suffix}")
@@ -212,7 +213,7 @@ def keep_private(file: Path) -> None:
 def _write_ahead(engine: Engine) -> None:
     """Switch the file to a write-ahead log, so that readers and the writer do not wait for each other.
 
-    The switch does not honour the busy timeout, so a second process making it is waited for here.
+    The switch ignores the busy timeout, so this waits here for another process that is switching.
     """
     deadline = time.monotonic() + _BUSY_S
     while True:
@@ -236,6 +237,8 @@ def _postgresql(url: URL) -> Engine:
         engine = create_engine(
             url,
             pool_pre_ping=True,
+            pool_size=1,  # All others are closed at once: idle ones of one audit take the slots of another.
+            max_overflow=14,
             pool_timeout=_ANSWER_S,
             connect_args={name: value for name, value in limits.items() if name not in url.query},
         )
@@ -248,11 +251,11 @@ def _postgresql(url: URL) -> Engine:
     def begun(connection: Connection) -> None:
         raw = _raw(connection)
         raw.answer_s, raw.deadline = _ANSWER_S + _GRACE_S, time.monotonic() + _TRANSACTION_S
-        # Within the transaction only: a pooler may give the same session to somebody else next.
+        # Within the transaction only: a pooler may give the same session to another client next.
         connection.exec_driver_sql(_settings(_LIMITS))
 
     def returned(connection: Any, _record: object) -> None:
-        if connection is not None:  # it broke, and was closed
+        if connection is not None:  # The connection broke and was closed.
             connection.answer_s, connection.deadline = _PING_S, math.inf
 
     event.listen(engine, "begin", begun)
@@ -271,7 +274,7 @@ def _settings(values: Mapping[str, str]) -> str:
 
 @contextmanager
 def _patient(connection: Connection, seconds: float) -> Iterator[None]:
-    """Let a statement take longer than others do, which is nothing out of the ordinary for it."""
+    """Let a statement take longer than others, because that is normal for it."""
     if connection.dialect.name != "postgresql":
         yield
         return
@@ -285,7 +288,7 @@ def _patient(connection: Connection, seconds: float) -> Iterator[None]:
 
 
 def _revision(connection: Connection) -> str | None:
-    """The revision the database is at; None when it never was a history."""
+    """The revision of the database; None if it is not a history."""
     if not inspect(connection).has_table(VERSION_TABLE):
         return None
     found = connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar()  # noqa: S608 -- our constant
@@ -293,13 +296,13 @@ def _revision(connection: Connection) -> str | None:
 
 
 def _refuse_foreign_tables(connection: Connection) -> None:
-    """A mistyped address must not put the history into somebody's database, least of all an audited one."""
+    """A mistyped address must not create the history in someone's database, least of all an audited one."""
     tables = sorted(inspect(connection).get_table_names())
     if tables:
         named = ", ".join(tables[:3]) + (", ..." if len(tables) > 3 else "")
         raise HistoryError(
-            f"history {_label(connection.engine.url)}: holds tables that are not tsaudit's ({named}); "
-            "give the history a database of its own"
+            f"history {_label(connection.engine.url)}: contains tables that are not tsaudit's ({named}); give "
+            "the history its own database"
         )
 
 
@@ -314,14 +317,14 @@ def _upgrade(connection: Connection, found: str | None) -> None:
     known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
     if found is not None and found not in known:
         raise HistoryError(
-            f"history {_label(connection.engine.url)}: was written by a newer tsaudit (its revision is {found}, "
-            f"this one knows up to {HEAD}); upgrade tsaudit"
+            f"history {_label(connection.engine.url)}: was written by a newer tsaudit (its revision is "
+            f"{found}, this one knows up to {HEAD}); upgrade tsaudit"
         )
     command.upgrade(config, "head")
 
 
 def _label(url: URL) -> str:
-    """The address for people, without user, password and options."""
+    """The address for messages, without user, password, and options."""
     if url.get_backend_name() == "sqlite":
         return str(url.database)
     port = f":{url.port}" if url.port else ""

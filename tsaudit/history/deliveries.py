@@ -1,8 +1,8 @@
-"""Messages as rows, written before anything is sent, so that a crash loses none and doubles none.
+"""Messages as rows, written before anything is sent, so that a crash neither loses nor duplicates one.
 
-A row is `queued`, then `sending` from just before the call until its outcome is known, then `sent` or `failed`.
-Only one sender works at a time (`sole_sender`), so a row found `sending` was left by one that died: in doubt.
-`superseded` rows were overtaken by a newer edit; `not_sent` ones were shown in the terminal, for want of Slack.
+A row is `queued`, then `sending` from just before the call until its outcome is known, then `sent` or `failed`. Only
+one sender works at a time (`sole_sender`), so a row found `sending` was left by one that died: in doubt. `superseded`
+rows were replaced by a newer edit; `not_sent` ones were printed in the terminal, because there is no Slack.
 """
 
 from __future__ import annotations
@@ -29,29 +29,29 @@ SLACK: Final = "slack"
 
 
 class Kind(enum.StrEnum):
-    """What a message is."""
+    """Kinds of messages."""
 
     ALERT = "alert"
     """Opens a thread about one owner and target."""
     EDIT = "edit"
-    """The new text of an alert; rings nobody."""
+    """The new text of an alert; notifies nobody."""
     REPLY = "reply"
-    """News in an alert's thread; rings."""
+    """News in an alert's thread; notifies."""
     RESOLVE = "resolve"
     """The last reply: nothing is open any more, and the next incident starts a new alert."""
     DIGEST = "digest"
 
 
 class State(enum.StrEnum):
-    """How far a message has come."""
+    """States of a message."""
 
     QUEUED = "queued"
     SENDING = "sending"
     SENT = "sent"
     FAILED = "failed"
-    """Slack refused it, as plain text too."""
+    """Slack rejected it, and the plain text version too."""
     NOT_SENT = "not_sent"
-    """Shown in the terminal; for good."""
+    """Printed in the terminal; a final state."""
     SUPERSEDED = "superseded"
 
 
@@ -100,18 +100,18 @@ def thread_of(owner: str, target: str = "") -> str:
 
 
 def split_thread(thread: str) -> tuple[str, str]:
-    """(owner, target); no target's name holds a slash."""
+    """(owner, target); target names contain no slash."""
     owner, _, target = thread.rpartition("/")
     return owner, target
 
 
 def writing(engine: Engine) -> contextlib.AbstractContextManager[Connection]:
-    """A transaction in which no one else queues: what is read at its start still holds at its end."""
+    """A transaction in which nobody else queues: what is read at its start still holds at its end."""
     return database.writing(engine, "deliveries")
 
 
 def add(connection: Connection, draft: Draft) -> str:
-    """Queue the message and return its id. An edit supersedes older edits of its message that still wait."""
+    """Queue the message and return its ID. An edit supersedes older edits of its message that still wait."""
     if draft.kind is Kind.EDIT:
         older = (table.c.parent_id == draft.parent_id, table.c.kind == Kind.EDIT, table.c.state == State.QUEUED)
         connection.execute(sa.update(table).where(*older).values(state=State.SUPERSEDED, done_at=_now()))
@@ -158,21 +158,21 @@ def threads_about(connection: Connection, target: str, sink: str = SLACK) -> lis
 
 
 def rewrite(connection: Connection, delivery: Delivery, payload: Mapping[str, Any]) -> bool:
-    """Put other content into a message; False when it no longer waits."""
+    """Replace the content of a message; False if it is no longer waiting."""
     waits = (table.c.id == delivery.id, table.c.state == State.QUEUED)
     text = _to_json(payload)
     return connection.execute(sa.update(table).where(*waits).values(payload=text)).rowcount == 1
 
 
 def drop_content(connection: Connection, delivery: Delivery) -> None:
-    """Forget what a message said, but not of what it told; one that still waits is left alone."""
+    """Delete the text of a message, but keep which incidents it covered; a message that still waits is not changed."""
     text = _to_json({"text": "", "blocks": [], "about": delivery.payload.get("about", {})})
     done = (table.c.id == delivery.id, table.c.state.not_in(_OPEN))
     connection.execute(sa.update(table).where(*done).values(payload=text))
 
 
 def find(engine: Engine, identity: str) -> Delivery | None:
-    """The message with the id."""
+    """The message with the ID."""
     with database.reading(engine) as connection:
         row = connection.execute(sa.select(*_COLUMNS).where(table.c.id == identity)).first()
     return _delivery(row) if row else None
@@ -193,16 +193,16 @@ def waiting_sinks(engine: Engine) -> list[str]:
 
 
 def waiting_ids(engine: Engine) -> list[str]:
-    """All that is queued or in doubt, in the order of sending."""
+    """Everything queued or in doubt, in sending order."""
     query = sa.select(table.c.id).where(table.c.state.in_(_OPEN)).order_by(table.c.position)
     with database.reading(engine) as connection:
         return list(connection.scalars(query))
 
 
 def claim(engine: Engine, delivery: Delivery, channel: str) -> Delivery | None:
-    """The message as `sending`, committed before the call is made; None when it is no longer as it was read.
+    """The message as `sending`, committed before the call is made; None if it has changed since it was read.
 
-    Its content is that of now: it may have been rewritten while it waited.
+    Its content is current: it may have been rewritten while it waited.
     """
     same = (table.c.id == delivery.id, table.c.state == delivery.state, table.c.attempts == delivery.attempts)
     changed = {"state": State.SENDING, "attempts": delivery.attempts + 1, "claimed_at": _now(), "channel": channel}
@@ -221,7 +221,7 @@ def settle(
     slack_channel: str | None = None,
     slack_ts: str | None = None,
 ) -> None:
-    """Write down what became of the message."""
+    """Store the outcome of the message."""
     values: dict[str, Any] = {"state": state, "last_error": error}
     if slack_ts is not None:
         values |= {"slack_channel": slack_channel, "slack_ts": slack_ts}
@@ -232,9 +232,9 @@ def settle(
 
 
 def known_channel_id(engine: Engine, channel: str) -> str | None:
-    """Slack's id of a channel known by name, learnt from an earlier message; None when none was sent to it.
+    """Slack's ID of a channel known by name, taken from an earlier message; None if there is none.
 
-    Edits and replies teach nothing: they follow their message, wherever the owner is told by now.
+    Edits and replies do not count: they follow their message, wherever the owner's channel is now.
     """
     own = (table.c.parent_id.is_(None), table.c.slack_channel.is_not(None), table.c.sink == SLACK)
     query = sa.select(table.c.slack_channel).where(table.c.channel == channel, *own)
@@ -263,9 +263,9 @@ _ADVISORY_KEY: Final = 0x7473617564697401
 
 @contextlib.contextmanager
 def sole_sender(engine: Engine, wait_s: float) -> Iterator[bool]:
-    """True while no other process or thread sends from this history; False when one still does after `wait_s`.
+    """True while no other process or thread sends from this history; False if one still does after `wait_s` seconds.
 
-    The lock dies with its holder, however that ends, so whoever has it knows that nobody else is at work.
+    The lock ends with its holder, however that dies, so its owner knows that nobody else is sending.
     """
     take_lock = _advisory_lock if engine.dialect.name == "postgresql" else _file_lock
     with database.readable_errors(engine.url), take_lock(engine, wait_s) as alone:
@@ -274,20 +274,20 @@ def sole_sender(engine: Engine, wait_s: float) -> Iterator[bool]:
 
 @contextlib.contextmanager
 def _advisory_lock(engine: Engine, wait_s: float) -> Iterator[bool]:
-    """A lock of PostgreSQL's that belongs to the connection and ends with it."""
+    """A PostgreSQL lock that belongs to the connection and ends with it."""
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         query = sa.select(sa.func.pg_try_advisory_lock(_ADVISORY_KEY))
         alone = _retry(lambda: bool(connection.scalar(query)), wait_s)
         try:
             yield alone
         finally:
-            # Closed, not handed back to the pool: with the session goes the lock, even after an error.
+            # Closed, not returned to the pool: the lock ends with the session, even after an error.
             connection.invalidate()
 
 
 @contextlib.contextmanager
 def _file_lock(engine: Engine, wait_s: float) -> Iterator[bool]:
-    """A lock on an empty SQLite file beside the history: portable, and released by the system when a process dies."""
+    """A lock on an empty SQLite file next to the history: portable, and released by the system if a process dies."""
     import sqlite3
 
     with database.reading(engine) as connection:

@@ -1,21 +1,21 @@
-"""Incidents in the history: what is wrong, since when, who was told, and what a person decided about it.
+"""Incidents in the history: what is wrong, since when, who was notified, and what people decided.
 
-The state after each audited day is kept, so auditing the newest day again starts from the day before and changes
-nothing that has not changed. Days older than the newest are closed: auditing one changes no incident. Days that are
-still to come, as a wrong clock leaves them, close none; see `clock`.
+The state after each audited day is kept, so auditing the newest day again starts from the day before and only changes
+what has changed. Days older than the newest are closed: auditing one changes no incident. Future days, left by a wrong
+clock, close none; see `clock`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from datetime import UTC, date
+from datetime import date
 from typing import Any
 
 from sqlalchemy import Connection, Row, and_, delete, func, insert, select
 
 from tsaudit.config.settings import Incidents
 from tsaudit.history import clock
+from tsaudit.history.decision_log import with_decisions
 from tsaudit.history.lifecycle import (
     Change,
     ChangeKind,
@@ -27,11 +27,11 @@ from tsaudit.history.lifecycle import (
     Track,
     change_between,
 )
-from tsaudit.history.schema import decision, incident_day, snapshot
-from tsaudit.history.store import Store, naive, stored_subject, subject_from
+from tsaudit.history.points import stored_subject, subject_from
+from tsaudit.history.schema import incident_day, snapshot
+from tsaudit.history.store import Store
 from tsaudit.model.finding import AuditResult, Finding, RuleResult, Severity, worst_first
 from tsaudit.model.jsonfile import from_json, to_json
-from tsaudit.model.profile import utc_now
 
 __all__ = [
     "Change",
@@ -41,7 +41,7 @@ __all__ = [
     "Incident",
     "State",
     "current",
-    "decide",
+    "known",
     "replay",
     "standing",
     "update",
@@ -51,10 +51,11 @@ __all__ = [
 def update(
     store: Store, result: AuditResult, policy: Incidents, owner_of: Callable[[Finding, RuleResult], str]
 ) -> list[Change]:
-    """Carry the day's result into the incidents of its target and say what it did to each that is or was open.
+    """Apply the day's result to the incidents of its target, and return the change to each that is or was open.
 
-    In one transaction. The same result again gives the same changes. For a day older than the newest audited one that
-    is not still to come, nothing is changed and the list is empty. Worst first. Decisions are attached, not acted upon.
+    In one transaction. The same result again gives the same changes. For a day older than the newest audited day that
+    is not in the future, nothing changes and the list is empty. Worst first. Decisions are attached, but not acted
+    upon.
     """
     seen = DaySeen(result, policy, owner_of)
     with store.writing(seen.target) as connection:
@@ -64,7 +65,7 @@ def update(
         marks = sorted({*before, *earlier, *seen.bad})
         after = [t for m in marks if (t := seen.after(m, before.get(m), earlier.get(m))) is not None]
         _replace_day(connection, seen, after)
-        incidents = _with_decisions(connection, [t.incident for t in after], seen.day)
+        incidents = with_decisions(connection, [t.incident for t in after], seen.day)
     kinds = [change_between(before.get(t.incident.fingerprint), t) for t in after]
     changes = [Change(kind, incident) for kind, incident in zip(kinds, incidents, strict=True) if kind is not None]
     return sorted(changes, key=lambda change: _order(change.incident))
@@ -73,7 +74,7 @@ def update(
 def replay(
     connection: Connection, result: AuditResult, policy: Incidents, owner_of: Callable[[Finding, RuleResult], str]
 ) -> None:
-    """Work the states after the result's day out anew from those of the day before, whatever was kept of the day."""
+    """Recompute the states after the result's day from those of the day before, whatever was stored for the day."""
     seen = DaySeen(result, policy, owner_of)
     before, _ = _states(connection, seen)
     marks = sorted({*before, *seen.bad})
@@ -81,19 +82,19 @@ def replay(
 
 
 def current(store: Store, target: str | None = None, day: date | None = None) -> list[Incident]:
-    """Every incident as it stands, or stood after `day`, resolved ones included; worst first.
+    """Every incident now or after `day`, including resolved ones; worst first.
 
-    `target` None: of all targets. Without a day, days still to come are left out.
+    `target` None: of all targets. Without a day, future days are ignored.
     """
     with store.reading() as connection:
         return standing(connection, target, day)
 
 
 def standing(connection: Connection, target: str | None, day: date | None) -> list[Incident]:
-    """`current`, as a transaction sees it."""
+    """`current`, within a transaction."""
     tracks = [_track(r) for r in _newest(connection, target, incident_day.c.day <= (day or clock.today()))]
     incidents = [t.incident for t in tracks if not t.never_opened]
-    decided = _with_decisions(connection, incidents, day)
+    decided = with_decisions(connection, incidents, day)
     return sorted(decided, key=_order)
 
 
@@ -101,61 +102,21 @@ def _order(incident: Incident) -> tuple[object, ...]:
     return (*worst_first(incident.code, incident.finding, incident.severity), incident.target)
 
 
-def decide(store: Store, fingerprint: str, kind: str, owner: str, reason: str, until: date | None = None) -> Incident:
-    """Note what a person says of an incident (`ack`, `snooze` or `accept`) and return it with that decision.
-
-    A snooze or an acceptance needs the last day it holds, and covers the severity of now: it does not hold while
-    the incident is worse. An ack takes no day. Raises LookupError for an unknown fingerprint, ValueError for a
-    decision that says too little or could never hold.
-    """
-    chosen = _checked(kind, owner, reason, until)
-    with store.writing(f"decide {fingerprint}") as connection:
-        own = and_(incident_day.c.fingerprint == fingerprint, incident_day.c.day <= clock.today())
-        known = [_track(r) for r in _newest(connection, None, own)]
-        if not known or known[0].never_opened:
-            raise LookupError(f"no incident has the fingerprint {fingerprint}")
-        incident = known[0].incident
-        if chosen is DecisionKind.ACK and incident.state is not State.OPEN:
-            raise ValueError(f"incident {fingerprint} is {incident.state}; only an open one can be acknowledged")
-        if until is not None and until < incident.day:
-            raise ValueError(f"{until} is over: incident {fingerprint} was judged on {incident.day}")
-        row = {
-            "fingerprint": fingerprint,
-            "kind": str(chosen),
-            "owner": owner.strip(),
-            "reason": reason.strip(),
-            "made_at": naive(utc_now()),
-            "until": until,
-            "severity": str(incident.severity),
-            "opened": incident.opened,
-        }
-        connection.execute(insert(decision).values(row))
-        return _with_decisions(connection, [incident], None)[0]
-
-
-def _checked(kind: str, owner: str, reason: str, until: date | None) -> DecisionKind:
-    if kind not in list(DecisionKind):
-        raise ValueError(f"`{kind}` is no decision; expected {', '.join(DecisionKind)}")
-    if not owner.strip():
-        raise ValueError("say who decides")
-    if not reason.strip():
-        raise ValueError("say why; it is shown wherever the incident is")
-    chosen = DecisionKind(kind)
-    if chosen is DecisionKind.ACK and until is not None:
-        raise ValueError("an ack holds until the incident is resolved; it takes no day")
-    if chosen is not DecisionKind.ACK and until is None:
-        raise ValueError(f"say until when: {'an acceptance' if chosen is DecisionKind.ACCEPT else 'a snooze'} expires")
-    return chosen
+def known(connection: Connection, fingerprint: str) -> Incident | None:
+    """The newest state of one incident, without decisions; None if there is none or it never opened."""
+    own = and_(incident_day.c.fingerprint == fingerprint, incident_day.c.day <= clock.today())
+    tracks = [_track(row) for row in _newest(connection, None, own)]
+    return tracks[0].incident if tracks and not tracks[0].never_opened else None
 
 
 def _days(connection: Connection, target: str) -> set[date]:
-    """All days the history knows of the target."""
+    """All audited days of the target."""
     queries = (select(table.c.day).where(table.c.target == target).distinct() for table in (snapshot, incident_day))
     return {day for query in queries for day in connection.execute(query).scalars()}
 
 
 def _newest(connection: Connection, target: str | None, where: Any) -> Sequence[Row[Any]]:
-    """The newest row of each incident among those that `where` lets through."""
+    """The newest row of each incident that matches `where`."""
     conditions = [where]
     if target is not None:
         conditions.append(incident_day.c.target == target)
@@ -196,14 +157,14 @@ def _finding(row: Row[Any]) -> Finding:
     try:
         return from_json(Finding, row.finding)
     except ValueError:
-        message = "Found by another version of tsaudit, whose details this one cannot read."
+        message = "Found by another version of tsaudit; this one cannot read its details."
         return Finding(subject_from(row.subject), Severity(row.severity), message, fix="Audit the target again.")
 
 
 def _states(connection: Connection, seen: DaySeen) -> tuple[dict[str, Track], dict[str, Track]]:
-    """By fingerprint the states before the day, and those an earlier audit of the day left.
+    """By fingerprint, the states before the day, and those from an earlier audit of the day.
 
-    What is resolved matters only if it is found again; that spares reading a year of resolved incidents.
+    A resolved incident matters only if it is found again; this avoids reading a year of resolved incidents.
     """
     before = _newest(connection, seen.target, incident_day.c.day < seen.day)
     earlier = _newest(connection, seen.target, incident_day.c.day == seen.day)
@@ -237,31 +198,3 @@ def _row(track: Track) -> dict[str, Any]:
         "resolved": incident.resolved,
         "finding": to_json(incident.finding).decode(),
     }
-
-
-def _with_decisions(connection: Connection, incidents: Sequence[Incident], day: date | None) -> list[Incident]:
-    """The incidents, each with the decision that holds on the day; None: on the day each was last audited.
-
-    One made by a clock that was ahead does not count: nobody meant a snooze of two weeks to last for years.
-    """
-    made: dict[str, list[Row[Any]]] = {}
-    # By their numbers, because the instants are by whatever clock there was.
-    for row in connection.execute(select(decision).order_by(decision.c.id.desc())):
-        if not clock.days_ahead([row.made_at.date()]):
-            made.setdefault(row.fingerprint, []).append(row)
-
-    def holding(incident: Incident) -> Decision | None:
-        rows = made.get(incident.fingerprint, ())
-        found = next((row for row in rows if _holds(row, incident, day or incident.day)), None)
-        if found is None:
-            return None
-        made_at = found.made_at.replace(tzinfo=UTC)
-        return Decision(DecisionKind(found.kind), found.owner, found.reason, made_at, found.until)
-
-    return [replace(incident, decision=holding(incident)) for incident in incidents]
-
-
-def _holds(row: Row[Any], incident: Incident, day: date) -> bool:
-    if row.kind == DecisionKind.ACK:
-        return incident.state is State.OPEN and row.opened == incident.opened
-    return row.until >= day and incident.severity.rank <= Severity(row.severity).rank

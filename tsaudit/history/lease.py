@@ -1,9 +1,9 @@
-"""One audit of a database at a time, whoever starts it: cron, a colleague's shell, one code location or two.
+"""One audit of a database at a time, whether cron, a shell, or one of several code locations starts it.
 
-An audit holds a row under the address of what it audits, and moves its beat every few seconds. Whoever finds a row
-waits until it is gone, or until its beat has stood still for `STALE_S` by the waiter's own monotonic clock: then its
-holder was killed. So neither a killed process nor a wrong clock on any machine holds the next audit up for longer. A
-holder on the waiter's own machine is seen to be gone at once, where /proc shows processes.
+An audit holds a row with the address of what it audits, and updates its heartbeat every few seconds. If another audit
+finds a row, it waits until the row is gone, or until the heartbeat has not changed for `STALE_S` on the waiter's own
+monotonic clock: then the holder was killed. So neither a killed process nor a wrong clock on any machine delays the
+next audit any longer. On the same machine, a dead holder is detected immediately if /proc shows processes.
 """
 
 from __future__ import annotations
@@ -31,31 +31,31 @@ if TYPE_CHECKING:
     from tsaudit.history.store import Store
 
 BEAT_S: Final = 10.0
-"""How often a holder shows that it is alive."""
+"""Seconds between heartbeats."""
 
 STALE_S: Final = 60.0
-"""How long a beat stands still before its holder counts as killed. Six beats: a busy history may delay a few."""
+"""Seconds without a heartbeat after which a holder counts as killed. Six beats: a busy history may delay a few."""
 
 _LOOK_S: Final = 0.25
-"""How often a waiter looks."""
+"""Seconds between a waiter's checks."""
 
 
 _released: Final[set[str]] = set()
-"""Holders in this process whose audit is over, though the history did not let them go."""
+"""Holders in this process whose audit has ended although the history could not release them."""
 
 
 class InUseError(Exception):
-    """Another audit of the same database did not end in time. One line, with who it is."""
+    """Another audit of the same database did not end in time. One line that names it."""
 
 
 @contextmanager
 def held(
     store: Store, target: Target, wait_s: float, say: Callable[[str], None] = lambda _line: None
 ) -> Iterator[None]:
-    """Keep every other audit of the target's database out while inside.
+    """Keep every other audit of the target's database out during the context.
 
-    Waits up to `wait_s` seconds for an audit that is under way, which `say` is given a line about, then raises
-    InUseError. HistoryError.
+    Waits up to `wait_s` seconds for an audit in progress, calls `say` with a line about it, then raises InUseError.
+    HistoryError.
     """
     name, holder = identity(target), uuid4().hex
     _wait(store, name, holder, time.monotonic() + wait_s, say)
@@ -67,7 +67,7 @@ def held(
     finally:
         ended.set()
         heart.join(BEAT_S)
-        # A history that is gone by now has told so itself.
+        # If the history is gone by now, the audit has already reported that.
         _released.add(holder)
         with suppress(HistoryError):
             with store.writing(f"lease {name}") as connection:
@@ -76,7 +76,7 @@ def held(
 
 
 def identity(target: Target) -> str:
-    """The audited database in 32 hex digits: engine, address and databases; no credentials, not the target's name."""
+    """The audited database as 32 hex digits: engine, address, and databases; no credentials, not the target's name."""
     parts = urlsplit(target.url.get_secret_value())
     place = f"{parts.netloc.rpartition('@')[2].lower()}{parts.path.rstrip('/')}"
     text = "\x1f".join((target.engine, place, *sorted(target.databases)))
@@ -85,7 +85,7 @@ def identity(target: Target) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Holder:
-    """Who audits at the moment."""
+    """The audit that holds the lease."""
 
     holder: str
     beat: int
@@ -112,7 +112,7 @@ def _wait(store: Store, name: str, holder: str, deadline: float, say: Callable[[
                 return
             continue
         if time.monotonic() >= deadline:
-            raise InUseError(f"is being audited by {found.who}, which did not end in time; nothing was audited here")
+            raise InUseError(f"is being audited by {found.who}, which did not finish in time; nothing was audited here")
         if found.holder != waits_for:
             waits_for = found.holder
             say(f"waiting for {found.who}, which is auditing it")
@@ -120,13 +120,13 @@ def _wait(store: Store, name: str, holder: str, deadline: float, say: Callable[[
 
 
 def _holder(connection: Connection, name: str) -> _Holder | None:
-    """None when nobody audits."""
+    """None if nobody is auditing."""
     row = connection.execute(select(lease).where(lease.c.name == name)).one_or_none()
     return None if row is None else _Holder(row.holder, row.beat, row.process, row.who)
 
 
 def _taken(store: Store, name: str, holder: str, instead_of: str | None) -> bool:
-    """Whether the row is ours now: nobody was quicker than us since we looked."""
+    """Whether the row is ours now: nobody was faster since we checked."""
     with store.writing(f"lease {name}") as connection:
         found = _holder(connection, name)
         if (found and found.holder) != instead_of:
@@ -139,15 +139,15 @@ def _taken(store: Store, name: str, holder: str, instead_of: str | None) -> bool
 
 
 def _process(pid: int) -> str:
-    """A process as nothing else ever is called: boot, PID namespace, PID, start. Empty where /proc does not say.
+    """A unique identity of a process: boot, PID namespace, PID, start. Empty if /proc does not provide it.
 
-    The namespace, because containers may share a host's name and each have a process 7; the start, because PIDs come
-    again.
+    It includes the namespace, because containers may share a host name and each have a process 7, and the start,
+    because PIDs are reused.
     """
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         namespace = Path("/proc/self/ns/pid").stat().st_ino
-        # The second field is the program's name in parentheses, which may hold anything.
+        # The second field is the program's name in parentheses, which may contain anything.
         after_name = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
         return ""
@@ -156,14 +156,14 @@ def _process(pid: int) -> str:
 
 
 def _is_gone(process: str) -> bool:
-    """Whether the process was one of this machine and is no more; False where that cannot be seen from here."""
+    """Whether the process ran on this machine and has ended; False if that cannot be determined from here."""
     here, there = _process(os.getpid()).split("/"), process.split("/")
     return len(here) == len(there) == 4 and here[:2] == there[:2] and _process(int(there[2])) != process
 
 
 def _beat(store: Store, name: str, holder: str, ended: threading.Event) -> None:
     while not ended.wait(BEAT_S):
-        # What cannot be written now can be at the next beat.
+        # If the write fails now, the next beat may succeed.
         with suppress(HistoryError), store.writing(f"lease {name}") as connection:
             own = (lease.c.name == name, lease.c.holder == holder)
             connection.execute(update(lease).where(*own).values(beat=lease.c.beat + 1))

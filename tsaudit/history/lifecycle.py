@@ -1,7 +1,7 @@
-"""How an incident lives: watched, opened, resolved. Pure; `incidents` keeps it in the history.
+"""The life of an incident: watched, opened, resolved. Pure; `incidents` stores it in the history.
 
-A day shows an incident as bad (the rule found it), good (the rule looked and did not) or unknown (the rule could
-not look). Unknown changes nothing.
+A day shows an incident as bad (the rule found it), good (the rule ran and did not), or unknown (the rule could not
+run). Unknown changes nothing.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from tsaudit.model.subject import Subject
 
 
 class State(enum.StrEnum):
-    """Where an incident stands after a day."""
+    """The state of an incident after a day."""
 
     WATCHING = "watching"
-    """Bad, but not for enough audits in a row to be told."""
+    """Bad, but not for enough consecutive audits to be reported."""
     OPEN = "open"
     RESOLVED = "resolved"
 
 
 class ChangeKind(enum.StrEnum):
-    """What a day did to an incident."""
+    """What a day changed about an incident."""
 
     OPENED = "opened"
     RAISED = "raised"
@@ -49,31 +49,37 @@ class ChangeKind(enum.StrEnum):
 
 
 class DecisionKind(enum.StrEnum):
-    """What a person can say of an incident."""
+    """What a person can decide about an incident."""
 
     ACK = "ack"
-    """Somebody is working on it; holds until it is resolved."""
+    """Somebody is working on it; applies until it is resolved."""
     SNOOZE = "snooze"
-    """Be quiet until a day, unless it becomes more severe."""
+    """Muted until a day, unless it gets worse."""
     ACCEPT = "accept"
-    """Known and lived with until a day, unless it becomes more severe."""
+    """Known and accepted until a day, unless it gets worse."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a person said of an incident."""
+    """A person's decision about an incident."""
 
     kind: DecisionKind
     owner: str
     reason: str
     made_at: datetime
     until: date | None
-    """The last day it holds; None only for an ack."""
+    """The last day it applies; None only for an ack."""
+    severity: Severity
+    """Of the incident when it was made. A snooze and an acceptance cover nothing more severe."""
+    bound: float | None = None
+    """How far the finding's figure may grow before a snooze or an acceptance no longer covers it, in `unit`; None:
+    without a figure, only the severity counts."""
+    unit: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Incident:
-    """What is wrong at one place by one rule, as it stood after one audited day."""
+    """A problem found by one rule at one place, as of one audited day."""
 
     target: str
     fingerprint: str
@@ -85,15 +91,17 @@ class Incident:
     severity: Severity
     owner: str
     first_seen: date
-    """The first day it was ever bad, earlier openings included."""
+    """The first day it was ever bad, including earlier openings."""
     opened: date | None
     """None while it is watched."""
     resolved: date | None
     day: date
     finding: Finding
-    """The newest one."""
+    """The newest finding."""
     decision: Decision | None = None
-    """The newest that holds on the day."""
+    """The newest decision, if it applies on the day."""
+    lapsed: Decision | None = None
+    """The newest decision, if it would apply on the day but the incident is now worse than what it covers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +114,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Track:
-    """An incident and its runs in a row, as they were after a day."""
+    """An incident and its numbers of consecutive audits, after a day."""
 
     incident: Incident
     bad_runs: int
@@ -118,13 +126,13 @@ class Track:
 
     @property
     def never_opened(self) -> bool:
-        """Whether it was watched and went away before it opened; kept for its first day, should it come back."""
+        """Whether it was watched and disappeared before it opened; kept for its first day, in case it comes back."""
         return self.gone and self.incident.opened is None
 
 
 @dataclass(frozen=True, slots=True)
 class Bad:
-    """A finding that can open an incident, and whom to tell."""
+    """A finding that can open an incident, and its owner."""
 
     rule: RuleResult
     finding: Finding
@@ -132,18 +140,19 @@ class Bad:
 
 
 def is_good(code: str, subject: Subject, rules: Mapping[str, RuleResult]) -> bool:
-    """Whether the rule looked there and, if it found nothing, nothing is there; `rules` are a day's results by code.
+    """Whether the rule ran there, so that finding nothing means that nothing is there; `rules` are a day's results by
+    code.
 
-    That the target could be audited is shown by the absence of `UNREACHABLE_CODE`, and of one of its databases by the
-    absence of a finding on it. Any other rule has to have judged: one that is missing, does not apply or broke says
-    nothing, nor does one that lacked facts there.
+    No result of `UNREACHABLE_CODE` means that the target could be audited; no such finding on a database means that the
+    database could. Any other rule must have run completely: one that is missing, does not apply, failed, or lacked
+    facts there does not count.
     """
     gone = rules.get(UNREACHABLE_CODE)
     missed = {f.subject for f in gone.findings} if gone else set()
     if code == UNREACHABLE_CODE:
         return not missed & {Subject(), subject}
     if code in (SILENCED_CODE, PLUGIN_CODE):
-        # Reported only while there are such rules, and not where the target as a whole could not be audited.
+        # Only reported while there are such rules, and not if the target as a whole could not be audited.
         return code not in rules and Subject() not in missed
     rule = rules.get(code)
     if rule is None or rule.outcome in (Outcome.NOT_APPLICABLE, Outcome.ERROR):
@@ -154,7 +163,7 @@ def is_good(code: str, subject: Subject, rules: Mapping[str, RuleResult]) -> boo
 
 
 class DaySeen:
-    """What one audited day shows of every incident of its target."""
+    """What one audited day shows about every incident of its target."""
 
     def __init__(self, result: AuditResult, policy: Incidents, owner_of: Callable[[Finding, RuleResult], str]) -> None:
         self.target = result.target
@@ -162,21 +171,29 @@ class DaySeen:
         self._policy = policy
         self._rules = {rule.code: rule for rule in result.results}
         self.bad: dict[str, Bad] = {}
-        """Fingerprint to finding, for all that can open an incident; of two alike the more severe one."""
+        """Fingerprint to finding, for all that can open an incident; of two with the same fingerprint, the more severe
+        one.
+        """
+        self._growing: set[str] = set()
+        """Fingerprints of what still grows, but too slowly to open an incident: no end of one that is open."""
         for rule, finding in result.findings():
+            mark = fingerprint(result.target, rule.code, finding.subject)
+            if finding.severity is Severity.INFO and finding.forecast is not None:
+                self._growing.add(mark)
             if finding.severity is not Severity.INFO:
-                mark = fingerprint(result.target, rule.code, finding.subject)
                 self.bad.setdefault(mark, Bad(rule, finding, owner_of(finding, rule)))
 
     def after(self, mark: str, before: Track | None, earlier: Track | None) -> Track | None:
-        """The state of an incident after the day; None when there is nothing to note.
+        """The state of an incident after the day; None if there is nothing to store.
 
-        `before` is its state after the audited day before, `earlier` what an earlier audit of this day had made of
-        it; each None when there was none.
+        `before` is its state after the previous audited day, `earlier` its state after an earlier audit of this day;
+        each None if there is none.
         """
         if mark in self.bad:
             return self._after_bad(mark, before, self.bad[mark])
         known = earlier or before
+        if mark in self._growing and known is not None and not known.never_opened:
+            return self._after_unknown(before, earlier)
         if known is not None and (
             is_good(known.incident.code, known.incident.subject, self._rules) or self._is_retired(known.incident.code)
         ):
@@ -184,9 +201,9 @@ class DaySeen:
         return self._after_unknown(before, earlier)
 
     def _is_retired(self, code: str) -> bool:
-        """Whether there is no such rule any more, or it is switched off: an audit has a result of every rule there is.
+        """Whether the rule no longer exists or is switched off: an audit has a result for every rule there is.
 
-        Nobody would ever find its incidents again, nor see them gone.
+        Otherwise nothing would ever find its incidents again, or see that they are gone.
         """
         if code in self._rules and self._rules[code].switched_off:
             return True
@@ -200,7 +217,7 @@ class DaySeen:
         old = None if before is None or before.gone else before
         bad_runs = 1 + (old.bad_runs if old else 0)
         opened = old.incident.opened if old else None
-        # Rules that no longer judge have been waited for already.
+        # The waiting period for rules that no longer run has already passed.
         enough = 1 if bad.rule.code == SILENCED_CODE else self._policy.open_after
         if opened is None and bad_runs >= enough:
             opened = self.day
@@ -222,7 +239,7 @@ class DaySeen:
         return Track(incident, bad_runs, 0)
 
     def _after_good(self, before: Track | None, earlier: Track | None) -> Track | None:
-        """What an earlier audit of the day opened, and perhaps told, is resolved on the spot.
+        """Incidents that an earlier audit of the day opened, and perhaps reported, are resolved immediately.
 
         Otherwise nobody would hear that it was a mistake.
         """
@@ -239,7 +256,7 @@ class DaySeen:
         return Track(incident, 0, good_runs)
 
     def _after_unknown(self, before: Track | None, earlier: Track | None) -> Track | None:
-        """What an earlier audit of the day said stands, else the day before."""
+        """The result of an earlier audit of the day if there is one, otherwise of the day before."""
         if earlier is not None:
             return earlier
         if before is None or before.gone:
@@ -248,7 +265,7 @@ class DaySeen:
 
 
 def change_between(before: Track | None, after: Track) -> ChangeKind | None:
-    """What the day did; None while it is only watched."""
+    """What the day changed; None while it is only watched."""
     incident = after.incident
     if incident.opened is None:
         return None
@@ -261,7 +278,7 @@ def change_between(before: Track | None, after: Track) -> ChangeKind | None:
 
 
 def _touches(gap: Gap, subject: Subject) -> bool:
-    """Whether what is missing is part of the subject, or the subject part of what is missing."""
+    """Whether the missing part is part of the subject, or the subject part of it."""
     same_database = not gap.database or not subject.database or gap.database == subject.database
     same_measurement = not gap.measurement or not subject.measurement or gap.measurement == subject.measurement
     return same_database and same_measurement

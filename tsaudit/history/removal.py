@@ -1,4 +1,4 @@
-"""Takes a day out of the history, as if the target had not been audited on it."""
+"""Removes a day from the history, as if the target had not been audited on it."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ from tsaudit.model.finding import Finding, RuleResult
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """What went with a day, and what could not be undone."""
+    """What was removed with a day, and what could not be undone."""
 
     states: int
-    """Of incidents."""
+    """Incident states."""
     values: int
-    """Tags and measurements whose remembered values are those of the other days now."""
+    """Tags and measurements whose stored values no longer include the day."""
     values_left: int
-    """The same where the day stays in them: of what came before it nothing else is left."""
+    """The same, if the day stays in them because nothing else is left of the days before it."""
     unsent: int
-    """Messages that waited to be sent, and never are."""
+    """Messages that were waiting and will never be sent."""
     sent: int
-    """Messages about the day that stay where they were sent."""
+    """Messages about the day that were already sent."""
     unreadable: int
-    """Later days whose incidents stay as they are: this version cannot read what was found."""
+    """Later days whose incidents stay as they are, because this version cannot read their findings."""
     before: date | None
-    """The day from which incidents go on; None when the target has no earlier one."""
+    """The day from which incidents continue; None if the target has no earlier day."""
 
 
 def remove_day(
     store: Store, target: str, day: date, policy: Incidents, owner_of: Callable[[Finding, RuleResult], str]
 ) -> Removed:
-    """Drop the target's snapshot of the day and all that hangs on it, in one transaction.
+    """Remove the target's snapshot of the day and everything that belongs to it, in one transaction.
 
-    Incidents, and the values that tags had, are worked out anew for the days after it, from the day before. What
-    people decided stays. Raises LookupError for a day that was not audited, HistoryError.
+    Incidents and tag values are recomputed for the following days, starting from the day before. People's decisions
+    stay. Raises LookupError for a day that was not audited, HistoryError.
     """
     with store.writing(target) as connection:
         own = (snapshot.c.target == target, snapshot.c.day == day)
@@ -62,7 +62,7 @@ def remove_day(
 def _replay(
     connection: Connection, target: str, day: date, policy: Incidents, owner_of: Callable[[Finding, RuleResult], str]
 ) -> int:
-    """Carry the results of the later days into the incidents again; how many of them cannot be read."""
+    """Apply the results of the later days to the incidents again; returns how many of them cannot be read."""
     query = select(snapshot.c.id, snapshot.c.day, snapshot.c.result).where(snapshot.c.target == target)
     days = connection.execute(query.order_by(snapshot.c.day)).all()
     unreadable = 0
@@ -83,7 +83,7 @@ def _was_closed(row: Any, days: Sequence[Any]) -> bool:
 
 
 def _drop_messages(connection: Connection, target: str, day: date) -> tuple[int, int]:
-    """Drop the messages about the day that still wait; how many these are, and how many are out already."""
+    """Delete the waiting messages about the day; returns how many those were, and how many had been sent."""
     database.lock(connection, "deliveries")
     about = (delivery.c.day == day, delivery.c.thread.in_(threads_about(connection, target)))
     waiting = list(connection.execute(select(delivery.c.id).where(*about, delivery.c.state == State.QUEUED)).scalars())

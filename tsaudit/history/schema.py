@@ -109,14 +109,17 @@ decision: Final = Table(
     metadata,
     Column("id", Integer, primary_key=True),
     Column("fingerprint", String(16), nullable=False, index=True),
-    Column("kind", String(10), nullable=False, comment="ack, snooze, accept"),
+    Column("kind", String(10), nullable=False, comment="ack, snooze, accept, reopen"),
     Column("owner", Text, nullable=False),
     Column("reason", Text, nullable=False),
     Column("made_at", DateTime, nullable=False),
-    Column("until", Date, comment="last day it holds; null only for ack: until resolved"),
+    Column("until", Date, comment="last day it holds; null for ack (until resolved) and reopen"),
     Column("severity", String(10), nullable=False, comment="of the incident when it was made; it covers no worse"),
     Column("opened", Date, comment="when the incident had opened; an ack ends with that opening"),
-    comment="what a person said of an incident; the newest that holds counts",
+    Column("observed", Float, comment="figure of the finding when it was made; null: it had none"),
+    Column("bound", Float, comment="the figure it covers at most, or at least if less is worse; null: any"),
+    Column("unit", Text, comment="of both figures"),
+    comment="what people said of an incident; rows stay, and only the newest counts",
 )
 
 delivery: Final = Table(

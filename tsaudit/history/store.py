@@ -1,11 +1,10 @@
-"""What tsaudit remembers of each target and day: profile, result, and every figure as a row."""
+"""The history of each target and day: profile, result, and every figure as a row."""
 
 from __future__ import annotations
 
 import json
 import math
 import zlib
-from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final, Protocol, TypeVar
@@ -14,10 +13,12 @@ from sqlalchemy import Connection, Engine, delete, func, insert, select, update
 
 from tsaudit.history import clock, database
 from tsaudit.history.database import HistoryError
+from tsaudit.history.points import points, stored_subject, subject_from
 from tsaudit.history.schema import figure, incident_day, snapshot
 from tsaudit.model.facts import STRUCTURE
 from tsaudit.model.finding import AuditResult, Finding
 from tsaudit.model.jsonfile import from_json, to_json
+from tsaudit.model.plan import Plan
 from tsaudit.model.profile import SCHEMA_VERSION, Profile
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Episode, Point, Timeline, figures_of_its_day
@@ -28,11 +29,15 @@ __all__ = ["HistoryError", "Store"]
 T = TypeVar("T")
 
 _OLD_RESULTS: Final = 14
-"""How many results are read to see which rules judged, of days audited before that was noted beside them."""
+"""Number of results to read to see which rules ran, on days from before that was stored separately."""
 _WHOLE_WITHIN: Final = timedelta(days=7)
+_CARRIED_OUT_WITHIN: Final = timedelta(days=14)
+"""How long after a finding is gone the last steps of its plan may be made, such as dropping the old column."""
+_PLANS_FROM: Final = 8
+"""Most results that are read for their plans."""
 
 LONGEST_SUBJECT_BYTES: Final = 2000
-"""PostgreSQL indexes no longer text than about 2,700 bytes; the figures and values of longer names are not followed."""
+"""PostgreSQL cannot index text longer than about 2,700 bytes; figures and values with longer names are not stored."""
 
 
 class Unwritten(Protocol):
@@ -43,18 +48,18 @@ class Unwritten(Protocol):
 
 
 class Store:
-    """The history, open. Any number of threads and processes may use it at once. Methods raise HistoryError."""
+    """The open history. Any number of threads and processes may use it at once. Methods raise HistoryError."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
 
     @classmethod
     def open(cls, url: str) -> Store:
-        """The history at a SQLAlchemy URL, made when it is not there, its schema brought up to date."""
+        """The history at a SQLAlchemy URL, created if it does not exist, with its schema up to date."""
         return cls(database.open_engine(url))
 
     def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
         self.engine.dispose()
 
     def __enter__(self) -> Store:
@@ -64,11 +69,11 @@ class Store:
         self.close()
 
     def reading(self) -> AbstractContextManager[Connection]:
-        """A connection that sees one state of the history throughout."""
+        """A connection that sees one consistent snapshot."""
         return database.reading(self.engine)
 
     def writing(self, name: str) -> AbstractContextManager[Connection]:
-        """One transaction, all or nothing; of those with the same name only one runs at a time."""
+        """One transaction, all or nothing; transactions with the same name run one at a time."""
         return database.writing(self.engine, name)
 
     def save(
@@ -78,11 +83,11 @@ class Store:
         report_url: str | None,
         values: Unwritten | None = None,
     ) -> None:
-        """Remember one audit; it replaces an earlier one of the same target and day, in one transaction.
+        """Store one audit; it replaces an earlier one of the same target and day, in one transaction.
 
-        `values`: the value sets with what the audit listed; a measurement it did not list keeps what the day has.
-        `profile` is None when the target could not be audited. What an earlier run of that day had measured then
-        stays, because it is still what is known of the day; the result, and with it the verdict, is the new one.
+        `values`: the value sets with what the audit listed; a measurement it did not list keeps the day's earlier set.
+        `profile` is None if the target could not be audited. Figures from an earlier run of that day then stay, because
+        they are still what is known about the day; the result, and with it the verdict, is the new one.
         """
         row = _row(profile, result, report_url)
         key = (snapshot.c.target == result.target, snapshot.c.day == result.day)
@@ -101,22 +106,22 @@ class Store:
                 connection.execute(insert(figure), numbers)
 
     def profile(self, target: str, day: date) -> Profile | None:
-        """What was measured on the day; None when nothing was, or not in a form this version reads."""
+        """The day's profile; None if there is none, or not in a format that this version reads."""
         with self.reading() as connection:
             return _profile(connection.execute(_of_day(snapshot.c.profile, target, day)).scalar())
 
     def result(self, target: str, day: date) -> AuditResult | None:
-        """What the day's audit came to; None without one, or when this version cannot read it."""
+        """The result of the day's audit; None if there is none, or if this version cannot read it."""
         with self.reading() as connection:
             return unpacked_result(connection.execute(_of_day(snapshot.c.result, target, day)).scalar())
 
     def rule_outcomes(self, target: str, before: date) -> list[RuleOutcomes]:
-        """Which rules judged on the audited days before the day, newest first."""
+        """Which rules ran on the audited days before the day, newest first."""
         columns = (snapshot.c.day, snapshot.c.rules)
         query = select(*columns).where(snapshot.c.target == target, snapshot.c.day < before)
         with self.reading() as connection:
             rows = connection.execute(query.order_by(snapshot.c.day.desc())).all()
-            # Days that were audited before it was noted: a few of them do, and each is a whole result to read.
+            # Days from before this was stored separately: a few are enough, because each is a whole result to read.
             old = [row.day for row in rows if row.rules is None][:_OLD_RESULTS]
             results = {day: connection.execute(_of_day(snapshot.c.result, target, day)).scalar() for day in old}
         noted = [_outcomes(row.day, row.rules) for row in rows if row.rules is not None]
@@ -124,13 +129,13 @@ class Store:
         return sorted([*noted, *read], key=lambda one: one.day, reverse=True)
 
     def days(self, target: str) -> list[date]:
-        """The audited days, those without a profile included, oldest first."""
+        """The audited days, including those without a profile, oldest first."""
         with self.reading() as connection:
             query = select(snapshot.c.day).where(snapshot.c.target == target).order_by(snapshot.c.day)
             return list(connection.execute(query).scalars())
 
     def past_days(self, target: str) -> list[date]:
-        """The audited days without those still to come, which a wrong clock left; oldest first."""
+        """The audited days without future ones, which a wrong clock left; oldest first."""
         return [day for day in self.days(target) if day <= clock.today()]
 
     def targets(self) -> list[str]:
@@ -139,24 +144,27 @@ class Store:
             return list(connection.execute(select(snapshot.c.target).distinct().order_by("target")).scalars())
 
     def newest_days(self) -> dict[str, date]:
-        """Each target ever audited, with its newest audited day that is not still to come."""
+        """Each audited target with its newest audited day that is not in the future."""
         with self.reading() as connection:
             query = select(snapshot.c.target, func.max(snapshot.c.day).label("day")).group_by(snapshot.c.target)
             query = query.where(snapshot.c.day <= clock.today())
             return {row.target: row.day for row in connection.execute(query)}
 
     def timeline(self, target: str, before: date, days: int = 90) -> Timeline:
-        """All figures of the `days` days before the day, what was resolved in them, and the snapshot to compare with.
+        """All figures of the `days` days before the day, incidents resolved in them, and the snapshot to compare with.
 
-        That is the newest whole one, if it is at most a week older than the newest: where the last audits saw only
-        a part of the schema, what changed in the rest shows up all the same. Where no audit sees everything, a
-        database being denied for good, it is the newest, whose gaps say what it cannot tell.
+        That snapshot is the newest complete one, if it is at most a week older than the newest: if the last audits saw
+        only part of the schema, changes in the rest show up all the same. If no audit is complete, for example because
+        a database is denied permanently, it is the newest, whose gaps say what it cannot show.
         """
         with self.reading() as connection:
+            previous = _previous(connection, target, before)
+            episodes = _episodes(connection, target, before - timedelta(days=days), before - timedelta(days=1))
             return Timeline(
-                previous=_previous(connection, target, before),
-                points=_points(connection, target, before - timedelta(days=days), before - timedelta(days=1)),
-                episodes=_episodes(connection, target, before - timedelta(days=days), before - timedelta(days=1)),
+                previous=previous,
+                plans=_plans(connection, target, previous.day, before, episodes) if previous else (),
+                points=points(connection, target, before - timedelta(days=days), before - timedelta(days=1)),
+                episodes=episodes,
             )
 
     def trend(self, target: str, name: str, subject: Subject, days: int, until: date) -> tuple[Point, ...]:
@@ -173,22 +181,12 @@ class Store:
 
 
 def unpacked_result(blob: bytes | None) -> AuditResult | None:
-    """The result as the history keeps it; None for none, or for one that this version cannot read."""
+    """The stored result; None if there is none, or if this version cannot read it."""
     return _unpack(AuditResult, blob)
 
 
-def stored_subject(subject: Subject) -> str:
-    """The subject as the history keeps it; PostgreSQL takes no NUL in a text, and no database half a character."""
-    return subject.key.replace("\x00", "%00").encode(errors="backslashreplace").decode()
-
-
-def subject_from(stored: str) -> Subject:
-    """The subject that `stored_subject` was given."""
-    return Subject.from_key(stored.replace("%00", "\x00"))
-
-
 def naive(instant: datetime) -> datetime:
-    """The instant as the history keeps it: UTC, without a zone."""
+    """The time in storable form: UTC, without a time zone."""
     return instant.astimezone(UTC).replace(tzinfo=None)
 
 
@@ -213,7 +211,7 @@ def _noted(outcomes: RuleOutcomes) -> str:
 
 
 def _outcomes(day: date, noted: str) -> RuleOutcomes:
-    """None of a text that this version cannot read, as if the day had not been audited."""
+    """None for a text that this version cannot read, as if the day had not been audited."""
     try:
         known = json.loads(noted)
         return RuleOutcomes(day, frozenset(known["judged"]), frozenset(known["unknown"]))
@@ -222,7 +220,7 @@ def _outcomes(day: date, noted: str) -> RuleOutcomes:
 
 
 def _figure_rows(profile: Profile, snapshot_id: int) -> list[dict[str, Any]]:
-    """One row per figure of the day, without those that are no number or that could not be indexed."""
+    """One row per figure of the day, without those that are not numbers or cannot be indexed."""
     return [
         {
             "snapshot_id": snapshot_id,
@@ -256,45 +254,23 @@ def _previous(connection: Connection, target: str, before: date) -> Profile | No
     return None
 
 
-class _Points(Mapping[tuple[str, Subject], tuple[Point, ...]]):
-    """Figures to their values, each made into points when somebody asks: most of a big target nobody does."""
-
-    def __init__(self) -> None:
-        self._found: dict[tuple[str, str], tuple[list[date], list[float]]] = {}
-
-    def add(self, name: str, subject: str, day: date, value: float) -> None:
-        key = name, subject
-        columns = self._found.get(key)
-        if columns is None:
-            columns = self._found[key] = ([], [])
-        columns[0].append(day)
-        columns[1].append(value)
-
-    def __getitem__(self, key: tuple[str, Subject]) -> tuple[Point, ...]:
-        name, subject = key
-        return tuple(map(Point, *self._found[name, stored_subject(subject)]))
-
-    def __iter__(self) -> Iterator[tuple[str, Subject]]:
-        return ((name, subject_from(subject)) for name, subject in self._found)
-
-    def __len__(self) -> int:
-        return len(self._found)
-
-
-def _points(connection: Connection, target: str, first: date, last: date) -> _Points:
-    within = (snapshot.c.target == target, snapshot.c.day.between(first, last))
-    # By id, because to read the day's text once for every figure takes longer than all the rest.
-    days = {row.id: row.day for row in connection.execute(select(snapshot.c.id, snapshot.c.day).where(*within))}
-    query = (
-        select(figure.c.name, figure.c.subject, figure.c.snapshot_id, figure.c.value)
-        .join(snapshot, figure.c.snapshot_id == snapshot.c.id)
-        .where(*within)
-        .order_by(snapshot.c.day)
+def _plans(
+    connection: Connection, target: str, previous: date, before: date, episodes: tuple[Episode, ...]
+) -> tuple[Plan, ...]:
+    """Plans that may have been carried out between the two days: those of the audits since the first, and those that
+    an audit gave last before the finding was gone."""
+    query = select(snapshot.c.day).where(snapshot.c.target == target, snapshot.c.day < before)
+    days = list(connection.execute(query.order_by(snapshot.c.day.desc())).scalars())
+    ended = {e.resolved for e in episodes if e.resolved >= before - _CARRIED_OUT_WITHIN}
+    chosen = [day for day in days if day >= previous]
+    # An incident is resolved by an audit that finds nothing, and perhaps only by the second one.
+    chosen += [day for end in sorted(ended, reverse=True) for day in [d for d in days if d < end][:2]]
+    blobs = (
+        connection.execute(_of_day(snapshot.c.result, target, day)).scalar()
+        for day in list(dict.fromkeys(chosen))[:_PLANS_FROM]
     )
-    points = _Points()
-    for name, subject, snapshot_id, value in connection.execute(query):
-        points.add(name, subject, days[snapshot_id], value)
-    return points
+    results = (unpacked_result(blob) for blob in blobs)
+    return tuple(plan for result in results if result for plan in result.plans)
 
 
 def _episodes(connection: Connection, target: str, first: date, last: date) -> tuple[Episode, ...]:
@@ -313,7 +289,7 @@ def _episodes(connection: Connection, target: str, first: date, last: date) -> t
 
 
 def _since(finding: str) -> date | None:
-    """Also None where another version of tsaudit wrote the finding."""
+    """None also if another version of tsaudit wrote the finding."""
     try:
         return from_json(Finding, finding).since
     except ValueError:

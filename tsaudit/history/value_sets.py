@@ -1,10 +1,10 @@
-"""The values of each tag over time, as the history keeps them: a whole set now and then, and each day's changes since.
+"""The values of each tag over time in the history: a full set now and then, and the changes of each day since.
 
-A day's row is written in the transaction of the day's snapshot and replaced when the day is audited again. A past day
-is put where it belongs, and a day that is dropped taken out: the days after it are worked out anew from what they saw.
-Nothing is written of a day before the oldest set that is left, because the days before that set are known no more, nor
-when another audit of the target has changed the days before in the meantime. A set that this version cannot read is
-left alone, and a new one begun.
+A day's row is written in the transaction of the day's snapshot and replaced if the day is audited again. A past day is
+inserted in its place, and a removed day is taken out: the following days are recomputed from what they saw. Nothing is
+written for a day before the oldest remaining set, because the days before that set are no longer known, nor if another
+audit of the target has changed the earlier days in the meantime. A set that this version cannot read is left alone, and
+a new one is started.
 """
 
 from __future__ import annotations
@@ -16,17 +16,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import Connection, delete, func, insert, select
 
+from tsaudit.history.points import stored_subject
 from tsaudit.history.schema import value_set
-from tsaudit.history.store import LONGEST_SUBJECT_BYTES, Store, stored_subject
+from tsaudit.history.store import LONGEST_SUBJECT_BYTES, Store
 
 if TYPE_CHECKING:
     from tsaudit.analysis.values.value_sets import ValueSet
     from tsaudit.model.subject import Subject
 
 MOST_CHANGES: Final = 14
-"""Days in a row that are kept as changes; reading a set takes as many steps."""
+"""Number of consecutive days stored as changes; reading a set takes this many steps."""
 REMEMBERED: Final = timedelta(days=90)
-"""A value not seen for so long is forgotten with the next whole set; should it come back, it is new."""
+"""Days after which an unseen value is forgotten with the next full set; if it comes back, it is new."""
 
 
 class RememberedValues:
@@ -43,20 +44,20 @@ class RememberedValues:
         self._kept: list[_Row] = []
 
     def of(self, subject: Subject) -> ValueSet:
-        """The set before the day, empty when there is none."""
+        """The set before the day, empty if there is none."""
         key = stored_subject(subject)
         with self._store.reading() as connection:
             chain = self._before[key] = _chain(_rows(connection, self._target, key, before=self._day))
         return chain.values
 
     def keep(self, subject: Subject, after: ValueSet) -> None:
-        """Take the set with the day's values, which begins with what `of` gave."""
+        """Take the set with the day's values, which starts with the result of `of`."""
         key = stored_subject(subject)
         if len(key.encode()) <= LONGEST_SUBJECT_BYTES:
             self._kept.append(self._before.pop(key).grown(key, self._day, after).row)
 
     def write(self, connection: Connection) -> None:
-        """Write all that was kept, in the transaction of the day's snapshot."""
+        """Write all sets taken, in the transaction of the day's snapshot."""
         newest = self._newest(connection, None)
         before = self._newest(connection, self._day)
         known = {
@@ -81,7 +82,7 @@ class RememberedValues:
             connection.execute(insert(value_set), rows)
 
     def _newest(self, connection: Connection, before: date | None) -> dict[str, date]:
-        """Subject to its newest day, of those before the given one."""
+        """Subject to its newest day before the given one."""
         query = select(value_set.c.subject, func.max(value_set.c.day).label("day")).group_by(value_set.c.subject)
         query = query.where(value_set.c.target == self._target)
         if before is not None:
@@ -89,7 +90,7 @@ class RememberedValues:
         return {row.subject: row.day for row in connection.execute(query)}
 
     def _replayed(self, connection: Connection, row: _Row) -> Iterator[_Row]:
-        """The row of a past day and those of the days after it; none when those cannot be continued."""
+        """The rows of a past day and of the days after it; none if those cannot be continued."""
         chain = _chain(_rows(connection, self._target, row.subject, before=self._day))
         try:
             known = list(_observed(connection, self._target, row.subject, self._day))
@@ -108,10 +109,10 @@ class RememberedValues:
 
 
 def remove_day(connection: Connection, target: str, day: date) -> tuple[int, int]:
-    """Take what the day saw out of all sets of the target, in the transaction that drops the day's snapshot.
+    """Remove what the day saw from all sets of the target, in the transaction that removes the day's snapshot.
 
-    How many sets it was taken out of, and how many it stays in: those that cannot be read, and those whose memory
-    of the days before begins with that day.
+    Returns the number of sets it was removed from, and the number it stays in: those that cannot be read, and those
+    whose record of earlier days starts with that day.
     """
     mine = (value_set.c.target == target, value_set.c.day == day)
     subjects = list(connection.execute(select(value_set.c.subject).where(*mine)).scalars())
@@ -140,16 +141,16 @@ def _removed(connection: Connection, target: str, subject: str, day: date) -> bo
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """What is written of one subject for one day."""
+    """The row for one subject and day."""
 
     subject: str
     day: date
     whole: bool
     data: bytes
     checksum: int
-    """Of the set with this day."""
+    """Length of the set with this day."""
     follows: int | None
-    """Checksum of the set before; None when there was none."""
+    """Checksum of the previous set; None if there was none."""
 
     def stored(self, target: str) -> dict[str, Any]:
         return {
@@ -164,18 +165,18 @@ class _Row:
 
 @dataclass(frozen=True, slots=True)
 class _Chain:
-    """A set, and what it takes to read it."""
+    """A set, and what is needed to read it."""
 
     values: ValueSet
     rows: int = 0
-    """0 when there is none that can be read."""
+    """0 if none can be read."""
     whole_bytes: int = 0
     changes_bytes: int = 0
     checksum: int | None = None
-    """As stored with the newest row, even where that cannot be read."""
+    """As stored with the newest row, even if that cannot be read."""
 
     def grown(self, subject: str, day: date, after: ValueSet) -> _Grown:
-        """The set with one more day: as that day's changes, or whole, which is due when reading becomes long."""
+        """The set plus one day: as that day's changes, or in full once reading becomes slow."""
         from tsaudit.analysis.values import stored_value_sets
 
         if self.rows and self.rows <= MOST_CHANGES and after.exact == self.values.exact:
@@ -190,7 +191,7 @@ class _Chain:
         return _Grown(row, _Chain(after, 1, len(data), 0, row.checksum))
 
     def extended(self, row: _Row) -> ValueSet:
-        """The set that the row leads to from here."""
+        """The set that follows from the row."""
         return _after(self.values, row)
 
 
@@ -208,11 +209,11 @@ class _Observation:
     hashes: Any
     distinct: int
     knows_the_past: bool
-    """Whether its set holds values of days before it."""
+    """Whether its set contains values from days before it."""
 
 
 def _rows(connection: Connection, target: str, subject: str, before: date | None = None) -> Sequence[Any]:
-    """The newest whole set, of those before the day, and the changes since."""
+    """The newest full set before the day, and the changes since."""
     mine = [value_set.c.target == target, value_set.c.subject == subject]
     within = [*mine, value_set.c.day < before] if before else mine
     start = select(func.max(value_set.c.day)).where(*within, value_set.c.whole == 1).scalar_subquery()
@@ -222,7 +223,7 @@ def _rows(connection: Connection, target: str, subject: str, before: date | None
 
 
 def _chain(rows: Sequence[Any]) -> _Chain:
-    """The set that the rows lead to; an empty one when there are none, or when they cannot be read."""
+    """The set that the rows lead to; empty if there are none, or if they cannot be read."""
     from tsaudit.analysis.values.value_sets import ValueSet
 
     if not rows:
@@ -238,7 +239,7 @@ def _chain(rows: Sequence[Any]) -> _Chain:
 
 
 def _observed(connection: Connection, target: str, subject: str, since: date) -> Iterator[_Observation]:
-    """What each day saw from the last whole set up to `since` on. ValueError for one that cannot be read."""
+    """What each day saw since the last full set up to `since`. ValueError if one cannot be read."""
     from tsaudit.analysis.values.value_sets import ValueSet
 
     mine = (value_set.c.target == target, value_set.c.subject == subject)
@@ -252,7 +253,7 @@ def _observed(connection: Connection, target: str, subject: str, since: date) ->
 
 
 def _after(before: ValueSet, row: Any) -> ValueSet:
-    """The set that a row leads to. ValueError when it cannot be read, or follows another set."""
+    """The set that a row leads to. ValueError if it cannot be read, or follows another set."""
     from tsaudit.analysis.values import stored_value_sets
 
     return stored_value_sets.from_bytes(row.data) if row.whole else stored_value_sets.with_delta(before, row.data)

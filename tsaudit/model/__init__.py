@@ -1,1 +1,1 @@
-"""What is passed from one stage to the next: the facts, the profile, the findings, the days before."""
+"""The data passed from one stage to the next: facts, profile, findings, earlier days."""

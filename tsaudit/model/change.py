@@ -1,4 +1,4 @@
-"""What is to become of a schema: values that a rule gives with its finding, whatever the engine.
+"""Changes to a schema: values that a rule attaches to its finding, independent of the engine.
 
 A change says what, never how. The audit merges the changes of all findings about one measurement into a plan
 (`tsaudit.planning`), and the engine renders it (`tsaudit/engines/<engine>/changes.py`). A new kind of change is one
@@ -19,55 +19,57 @@ if TYPE_CHECKING:
     from pydantic_core import CoreSchema
 
 Claim = tuple[str, str]
-"""One thing about a measurement that can be only one way, such as `("role", "host")`: its aspect and its name."""
+"""One aspect of a measurement that can have only one state, such as `("role", "host")`: the aspect and its name."""
 
 _KINDS: Final[dict[str, type[Change]]] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One thing that is to become of a measurement or a database."""
+    """One change to a measurement or a database."""
 
     at: Subject
-    """The measurement, or the database where its measurement is empty; never a column."""
+    """The measurement, or the database if its measurement is empty; never a column."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super(Change, cls).__init_subclass__(**options)
         _KINDS[kind_of(cls)] = cls
 
     def claims(self) -> Mapping[Claim, str]:
-        """What it decides, and how. Two changes that decide the same thing in two ways contradict each other."""
+        """The aspects it decides, and how. Two changes that decide the same aspect differently contradict each
+        other.
+        """
         return {}
 
     def relies_on(self) -> Mapping[Claim, str]:
-        """What it takes for granted. A change that decides otherwise makes it wrong."""
+        """What it assumes. A change that decides otherwise makes it invalid."""
         return {}
 
 
 def kind_of(change: Change | type[Change]) -> str:
-    """The name of its kind, as JSON has it: `make-field`."""
+    """The name of its kind, as in JSON: `make-field`."""
     name = (change if isinstance(change, type) else type(change)).__name__
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()
 
 
 @dataclass(frozen=True, slots=True)
 class UnknownChange(Change):
-    """A change that a package made which is no longer installed."""
+    """A change from a package that is no longer installed."""
 
     name: str
-    """Of its kind."""
+    """The fields of its kind."""
     values: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class MakeField(Change):
-    """A tag is written as a field from now on; in SQL it stays a column, outside the key."""
+    """Write a tag as a field from now on; in SQL, it remains a column, outside the key."""
 
     tag: str
     to: str = ""
-    """What its values are: `integer`, `float`, `boolean` or `time`; empty: as they are stored."""
+    """The type of its values: `integer`, `float`, `boolean`, or `time`; empty: as stored."""
     tags_kept: tuple[str, ...] = ()
-    """Tags that tell the series apart without this one, and so have to stay."""
+    """Tags that distinguish the series without this one, and so have to stay."""
 
     def claims(self) -> Mapping[Claim, str]:
         role = {("role", self.tag): "field"}
@@ -79,7 +81,7 @@ class MakeField(Change):
 
 @dataclass(frozen=True, slots=True)
 class LeaveOut(Change):
-    """A column is not written any more."""
+    """Stop writing a column."""
 
     column: str
 
@@ -89,7 +91,7 @@ class LeaveOut(Change):
 
 @dataclass(frozen=True, slots=True)
 class MakeTag(Change):
-    """A field is written as a tag from now on; in SQL it becomes part of what identifies a row."""
+    """Write a field as a tag from now on; in SQL, it becomes part of what identifies a row."""
 
     column: str
 
@@ -99,7 +101,7 @@ class MakeTag(Change):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One attribute of a value that holds several."""
+    """One attribute of a value that combines several."""
 
     name: str
     example: str
@@ -108,7 +110,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class SplitColumn(Change):
-    """Each attribute within a column's values gets a column of its own."""
+    """Split a column into one column for each attribute of its values."""
 
     column: str
     separator: str
@@ -127,12 +129,12 @@ class SplitColumn(Change):
 
 @dataclass(frozen=True, slots=True)
 class Rename(Change):
-    """A column, or the measurement where `old` is empty, gets another name."""
+    """Rename a column, or the measurement if `old` is empty."""
 
     old: str
     new: str
     role: str = ""
-    """Which one is meant where a tag and a field have the name: `tag` or `field`. Empty: there is only one."""
+    """Which one is meant if a tag and a field share the name: `tag` or `field`. Empty: there is only one."""
 
     def claims(self) -> Mapping[Claim, str]:
         name = {("name", self.old): self.new}
@@ -141,13 +143,13 @@ class Rename(Change):
 
 @dataclass(frozen=True, slots=True)
 class ChangeType(Change):
-    """A field gets the type that its values have."""
+    """Give a field the type of its values."""
 
     column: str
     to: str
-    """`integer`, `float`, `boolean` or `time`."""
+    """`integer`, `float`, `boolean`, or `time`."""
     exceptions: tuple[str, ...] = ()
-    """Some of the values read that cannot be converted; none where all can."""
+    """Some of the values read that cannot be converted; empty if all can."""
 
     def claims(self) -> Mapping[Claim, str]:
         return {("type", self.column): self.to}
@@ -155,21 +157,21 @@ class ChangeType(Change):
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """One of the measurements that become one, and what its name says as values."""
+    """One of the measurements to merge, and the data in its name as values."""
 
     measurement: str
     tags: tuple[tuple[str, str], ...]
     field: str = ""
-    """What it measures, where the end of its name says so; its only field is then called so."""
+    """What it measures, if the end of its name says so; its only field then gets this name."""
 
 
 @dataclass(frozen=True, slots=True)
 class MergeMeasurements(Change):
-    """Measurements whose names differ in data only become one, with the data as tags. About the database."""
+    """Merge measurements whose names differ only in data into one, with the data as tags. About the database."""
 
     into: str
     template: str
-    """Their common name, with the kind in braces of each part that varies: `cpu.{host}.{field}`."""
+    """Their common name, with the kind of each part that varies in braces: `cpu.{host}.{field}`."""
     members: tuple[Merged, ...]
     """All of them, by name."""
 
@@ -179,10 +181,10 @@ class MergeMeasurements(Change):
 
 @dataclass(frozen=True, slots=True)
 class SplitMeasurement(Change):
-    """Columns that belong together move to a measurement of their own, with the tags and the time."""
+    """Move columns that belong together to a measurement of their own, with the tags and the time."""
 
     name: str
-    """Of the new one."""
+    """Name of the new measurement."""
     columns: tuple[str, ...]
 
     def claims(self) -> Mapping[Claim, str]:
@@ -191,11 +193,11 @@ class SplitMeasurement(Change):
 
 @dataclass(frozen=True, slots=True)
 class SetRetention(Change):
-    """Rows get a lifetime."""
+    """Set the retention of the rows."""
 
     keep: timedelta
     policy: str = ""
-    """Of InfluxDB: the retention policy; empty elsewhere."""
+    """On InfluxDB: the retention policy; empty elsewhere."""
 
     def claims(self) -> Mapping[Claim, str]:
         return {("retention", self.policy): str(self.keep)}
@@ -203,24 +205,24 @@ class SetRetention(Change):
 
 @dataclass(frozen=True, slots=True)
 class DropIndex(Change):
-    """An index that serves nothing goes."""
+    """Drop an index that no query needs."""
 
     index: str
     columns: tuple[str, ...] = ()
     method: str = ""
 
     def claims(self) -> Mapping[Claim, str]:
-        # Of two indexes on the same columns one can go and the other stay.
+        # Of two indexes on the same columns, one can be dropped while the other stays.
         return {_index(self.method, self.columns, self.index): "absent", ("index called", self.index): "absent"}
 
 
 @dataclass(frozen=True, slots=True)
 class AddIndex(Change):
-    """An index that serves queries is made."""
+    """Create an index that queries need."""
 
     columns: tuple[str, ...]
     method: str = ""
-    """As the engine calls it, such as `brin` or `skipping`; empty: its usual one."""
+    """The engine's name for it, such as `brin` or `skipping`; empty: the engine's default."""
 
     def claims(self) -> Mapping[Claim, str]:
         return {_index(self.method, self.columns, ""): "present"}
@@ -232,7 +234,7 @@ def _index(method: str, columns: tuple[str, ...], name: str) -> Claim:
 
 @dataclass(frozen=True, slots=True)
 class SetOption(Change):
-    """A storage option gets another value."""
+    """Change the value of a storage option."""
 
     option: str
     value: str
@@ -244,10 +246,10 @@ class SetOption(Change):
 
 @dataclass(frozen=True, slots=True)
 class DropRepeats(Change):
-    """Of rows that are the same in all columns one stays."""
+    """Remove duplicate rows: of rows that are equal in all columns, keep one."""
 
     found: str
-    """How many there are, as far as it is known."""
+    """Their number, as far as it is known."""
 
     def claims(self) -> Mapping[Claim, str]:
         return {("repeated rows", ""): "dropped"}
@@ -255,15 +257,15 @@ class DropRepeats(Change):
 
 @dataclass(frozen=True, slots=True)
 class SetKey(Change):
-    """The key, the time index or the partitions of a table become others."""
+    """Change the key, the time index, or the partitions of a table."""
 
     key: tuple[str, ...] | None = None
-    """In order; None: as it is."""
+    """In order; None: unchanged."""
     time: str | None = None
     partitions: int | None = None
-    """1: none; None: as they are."""
+    """1: no partitions; None: unchanged."""
     only_with_copy: bool = False
-    """It is not worth a copy of the table on its own."""
+    """By itself, it does not justify a copy of the table."""
 
     def claims(self) -> Mapping[Claim, str]:
         found = {("time", ""): self.time, ("key", ""): None if self.key is None else "\x1f".join(self.key)}
@@ -273,18 +275,19 @@ class SetKey(Change):
 
 @dataclass(frozen=True, slots=True)
 class Inspect(Change):
-    """Nothing changes: something is to be looked at first."""
+    """Change nothing yet: examine something first."""
 
     what: str
-    """What the engine renders a query for: `new values` of a column, its `types`, the `schema` of a measurement, which
-    `measurements` or `databases` there are, `sources` whose rows lack a column, rows of one of the `customers`."""
+    """What the engine renders a query for: `new values` of a column, its `types`, the `schema` of a measurement, the
+    existing `measurements` or `databases`, `sources` whose rows lack a column, rows of one of the `customers`.
+    """
     column: str = ""
     values: tuple[str, ...] = ()
-    """What is looked for: the types of a field; the beginning and the end of the databases' names."""
+    """What to look for: the types of a field; the beginning and the end of the databases' names."""
 
 
 def to_data(change: Change) -> dict[str, Any]:
-    """The change as JSON has it: its kind and its fields."""
+    """The change as in JSON: its kind and its fields."""
     from pydantic import TypeAdapter
 
     if isinstance(change, UnknownChange):
@@ -295,7 +298,7 @@ def to_data(change: Change) -> dict[str, Any]:
 
 
 def from_data(data: Any) -> Change:
-    """What `to_data` made. Raises ValueError for something else."""
+    """The change from the output of `to_data`. ValueError for anything else."""
     from pydantic import TypeAdapter
 
     if not isinstance(data, dict) or not isinstance(data.get("kind"), str):
@@ -310,7 +313,7 @@ def from_data(data: Any) -> Change:
 
 
 class _Codec:
-    """Tells pydantic how a change is read and written, whose kinds are open."""
+    """Tells pydantic how to read and write changes, whose kinds other packages can extend."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> CoreSchema:
         from pydantic_core import core_schema
@@ -322,9 +325,9 @@ class _Codec:
 
 
 AnyChange = Annotated[Change, _Codec()]
-"""A change of any kind, as a field of what is kept as JSON."""
+"""A change of any kind, as a field of data that is stored as JSON."""
 
 
 def kinds() -> Iterator[type[Change]]:
-    """All kinds that are known, by name."""
+    """All known kinds, by name."""
     yield from (cls for name, cls in sorted(_KINDS.items()) if cls is not UnknownChange)

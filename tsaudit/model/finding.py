@@ -1,4 +1,4 @@
-"""What an audit says: limits, findings, the outcome of each rule, and the verdict."""
+"""The results of an audit: limits, findings, the outcome of each rule, and the verdict."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Severity(enum.StrEnum):
     """How bad a finding is."""
 
     INFO = "info"
-    """Worth knowing; changes no verdict and opens no incident."""
+    """For information; does not affect the verdict and opens no incident."""
     WARN = "warn"
     CRITICAL = "critical"
 
@@ -29,7 +29,7 @@ class Severity(enum.StrEnum):
 
 
 class Outcome(enum.StrEnum):
-    """What became of a rule; the words of SARIF 2.1's `kind`, and `error`."""
+    """The outcome of a rule: the values of SARIF 2.1's `kind`, and `error`."""
 
     PASS = "pass"  # noqa: S105 -- an outcome, not a password
     FAIL = "fail"
@@ -37,13 +37,13 @@ class Outcome(enum.StrEnum):
     """Nothing found, but something it needed was not measured."""
     NOT_APPLICABLE = "notApplicable"
     ERROR = "error"
-    """The rule itself broke."""
+    """The rule itself failed."""
 
 
 class Verdict(enum.StrEnum):
-    """What a target, a table or a group of rules comes to, best first.
+    """The verdict on a target, a table, or a group of rules, best first.
 
-    `unknown` is worse than `ok` and milder than a finding: it never hides one and is never green.
+    `unknown` is worse than `ok` and better than a finding: it never hides one and never counts as passed.
     """
 
     OK = "ok"
@@ -57,16 +57,16 @@ class Verdict(enum.StrEnum):
 
     @classmethod
     def worst(cls, verdicts: Iterable[Verdict]) -> Verdict:
-        """The worst of the given; `ok` of none."""
+        """The worst of the given verdicts; `ok` if there are none."""
         return max(verdicts, key=lambda v: v.rank, default=cls.OK)
 
 
 def fingerprint(target: str, code: str, subject: Subject) -> str:
-    """One id per (target, rule, subject): the same in report anchor, Slack, Dagster, JSON and history.
+    """One ID per (target, rule, subject): the same in report anchor, Slack, Dagster, JSON, and history.
 
-    The measured value is no part of it, so it stays the same from day to day. 16 hex digits.
+    It does not include the measured value, so it stays the same from day to day. 16 hex digits.
     """
-    import hashlib  # loads OpenSSL, which whoever only lists rules can do without
+    import hashlib  # This loads OpenSSL, which code that only lists rules does not need.
 
     text = "\x1f".join((target, code, subject.key))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
@@ -74,7 +74,7 @@ def fingerprint(target: str, code: str, subject: Subject) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A threshold as it applied to one subject."""
+    """A threshold as applied to one subject."""
 
     name: str
     """`<rule name>.<threshold name>`."""
@@ -83,7 +83,11 @@ class Limit:
     source: str
     """Why this number: a vendor's page, or `our default: ...` with the reason."""
     origin: str
-    """Who set it: `default`, `engine influxdb1`, `plan influxdb-cloud-free`, `target`, `measurement http_*`."""
+    """Where it was set: `default`, `engine influxdb1`, `plan influxdb-cloud-free`, `target`, `measurement http_*`."""
+
+
+INTERVAL_DAYS = 60.0
+"""Days up to which 80% intervals were measured to hold 70 to 90% on real counts; over 90 days they held 60%."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,16 +104,27 @@ class Forecast:
     """Relative: 0.05 is 5% a day."""
     onset: date | None
     shape: str
-    """`linear`, `exponential` or `undecided`."""
+    """`steady` (as much is added every day), `speeding up`, `slowing` or `undecided`. Of results up to version 0.1:
+    `linear` or `exponential`."""
     provisional: bool
     """Too little history to rely on it."""
     unit: str = ""
     """Of `limit`, as in `Limit`."""
+    from_day: date | None = None
+    """The audited day, from which days count; None in results up to version 0.1."""
+
+    @property
+    def has_interval(self) -> bool:
+        """Whether the limit is near enough for `days_low` and `days_high` to hold 80% of the outcomes.
+
+        Farther away, real growth has changed its rate: `days` are those at the present rate, and no more than that.
+        """
+        return self.days is not None and self.days <= INTERVAL_DAYS
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One labelled figure or fact behind a finding, as text for people."""
+    """One labeled figure or fact behind a finding, as text for people."""
 
     label: str
     value: str
@@ -117,43 +132,44 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is wrong, where, by how much, and what to change."""
+    """One problem: what, where, by how much, and what to change."""
 
     subject: Subject
     severity: Severity
     message: str
     """One sentence with the figures in it."""
     fix: str = ""
-    """What to change, in words. The audit adds what the engine has to say of the changes."""
+    """What to change, in words. The audit adds the engine's words about the changes."""
     changes: tuple[AnyChange, ...] = ()
-    """The same as data: what the plan of its measurement is made of. Empty where only people can decide."""
+    """The same as data, from which the plan of the measurement is built. Empty if only people can decide."""
     observed: float | None = None
     limit: Limit | None = None
     unit: str = ""
     """Of `observed`."""
     baseline: float | None = None
-    """The figure of the snapshot before, where the rule compares."""
+    """The figure of the previous snapshot, if the rule compares."""
     guilty: str | None = None
-    """The tag or column to blame."""
+    """The tag or column that contributes most."""
     share: float | None = None
-    """The guilty one's share of the damage, 0 to 1."""
+    """Its share of the damage, 0 to 1."""
     samples: tuple[str, ...] = ()
-    """Values as read; whoever shows them redacts them."""
+    """Values as read; the code that displays them redacts them."""
     evidence: tuple[Evidence, ...] = ()
     since: date | None = None
-    """The day it began, where history shows it."""
+    """The day it started, if the history shows it."""
     forecast: Forecast | None = None
     facts: tuple[str, ...] = ()
-    """The facts it rests on, by which the statements behind it are found."""
+    """The facts it is based on, which lead to the statements behind it."""
     source: Source | None = None
     affected_series: float | None = None
-    """Series of its measurement, or of the target where it is about more, times `share`; None: not known."""
+    """The series of its measurement, or of the target if it is about more, times `share`; None: not known."""
 
 
 def worst_first(code: str, finding: Finding, severity: Severity | None = None) -> tuple[object, ...]:
-    """Sort key of findings, the same in every output: by severity, by series affected, by how far over the limit.
+    """Sort key of findings, the same in every output: by severity, by affected series, by how far the limit is
+    exceeded.
 
-    What is alike in these comes by rule and subject. `severity`: of the incident, where that is another.
+    Ties are sorted by rule and subject. `severity`: that of the incident, if it differs.
     """
     rank, excess = (severity or finding.severity).rank, 0.0
     if finding.observed is not None and finding.limit is not None and finding.limit.value > 0:
@@ -164,7 +180,7 @@ def worst_first(code: str, finding: Finding, severity: Severity | None = None) -
 
 @dataclass(frozen=True, slots=True)
 class RuleResult:
-    """What one rule came to on one target. Carries the rule's texts, so that no reader needs the rule."""
+    """The result of one rule on one target. Contains the rule's texts, so that no reader needs the rule."""
 
     code: str
     name: str
@@ -174,19 +190,21 @@ class RuleResult:
     outcome: Outcome
     findings: tuple[Finding, ...] = ()
     gaps: tuple[Gap, ...] = ()
-    """What the rule needed and was not measured, whatever the outcome."""
+    """What the rule needed and could not be measured, whatever the outcome."""
     reason: str = ""
-    """Why it is open, not applicable or broken; empty otherwise."""
+    """Why it is open, not applicable, or failed; otherwise empty."""
     limits: tuple[Limit, ...] = ()
     """The target-wide limits it used."""
     why: str = ""
     """The rule's section "Why it matters"."""
+    not_judged: str = ""
+    """Which measurements it did not judge because of what their rows are, in words; empty if it judged all."""
     switched_off: bool = False
     """Whether the configuration switches it off here; its outcome is then that it does not apply."""
 
     @property
     def verdict(self) -> Verdict | None:
-        """None for a rule that does not apply; `unknown` for a broken one, whatever it found.
+        """None for a rule that does not apply; `unknown` for a failed one, whatever it found.
 
         Findings of severity `info` leave it `ok`.
         """
@@ -202,7 +220,7 @@ class RuleResult:
 
 @dataclass(frozen=True, slots=True)
 class AuditResult:
-    """What all rules came to on one target on one day."""
+    """The results of all rules on one target on one day."""
 
     target: str
     engine: str
@@ -212,17 +230,17 @@ class AuditResult:
     tsaudit_version: str
     results: tuple[RuleResult, ...]
     plans: tuple[Plan, ...] = ()
-    """What is to be done, by subject: one plan for a measurement, whatever the number of findings about it."""
+    """What to do, by subject: one plan per measurement, whatever the number of findings about it."""
 
     @property
     def verdict(self) -> Verdict:
-        """The worst of the rules that apply; `unknown` when none could be judged at all."""
+        """The worst verdict of the rules that apply; `unknown` if none could be evaluated at all."""
         verdicts = [v for r in self.results if (v := r.verdict) is not None]
         return Verdict.worst(verdicts) if verdicts else Verdict.UNKNOWN
 
     @property
     def not_audited(self) -> RuleResult | None:
-        """The result that says what could not be audited, the whole target or databases; None where all was."""
+        """The result that says what could not be audited: the whole target, or databases; None if everything was."""
         return next((r for r in self.results if r.code == UNREACHABLE_CODE), None)
 
     def findings(self) -> Iterator[tuple[RuleResult, Finding]]:
@@ -230,8 +248,11 @@ class AuditResult:
         yield from ordered(self.results)
 
     def is_complete(self, profile: Profile | None) -> bool:
-        """Whether all that was needed was measured: no gap, no rule that lacked something or broke, no code of
-        `RULELESS_CODES`. `profile`: what the result is of; None where nothing could be asked."""
+        """Whether everything needed was measured: no gap, no rule that failed or lacked something, no code in
+        `RULELESS_CODES`.
+
+        `profile`: the profile that the result is about; None if nothing could be queried.
+        """
         if profile is None or profile.gaps:
             return False
         lacking = (Outcome.OPEN, Outcome.ERROR)
@@ -245,17 +266,17 @@ def ordered(results: Iterable[RuleResult]) -> list[tuple[RuleResult, Finding]]:
 
 
 UNREACHABLE_CODE: Final = "TGT001"
-"""The code under which it is reported that a target, or a database of it, could not be audited; no rule has it."""
+"""Code of the finding that a target, or one of its databases, could not be audited; not a rule."""
 
 SILENCED_CODE: Final = "TGT002"
-"""The code under which it is reported that rules which used to judge have stopped; no rule has it."""
+"""Code of the finding that rules which used to work have stopped; not a rule."""
 
 PLUGIN_CODE: Final = "TGT003"
-"""The code under which it is reported that rules of another package cannot be used; no rule has it."""
+"""Code of the finding that rules of another package cannot be used; not a rule."""
 
 RULELESS_CODES: Final = {
     UNREACHABLE_CODE: "target-not-audited",
     SILENCED_CODE: "rules-no-longer-judged",
     PLUGIN_CODE: "plug-in-not-usable",
 }
-"""Codes with their names of what an audit reports without a rule, by which a route may pick it."""
+"""Codes and names of findings without a rule, by which a route can select them."""

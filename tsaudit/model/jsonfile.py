@@ -1,4 +1,4 @@
-"""Profiles and results to JSON and back. The two files are the seams of the pipeline: save, diff, replay."""
+"""Profiles and results to JSON and back. The two files are the interfaces of the pipeline: save, diff, replay."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def _adapter(cls: Any) -> TypeAdapter[Any]:
 
 
 def to_json(value: object, *, indent: int | None = None) -> bytes:
-    """The dataclass as UTF-8 JSON; the same value always gives the same bytes.
+    """The dataclass as UTF-8 JSON; the same value always results in the same bytes.
 
-    Halves of surrogate pairs, which are no text and no JSON, become U+FFFD.
+    Unpaired surrogates, which are not valid in JSON, become U+FFFD.
     """
     cls: Any = type(value)
     try:
@@ -33,7 +33,7 @@ def to_json(value: object, *, indent: int | None = None) -> bytes:
 
 
 def from_json(cls: type[T], data: bytes | str) -> T:
-    """What `to_json` wrote. Raises ValueError, with the place in the document, when it is something else."""
+    """The dataclass from the output of `to_json`. ValueError, with the place in the document, for anything else."""
     hashable: Any = cls
     found: T = _adapter(hashable).validate_json(data)
     return found

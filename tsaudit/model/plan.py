@@ -1,4 +1,4 @@
-"""A plan: all changes to one measurement, what they would do, and how the engine makes them, step by step."""
+"""A plan: all changes to one measurement, their effect, and how the engine makes them, step by step."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from tsaudit.model.subject import Subject
 
 
 class Phase(enum.StrEnum):
-    """When a step is made; a plan's steps come in this order."""
+    """When a step is made; the steps of a plan are in this order."""
 
     LOOK = "look"
-    """It only reads."""
+    """Only reads."""
     WRITE = "write"
-    """What writers send from now on."""
+    """Changes what writers send from now on."""
     PREPARE = "prepare"
-    """Adds what was not there, such as an index or a new table."""
+    """Adds something new, such as an index or a table."""
     COPY = "copy"
     CHECK = "check"
     """Proves that nothing was lost."""
     SWITCH = "switch"
-    """The new takes the place of the old."""
+    """Puts the new in place of the old."""
     REMOVE = "remove"
 
     @property
@@ -37,24 +37,26 @@ class Step:
 
     phase: Phase
     words: str
-    """What is done and why: whole sentences, in the engine's terms."""
+    """What is done and why: complete sentences, in the engine's terms."""
     text: str = ""
-    """The statement, command or setting, to be used as it is; empty where words say all."""
+    """The statement, command, or setting, ready to use; empty if the words are enough."""
     language: str = ""
-    """Of `text`: `sql`, `influxql`, `flux`, `mongosh`, `sh`, `toml` or `yaml`."""
+    """Language of `text`: `sql`, `influxql`, `flux`, `mongosh`, `sh`, `toml`, or `yaml`."""
     can_undo: bool = True
     locks: str = ""
-    """Who waits meanwhile; empty: nobody."""
+    """Who has to wait meanwhile; empty: nobody."""
     cost: str = ""
-    """What it reads or writes; empty: next to nothing."""
+    """What it reads or writes; empty: almost nothing."""
     loses: str = ""
-    """What is gone afterwards, and how much of it; empty: nothing. A step that loses something is a decision to be
-    made, not a statement to paste."""
+    """What is lost, and how much of it; empty: nothing. A step that loses something is a decision to make, not a
+    statement to paste.
+    """
     repeat_every: timedelta | None = None
-    """`text` is about a span of time this long, the newest one, and is to be repeated for each one before it. None: it
-    is about all rows."""
+    """`text` covers this period, the newest one, and has to be repeated for each earlier one. None: it covers
+    all rows.
+    """
     rules: tuple[str, ...] = ()
-    """Codes of the rules that ask for it."""
+    """Codes of the rules that require it."""
 
     @property
     def needs_decision(self) -> bool:
@@ -63,7 +65,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A change, and who asks for it."""
+    """A change, and the rules that require it."""
 
     change: AnyChange
     rules: tuple[str, ...]
@@ -72,7 +74,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class SetAside:
-    """A change that is left out of the plan."""
+    """A change that is not part of the plan."""
 
     change: AnyChange
     rules: tuple[str, ...]
@@ -81,23 +83,33 @@ class SetAside:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What the changes of a plan would do, all of them together."""
+    """The combined effect of the changes of a plan."""
 
     series_now: int | None = None
-    """None: the changes do not touch the series, or they were not counted."""
+    """None: the changes do not affect the series, or the series were not counted."""
     series_after: int | None = None
     """None: not known."""
     is_exact: bool = True
-    """Whether so many series are left, and not at most so many."""
+    """Whether exactly this many series are left; otherwise at most this many."""
     collisions: int | None = None
-    """Rows that would have the tags and the time of another row; None: not known, which `collisions_how` explains."""
+    """Rows that would have the same tags and time as another row; None: not known, see `collisions_how`."""
     collisions_how: str = ""
     """Among which rows, or why it is not known; empty where no change could make rows collide."""
+    collisions_exact: bool = True
+    """Whether `collisions` is about all rows that `collisions_how` names, and not about a sample of them: only then
+    does 0 mean that nothing is lost."""
+    series_how: str = ""
+    """Among which rows the series were counted; empty where all of them were."""
+
+    @property
+    def keeps_rows(self) -> bool:
+        """Whether it is known that no row gets the tags and the time of another one."""
+        return not self.collisions_how or (self.collisions == 0 and self.collisions_exact)
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be done about one measurement, or about a database as a whole."""
+    """What to do about one measurement, or about a database as a whole."""
 
     subject: Subject
     changes: tuple[Asked, ...]

@@ -1,4 +1,4 @@
-"""What is spoken of: a target, a database, a measurement or a column."""
+"""The subject of a finding or figure: a target, a database, a measurement, or a column."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ class Subject:
     column: str = ""
 
     def __str__(self) -> str:
-        """For people: `db/measurement.column`, without what is not set."""
+        """For people: `db/measurement.column`, without the empty parts."""
         name = "/".join(part for part in (self.database, self.measurement) if part)
         return f"{name}.{self.column}" if self.column else name or "(whole target)"
 
     @property
     def key(self) -> str:
-        """For storage: one text per subject, no two alike, whatever characters the names hold."""
+        """For storage: one text per subject, all different, whatever characters the names contain."""
         parts = (self.database, self.measurement, self.column)
         return "/".join(p.replace("%", "%25").replace("/", "%2F") for p in parts)
 
     @classmethod
     def from_key(cls, key: str) -> Subject:
-        """The subject that `key` was made from."""
+        """The subject for this `key`."""
         return cls(*(p.replace("%2F", "/").replace("%25", "%") for p in key.split("/")))

@@ -1,4 +1,4 @@
-"""The figures of a profile as tidy rows, and their values over the days: what rules know of the past."""
+"""The figures of a profile as tidy rows, and their values over the days: what rules know about the past."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Final
 
 from tsaudit.engines.engine import Language
 from tsaudit.engines.registry import ENGINES
+from tsaudit.model.plan import Plan
 from tsaudit.model.profile import Count, DatabaseStorage, How, Profile, Ratio, Storage, how_summed
 from tsaudit.model.subject import Subject
 
@@ -35,13 +36,13 @@ class Point:
 
 
 SAME_DAY: Final = timedelta(days=1)
-"""So soon after the end of a day the present still shows it: schedules audit a day after midnight."""
+"""How soon after the end of a day the present still shows that day: schedules audit a day after midnight."""
 
 _OF_ROWS: Final = frozenset({"rows", "null_ratio"})
 _OF_TAGS: Final = frozenset({"series", "tag_values", "measure_names", "series_keys"})
 
 _BACK: Final = 1.25
-"""How many times the level before an episode may be there after it for the figure to have come back."""
+"""How many times the level before an episode a figure may have after it to count as back to normal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,32 +50,34 @@ class Episode:
     """The days of an incident that is over."""
 
     code: str
-    """Of the rule that found it."""
+    """Code of its rule."""
     subject: Subject
     first: date
-    """The day it began, which is before it opened where the finding knew since when."""
+    """The day it began, which is before it opened if the finding knew since when."""
     resolved: date
 
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """The days before the audited one. Days on which a figure was not measured are simply not there."""
+    """The days before the audited one. Days on which a figure was not measured are missing."""
 
     previous: Profile | None = None
     """The newest snapshot before the audited day."""
     points: Mapping[tuple[str, Subject], tuple[Point, ...]] = field(default_factory=dict)
     """(figure name, subject) to its values, oldest first."""
     episodes: tuple[Episode, ...] = ()
+    plans: tuple[Plan, ...] = ()
+    """What earlier audits asked for, and somebody may have done since `previous`."""
 
     def of(self, name: str, subject: Subject) -> tuple[Point, ...]:
-        """The values of one figure, oldest first; empty when it was never measured."""
+        """The values of one figure, oldest first; empty if it was never measured."""
         return self.points.get((name, subject), ())
 
     def usual(self, name: str, subject: Subject, code: str) -> tuple[Point, ...]:
-        """The values of one figure without those of known incidents of a rule, there or inside, that came and went.
+        """The values of one figure without those during resolved incidents of a rule, there or inside.
 
-        What ran away once and was put right would otherwise be a height that the next growth has to pass unnoticed.
-        Where the figure stayed up, what it came to is its level now, and no day is left out.
+        Otherwise a past peak that was fixed would be a level that the next growth has to exceed unnoticed. If the
+        figure stayed up, that is its normal level now, and no day is left out.
         """
         points = self.of(name, subject)
         for episode in self.episodes:
@@ -97,10 +100,10 @@ def _without(points: tuple[Point, ...], episode: Episode) -> tuple[Point, ...]:
 
 
 def figures_of_its_day(profile: Profile) -> Iterator[Figure]:
-    """`figures`, without those of the present where the profile is of a past day.
+    """`figures`, without those of the present if the profile is of a past day.
 
-    Indexes, catalogues and the sizes of files know no other time: put among the days of the past, what they show now
-    would look like a course that nothing has taken.
+    Indexes, catalogs, and file sizes only show the present: among the figures of a past day, they would look like a
+    trend that never happened.
     """
     if profile.collected_at - profile.window.end <= SAME_DAY:
         return figures(profile)
@@ -109,7 +112,7 @@ def figures_of_its_day(profile: Profile) -> Iterator[Figure]:
 
 
 def _is_bounded(engine: str, figure: Figure, timeless: Set[tuple[str, str]]) -> bool:
-    """Whether it was had from rows within the window alone. `timeless`: measurements that know no window."""
+    """Whether it only depends on rows within the window. `timeless`: measurements without a window."""
     language = ENGINES[engine].language
     if language is not Language.SQL:
         return language is Language.INFLUXQL and figure.name in _OF_ROWS
@@ -168,9 +171,9 @@ def figures(profile: Profile) -> Iterator[Figure]:
 
 
 def stored_bytes(profile: Profile) -> int | None:
-    """What data and indexes of the whole target take; None where a part of it is not known: that is not the whole.
+    """Bytes of data and indexes of the whole target; None if any part is not known, because that is not the whole.
 
-    By the engine's account of all, else of each database, else of each of its measurements.
+    As reported for the target, otherwise for each database, otherwise for each of its measurements.
     """
     held = stored_parts(profile).values()
     known = [n for n in held if n is not None]
@@ -178,7 +181,7 @@ def stored_bytes(profile: Profile) -> int | None:
 
 
 def stored_parts(profile: Profile) -> dict[Subject, int | None]:
-    """The same apart: of the target, each database or each measurement, whichever the engine tells."""
+    """The same in parts: for the target, each database, or each measurement, whichever the engine reports."""
     if profile.storage is not None:
         return {Subject(): _held(profile.storage)}
     found: dict[Subject, int | None] = {}
@@ -194,14 +197,14 @@ def stored_parts(profile: Profile) -> dict[Subject, int | None]:
 
 
 def _held(storage: Storage | DatabaseStorage | None) -> int | None:
-    """Data and indexes; None where the engine did not tell."""
+    """Data and indexes; None if the engine did not report them."""
     if storage is None or storage.data_bytes is None:
         return None
     return storage.data_bytes + (storage.index_bytes or 0)
 
 
 def _stored(subject: Subject, storage: DatabaseStorage) -> Iterator[Figure]:
-    """What the database takes, and what is used of the disk it is on."""
+    """Bytes of the database, and the used bytes of its disk."""
     kept = {
         "data_bytes": storage.data_bytes,
         "index_bytes": storage.index_bytes,

@@ -1,1 +1,1 @@
-"""Connections to others, bounded in time and memory whatever the other side does."""
+"""Connections with limits on time and memory, whatever the other side does."""

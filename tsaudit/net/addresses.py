@@ -1,4 +1,4 @@
-"""Addresses with credentials in them: what is what, and whether all who read the address would agree."""
+"""Addresses that contain credentials: their parts, and whether every reader would parse them the same way."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Final
 from urllib.parse import parse_qsl, urlsplit
 
 AMBIGUOUS: Final = (
-    "cannot be read without doubt: user, password or an option holds a character that has a meaning in addresses "
-    "(@ / ? # : [ ] or a blank); "
+    "is ambiguous: user, password, or an option contains a character that is special in addresses (@ / ? # : "
+    "[ ] or a blank); "
 )
 TARGET_HINT: Final = "write them as `username:` and `password:`, or percent-encode them (`@` is %40)"
 OTHER_HINT: Final = "percent-encode it (`@` is %40)"
@@ -22,13 +22,13 @@ _SECRET_NAME: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """An address taken apart as RFC 3986 has it; every part as written, percent signs and all."""
+    """An address parsed according to RFC 3986; every part as written, including percent-encoding."""
 
     scheme: str
     username: str | None
     password: str | None
     hosts: str
-    """With their ports; several with commas between them."""
+    """With their ports; several are separated by commas."""
     path: str
     query: str
     fragment: str
@@ -40,19 +40,19 @@ class Address:
 
     @property
     def options(self) -> dict[str, str]:
-        """What stands behind `?`, by names in lower case; of one given twice the last."""
+        """The options after `?`, by lower-case name; if a name occurs twice, the last one."""
         return {key.lower(): value for key, value in parse_qsl(self.query, keep_blank_values=True)}
 
 
 def hosts_in(text: str) -> list[str]:
-    """The hosts of a list with commas between them, each without port and brackets."""
+    """The hosts of a comma-separated list, each without port and brackets."""
     return [one[1:].partition("]")[0] if one.startswith("[") else one.partition(":")[0] for one in text.split(",")]
 
 
 def read(text: str) -> Address | None:
-    """The parts of a network address; None for paths, files and what has no `//`.
+    """The parts of a network address; None for paths, files, and anything without `//`.
 
-    `scheme:///name` is a file, unless its options say which host is meant.
+    `scheme:///name` is a file, unless its options name a host.
     """
     scheme, separator, rest = text.partition("://")
     if not separator or not re.fullmatch(r"[A-Za-z][A-Za-z0-9+.:-]*", scheme):
@@ -70,10 +70,10 @@ def read(text: str) -> Address | None:
 
 
 def is_ambiguous(text: str, template: str = "", values: Mapping[str, str] | None = None) -> bool:
-    """Whether the address may mean something else to another reader than to this one.
+    """Whether another reader may parse the address differently.
 
-    `template` is the address before its `${NAME}` were filled in, with a word in place of each, and `values` has
-    what these words stand for: filled in, each must stay in the part where it was written.
+    `template` is the address before its `${NAME}` were filled in, with a word in place of each, and `values` contains
+    the values of these words: each must stay in the part where it was written.
     """
     address = read(text)
     if address is None:
@@ -91,10 +91,10 @@ def is_ambiguous(text: str, template: str = "", values: Mapping[str, str] | None
 
 
 def _changed(address: Address, template: str, values: Mapping[str, str]) -> bool:
-    """Whether a value has changed how the address is taken apart."""
+    """Whether a value has changed how the address is parsed."""
     meant = read(template)
     if meant is None or (meant.username is None and not any(word in meant.query for word in values)):
-        return False  # the host itself, or the whole address, comes from elsewhere
+        return False  # The host itself, or the whole address, comes from elsewhere.
 
     def filled(part: str | None) -> str | None:
         for word, value in values.items():
@@ -109,13 +109,13 @@ def _changed(address: Address, template: str, values: Mapping[str, str]) -> bool
 
 
 def secrets_in(text: str) -> Iterator[str]:
-    """What has to be kept secret of an address, percent-encoded or not."""
+    """What has to be kept secret in an address, percent-encoded or not."""
     address = read(text)
     if address is None:
         return
     found = [address.password] if address.password else []
     if address.password is None and address.username and address.scheme in ("http", "https"):
-        found.append(address.username)  # a token, as some services take it
+        found.append(address.username)  # A token, as some services accept it.
     yield from found
     yield from (value for key, value in parse_qsl(address.query) if names_a_secret(key))
 
@@ -126,13 +126,13 @@ def names_a_secret(name: str) -> bool:
 
 
 def secret_path(text: str) -> str:
-    """What is secret of an address that is secret as a whole, as a webhook's: all behind the host."""
+    """The secret part of an address that is secret as a whole, such as a webhook's: everything after the host."""
     address = read(text)
     return f"{address.path}?{address.query}".strip("/?") if address else text
 
 
 def in_secret_part(template: str, word: str) -> bool:
-    """Whether the word stands where credentials do: before `@`, in an option, or for the whole address."""
+    """Whether the word is in a position for credentials: before `@`, in an option, or as the whole address."""
     address = read(template)
     if address is None:
         return True
@@ -142,7 +142,7 @@ def in_secret_part(template: str, word: str) -> bool:
 
 
 def without_credentials(text: str) -> str:
-    """The address as it may be shown: without user, password, and options."""
+    """The address for display: without user, password, and options."""
     address = read(text)
     if address is None:
         return text
@@ -151,7 +151,7 @@ def without_credentials(text: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether the host is this machine: then nobody on a network reads along."""
+    """Whether the host is this machine: then nobody on a network can read the traffic."""
     if not host or host.startswith("/") or host.lower() == "localhost" or host.lower().endswith(".localhost"):
         return True
     try:

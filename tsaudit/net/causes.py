@@ -1,4 +1,4 @@
-"""Says in one line what is wrong with a peer: why it cannot be reached, or what it is instead of the server."""
+"""Describes in one line what is wrong with a peer: why it cannot be reached, or what it is if not the server."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _MARKUP: Final = re.compile(rb"\s*<(!doctype|html|head|body|\?xml|title)", re.IG
 
 
 def words(error: BaseException) -> str:
-    """What went wrong with a connection, in few words and without addresses of objects."""
+    """What went wrong with a connection, in few words and without memory addresses of objects."""
     for cause in _causes(error):
         if found := _cause(cause):
             return found
     if _is_loss(error):
         return "connection lost"
-    # urllib3 wraps what the system said.
+    # urllib3 wraps the system's error.
     last = list(_causes(error))[-1]
     text = re.sub(r"<[^>]*>[:,]?\s*", "", str(last.args[-1] if last.args else last))
     return " ".join(text.split())[:200] or type(last).__name__
@@ -44,28 +44,28 @@ def is_page(headers: object, body: bytes) -> bool:
 
 
 def what_it_is(response: urllib3.BaseHTTPResponse, credentials: str) -> str:
-    """What the peer says in place of a greeting: `refuses ...`, `is busy ...`; empty where it may be the server.
+    """What the peer says in place of a greeting: `rejects ...`, `is busy ...`; empty if it may be the server.
 
-    `credentials`: what is refused, in words.
+    `credentials`: the rejected credentials, in words.
     """
     status, body = response.status, response.data
     if status == 401:
-        return f"refuses {credentials} (HTTP 401)"
+        return f"rejects {credentials} (HTTP 401)"
     if status == 403:
-        return f"forbids it: {credentials} may not do this, or a proxy is in between (HTTP 403)"
+        return f"denies access: {credentials} has no permission, or there is a proxy in between (HTTP 403)"
     if status == 407:
-        return "is a proxy that asks for a login (HTTP 407)"
+        return "is a proxy that requires a login (HTTP 407)"
     if status in _BUSY:
         return f"is busy or down (HTTP {status})"
     if _WANTS_TLS.search(body):
         return "speaks TLS on this port; write https:// in `url`"
     if is_page(response.headers, body):
-        return f"answers with a web page (HTTP {status}): is a proxy or a login page in between?"
+        return f"responds with a web page (HTTP {status}): is there a proxy or a login page in between?"
     return ""
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """The error and what is behind it, outermost first."""
+    """The error and its causes, outermost first."""
     seen: set[int] = set()
     found: BaseException | None = error
     while found is not None and id(found) not in seen:
@@ -87,19 +87,19 @@ def _cause(error: BaseException) -> str:
     if isinstance(error, ConnectTimeoutError) and not isinstance(error, NewConnectionError):
         return "no connection in time"
     if isinstance(error, ReadTimeoutError | OutOfTimeError):
-        return "no answer in time"
+        return "no response in time"
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"its certificate is not trusted: {error.verify_message}"
     if isinstance(error, ssl.SSLError):
         if error.reason in _NOT_TLS:
-            return "it does not speak TLS on this port; write http:// in `url`"
+            return "it does not use TLS on this port; write http:// in `url`"
         return f"TLS failed: {error.reason or error}"
     if isinstance(error, BadStatusLine) and not isinstance(error, RemoteDisconnected):
         if _TLS_ALERT in str(error.args[0]):
-            return "it speaks TLS on this port; write https:// in `url`"
-        return "what answers does not speak HTTP"
+            return "it uses TLS on this port; write https:// in `url`"
+        return "the server does not speak HTTP"
     if isinstance(error, LineTooLong) or (isinstance(error, HTTPException) and "headers" in str(error)):
-        return "its headers have no end"
+        return "its headers are endless"
     return ""
 
 

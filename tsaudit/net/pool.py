@@ -21,14 +21,14 @@ from tsaudit.net.sockets import shut_down
 from tsaudit.net.watchdog import OutOfTimeError, bounded, within
 
 BEGINNING_BYTES: Final = 1 << 16
-"""What is read of a body that is not the answer: of an error, or of a greeting. The rest is left unread."""
+"""How much is read of a body that is not the response: of an error, or of a greeting. The rest is not read."""
 _READ_BYTES: Final = 1 << 16
 _BEGINNING_S: Final = 2.0
 _CONNECT_S: Final = 10.0
 
 
 class UnfitAnswerError(HTTPError):
-    """An answer that is not used: a redirect, an encoded body, or too much of it. One line."""
+    """A response that is not used: a redirect, an encoded body, or too much of it. One line."""
 
 
 class BoundedPool(urllib3.PoolManager):
@@ -46,13 +46,13 @@ class BoundedPool(urllib3.PoolManager):
 
     @contextmanager
     def until(self, seconds: float) -> Iterator[None]:
-        """Break off what happens inside after `seconds`. OutOfTimeError."""
+        """Stop what happens inside after `seconds`. OutOfTimeError."""
         limit = bounded(seconds, self.abort)
         with self._sockets.limited_by(limit), limit:
             yield
 
     def abort(self) -> None:
-        """Shut all sockets down, from any thread; whoever waits for one is woken by an error."""
+        """Shut all sockets down, from any thread; a thread that waits for one gets an error."""
         self._sockets.abort()
 
     def clear(self) -> None:
@@ -63,7 +63,7 @@ class BoundedPool(urllib3.PoolManager):
     def urlopen(  # type: ignore[override]  # urllib3 has overloads of its own
         self, method: str, url: str, redirect: bool = False, **settings: Any
     ) -> urllib3.BaseHTTPResponse:
-        """The answer; UnfitAnswerError for one that cannot be used."""
+        """The response; UnfitAnswerError if it cannot be used."""
         del redirect
         only_beginning = settings.pop("preload_content", True)
         settings["headers"] = {**(settings.get("headers") or self.headers), "Accept-Encoding": "identity"}
@@ -71,17 +71,19 @@ class BoundedPool(urllib3.PoolManager):
         response = super().urlopen(method, url, redirect=False, **settings | unread)
         if place := response.get_redirect_location():
             response.close()
-            raise UnfitAnswerError(f"it redirects to {_shown(str(place))}, which is not followed: put that in `url`")
+            raise UnfitAnswerError(
+                f"it redirects to {_shown(str(place))}, which tsaudit does not follow: set that as `url`"
+            )
         encoding = response.headers.get("Content-Encoding", "identity").strip().lower() or "identity"
         if only_beginning or not 200 <= response.status < 300:
             return self.beginning(response, keep=encoding == "identity")
         if encoding != "identity":
             response.close()
-            raise UnfitAnswerError(f"the answer is encoded ({encoding[:30]}), which was not asked for")
+            raise UnfitAnswerError(f"the response is encoded ({encoding[:30]}), which was not requested")
         return response
 
     def beginning(self, response: urllib3.BaseHTTPResponse, *, keep: bool = True) -> urllib3.HTTPResponse:
-        """The same answer, with what came of its body in short time, `BEGINNING_BYTES` at most."""
+        """The same response, with the part of its body that arrives soon, at most `BEGINNING_BYTES`."""
         parts: list[bytes] = []
         # What came is enough; the status says the rest.
         with contextlib.suppress(HTTPError, OSError), bounded(_BEGINNING_S, self.abort):
@@ -114,13 +116,13 @@ def whole(response: urllib3.BaseHTTPResponse, most: int) -> bytes:
         size += len(data)
         if size > most:
             response.close()
-            raise UnfitAnswerError(f"the answer has more than {most / 2**20:,.0f} MiB")
+            raise UnfitAnswerError(f"the response has more than {most / 2**20:,.0f} MiB")
         parts.append(data)
     return b"".join(parts)
 
 
 def _shown(place: str) -> str:
-    """An address without its query, where a token could stand, and without credentials."""
+    """An address without its query, which could contain a token, and without credentials."""
     address = place.partition("?")[0]
     scheme, mark, rest = address.partition("://")
     if mark:
@@ -130,9 +132,9 @@ def _shown(place: str) -> str:
 
 
 class _Sockets:
-    """A second handle of each open socket, by which it can be shut down whatever its connection is doing.
+    """A second handle for each open socket, to shut it down whatever its connection is doing.
 
-    TLS takes the first one over before its handshake, and a connection forgets it while a last body is being read.
+    TLS takes over the first one before its handshake, and a connection forgets it while a last body is being read.
     """
 
     def __init__(self) -> None:
@@ -144,7 +146,7 @@ class _Sockets:
         """A new socket, of which a handle is kept."""
         limit = connection.timeout if isinstance(connection.timeout, int | float) else _CONNECT_S
         try:
-            # Looking up a name cannot be interrupted, and each address of it would get the whole time.
+            # A DNS lookup cannot be interrupted, and each of its addresses would get the whole time.
             made = within(limit, connect, too_late=lambda late: late.close())
         except OutOfTimeError as error:
             raise ConnectTimeoutError(connection, f"no connection within {limit:.3g} s") from error
@@ -170,7 +172,7 @@ class _Sockets:
                 shut_down(handle.fileno())
 
     def forget_closed(self) -> None:
-        """Close the handles of connections that are closed: the peer would not see their end."""
+        """Close the handles of closed connections: otherwise the peer would not notice."""
         with self._lock:
             still = [(of, handle) for of, handle in self._open if getattr(of(), "sock", None) is not None]
             kept = {id(handle) for _, handle in still}

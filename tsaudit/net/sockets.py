@@ -1,4 +1,4 @@
-"""Wakes a thread that waits for a socket, from another thread."""
+"""Wakes up a thread that waits for a socket, from another thread."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import socket
 
 
 def shut_down(descriptor: int) -> None:
-    """End both directions of the socket: whoever reads from it sees its end at once.
+    """End both directions of the socket: a thread that reads from it immediately sees its end.
 
-    Closing would not do: the one who waits would go on waiting, and the number could be given to another file. The
-    socket remains its owner's to close. Nothing happens where there is no open socket.
+    Closing would not be enough: the waiting thread would go on waiting, and the file descriptor could be reused. The
+    owner of the socket still has to close it. Nothing happens if there is no open socket.
     """
     if descriptor < 0:
         return

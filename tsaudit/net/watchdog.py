@@ -1,7 +1,7 @@
-"""Wall-clock limits on work that waits for somebody else: one thread watches all deadlines and breaks off what is late.
+"""Wall-clock limits on work that waits for somebody else: one thread watches all deadlines and stops late work.
 
-Timeouts of sockets count from one packet to the next, so a peer that sends a byte a second outlives them all. Here the
-limit holds for the whole, whatever happens inside it.
+Socket timeouts restart with each packet, so a peer that sends a byte a second outlives them. Here the limit applies to
+the whole, whatever happens inside it.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from typing import Final, Self, TypeVar
 T = TypeVar("T")
 
 _ABORT_S: Final = 1.0
-"""How long the thread that was broken off waits for the breaking off to be done."""
+"""How long a stopped thread waits for the abort to finish."""
 _FEW: Final = 128
 
 
 class OutOfTimeError(TimeoutError):
-    """The wall clock passed the limit, and the work was broken off."""
+    """The wall clock passed the limit, and the work was stopped."""
 
     def __init__(self, seconds: float) -> None:
-        super().__init__(f"broken off after {seconds:.3g} s")
+        super().__init__(f"stopped after {seconds:.3g} s")
         self.seconds = seconds
 
 
 class Deadline:
-    """An instant by which an audit has to end. Safe for use by several threads."""
+    """The time by which an audit has to end. Safe for use by several threads."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
@@ -42,19 +42,19 @@ class Deadline:
         self._at = time.monotonic() + seconds
 
     def left(self) -> float:
-        """Seconds left; 0 or less once it passed."""
+        """Seconds left; 0 or less once it has passed."""
         return self._at - time.monotonic()
 
     def end_now(self) -> None:
-        """Leave no more time: whoever looks at it next stops."""
+        """Leave no more time: every thread stops at its next check."""
         self._at = -math.inf
 
 
 class bounded:  # noqa: N801 -- a context manager, named as the ones of contextlib are
-    """Break the work inside off by `abort()` once `seconds` have passed; it then ends in OutOfTimeError.
+    """Stop the work inside with `abort()` once `seconds` have passed; it then ends in OutOfTimeError.
 
-    `abort` is called from another thread, at most once, and has to wake the one that waits: by shutting a socket down.
-    Whatever the work raised or returned after that is no answer: the context raises OutOfTimeError in its place.
+    `abort` is called from another thread, at most once, and has to wake up the waiting one, for example by shutting
+    down a socket. Whatever the work raises or returns after that is discarded: the context raises OutOfTimeError.
     """
 
     def __init__(self, seconds: float, abort: Callable[[], object]) -> None:
@@ -74,7 +74,7 @@ class bounded:  # noqa: N801 -- a context manager, named as the ones of contextl
         _watchdog.release(self)
         if not self.fired:
             return
-        # What comes next on the same connection must not be hit by a late shutdown.
+        # The next work on the same connection must not be hit by a late shutdown.
         self._done.wait(_ABORT_S)
         if error is None or isinstance(error, Exception):
             raise OutOfTimeError(self._seconds) from error
@@ -96,7 +96,7 @@ class _Watchdog:
         self._heap: list[tuple[float, int, bounded]] = []
         self._numbers = itertools.count()
         self._sweep_at = _FEW
-        """How many entries the heap may have before those whose work is done are thrown out."""
+        """Size of the heap above which entries of finished work are removed."""
         self._thread: threading.Thread | None = None
 
     def watch(self, work: bounded, seconds: float) -> None:
@@ -126,11 +126,11 @@ class _Watchdog:
                 if not late:
                     self._wake.wait(self._heap[0][0] - time.monotonic() if self._heap else None)
             for work, abort in late:
-                # In a thread of its own: an abort that hangs must not keep the others waiting.
+                # In a separate thread: an abort that hangs must not keep the others waiting.
                 thread = threading.Thread(target=work._break_off, args=[abort], name="tsaudit-abort", daemon=True)
                 try:
                     thread.start()
-                except RuntimeError:  # the system gives no more threads
+                except RuntimeError:  # The system has no more threads.
                     work._break_off(abort)
 
     def _late(self) -> list[tuple[bounded, Callable[[], object]]]:
@@ -162,10 +162,10 @@ def within(
     give_up: Callable[[], object] | None = None,
     too_late: Callable[[T], object] | None = None,
 ) -> T:
-    """What `work` returns, for work that nothing can interrupt, such as looking up a name: a thread of its own does it.
+    """The result of `work`, for work that cannot be interrupted, such as a DNS lookup: it runs in a separate thread.
 
     OutOfTimeError after `seconds`: the thread is left behind, and does not keep the process from ending. `give_up` is
-    called then, and also when the caller is interrupted; `too_late` gets what the thread returns after that.
+    called then, and also if the caller is interrupted; `too_late` gets what the thread returns after that.
     """
     results: list[T] = []
     errors: list[BaseException] = []
@@ -175,7 +175,7 @@ def within(
     def run() -> None:
         try:
             result = work()
-        except BaseException as error:  # raised again where it is waited for
+        except BaseException as error:  # Raised again in the waiting thread.
             errors.append(error)
         else:
             with lock:
@@ -209,9 +209,9 @@ def within(
 
 
 def each(step: Callable[[T], object], subjects: Sequence[T], workers: int) -> None:
-    """Do the step for every subject, in `workers` threads that do not keep the process from ending.
+    """Run the step for every subject, in `workers` threads that do not keep the process from ending.
 
-    What a step raises ends the others after their current subject, and is raised here.
+    If a step raises, the others end after their current subject, and the error is raised here.
     """
     waiting, errors = deque(subjects), list[BaseException]()
 

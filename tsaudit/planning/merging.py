@@ -7,16 +7,20 @@ The rules, in this order:
    out, because nobody can tell which of them is right.
 3. A change that relies on something which another one decides otherwise is left out, until the next audit has seen the
    measurement without.
+4. A measurement that is merged into another one is not changed as well, until the next audit has seen the whole; if a
+   finding of its own is worse than those that want the merge, the merge is left out instead.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tsaudit.model.change import Change, Claim
+from tsaudit.model.change import Change, Claim, Inspect, MergeMeasurements
 from tsaudit.model.finding import Severity
 from tsaudit.model.plan import Asked, SetAside
+from tsaudit.model.subject import Subject
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,38 @@ def merge(wanted: Iterable[Wanted]) -> tuple[tuple[Asked, ...], tuple[SetAside, 
     return tuple(Asked(one.change, one.rules) for one in candidates), tuple(aside)
 
 
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """What is wanted of each subject where no measurement is both merged and changed, and what is left out of it."""
+
+    wanted: Mapping[Subject, tuple[Wanted, ...]]
+    aside: Mapping[Subject, tuple[SetAside, ...]]
+
+
+def apart(wanted: Mapping[Subject, Sequence[Wanted]]) -> Apart:
+    """Rule 4. Of all subjects of an audit."""
+    kept = {at: list(ones) for at, ones in wanted.items()}
+    aside: dict[Subject, list[SetAside]] = defaultdict(list)
+
+    def leave_out(one: Wanted, reason: str) -> None:
+        kept[one.change.at].remove(one)
+        aside[one.change.at].append(SetAside(one.change, (one.rule,), reason))
+
+    for merging in [one for ones in wanted.values() for one in ones if isinstance(one.change, MergeMeasurements)]:
+        merge = merging.change
+        assert isinstance(merge, MergeMeasurements)
+        members = [Subject(merge.at.database, member.measurement) for member in merge.members]
+        own = [one for at in members for one in kept.get(at, ()) if not isinstance(one.change, Inspect)]
+        worse = next((one for one in own if one.severity.rank > merging.severity.rank), None)
+        if worse is not None:
+            where = worse.change.at.measurement
+            leave_out(merging, f"{worse.rule} wants {where} changed, and its finding is worse: do that first")
+            continue
+        for one in own:
+            leave_out(one, f"{merging.rule} merges it into {merge.into}: do that first, then audit again")
+    return Apart({at: tuple(ones) for at, ones in kept.items()}, {at: tuple(ones) for at, ones in aside.items()})
+
+
 def _together(wanted: Iterable[Wanted]) -> list[_Candidate]:
     """One candidate for changes that decide the same, or less than another one of their kind."""
     candidates: list[_Candidate] = []
@@ -89,8 +125,8 @@ def _contradictions(candidates: Sequence[_Candidate]) -> dict[int, SetAside]:
     for number, one in enumerate(candidates):
         for claim, other in _against(one, candidates):
             if other.rank >= one.rank:
-                said = f"{', '.join(other.rules)} wants otherwise for {_named(claim)}"
-                worse = "by a worse finding" if other.rank > one.rank else "decide between them, then audit again"
+                said = f"{', '.join(other.rules)} asks for something else for {_named(claim)}"
+                worse = "its finding is worse" if other.rank > one.rank else "decide between the two, then audit again"
                 left_out[number] = one.set_aside(f"{said}: {worse}")
     return left_out
 
@@ -112,8 +148,8 @@ def _reliances(candidates: Sequence[_Candidate]) -> dict[int, SetAside]:
         for other in candidates:
             broken = [c for c, value in other.change.claims().items() if needed.get(c, value) != value]
             if broken and not _is_asked_without(one, candidates):
-                said = f"it relies on {_named(broken[0])}, which {', '.join(other.rules)} changes"
-                left_out[number] = one.set_aside(f"{said}: audit again then")
+                said = f"it depends on {_named(broken[0])}, which {', '.join(other.rules)} changes"
+                left_out[number] = one.set_aside(f"{said}: do that first, then audit again")
                 break
     return left_out
 

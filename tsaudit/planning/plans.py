@@ -9,35 +9,57 @@ from dataclasses import replace
 from tsaudit import plugins
 from tsaudit.engines.rendering import Place, Renderer, renderers_of
 from tsaudit.model.change import AnyChange
-from tsaudit.model.finding import Finding, RuleResult
-from tsaudit.model.plan import Asked, Phase, Plan, Step
+from tsaudit.model.finding import Finding, RuleResult, worst_first
+from tsaudit.model.plan import Asked, Phase, Plan, SetAside, Step
 from tsaudit.model.profile import Measurement, Profile
 from tsaudit.model.subject import Subject
 from tsaudit.planning.effects import effect_of
-from tsaudit.planning.merging import Wanted, merge, without_repeats
+from tsaudit.planning.merging import Wanted, apart, merge, without_repeats
+from tsaudit.text import listed
 
 
 def plans_of(profile: Profile, results: Iterable[RuleResult]) -> tuple[Plan, ...]:
     """One plan for each measurement, and for each database, that findings want changed; by subject."""
     wanted: dict[Subject, list[Wanted]] = defaultdict(list)
-    for result, finding in _worst_first(results):
+    pairs = [(result, finding) for result in results for finding in result.findings]
+    for result, finding in sorted(pairs, key=lambda pair: worst_first(pair[0].code, pair[1])):
         for change in finding.changes:
             wanted[change.at].append(Wanted(change, result.code, finding.severity))
     measurements = {Subject(m.database, m.name): m for m in profile.measurements}
-    return tuple(_plan(profile, at, measurements.get(at), wanted[at]) for at in sorted(wanted))
-
-
-def _worst_first(results: Iterable[RuleResult]) -> Iterator[tuple[RuleResult, Finding]]:
-    pairs = [(result, finding) for result in results for finding in result.findings]
-    yield from sorted(pairs, key=lambda pair: (-pair[1].severity.rank, pair[0].code, pair[1].subject))
+    each = apart(wanted)
+    plans = (_plan(profile, at, measurements.get(at), each.wanted[at]) for at in sorted(each.wanted))
+    return tuple(replace(plan, set_aside=(*each.aside.get(plan.subject, ()), *plan.set_aside)) for plan in plans)
 
 
 def _plan(profile: Profile, at: Subject, measurement: Measurement | None, wanted: Sequence[Wanted]) -> Plan:
     asked, aside = merge(wanted)
-    asked = without_repeats(asked)
+    asked, unknown = _rendered_by(profile, without_repeats(asked))
     place = _place(profile, at, measurement, asked)
-    steps = sorted(_steps(place, asked), key=lambda step: step.phase.rank)
-    return Plan(at, asked, tuple(steps), place.effect, aside)
+    steps = list(_steps(place, asked))
+    steps = sorted([*_free_names(place), *steps], key=lambda step: step.phase.rank)
+    return Plan(at, asked, tuple(steps), place.effect, (*aside, *unknown))
+
+
+def _rendered_by(profile: Profile, asked: Sequence[Asked]) -> tuple[tuple[Asked, ...], tuple[SetAside, ...]]:
+    """The changes that the engine has steps for, and the others with the reason."""
+    try:
+        known = set(renderers_of(profile.engine))
+    except (Exception, SystemExit):
+        return tuple(asked), ()  # The steps say so, or the error is raised there.
+    reason = f"tsaudit knows no steps for this on {profile.engine}"
+    others = tuple(SetAside(one.change, one.rules, reason) for one in asked if type(one.change) not in known)
+    return tuple(one for one in asked if type(one.change) in known), others
+
+
+def _free_names(place: Place) -> Iterator[Step]:
+    """What to look up first: names that the steps give and that the audit cannot have seen."""
+    if place.unproven:
+        noun = place.engine.words.measurement
+        yield Step(
+            Phase.LOOK,
+            f"Make sure that the database has no {noun} {listed(place.unproven, 8)}: the audit did not look at all of "
+            f"its {noun}s, and one of that name would be replaced or mixed with others.",
+        )
 
 
 def _place(profile: Profile, at: Subject, measurement: Measurement | None, asked: Iterable[Asked]) -> Place:
@@ -51,7 +73,7 @@ def _steps(place: Place, asked: Sequence[Asked]) -> Iterator[Step]:
     """What the engine says of the changes. Each step carries the rules that ask for what it is about."""
     groups: dict[Renderer, list[Asked]] = defaultdict(list)
     try:
-        renderers = dict(renderers_of(place.profile.engine).items())
+        renderers = dict(renderers_of(place.profile.engine))
     except (Exception, SystemExit) as error:
         if not place.engine.package:
             raise

@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from tsaudit.model.finding import Finding
 from tsaudit.model.plan import Effect, Phase, Plan, Step
+from tsaudit.model.subject import Subject
 from tsaudit.text import many, number
+
+_LONGEST_STATEMENT: Final = 500
+"""Characters of a statement that is shown beside a finding; longer ones stand in the plan only."""
 
 
 def effect(found: Effect) -> str:
     """What the changes do together, in one or two sentences; empty if they do not touch the series."""
     said = []
     if found.series_now is not None and found.series_after is not None:
-        at_most = "" if found.is_exact else "at most "
-        said.append(f"Series: {number(found.series_now)} now, {at_most}{number(found.series_after)} afterward.")
+        at_most = "" if found.is_exact or found.series_how else "at most "
+        part = f" ({found.series_how})" if found.series_how else ""
+        said.append(f"Series: {number(found.series_now)} now, {at_most}{number(found.series_after)} afterward{part}.")
     elif found.collisions_how:
         said.append("How many series would remain was not measured.")
-    if found.collisions == 0:
+    if found.collisions == 0 and not found.collisions_exact:
+        said.append(f"No two of the rows read would share their tags and time ({found.collisions_how}).")
+    elif found.collisions == 0:
         said.append(f"No two rows would share their tags and time ({found.collisions_how}).")
     elif found.collisions:
         said.append(f"At least {many(found.collisions, 'row')} would overwrite another ({found.collisions_how}).")
@@ -50,3 +63,52 @@ def summary(plan: Plan) -> str:
     if len(plan.steps) == 1:
         return "1 step, which needs a decision"
     return f"{many(len(plan.steps), 'step')}, {number(open_)} of which need{'s' if open_ == 1 else ''} a decision"
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """How a plan begins, for outputs that have no room for all of it."""
+
+    heading: str
+    """`First step of 5`."""
+    words: str
+    statement: str
+    """To be used as it is; empty where the step has none, where it has several lines, and where it is a decision."""
+    rest: str
+    """The command that prints the whole plan."""
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.heading}: {self.words}"
+
+
+def beginning(plan: Plan, target: str) -> Beginning | None:
+    """The first step, and how to see the others; None for a plan without steps."""
+    if not plan.steps:
+        return None
+    first, count = plan.steps[0], len(plan.steps)
+    heading = "Only step" if count == 1 else f"First step of {number(count)}"
+    if first.needs_decision:
+        heading += ", which needs a decision"
+    is_short = len(first.text) <= _LONGEST_STATEMENT and "\n" not in first.text
+    statement = first.text if is_short and not first.needs_decision else ""
+    return Beginning(heading, first.words, statement, command(plan.subject, target))
+
+
+def command(about: Subject, target: str) -> str:
+    """What prints the plan in a terminal."""
+    named = [target, *([about.measurement] if about.measurement else [])]
+    return " ".join(["tsaudit", "plan", *map(shlex.quote, named)])
+
+
+def anchor(about: Subject) -> str:
+    """The id of the plan on the report's page."""
+    import hashlib  # loads OpenSSL, which whoever only prints a plan can do without
+
+    return f"p-{hashlib.sha256(about.key.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
+
+
+def of_finding(finding: Finding, plans: Iterable[Plan]) -> Plan | None:
+    """The plan that makes the finding's changes, the first one if there are several; None if no plan does."""
+    by_subject = {plan.subject: plan for plan in plans if plan.steps}
+    return next((by_subject[change.at] for change in finding.changes if change.at in by_subject), None)

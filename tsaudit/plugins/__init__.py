@@ -1,6 +1,7 @@
-"""What other packages bring: engines, rules and sinks, found by their entry points.
+"""Engines, rules, and sinks of other packages, found by their entry points.
 
-A plug-in that cannot be used is a `Problem`, one line for people. Whoever needed it reports that; nothing else stops.
+A plug-in that cannot be used is a `Problem`, one line for people. The code that needs the plug-in reports it; nothing
+else stops.
 """
 
 from tsaudit.plugins.entry_points import ENGINES, RULES, SINKS, Loaded, Problem, installed, load, why

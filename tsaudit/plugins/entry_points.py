@@ -35,7 +35,7 @@ class Problem:
     """One line."""
 
     def __str__(self) -> str:
-        """The line for people: what is wrong, where, and what to do about it."""
+        """What is wrong, where, and what to do about it, in one line."""
         what = self.group.removeprefix("tsaudit.").removesuffix("s")
         return f"the {what} plug-in `{self.name}` of {self.package} cannot be used: {self.reason}; fix or uninstall it"
 
@@ -51,7 +51,7 @@ class Loaded:
 
 
 def why(error: BaseException) -> str:
-    """The error in one line, for people."""
+    """The error in one line, for display."""
     said = printable(mask(next(iter(str(error).splitlines()), "")), 300)
     return f"{type(error).__name__}: {said}" if said else type(error).__name__
 
@@ -59,7 +59,7 @@ def why(error: BaseException) -> str:
 def load(group: str) -> tuple[tuple[Loaded, ...], tuple[Problem, ...]]:
     """What the group's entry points name, by package and name, and those that cannot be loaded.
 
-    A name that two entry points have is a problem of both: which one is meant, nobody can say.
+    If two entry points have the same name, both are problems: nobody can say which one is meant.
     """
     found: list[Loaded] = []
     problems: list[Problem] = []
@@ -71,11 +71,11 @@ def load(group: str) -> tuple[tuple[Loaded, ...], tuple[Problem, ...]]:
             problems.append(Problem(package, group, point.name, reason))
             continue
         try:
-            # What it prints would be taken for part of the JSON that a command prints.
+            # Anything it prints would become part of the JSON that a command prints.
             with redirect_stdout(sys.stderr):
                 found.append(Loaded(package, point.name, point.load()))
         except (Exception, SystemExit) as error:
-            # A module of somebody else's may do anything while it is imported.
+            # Another package's module may do anything while it is imported.
             problems.append(Problem(package, group, point.name, why(error)))
     return tuple(found), tuple(problems)
 
@@ -85,7 +85,7 @@ def installed(group: str) -> tuple[tuple[str, EntryPoint], ...]:
     """(distribution and version, entry point) of the group, by name of the distribution. Loads nothing."""
     if not _declares_any():
         return ()
-    from importlib.metadata import entry_points  # takes as long to load as all else that `tsaudit rules` does
+    from importlib.metadata import entry_points  # takes as long to load as everything else in `tsaudit rules`
 
     pairs = (
         (f"{p.dist.name} {p.dist.version}" if p.dist else "(unknown package)", p) for p in entry_points(group=group)
@@ -98,7 +98,7 @@ _SECTION: Final = re.compile(rb"^\s*\[\s*tsaudit\.", re.MULTILINE)
 
 @functools.cache
 def _declares_any() -> bool:
-    """Whether an installed distribution declares a plug-in of any kind; True where a look at folders cannot tell."""
+    """Whether an installed distribution declares a plug-in of any kind; True if the folder names do not show it."""
     for place in dict.fromkeys(sys.path):
         if os.path.isfile(place):  # noqa: PTH113 -- a zip file of packages; Python's own is rarely there
             return True
@@ -118,6 +118,6 @@ def _declarations(folder: str) -> Iterator[bytes]:
 
 
 def forget() -> None:
-    """Look anew when next asked: for tests."""
+    """Search again on the next call: for tests."""
     installed.cache_clear()
     _declares_any.cache_clear()

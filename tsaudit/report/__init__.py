@@ -1,4 +1,4 @@
-"""The report: one self-contained HTML page per audit, its JSON twin, and an index over all targets."""
+"""The report: one self-contained HTML page per audit, the same as JSON, and an index of all targets."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ def write(
     previous: AuditResult | None = None,
     alarm: str = "",
 ) -> ReportLocation:
-    """Write `<target>/<day>.html` and `.json`, `<target>/latest.html` and `index.html`; returns where the page is.
+    """Write `<target>/<day>.html` and `.json`, `<target>/latest.html`, and `index.html`; returns where the page is.
 
-    `latest.html` and the index stay as they are when they already show a later day. `profile` is None for a target
-    that could not be audited, `previous` the result of the run before. `alarm` is shown in red: what makes the audit
-    itself doubtful. Raises ReportError.
+    `latest.html` and the index do not change if they already show a later day. `profile` is None for a target that
+    could not be audited, `previous` is the result of the previous run. `alarm` is shown in red: a problem that makes
+    the audit itself doubtful. Raises ReportError.
     """
     from tsaudit.history import clock
     from tsaudit.report import html, index
-    from tsaudit.report.twin import twin
+    from tsaudit.report.json_report import json_report
 
     if result.target == index.PAGE:
         raise ReportError(f"a target cannot be called {index.PAGE}: the index has that name; rename the target")
@@ -50,7 +50,7 @@ def write(
     folder.write(f"{base}.html", page)
     folder.write(
         f"{base}.json",
-        twin(
+        json_report(
             result,
             profile,
             incidents,

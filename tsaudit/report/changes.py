@@ -1,4 +1,4 @@
-"""What is different from the run before: findings, verdict, and the schema itself."""
+"""Differences from the previous run: findings, verdict, and the schema itself."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from tsaudit.text import many, retention
 
 @dataclass(frozen=True, slots=True)
 class FindingChange:
-    """A finding that came, went, or changed its severity."""
+    """A finding that is new, was resolved, or changed its severity."""
 
     fingerprint: str
     rule: RuleResult
     finding: Finding
     before: Severity | None = None
-    """Its severity in the run before, where that differs."""
+    """Its severity in the previous run, if different."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunChanges:
-    """Today's result against that of the run before."""
+    """Today's result compared with the previous run."""
 
     day_before: date
     verdict_before: Verdict
@@ -35,7 +35,7 @@ class RunChanges:
     new: tuple[FindingChange, ...]
     gone: tuple[FindingChange, ...]
     not_judged: tuple[FindingChange, ...]
-    """Found then; today the rule could not be judged, so nobody knows."""
+    """Found then; the rule could not be evaluated today, so their state is not known."""
     severity: tuple[FindingChange, ...]
 
     @property
@@ -79,7 +79,7 @@ def compare(before: AuditResult, now: AuditResult) -> RunChanges:
 
 
 def schema_changes(before: Profile, now: Profile) -> Iterator[SchemaChange]:
-    """Differences between two snapshots. What one of them could not see, or left out, is neither new nor gone."""
+    """Differences between two snapshots. Whatever one of them could not see, or skipped, is neither new nor gone."""
     yield from map(_schema_change, differences(before, now))
     yield from _retention(before, now)
 
@@ -106,7 +106,7 @@ def _by_fingerprint(result: AuditResult) -> dict[str, FindingChange]:
     found: dict[str, FindingChange] = {}
     for rule, finding in result.findings():
         mark = fingerprint(result.target, rule.code, finding.subject)
-        # Worst first: of two alike the more severe one stays.
+        # Worst first: of two with the same fingerprint, the more severe one stays.
         found.setdefault(mark, FindingChange(mark, rule, finding))
     return found
 

@@ -1,7 +1,7 @@
-"""Inline SVG: fluid in width, text in a fixed size, every picture with a title, a description and a table beside it.
+"""Inline SVG: fluid width, text in a fixed size, every chart with a title, a description, and a table next to it.
 
-The plot is an SVG stretched sideways (`preserveAspectRatio="none"`) inside one that is not: lines keep their width,
-and labels are placed in percent. Colours come from the style sheet, so that they follow light and dark.
+The plot is a horizontally stretched SVG (`preserveAspectRatio="none"`) inside one that is not stretched: lines keep
+their width, and labels are placed in percent. Colors come from the style sheet, so they follow light and dark mode.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _HEIGHT: Final = 150
 _TOP: Final = 22
 _BOTTOM: Final = 24
 _FARTHEST: Final = 6
-"""A limit more than this many times above the highest value would press the curve flat; it is named instead."""
+"""A limit more than this many times above the highest value would flatten the curve; it is named in the text."""
 _TINIEST: Final = 1e-12
-"""Below it a figure is drawn as none."""
+"""Below it, a figure is drawn as zero."""
 
 
 class _Plane:
-    """Days and values to places in the plot."""
+    """Maps days and values to coordinates in the plot."""
 
     def __init__(self, first: date, last: date, top: float) -> None:
         self.first, self.last, self.top = first, last, top
@@ -81,7 +81,7 @@ def trend(chart: Trend, number: int) -> Markup:
 
 
 def bar(share: float) -> Markup:
-    """A bar of that share of the width; the number stands beside it, so it is hidden from screen readers."""
+    """A bar with that share of the width; the number is next to it, so it is hidden from screen readers."""
     width = round(100 * min(1.0, max(0.0, share)), 1)
     return Markup(  # noqa: S704 -- a number
         f'<svg class="bar" aria-hidden="true"><rect class="rest" width="100%" height="8"/>'
@@ -99,7 +99,7 @@ def _fits(limit: float | None, highest: float) -> bool:
 
 
 def _last_day(chart: Trend) -> date:
-    """Where the chart ends: today, or as far as the forecast is worth showing."""
+    """The last day of the chart: today, or as far as the forecast is worth showing."""
     today, first = chart.points[-1].day, chart.points[0].day
     forecast = chart.forecast
     if forecast is None or forecast.days is None or forecast.days <= 0:
@@ -110,7 +110,7 @@ def _last_day(chart: Trend) -> date:
 
 
 def _nice_top(highest: float) -> float:
-    """A round number at or a little above the highest value."""
+    """A round number at or slightly above the highest value."""
     if highest < _TINIEST:
         return 1.0
     unit = 10.0 ** math.floor(math.log10(highest * 1.05))
@@ -118,7 +118,7 @@ def _nice_top(highest: float) -> float:
 
 
 def _curve(points: Sequence[Point], plane: _Plane) -> str:
-    """The measured days; days without a measurement leave a hole, not a straight line."""
+    """The measured days; days without a measurement leave a gap, not a straight line."""
     gaps = sorted((b.day - a.day).days for a, b in pairwise(points))
     usual = gaps[len(gaps) // 2] if gaps else 1
     path, before = [], None
@@ -137,7 +137,7 @@ def _forecast(chart: Trend, plane: _Plane) -> str:
     start, end = (now.day - plane.first).days, (plane.last - plane.first).days
 
     def path(days: float | None) -> list[tuple[float, float]]:
-        """From today towards the limit, bent when growth is exponential, cut off where the plot ends."""
+        """From today toward the limit, curved if growth is exponential, clipped at the edge of the plot."""
         reach = min(days, end - start) if days else end - start
         found = []
         for step in range(13):
@@ -146,7 +146,7 @@ def _forecast(chart: Trend, plane: _Plane) -> str:
             grown = forecast.limit - now.value
             value = (
                 now.value * (forecast.limit / now.value) ** share
-                if forecast.shape == "exponential"
+                if forecast.shape in ("speeding up", "exponential")
                 else now.value + grown * share
             )
             found.append((plane.x(start + day), plane.y(min(value, plane.top))))
@@ -156,6 +156,8 @@ def _forecast(chart: Trend, plane: _Plane) -> str:
     corner = [(late[-1][0], soon[-1][1])] if late[-1][0] > soon[-1][0] else []
     band = " ".join(f"{x},{y}" for x, y in [*soon, *corner, *reversed(late)])
     middle = " ".join(f"{x},{y}" for x, y in path(forecast.days))
+    if not forecast.has_interval:
+        return f'<polyline class="ahead" points="{middle}"/>'
     return f'<polygon class="band" points="{band}"/><polyline class="ahead" points="{middle}"/>'
 
 
@@ -166,7 +168,7 @@ def _limit_line(limit: float | None, plane: _Plane) -> str:
 
 
 def _limit_label(chart: Trend, limit: float | None, plane: _Plane) -> str:
-    """On the left, or where there is no forecast on the side where the curve is farther away."""
+    """On the left or, without a forecast, on the side where the curve is farther away."""
     if limit is None:
         return ""
     text = escape(percent(limit) if chart.is_ratio else short(limit))
@@ -192,7 +194,7 @@ def _onset_label(chart: Trend, plane: _Plane) -> str:
 
 
 def _hit_label(chart: Trend, limit: float | None, plane: _Plane) -> str:
-    """The day the limit is likely reached, above the limit line where the forecast meets it."""
+    """The day the limit will probably be reached, above the limit line where the forecast meets it."""
     forecast = chart.forecast
     if limit is None or forecast is None or forecast.days is None or forecast.days <= 0:
         return ""
@@ -229,7 +231,7 @@ def _description(chart: Trend, drawn_limit: float | None) -> str:
         f"From {write(first.value)} on {day_in_words(first.day)} to {write(now.value)} on {day_in_words(now.day)}."
     ]
     if chart.limit is not None:
-        above = "" if drawn_limit is not None else ", too far above to be drawn"
+        above = "" if drawn_limit is not None else ", too high to be drawn"
         parts.append(f"The limit is {write(chart.limit)}{above}.")
     if chart.onset is not None:
         parts.append(f"Growth began on {day_in_words(chart.onset)}.")

@@ -1,4 +1,4 @@
-"""What was not audited and why, and what the audit cost the audited database."""
+"""What was not audited and why, and what the audit cost the database."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ MOST_DETAILS: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class GapGroup:
-    """Gaps of one fact for one reason, of which the details say the same where they do not say too many things."""
+    """Gaps of one fact for one reason, grouped by their details unless those are too different."""
 
     fact: str
     reason: Reason
     count: int
     places: tuple[str, ...]
-    """Where, the first MOST_PLACES of them."""
+    """The first MOST_PLACES places."""
     detail: str
-    """What happened to the first of them and what would help, as a sentence."""
+    """What happened at the first of them and what would help, as a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """What could not be judged."""
+    """What could not be evaluated."""
 
     gaps: tuple[GapGroup, ...]
     open_rules: tuple[RuleResult, ...]
-    """Needed something that was not measured."""
+    """Rules that needed something that was not measured."""
     broken_rules: tuple[RuleResult, ...]
     not_applicable: tuple[RuleResult, ...]
     switched_off: tuple[RuleResult, ...]
-    """By `rules` in the configuration."""
+    """Rules switched off by `rules` in the configuration."""
     missed: tuple[Missed, ...]
     """What could not be audited: the target, the end of it, or databases."""
     unused_settings: tuple[UnusedSetting, ...]
     left_out: tuple[Listed, ...]
-    """Databases of which `include` and `exclude` leave measurements out."""
+    """Databases from which `include` and `exclude` skip measurements."""
 
     complete: bool
     """Whether all that was needed was measured."""
@@ -59,7 +59,7 @@ class Missed:
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """Cost per fact, dearest first, and their sum."""
+    """Cost per fact, most expensive first, and the sum."""
 
     costs: tuple[Cost, ...]
     total: Cost
@@ -67,7 +67,7 @@ class Bill:
 
 
 def coverage(result: AuditResult, profile: Profile | None) -> Coverage:
-    """The gaps, grouped, and the rules that could not be judged because of them."""
+    """The gaps, grouped, and the rules that could not be evaluated because of them."""
 
     def having(outcome: Outcome) -> tuple[RuleResult, ...]:
         return tuple(sorted((r for r in rules if r.outcome is outcome), key=lambda r: r.code))
@@ -90,7 +90,7 @@ def coverage(result: AuditResult, profile: Profile | None) -> Coverage:
 def _missed(result: AuditResult, profile: Profile | None) -> Iterator[Missed]:
     for finding in result.not_audited.findings if result.not_audited else ():
         database = finding.subject.database
-        what = f"Database {database}" if database else "The whole target" if profile is None else "A part of the audit"
+        what = f"Database {database}" if database else "The whole target" if profile is None else "Part of the audit"
         yield Missed(what, _sentence(finding.message))
 
 
@@ -110,7 +110,7 @@ def bill(profile: Profile) -> Bill:
 
 
 def _sum(parts: Iterable[int | None]) -> int | None:
-    """None where no part is known."""
+    """None if no part is known."""
     known = [part for part in parts if part is not None]
     return sum(known) if known else None
 
@@ -120,13 +120,13 @@ def _grouped(gaps: Iterable[Gap]) -> Iterable[GapGroup]:
     for gap in gaps:
         groups.setdefault((gap.fact, gap.reason), []).append(gap)
     for (fact, reason), found in sorted(groups.items(), key=lambda pair: (-len(pair[1]), pair[0])):
-        for members in _told_apart(found):
+        for members in _by_details(found):
             places = tuple(dict.fromkeys(_place(g) for g in members))
             yield GapGroup(fact, reason, len(members), places[:MOST_PLACES], _sentence(members[0].detail))
 
 
-def _told_apart(gaps: list[Gap]) -> list[list[Gap]]:
-    """By what their details say but for the names of the places, the most first; all together if that is too much."""
+def _by_details(gaps: list[Gap]) -> list[list[Gap]]:
+    """Groups by their details without the names of places, largest first; a single group if there would be too many."""
     alike: dict[str, list[Gap]] = {}
     for gap in gaps:
         names = "|".join(re.escape(name) for name in (gap.measurement, gap.database) if name)

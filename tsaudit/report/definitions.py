@@ -1,4 +1,4 @@
-"""The words of the page, defined: so that nobody has to know tsaudit to read it."""
+"""Definitions of the terms on the page, so that nobody has to know tsaudit to read it."""
 
 from __future__ import annotations
 
@@ -10,44 +10,43 @@ from tsaudit.text.numbers import NOT_KNOWN
 
 
 class Definition(NamedTuple):
-    """A word and what it means."""
+    """A term and its meaning."""
 
     word: str
     meaning: str
 
 
 class Noun(NamedTuple):
-    """What an engine calls the thing that holds rows."""
+    """The engine's term for what contains rows."""
 
     one: str
     many: str
 
 
 VERDICTS: Final = (
-    Definition("Critical", "At least one finding that harms, or is about to harm, the database or the data."),
-    Definition("Warning", "At least one finding that will cost storage, speed or correct answers if left alone."),
+    Definition("Critical", "At least one finding harms the database or the data, or is about to."),
+    Definition("Warning", "At least one finding will cost storage, speed, or correct answers if it is ignored."),
     Definition(
         "Unknown",
-        "Nothing wrong was found, but something that had to be measured was not. "
-        "Never shown as OK, never hides a finding.",
+        "Nothing wrong was found, but something could not be measured. Never shown as OK, and never hides a finding.",
     ),
-    Definition("OK", "Every rule that applies was judged on complete figures and found nothing."),
+    Definition("OK", "Every rule that applies was evaluated on complete figures and found nothing."),
 )
 
 FIGURES: Final = (
-    Definition("Exact", "Counted. Figures without a mark are exact and of the audited day."),
+    Definition("Exact", "Counted. Figures without a mark are exact and from the audited day."),
     Definition(
         "Estimate ≈",
-        "Worked out from statistics, by the engine or by tsaudit; ± is one standard error where it is known.",
+        "Computed from statistics, by the engine or by tsaudit; ± is one standard error, if known.",
     ),
-    Definition("Sampled", "Exact for a part of the data only; the part is named."),
-    Definition("As of", "Taken over from an earlier day, because the measurement had not moved since."),
-    Definition(NOT_KNOWN, "Not measured. Why not is under “Not audited”."),
+    Definition("Sampled", "Exact for the named part of the data only."),
+    Definition("As of", "Reused from an earlier day, because the measurement had not changed since."),
+    Definition(NOT_KNOWN, "Not measured. For the reason, see “Not audited”."),
 )
 
 
 def noun(engine: str) -> Noun:
-    """What the engine calls a table."""
+    """The engine's term for a table."""
     word = ENGINES[engine].words.measurement
     return Noun(word, f"{word}s")
 
@@ -58,5 +57,5 @@ def series(engine: str) -> str:
 
 
 def fact(name: str) -> str:
-    """What the fact is, without what its answer has to look like; empty for an unknown one."""
+    """The meaning of the fact, without the format of its rows; empty for an unknown one."""
     return FACTS[name].meaning.partition(";")[0] if name in FACTS else ""

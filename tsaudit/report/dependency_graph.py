@@ -1,7 +1,7 @@
-"""Which tags follow from others, as a small layered drawing: what determines stands left of what it determines.
+"""Which tags are determined by others, as a small layered graph: a determining tag is to the left of the others.
 
 Inline SVG of its own size, with a title and a description. Tags that determine each other share a box, and an arrow
-that others already make up (a to c, where a leads to b and b to c) is left out.
+that follows from others (a to c, if a leads to b and b to c) is left out.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tsaudit.report import foreign
 from tsaudit.text import listed
 
 MOST_TAGS: Final = 24
-"""More make a tangle, not a picture; they are listed instead."""
+"""With more, the graph is unreadable; they are listed as text."""
 _LONGEST: Final = 24
 _LETTER: Final = 7.3
 _BOX: Final = 28
@@ -26,14 +26,14 @@ _BETWEEN: Final = 64
 _EDGE: Final = 1
 
 Box = tuple[str, ...]
-"""Tags that determine each other, by name; mostly one."""
+"""Tags that determine each other, by name; usually one."""
 Arrow = tuple[Box, Box]
 
 
 def draw(dependencies: Sequence[Dependency], number: int) -> Markup:
     """The graph as HTML; empty without dependencies, and for more than MOST_TAGS tags.
 
-    `number` makes its ids the only ones of the page.
+    `number` makes its IDs unique on the page.
     """
     told = {(d.determinant, d.dependent) for d in dependencies}
     if not told or len({tag for pair in told for tag in pair}) > MOST_TAGS:
@@ -44,17 +44,17 @@ def draw(dependencies: Sequence[Dependency], number: int) -> Markup:
     nodes = "".join(_node(box, places[box]) for box in boxes)
     labels = f'role="img" aria-labelledby="dt{number} dd{number}"'
     return Markup(  # noqa: S704 -- made of numbers; texts are escaped where they are put in
-        f'<svg class="follows" width="{width:g}" height="{height:g}" {labels}>'
-        f'<title id="dt{number}">Tags that follow from others</title>'
-        f'<desc id="dd{number}">{escape(_description(boxes, arrows))}</desc>{lines}{nodes}</svg>'
+        f'<svg class="follows" width="{width:g}" height="{height:g}" {labels}><title id="dt{number}">Tags '
+        "determined by others</title><desc "
+        f'id="dd{number}">{escape(_description(boxes, arrows))}</desc>{lines}{nodes}</svg>'
     )
 
 
 def condensed(told: set[tuple[str, str]]) -> tuple[list[Box], list[Arrow]]:
-    """The boxes, and the fewest arrows between them that lead wherever the pairs (determinant, dependent) do."""
+    """The boxes, and the fewest arrows that imply all the pairs (determinant, dependent)."""
     tags = sorted({tag for pair in told for tag in pair})
     leads = set(told)
-    for middle, a, b in product(tags, repeat=3):  # Warshall: the outermost loop is over what lies between
+    for middle, a, b in product(tags, repeat=3):  # Warshall: the outermost loop is over the intermediate nodes.
         if (a, middle) in leads and (middle, b) in leads:
             leads.add((a, b))
     box_of = {t: tuple(o for o in tags if o == t or ((t, o) in leads and (o, t) in leads)) for t in tags}
@@ -65,7 +65,7 @@ def condensed(told: set[tuple[str, str]]) -> tuple[list[Box], list[Arrow]]:
 
 
 def layers(boxes: Sequence[Box], arrows: Sequence[Arrow]) -> list[list[Box]]:
-    """From left to right, each box right of all that lead to it, and near their height."""
+    """Columns from left to right, each box to the right of all that lead to it, and at a similar height."""
     depth: dict[Box, int] = dict.fromkeys(boxes, 0)
     for _ in boxes:
         for a, b in arrows:
@@ -82,11 +82,11 @@ def layers(boxes: Sequence[Box], arrows: Sequence[Arrow]) -> list[list[Box]]:
 
 
 _Place = tuple[float, float, float]
-"""Left, top and width of a box."""
+"""Left, top, and width of a box."""
 
 
 def _places(columns: Sequence[Sequence[Box]]) -> tuple[Mapping[Box, _Place], float, float]:
-    """Where each box goes, and the size of it all. Columns are set in the middle of the tallest."""
+    """The position of each box, and the total size. Columns are centered vertically on the tallest one."""
     height = _ROW * max(map(len, columns)) - (_ROW - _BOX) + 2 * _EDGE
     places: dict[Box, _Place] = {}
     left = float(_EDGE)

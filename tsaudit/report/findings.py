@@ -1,4 +1,4 @@
-"""The findings as the page shows them: worst first, the first in full, the rest in compact form."""
+"""The findings on the page: worst first, the first ones in full, the rest in compact form."""
 
 from __future__ import annotations
 
@@ -22,40 +22,40 @@ if TYPE_CHECKING:
     from tsaudit.history.incidents import Decision, Incident
 
 ROOM_BYTES: Final = 620_000
-"""About how much of the page all findings together may take."""
+"""Approximate size of all findings on the page, in bytes."""
 LEAST_FULL_BYTES: Final = 60_000
-"""Room for findings in full and for messages, however many findings there are."""
+"""Bytes for findings in full and for messages, however many findings there are."""
 LONGEST_TEXT: Final = 1_500
-"""Characters of a fix or a statement that are shown."""
+"""Maximum number of characters of a fix or a statement."""
 _ANCHOR_BYTES: Final = 48
-"""What a finding takes at the least: its anchor, its column and its figure."""
+"""Bytes of the smallest finding: its anchor, its column, and its figure."""
 _MARKUP_BYTES: Final = 1_800
-"""What a finding in full takes without its texts."""
+"""Bytes of a finding in full without its texts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One finding with all that belongs to it."""
+    """One finding with everything that belongs to it."""
 
     rule: RuleResult
     finding: Finding
     fingerprint: str
     anchor: str
-    """Its id on the page: `f-<fingerprint>`, with a number for further findings of one rule at one place."""
+    """Its ID on the page: `f-<fingerprint>`, with a number for further findings of one rule at one place."""
     incident: Incident | None
     decision: Decision | None
-    """Why nobody is bothered by it (accepted, snoozed) or who has taken it on (ack), while that holds."""
+    """Why nobody is notified (accepted, snoozed) or who works on it (ack), while that applies."""
     measurement: Measurement | None
     """The measurement it is about, where the profile has it."""
 
     @property
     def settled(self) -> bool:
-        """Accepted or snoozed: known, and nobody is to be bothered."""
+        """Accepted or snoozed: known, and nobody is notified."""
         return self.decision is not None and self.decision.kind != "ack"
 
     @property
     def state(self) -> str:
-        """Where it stands in the life of an incident, in words."""
+        """Its state as an incident, in words."""
         incident = self.incident
         if incident is None:
             return "For information, opens no incident" if self.finding.severity is Severity.INFO else "No incident"
@@ -73,7 +73,7 @@ class CompactItem:
     anchor: str
     column: str
     text: str
-    """Its message while there is room, else its figure."""
+    """Its message if there is room, otherwise its figure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ class FindingsView:
 
     @property
     def notes(self) -> tuple[Item, ...]:
-        """Those in full that are only worth knowing."""
+        """Those in full that are information only."""
         return tuple(i for i in self.full if i.finding.severity is Severity.INFO)
 
     @property
@@ -151,7 +151,7 @@ def items_of(result: AuditResult, profile: Profile | None, incidents: Iterable[I
 
 
 def arrange(items: Sequence[Item]) -> FindingsView:
-    """Which findings are shown in full, which in compact form, and which are settled."""
+    """Which findings are shown in full, which in compact form, and which are accepted or snoozed."""
     open_items = [item for item in items if not item.settled]
     settled = [item for item in items if item.settled]
     spare = max(LEAST_FULL_BYTES, ROOM_BYTES - _ANCHOR_BYTES * len(items))
@@ -167,7 +167,7 @@ def arrange(items: Sequence[Item]) -> FindingsView:
 
 
 def statements(item: Item, profile: Profile | None) -> list[tuple[str, str]]:
-    """Fact name and statement for what the finding rests on; the measurement's own, else the target's."""
+    """Fact name and statement behind the finding; the measurement's own, or the target's."""
     if profile is None:
         return []
     own: Mapping[str, str] = item.measurement.statements if item.measurement else {}
@@ -194,7 +194,7 @@ def _holding(incident: Incident | None, day: date) -> Decision | None:
 
 
 def _fitting(items: Sequence[Item], room: int) -> int:
-    """How many of the items, from the first, fit into the room when shown in full."""
+    """How many of the leading items fit into the room if shown in full."""
     for count, item in enumerate(items):
         room -= _weight(item)
         if room < 0:
@@ -217,7 +217,7 @@ class _Room:
         self._left = size
 
     def text(self, finding: Finding) -> str:
-        """The message while there is room, else the figure."""
+        """The message if there is room, otherwise the figure."""
         message = foreign.cut(finding.message)
         self._left -= len(message)
         if self._left >= 0:

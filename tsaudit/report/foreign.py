@@ -1,6 +1,6 @@
-"""Text that came from somebody's database: made harmless to look at, cut, and redacted.
+"""Untrusted text from a database: made safe to display, shortened, and redacted.
 
-HTML escaping is the template engine's job (autoescape); here is what escaping leaves alone: characters that are
+The template engine does HTML escaping (autoescape). This module handles what escaping leaves alone: characters that are
 invisible, that reorder the text around them, or that end a line.
 """
 
@@ -13,7 +13,7 @@ from typing import Final
 from markupsafe import Markup, escape
 
 LONGEST: Final = 160
-"""Characters of a name or value that are shown; one value of a megabyte must not become a page of a megabyte."""
+"""Maximum number of characters of a name or value; a value of a megabyte must not become a page of a megabyte."""
 
 _INVISIBLE: Final = (
     r"\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
@@ -26,17 +26,17 @@ _CODE: Final = re.compile(r"`([^`\n]+)`")
 
 
 def line(text: str) -> str:
-    """The text on one line, with every invisible or reordering character spelt out as `<U+202E>` in angle brackets."""
+    """The text on one line, with every invisible or reordering character written as `<U+202E>` in angle brackets."""
     return _IN_LINES.sub(_spelt_out, text)
 
 
 def block(text: str) -> str:
-    """Like `line`, for preformatted text: line ends and tabs stay."""
+    """Like `line`, for preformatted text: newlines and tabs stay."""
     return _IN_BLOCKS.sub(_spelt_out, text.replace("\r\n", "\n"))
 
 
 def cut(text: str, longest: int = LONGEST) -> str:
-    """The text, its middle left out when it is longer than `longest`, with the number of characters left out."""
+    """The text, with its middle replaced by the number of omitted characters if it is longer than `longest`."""
     if len(text) <= longest:
         return text
     head, tail = longest * 3 // 4, longest // 8
@@ -44,7 +44,7 @@ def cut(text: str, longest: int = LONGEST) -> str:
 
 
 def with_code(text: str) -> Markup:
-    """The text as HTML, escaped, with what stands in backticks as code."""
+    """The text as escaped HTML, with text in backticks as code."""
     return Markup(_CODE.sub(r"<code>\1</code>", str(escape(line(text)))))  # noqa: S704 -- escaped just before
 
 

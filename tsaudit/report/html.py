@@ -1,4 +1,4 @@
-"""The page: from a result and all that surrounds it to one self-contained HTML document."""
+"""The page: from a result and its context to one self-contained HTML document."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tsaudit.report import (
     dependency_graph,
     findings,
     foreign,
-    moving,
+    migration,
     plans,
     tables,
     trends,
@@ -56,12 +56,12 @@ if TYPE_CHECKING:
 
 _HERE: Final = Path(__file__).parent
 WORDS: Final = {"ok": "OK", "unknown": "Unknown", "info": "Note", "warn": "Warning", "critical": "Critical"}
-"""How verdicts and severities are written."""
+"""The words for verdicts and severities."""
 
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """Everything one report tells, before it is put into words."""
+    """Everything in a report, before it is put into words."""
 
     result: AuditResult
     profile: Profile | None
@@ -74,40 +74,40 @@ class Story:
     verdict: Verdict
     full_values: bool
     alarm: str
-    """What makes the audit itself doubtful, in one line; empty for nothing."""
+    """A problem that makes the audit itself doubtful, in one line; empty for none."""
     usual_scope: str
-    """What most exact counts cover: the window, in the words of the engine's collector; empty for everything."""
+    """What most exact counts cover: the window, as the engine's collector words it; empty for everything."""
 
     @property
     def counts(self) -> dict[Severity, int]:
-        """Findings by severity, worst first; accepted and snoozed ones not counted."""
+        """Findings by severity, worst first; without accepted and snoozed ones."""
         found = Counter(i.finding.severity for i in self.items if not i.settled)
         return {severity: found[severity] for severity in reversed(Severity)}
 
     @property
     def keeps_documents(self) -> bool:
-        """Whether it is documents that the engine counts, and not series."""
+        """Whether the engine counts documents, not series."""
         return ENGINES[self.result.engine].keeps_documents
 
     @property
     def documents(self) -> int | None:
-        """In all measurements; None where the number is not known of one."""
+        """In all measurements; None if the number is unknown for any of them."""
         counts = [m.rows for m in self.profile.measurements] if self.profile else [None]
         return None if None in counts else sum(count.value for count in counts if count)
 
     @property
     def series_how(self) -> str:
-        """How the number of series of the whole target was had."""
+        """How the number of series of the whole target was measured."""
         return _weakest(self.profile) if self.profile else ""
 
     @property
     def rules_judged(self) -> int:
-        """Rules that applied and had all they needed."""
+        """Rules that applied and had everything they needed."""
         return sum(r.outcome in (Outcome.PASS, Outcome.FAIL) and not r.gaps for r in self._rules)
 
     @property
     def rules_unknown(self) -> int:
-        """Rules that applied and lacked something, or broke."""
+        """Rules that applied and lacked something, or failed."""
         return sum(r.outcome is not Outcome.NOT_APPLICABLE for r in self._rules) - self.rules_judged
 
     @property
@@ -122,17 +122,17 @@ class Story:
             return findings.headline(loud[0])
         unsure, judged = self.rules_unknown, self.rules_judged
         if not judged and not unsure:
-            return "No rule applies to this target, so nothing could be judged."
+            return "No rule applies to this target, so nothing could be evaluated."
         rules = many(judged, "rule")
         if unsure:
             lacking = many(unsure, "rule")
-            return f"No finding in what was measured, but {lacking} could not be judged; {rules} could."
+            return f"No finding in what was measured, but {lacking} could not be evaluated; {rules} could."
         settled = sum(i.settled for i in self.items)
         if settled:
-            return f"Nothing new: {many(settled, 'finding')} accepted or snoozed, {rules} judged."
+            return f"Nothing new: {many(settled, 'finding')} accepted or snoozed, {rules} evaluated."
         if not self.result.is_complete(self.profile):
-            return f"Nothing wrong was found: {rules} judged, but not everything was measured."
-        return f"Nothing wrong was found: {rules} judged on complete figures."
+            return f"Nothing wrong was found: {rules} evaluated, but not everything was measured."
+        return f"Nothing wrong was found: {rules} evaluated on complete figures."
 
 
 def tell(
@@ -146,7 +146,7 @@ def tell(
     previous: AuditResult | None,
     alarm: str = "",
 ) -> Story:
-    """Gather what the page and its JSON twin are made of. `alarm`: what makes the audit itself doubtful."""
+    """Collect the contents of the page and its JSON file. `alarm`: a problem that makes the audit itself doubtful."""
     schema: tuple[changes.SchemaChange, ...] = ()
     if profile is not None and timeline.previous is not None:
         schema = tuple(changes.schema_changes(timeline.previous, profile))
@@ -191,13 +191,13 @@ def page(story: Story) -> str:
             "shares": shares,
             "shares_left_out": shares_left_out,
             "bill": coverage.bill(profile),
-            "moves": moving.moves(profile),
+            "moves": migration.moves(profile),
         }
     return render("report.html.j2", view)
 
 
 def render(template: str, view: Mapping[str, Any]) -> str:
-    """A template of this package, filled in. Everything in `view` is escaped and made harmless."""
+    """A template of this package, filled in. Everything in `view` is escaped and made safe."""
     return _environment().get_template(template).render(view)
 
 
@@ -253,7 +253,7 @@ def _environment() -> Environment:
         dependency_graph=dependency_graph.draw,
         share_of=share_of,
         most_names=tables.MOST_NAMES,
-        most_keys=moving.MOST_KEYS,
+        most_keys=migration.MOST_KEYS,
         statements=findings.statements,
         samples=foreign.shown,
         limit_text=_limit_text,
@@ -264,7 +264,7 @@ def _environment() -> Environment:
 
 
 def _harmless(value: object) -> object:
-    """Applied to every value put into a template: no template can forget it."""
+    """Applied to every value put into a template, so no template can forget it."""
     if isinstance(value, Markup) or not isinstance(value, str):
         return value
     return foreign.line(value)
@@ -276,7 +276,7 @@ def _asset(name: str) -> Markup:
 
 
 def _hash(text: str) -> str:
-    """For a Content-Security-Policy: only this very text may run, or style."""
+    """For a Content-Security-Policy: only exactly this script or style is allowed."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
@@ -305,7 +305,7 @@ def _origin(limit: Limit) -> str:
 
 
 def _trend_note(trend: trends.Trend) -> str:
-    """What there is to see in a chart, in one line."""
+    """What a chart shows, in one line."""
     write = percent if trend.is_ratio else number
     first, now = trend.points[0], trend.points[-1]
     parts = [f"{write(now.value)} on {day(now.day)}, {write(first.value)} on {day(first.day)}"]
@@ -329,7 +329,7 @@ def _usual_scope(profile: Profile) -> str:
 
 
 def _weakest(profile: Profile) -> str:
-    """`exact` only when every count in the sum is."""
+    """`exact` only if every count in the sum is."""
     counts = [d.series for d in profile.wholes if d.series is not None]
     with_own = {d.name for d in profile.databases if d.series is not None}
     counts += [m.series for m in profile.measurements if m.database not in with_own and m.series is not None]

@@ -1,8 +1,8 @@
-"""The index over all targets, made from one small JSON file per target.
+"""The index of all targets, generated from one small JSON file per target.
 
-Each audit writes its own target's file and then the page from all files, so no history is read and no two targets
-write the same file. Two audits that end at once could each miss the other's file: whoever writes the page looks
-again afterwards and, if a file has changed meanwhile, writes it once more. The last writer always has seen them all.
+Each audit writes its own target's file and then the page from all files, so no history is read and no two targets write
+the same file. Two audits that end at the same time could each miss the other's file: after writing the page, each one
+checks whether a file has changed, and if so, writes the page again. The last writer has always seen all files.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from tsaudit.report.publish import Folder
 
 PAGE: Final = "index.html"
 ENTRIES: Final = "_targets"
-"""No target's name begins with an underscore, so this cannot be one's folder."""
+"""No target's name begins with an underscore, so this cannot be the folder of one."""
 SPARK_POINTS: Final = 30
 MOST_ROWS: Final = 1_000
-"""Targets with a row of their own, the worst; the others are listed by name."""
+"""Number of targets with a row of their own, worst first; the others are listed by name."""
 _ATTEMPTS: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What the index says of one target: its newest audit."""
+    """A target's line in the index: its newest audit."""
 
     target: str
     engine: str
@@ -38,9 +38,9 @@ class Entry:
     counts: dict[str, int]
     series: int | None
     trend: tuple[float, ...]
-    """Series of the last days, oldest first."""
+    """Series over the last days, oldest first."""
     href: str
-    """Of the report, relative to the index."""
+    """Path of the report, relative to the index."""
 
 
 def entry_of(story: html.Story) -> Entry:
@@ -62,16 +62,16 @@ def entry_of(story: html.Story) -> Entry:
 
 
 def newest_day(folder: Folder, target: str) -> date | None:
-    """The day of the target's entry; None when it has none that can be read."""
+    """The day of the target's entry; None if it has no readable entry."""
     data = folder.read(_place(target))
     entry = _parsed(data) if data is not None else None
     return entry.day if entry else None
 
 
 def update(folder: Folder, entry: Entry) -> None:
-    """Write the target's entry and the page over all entries.
+    """Write the target's entry, and the page from all entries.
 
-    While other audits keep ending, the page is left to them after a few attempts: the last one writes it whole.
+    While other audits keep ending, this stops after a few attempts: the last audit writes the complete page.
     """
     folder.write(_place(entry.target), to_json(entry))
     marks = folder.marks(ENTRIES, ".json")
@@ -83,7 +83,7 @@ def update(folder: Folder, entry: Entry) -> None:
 
 
 def page(files: dict[str, bytes]) -> str:
-    """The index page, worst targets first. Files that cannot be read as entries are named on it."""
+    """The index page, worst targets first. Files that are not valid entries are listed on it."""
     parsed = {name: _parsed(data) for name, data in files.items()}
     entries = [entry for entry in parsed.values() if entry is not None]
     entries.sort(key=lambda e: (-e.verdict.rank, e.target))

@@ -1,8 +1,7 @@
-"""The plans as the page shows them: those of open findings, worst measurement first."""
+"""The plans as shown on the page: those of open findings, worst measurement first."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -14,15 +13,16 @@ from tsaudit.planning import words
 from tsaudit.report.findings import Item
 
 ROOM_BYTES: Final = 160_000
-"""About how much of the page all plans together may take."""
+"""Approximate size of all plans on the page, in bytes."""
 LONGEST_TEXT: Final = 4_000
-"""Characters of a statement that are shown; a statement cut in half would be worse than none, so longer ones are left
-to the JSON file."""
+"""Maximum length of a displayed statement, in characters; a truncated statement would be worse than none, so longer
+ones are only in the JSON file.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class StepView:
-    """One step, with its number and what to know about it."""
+    """One step, with its number and its notes."""
 
     number: int
     step: Step
@@ -32,7 +32,7 @@ class StepView:
 
 @dataclass(frozen=True, slots=True)
 class PlanView:
-    """One plan in full."""
+    """One complete plan."""
 
     anchor: str
     subject: Subject
@@ -40,7 +40,7 @@ class PlanView:
     effect: str
     steps: tuple[StepView, ...]
     set_aside: tuple[tuple[str, SetAside], ...]
-    """What each change that was left out is about, in words, with the reason."""
+    """The subject of each change that was left out, in words, with the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +49,16 @@ class PlansView:
 
     full: tuple[PlanView, ...]
     more: int
-    """Plans for which the page has no room."""
+    """Plans that do not fit on the page."""
 
     @property
     def anchors(self) -> Mapping[Subject, PlanView]:
-        """The plans that the page shows, by what they are about."""
+        """The plans shown on the page, by subject."""
         return {plan.subject: plan for plan in self.full}
 
 
 def arrange(plans: Sequence[Plan], items: Iterable[Item]) -> PlansView:
-    """The plans that open findings ask for, in the order of these findings."""
+    """The plans of open findings, in the order of these findings."""
     by_subject = {plan.subject: plan for plan in plans}
     wanted = dict.fromkeys(change.at for item in items if not item.settled for change in item.finding.changes)
     chosen = [
@@ -79,12 +79,13 @@ def _view(plan: Plan) -> PlanView:
         StepView(number, step, words.marks(step), len(step.text) > LONGEST_TEXT)
         for number, step in enumerate(plan.steps, start=1)
     )
-    digest = hashlib.sha256(plan.subject.key.encode("utf-8", "surrogatepass")).hexdigest()[:12]
     aside = tuple((_about(one.change), one) for one in plan.set_aside)
-    return PlanView(f"p-{digest}", plan.subject, words.summary(plan), words.effect(plan.effect), steps, aside)
+    return PlanView(
+        words.anchor(plan.subject), plan.subject, words.summary(plan), words.effect(plan.effect), steps, aside
+    )
 
 
 def _about(change: Change) -> str:
-    """The columns or indexes that the change decides about."""
+    """The columns or indexes that the change is about."""
     names = dict.fromkeys(name.replace("\x1f", " ").strip() for _, name in change.claims())
     return ", ".join(filter(None, names)) or change.at.measurement

@@ -1,4 +1,4 @@
-"""The tables of the page: measurements, columns and contributions of the suspicious ones, nulls, shares of rows."""
+"""The tables of the page: measurements, columns and contributions of suspicious ones, nulls, shares of rows."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tsaudit.text.numbers import NOT_KNOWN
 MOST_ROWS: Final = 1_000
 MOST_DETAILS: Final = 20
 MOST_DETAIL_COLUMNS: Final = 200
-"""Columns in all details together; the first detail is shown however many it has."""
+"""Columns in all details together; the first detail is always shown in full."""
 MOST_COLUMNS: Final = 30
 HEAT_ROWS: Final = 30
 HEAT_COLUMNS: Final = 12
@@ -44,9 +44,9 @@ class Row:
     measurement: Measurement
     verdict: Verdict
     series_change: float | None
-    """Against the newest day before; None when there is none."""
+    """Compared with the newest day before; None if there is none."""
     row_share: float | None
-    """Of all rows read in the target; None when that whole is not known."""
+    """Of all rows read in the target; None if that total is not known."""
     worst_null: tuple[str, float] | None
     """Field and ratio."""
     retention: str
@@ -54,7 +54,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """What is known of one suspicious measurement."""
+    """What is known about one suspicious measurement."""
 
     measurement: Measurement
     tags: tuple[Tag, ...]
@@ -66,7 +66,7 @@ class Detail:
     joint: tuple[JointDependency, ...]
     near: tuple[NearDependency, ...]
     values_from: str
-    """Which rows the distinct values of all fields were counted in; empty where not all are of the same."""
+    """The rows in which the distinct values of all fields were counted; empty if they differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ def overview(profile: Profile, timeline: Timeline, items: Sequence[Item]) -> Ove
 
 
 def details(profile: Profile, items: Sequence[Item]) -> list[Detail]:
-    """Columns and contributions of measurements with findings, in the order of their worst finding."""
+    """Columns and contributions of measurements with findings, ordered by their worst finding."""
     wanted = dict.fromkeys(
         (i.finding.subject.database, i.finding.subject.measurement) for i in items if i.finding.subject.measurement
     )
@@ -138,7 +138,7 @@ def details(profile: Profile, items: Sequence[Item]) -> list[Detail]:
 
 
 def heat_map(profile: Profile) -> HeatMap | None:
-    """The measurements and fields with most nulls; None when nothing has any."""
+    """The measurements and fields with the most nulls; None if there are none."""
     with_nulls = []
     for m in profile.measurements:
         ratios = {f.key: f.null_ratio.value for f in m.fields if f.null_ratio is not None}
@@ -157,10 +157,10 @@ def heat_map(profile: Profile) -> HeatMap | None:
 
 
 def name_shares(profile: Profile, previous: Profile | None) -> tuple[list[NameShare], int]:
-    """Share of all rows per measurement, largest first, with the share of the snapshot before.
+    """Share of all rows per measurement, largest first, with the share in the previous snapshot.
 
-    The second value says how many are left out.
-    Empty when the rows of any measurement are unknown, or not all are listed: a share of an unknown whole is none.
+    The second value is the number of measurements left out. Empty if the rows of any measurement are unknown, or not
+    all are listed: there is no share of an unknown total.
     """
     total = _total_rows(profile)
     if not total:
@@ -202,7 +202,7 @@ def _values_from(m: Measurement) -> str:
 
 
 def _verdicts(profile: Profile, items: Sequence[Item]) -> dict[tuple[str, str], Verdict]:
-    """The worst finding of each measurement, or of its family; `unknown` where something of it was not measured."""
+    """The worst finding of each measurement, or of its family; `unknown` if something about it was not measured."""
     gaps = {(g.database, g.measurement) for g in profile.gaps}
     said: dict[tuple[str, str], list[Verdict]] = defaultdict(list)
     for finding in (item.finding for item in items if item.finding.severity is not Severity.INFO):
@@ -212,7 +212,7 @@ def _verdicts(profile: Profile, items: Sequence[Item]) -> dict[tuple[str, str], 
     found: dict[tuple[str, str], Verdict] = {}
     for m in profile.measurements:
         blind = not gaps.isdisjoint({(None, None), (m.database, None), (m.database, m.name), (None, m.name)})
-        # One of a family that others stand for.
+        # A member of a family that represents others.
         blind = blind or (keeps_documents and m.documents is None and m.storage is None)
         family = families.get((m.database, m.name))
         of_family = said.get((m.database, family.template), []) if family else []
@@ -234,7 +234,7 @@ def _worst_null(m: Measurement) -> tuple[str, float] | None:
 
 
 def _kept(policies: Sequence[Retention], measurement: str) -> str:
-    """The default policy's duration, else that of the measurement's own, else all; a dash where there is none."""
+    """The default policy's duration, or that of its own policy, or all of them; a dash if there is none."""
     own = [p for p in policies if p.policy == measurement]
     chosen = [p for p in policies if p.default] or own or list(policies)
     return ", ".join(dict.fromkeys(retention(p.duration_s) for p in chosen[:3])) or NOT_KNOWN

@@ -37,7 +37,7 @@ class Trend:
     figure: str
     subject: Subject
     points: tuple[Point, ...]
-    """Oldest first, today's last where it was measured."""
+    """Oldest first, ending with today's if it was measured."""
     limit: float | None = None
     forecast: Forecast | None = None
     onset: date | None = None
@@ -61,7 +61,7 @@ class Trend:
 def trends(profile: Profile | None, timeline: Timeline, items: Sequence[Item]) -> list[Trend]:
     """The target's series first, or its measurements, then one chart for each figure behind a finding, at most MOST.
 
-    Figures with fewer than two days are left out, for a point is no trend; so are those that never moved.
+    Figures with fewer than two days are left out, because one point is not a trend; so are those that never changed.
     """
     today = _today(profile)
     found: dict[tuple[str, Subject], Trend] = {}
@@ -78,7 +78,7 @@ def trends(profile: Profile | None, timeline: Timeline, items: Sequence[Item]) -
         known = found.get(key)
         if known is None or (known.forecast is None and trend.forecast is not None):
             found[key] = trend
-    # Where there are no series, as in collections of documents, the number of these.
+    # If there are no series, as in collections of documents, use the number of measurements.
     of_whole = [(name, Subject()) for name in _WHOLE_FIGURES]
     whole = next((key for key in of_whole if len(_points(key, timeline, today, profile)) > 1), of_whole[0])
     points = _points(whole, timeline, today, profile)
@@ -88,7 +88,7 @@ def trends(profile: Profile | None, timeline: Timeline, items: Sequence[Item]) -
 
 
 def whole(profile: Profile | None, timeline: Timeline) -> tuple[Point, ...]:
-    """Series of the whole target, day by day, today's last."""
+    """Series of the whole target by day, ending with today's."""
     return _points(("series", Subject()), timeline, _today(profile), profile)
 
 
@@ -96,7 +96,7 @@ def _trend(key: tuple[str, Subject], points: tuple[Point, ...], item: Item) -> T
     finding, forecast = item.finding, item.finding.forecast
     onset = (forecast.onset if forecast else None) or finding.since
     if finding.observed != points[-1].value:
-        # A related figure, not the one that was judged: its limit and forecast do not belong here.
+        # A related figure, not the one the rule used: its limit and forecast do not belong here.
         return Trend(*key, points, onset=onset, fingerprint=item.fingerprint)
     limit = forecast.limit if forecast else finding.limit.value if finding.limit else None
     return Trend(*key, points, limit, forecast, onset, item.fingerprint)
@@ -107,7 +107,7 @@ def _today(profile: Profile | None) -> dict[tuple[str, Subject], float]:
 
 
 def _figure_of(finding: Finding, today: Mapping[tuple[str, Subject], float], timeline: Timeline) -> tuple[str, Subject]:
-    """The figure the finding is about: the one that has its observed value, else the likeliest of its subject."""
+    """The figure the finding is about: the one with its observed value, or the most likely one of its subject."""
     candidates = list(_candidates(finding.subject))
     for key in candidates:
         if finding.observed is not None and today.get(key) == finding.observed:

@@ -34,7 +34,7 @@ def families() -> tuple[str, ...]:
 
 
 def forget() -> None:
-    """Look for them anew when next asked: for tests."""
+    """Search for them again on the next call: for tests."""
     all_rules.cache_clear()
     _foreign.cache_clear()
 

@@ -10,12 +10,12 @@ from tsaudit.text import number
 
 
 def markdown(rules: Iterable[Rule]) -> str:
-    """The catalogue: a table of all rules, then a page for each."""
+    """The catalog: a table of all rules, then a page for each."""
     known = tuple(rules)
     lines = [
         "# Rules",
         "",
-        "Generated from the docstrings in `tsaudit/rules/`; `make golden` writes it anew.",
+        "Generated from the docstrings in `tsaudit/rules/`; `make golden` regenerates it.",
         "",
         "A limit is set in `tsaudit.yaml` as `<rule>.<limit>`, for all targets, for one, or for measurements by",
         "pattern; see `docs/configuration.md`.",

@@ -1,1 +1,1 @@
-"""The schema itself: two compared, one declared and checked."""
+"""Schemas: compare two snapshots, declare a schema, check against it."""

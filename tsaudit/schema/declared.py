@@ -1,4 +1,4 @@
-"""The declared schema against the live one (guideline F3): what columns files say of a profile, and it of them."""
+"""The declared schema compared with the live one (guideline F3), and columns files made from a profile."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from tsaudit.model.version import VERSION
 from tsaudit.schema.diff import shows
 
 _DATA_TYPES: Final = {"uinteger": "unsigned"}
-"""InfluxDB 3's words, where they differ from those of a columns file."""
+"""InfluxDB 3's names, if they differ from those in a columns file."""
 _MAX_NAME: Final = 128
 """Characters: https://docs.influxdata.com/influxdb/cloud/admin/buckets/bucket-schema/#write-valid-schemas"""
 
 
 def exportable(profile: Profile) -> tuple[Schema, list[str]]:
-    """The columns of each measurement, and a line on each that no columns file can declare, and is left out."""
+    """The columns of each measurement, and a line on each one that no columns file can declare and that is skipped."""
     schema: dict[tuple[str, str], tuple[Column, ...]] = {}
     refused = []
     for measurement in profile.measurements:
@@ -36,7 +36,7 @@ def exportable(profile: Profile) -> tuple[Schema, list[str]]:
 
 
 def enforced(profile: Profile) -> tuple[Schema, Profile]:
-    """What the server itself declares, and the profile without the databases for which it declares nothing."""
+    """The schema declared on the server, and the profile without databases for which none is declared."""
     by_measurement: dict[tuple[str, str], list[Column]] = {}
     for database in profile.databases:
         for one in database.declared or ():
@@ -48,9 +48,9 @@ def enforced(profile: Profile) -> tuple[Schema, Profile]:
 
 
 def compare(declared: Schema, profile: Profile) -> AuditResult:
-    """Every difference as a finding: a warning for what is not declared, information for what is not there.
+    """Every difference as a finding: a warning for what is not declared, information for what is missing.
 
-    Measurements that could not be looked at, or were not to be, are no differences.
+    Measurements that could not be measured, or are not in scope, are not differences.
     """
     gaps = tuple(gap for gap in profile.gaps if gap.fact in STRUCTURE)
     live = {(m.database, m.name): m for m in profile.measurements}
@@ -64,7 +64,7 @@ def compare(declared: Schema, profile: Profile) -> AuditResult:
         elif key in live:
             findings += _differences(subject, declared[key], live[key])
         else:
-            findings.append(_finding(subject, Severity.INFO, "is declared and not there", "declared", "not there"))
+            findings.append(_finding(subject, Severity.INFO, "is declared but missing", "declared", "not there"))
     outcome = Outcome.FAIL if findings else Outcome.OPEN if gaps else Outcome.PASS
     result = RuleResult(
         code="SCH001",
@@ -100,22 +100,25 @@ def _type(types: tuple[str, ...]) -> str:
 
 
 def _problems(measurement: Measurement, engine: str) -> Iterator[str]:
-    """Why the measurement cannot be declared, each in one line."""
+    """Why the measurement cannot be declared, one line each."""
     for field in measurement.fields:
         if len(field.types) > 1:
             yield f"field {field.key} has {len(field.types)} types, {_type(field.types)}; a columns file takes one"
     keys = [tag.key for tag in measurement.tags]
     if both := next((field.key for field in measurement.fields if field.key in keys), None):
-        yield f"{both} is both a tag and a field; a columns file takes each name once"
+        yield f"{both} is both a tag and a field; a columns file can contain each name only once"
     if not ENGINES[engine].takes_line_protocol:
         return
     if not measurement.fields:
-        yield "it has no field; an explicit bucket wants one"
+        yield "it has no field; an explicit bucket requires one"
     for name in (measurement.name, *keys, *(field.key for field in measurement.fields)):
         if len(name) > _MAX_NAME:
-            yield f"the name {name[:40]}... is longer than the {_MAX_NAME} characters an explicit bucket takes"
+            yield f"the name {name[:40]}... is longer than the {_MAX_NAME} characters allowed in an explicit bucket"
         elif re.match(r"[_0-9]", name) or re.search(r"['\"]", name):
-            yield f"the name {name} begins with a digit or underscore, or has a quote: no explicit bucket takes it"
+            yield (
+                f"the name {name} starts with a digit or underscore, or contains a quote: explicit buckets "
+                "do not allow it"
+            )
 
 
 def _differences(subject: Subject, declared: tuple[Column, ...], live: Measurement) -> Iterator[Finding]:
@@ -127,7 +130,7 @@ def _differences(subject: Subject, declared: tuple[Column, ...], live: Measureme
     for name in sorted(expected.keys() | found.keys()):
         where = Subject(subject.database, subject.measurement, name)
         if name not in found:
-            text = f"{expected[name].type.capitalize()} {name} is declared and not there"
+            text = f"{expected[name].type.capitalize()} {name} is declared but missing"
             yield _finding(where, Severity.INFO, text, _words(expected[name]), "not there")
         for column in found.get(name, ()):
             if name not in expected:
@@ -155,7 +158,7 @@ def _finding(subject: Subject, severity: Severity, text: str, declared: str, liv
         subject=subject,
         severity=severity,
         message=f"{message}.",
-        fix="Where it is meant, export the schema anew; else stop the writer that does it.",
+        fix="If this is intended, export the schema again; otherwise, stop the writer that causes it.",
         guilty=subject.column or None,
         evidence=(Evidence("declared", declared), Evidence("live", live)),
         facts=("measurements", "tag_keys", "field_types"),

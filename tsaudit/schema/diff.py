@@ -1,4 +1,4 @@
-"""What is different between two snapshots of a schema. What one of the two could not see is no difference."""
+"""Differences between two snapshots of a schema. Whatever one of them could not see is not a difference."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ from tsaudit.model.profile import How, Measurement, Profile, Role
 from tsaudit.model.subject import Subject
 
 _ROLES: Final = STRUCTURE | {"row_sample"}
-"""In SQL engines the role of a column may come from the values read."""
+"""In SQL engines, the role of a column may be inferred from the values read."""
 
 
 _EXPECTED: Final = 10
-"""Documents with the field that a sample should hold, so that none in it is no chance: by Poisson 1 in 20,000."""
+"""Documents with the field that a sample should contain, so that finding none is not a coincidence: by Poisson 1 in
+20,000.
+"""
 
 
 class Kind(enum.StrEnum):
@@ -35,26 +37,27 @@ class Column:
 
     role: Role
     types: tuple[str, ...]
-    """The engine's own names; more than one is a type conflict. The time column's are not kept."""
+    """The engine's own names; more than one is a type conflict. Those of the time column are not kept."""
     role_known: bool = True
-    """False where the role was to be told by rows, and they could not be read."""
+    """False if the role depends on rows, and they could not be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A database, a measurement or a column that is new, gone or changed."""
+    """A database, a measurement, or a column that is new, removed, or changed."""
 
     kind: Kind
     subject: Subject
     before: Column | Measurement | None = None
     after: Column | Measurement | None = None
-    """None on both sides for a database; else on the side where it is not there."""
+    """None on both sides for a database; otherwise on the side where it is missing."""
 
 
 def differences(before: Profile, after: Profile) -> Iterator[Difference]:
-    """All of them, databases first, then by measurement. What a database that came or went holds is not said again.
+    """All of them, databases first, then by measurement. The contents of a new or removed database are not listed
+    again.
 
-    Measurements that are made for each period come and go by themselves.
+    Measurements created for each period come and go normally.
     """
     otherwise = _divided_since(before, after)
     yield from (d for d in _databases(before, after) if d.subject.database not in otherwise)
@@ -74,7 +77,7 @@ def differences(before: Profile, after: Profile) -> Iterator[Difference]:
 
 
 def _divided_since(before: Profile, after: Profile) -> set[str]:
-    """Databases whose retention policies an earlier version took for one, and that are now audited each by itself."""
+    """Databases whose retention policies an earlier version treated as one, and that are now audited separately."""
     taken_for_one = {d.name for d in before.databases if len(d.retention or ()) > 1}
     parts = {d.name: d.policy_of for d in after.databases if d.policy_of in taken_for_one}
     return {*parts, *parts.values()}
@@ -96,7 +99,7 @@ def _made_for_periods(old: Set[tuple[str, str]], new: Set[tuple[str, str]], now:
 
 
 def shows(profile: Profile, database: str, measurement: str | None = None) -> bool:
-    """Whether the snapshot would show the database or measurement, with all of its columns, if it was there."""
+    """Whether the snapshot would show the database or measurement, with all of its columns, if it existed."""
     return profile.selection.takes(database, measurement) and not _unseen(profile, STRUCTURE, database, measurement)
 
 
@@ -115,7 +118,7 @@ def _columns(before: Profile, after: Profile, old: Measurement, new: Measurement
     if _unseen(before, STRUCTURE, *at) or _unseen(after, STRUCTURE, *at):
         return
     if (old.documents is None) != (new.documents is None):
-        return  # once others of its family were read in its place, or it was empty
+        return  # If others of its family were read in its place, or it was empty.
     roles_known = not (_unseen(before, _ROLES, *at) or _unseen(after, _ROLES, *at))
     was, now = _by_name(old, roles_known), _by_name(new, roles_known)
     for key in sorted(was.keys() | now.keys()):
@@ -142,7 +145,7 @@ def _by_chance(kind: Kind, key: str, old: Measurement, new: Measurement) -> bool
         return False
     if kind is Kind.TYPE:
         before = next((set(f.types) for f in old.fields if f.key == key), set())
-        # A rare type is in one sample and not in the other; conflicting-types has it as soon as it is in one.
+        # A rare type is in one sample and not in the other; conflicting-types reports it as soon as it is in one.
         return before <= set(field.types) or before >= set(field.types)
     present = 1 - (field.null_ratio.value if field.null_ratio else 0.0)
     return present * other.documents.read < _EXPECTED

@@ -1,4 +1,4 @@
-"""How everything is worded, once for all outputs: messages of rules, report, Slack, command line, JSON and Dagster."""
+"""The wording shared by all outputs: messages of rules, report, Slack, command line, JSON, and Dagster."""
 
 from tsaudit.text.figures import count, over_time, under, values_of
 from tsaudit.text.names import listed, nearest, printable

@@ -21,41 +21,41 @@ class Figure:
 
     text: str
     note: str
-    """How it was measured; empty for an exact figure of the audited day, which needs no remark."""
+    """How it was measured; empty for an exact figure of the audited day."""
     measured: bool = True
 
 
 def count(figure: Count) -> str:
-    """The number, with how it was measured where it is not exact: `1,200 (estimate)`."""
+    """The number, and how it was measured if it is not exact: `1,200 (estimate)`."""
     how = figure.source.how
     return number(figure.value) + ("" if how == "exact" else f" ({how})")
 
 
 def values_of(figure: Count, noun: str = "value") -> str:
-    """The number of distinct values in words: `at least 1,200 values` where only a part of the rows was read."""
+    """The number of distinct values in words: `at least 1,200 values` if only part of the rows was read."""
     at_least = "at least " if figure.source.how == "sampled" else ""
     return f"{at_least}{many(figure.value, noun)}"
 
 
 def over_time(known: ValuesOverTime) -> str:
-    """Whether a tag's values level off, and by which figures: `churning over 28 days: beta 0.3, ...`."""
+    """Whether a tag's values level off, with the figures that show it: `churning over 28 days: beta 0.3, ...`."""
     said = f"{known.kind} over {many(known.days, 'day')}"
     if known.beta is None or known.turnover is None:
         return said
-    return f"{said}: beta {number(known.beta)}, {percent(known.turnover)} of a week's values new in it"
+    return f"{said}: beta {number(known.beta)}, {percent(known.turnover)} of a week's values were new"
 
 
 def under(part: Measurement | MeasureName) -> str:
-    """Which rows of a table are meant: ` under measure name x`; empty for all of them."""
+    """Which rows of a table it is about: ` under measure name x`; empty for all of them."""
     from tsaudit.model.profile import MeasureName
 
     return f" under measure name {part.name}" if isinstance(part, MeasureName) else ""
 
 
 def figure(value: Count | Ratio | None, day: date, usual_scope: str = "") -> Figure:
-    """A count or ratio with how it was measured; `day` is the audited day, older figures name theirs.
+    """A count or ratio, and how it was measured. `day`: the audited day; older figures include their own day.
 
-    `usual_scope` is what most figures cover; the page says it once, so it is not repeated.
+    `usual_scope`: what most figures cover; the page states it once, so it is not repeated.
     """
     from tsaudit.model.profile import How, Ratio
 

@@ -1,4 +1,4 @@
-"""One finding in words: what was measured against which limit, what contributes most, since when, how long is left."""
+"""One finding in words: measured value and limit, main contributor, start, and time left."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def sentence(finding: Finding) -> str:
-    """The message, with what it leaves out of the main contributor, the day it began and the time that is left.
+    """The message, plus what it does not mention: main contributor, start date, and time left.
 
-    Nothing is said twice. Ends with a full stop.
+    Nothing is repeated. Ends with a period.
     """
     message = finding.message.strip().rstrip(".")
     return "; ".join([message, *(clause for clause in _clauses(finding, message) if clause)]) + "."
@@ -37,7 +37,7 @@ def measured(finding: Finding) -> str:
 
 
 def contributor(finding: Finding, longest: int = 120) -> str:
-    """`main contributor request_id (97%)`; empty where none is known."""
+    """`main contributor request_id (97%)`; empty if none is known."""
     if finding.guilty is None:
         return ""
     share = f" ({percent(finding.share)})" if finding.share is not None else ""
@@ -51,7 +51,7 @@ def since(finding: Finding) -> str:
 
 
 def names(message: str, name: str) -> bool:
-    """Whether the message has the name in it, as a whole word."""
+    """Whether the message contains the name, as a whole word."""
     return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", message) is not None
 
 

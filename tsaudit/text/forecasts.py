@@ -1,7 +1,8 @@
-"""When a growing figure reaches its limit, worded once: in messages, report, Slack, the demo and Dagster."""
+"""When a growing figure reaches its limit, in the same words for messages, report, Slack, the demo, and Dagster."""
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.text.numbers import many, number, percent, quantity
@@ -16,16 +17,21 @@ PROVISIONAL: Final = "provisional: too little history"
 def limit_reached(forecast: Forecast) -> str:
     """`at this rate the limit of 100,000 series is reached in about 9 days (80% range 7 to 13)`.
 
-    Empty where the limit is beyond the horizon.
+    Beyond the time for which intervals hold: `at the present rate the limit of 100,000 series is reached around
+    2026-07-04`. Empty if the limit is beyond the horizon.
     """
     goal = f"the limit of {quantity(forecast.limit, forecast.unit)}"
     if forecast.days is None:
         return ""
+    if not forecast.has_interval and forecast.from_day is not None:
+        return (
+            f"at the present rate {goal} is reached around {day(forecast.from_day + timedelta(round(forecast.days)))}"
+        )
     return f"at this rate {goal} is reached {time_left(forecast)}" if forecast.days > 0 else f"{goal} is reached"
 
 
 def time_left(forecast: Forecast) -> str:
-    """`in about 9 days (80% range 7 to 13)`; empty where the limit is reached already, or beyond the horizon."""
+    """`in about 9 days (80% range 7 to 13)`; empty if the limit is already reached, or is beyond the horizon."""
     if forecast.days is None or forecast.days <= 0:
         return ""
     between = interval(forecast)
@@ -33,15 +39,15 @@ def time_left(forecast: Forecast) -> str:
 
 
 def about(forecast: Forecast) -> str:
-    """`in about 9 days`, `already`; empty beyond the horizon. What is not reached yet is a day away at the least."""
+    """`in about 9 days`, `already`; empty beyond the horizon. A future limit is at least one day away."""
     if forecast.days is None:
         return ""
     return f"in about {many(max(1, round(forecast.days)), 'day')}" if forecast.days > 0 else "already"
 
 
 def interval(forecast: Forecast) -> str:
-    """`80% range 7 to 13`, in days; open where an end is not known, empty where it says no more than `about` does."""
-    if forecast.days is None or forecast.days <= 0:
+    """`80% range 7 to 13`, in days; open if one end is not known, empty if it adds nothing or would not hold."""
+    if forecast.days is None or forecast.days <= 0 or not forecast.has_interval:
         return ""
     low = None if forecast.days_low is None else max(0, round(forecast.days_low))
     high = None if forecast.days_high is None else max(1, round(forecast.days_high))
@@ -53,7 +59,7 @@ def interval(forecast: Forecast) -> str:
 
 
 def pace(forecast: Forecast) -> str:
-    """`growing 5% a day since 2026-03-01; provisional: too little history`; as much of it as is known."""
+    """`growing 5% a day since 2026-03-01; provisional: too little history`; unknown parts are left out."""
     growth = f"growing {percent(forecast.growth_per_day)} a day"
     since = f" since {day(forecast.onset)}" if forecast.onset is not None else ""
     return f"{growth}{since}" + (f"; {PROVISIONAL}" if forecast.provisional else "")

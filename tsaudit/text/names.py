@@ -1,4 +1,4 @@
-"""Words beside numbers: lists, the nearest right word, and foreign text that must not do anything."""
+"""Text around numbers and names: lists, suggestions for misspelled names, and safe display of untrusted text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tsaudit.text.numbers import number
 
 
 def listed(words: Sequence[str], most: int = 8) -> str:
-    """`a, b and c`; beyond `most` the rest is counted: `a, b and 7 more`."""
+    """`a, b and c`; beyond `most`, the rest is counted: `a, b and 7 more`."""
     if not words:
         return "none"
     if len(words) > most:
@@ -18,7 +18,7 @@ def listed(words: Sequence[str], most: int = 8) -> str:
 
 
 def nearest(word: str, choices: Iterable[str], cutoff: float = 0.6) -> str:
-    """`, did you mean x?`; empty when nothing is close. Case does not count."""
+    """`, did you mean x?`; empty if nothing is similar. Case does not matter."""
     import difflib
 
     names = {name.lower(): name for name in choices}
@@ -29,11 +29,11 @@ def nearest(word: str, choices: Iterable[str], cutoff: float = 0.6) -> str:
 
 
 def printable(text: str, longest: int = 200) -> str:
-    """`text` on one line, not endless, with everything but printable characters written as escapes.
+    """`text` on one line, limited in length, with unprintable characters written as escapes.
 
-    That covers control characters, ANSI sequences, line separators, and the invisible marks that reverse text: what
-    was read from a database must not move a terminal's cursor. Secrets of the configuration are masked, before
-    anything is cut off.
+    That covers control characters, ANSI sequences, line separators, and the invisible marks that reverse text: text
+    from a database must not move a terminal's cursor. Secrets of the configuration are masked before anything is cut
+    off.
     """
     text = mask(text)
     short = text if len(text) <= longest else text[: longest - 1] + "…"

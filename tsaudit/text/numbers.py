@@ -1,4 +1,4 @@
-"""Numbers, shares, sizes and what they count, as people read them."""
+"""Formats numbers, percentages, sizes, and quantities."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from decimal import Decimal
 from typing import Final
 
 NOT_KNOWN: Final = "\N{EN DASH}"
-"""Stands in a table where there is no figure."""
+"""Shown in a table if there is no figure."""
 _MINUS: Final = "\N{MINUS SIGN}"
 _SAME_IN_PLURAL: Final = ("series", "times")
 _HISSING: Final = ("s", "x", "z", "ch", "sh")
 _LINKS: Final = frozenset({"by", "of", "in", "per", "on", "to", "until", "that", "than", "within", "with", "x", "and"})
-"""Words after which a unit only says more about what is counted."""
+"""After these words, a unit only describes what is counted."""
 
 
 def number(value: float) -> str:
-    """`1,234,567`; a number that is not whole keeps three significant digits: `0.125`, `12.3`."""
+    """`1,234,567`; a number that is not whole has three significant digits: `0.125`, `12.3`."""
     if not math.isfinite(value):
         return "not a number" if math.isnan(value) else "∞" if value > 0 else f"{_MINUS}∞"
     if value == round(value) or abs(value) >= 999.5:
@@ -35,17 +35,17 @@ def short(value: float) -> str:
 
 
 def in_full(value: float) -> str:
-    """A number with all its digits, as a setting has it: `1,000,000`, `0.0625`."""
+    """A number with all its digits, as in settings: `1,000,000`, `0.0625`."""
     return f"{value:,.12g}"
 
 
 def change(value: float) -> str:
-    """A difference, always with its sign: `+12`, `±0`."""
+    """A difference, always with a sign: `+12`, `±0`."""
     return f"+{number(value)}" if value > 0 else f"{_MINUS}{number(-value)}" if value < 0 else "±0"
 
 
 def percent(ratio: float) -> str:
-    """`42%`; what is close to none or all, but not it, is never rounded to it: `99.9%`, `< 0.1%`, `> 100%`."""
+    """`42%`; values close to none or all are never rounded to them: `99.9%`, `< 0.1%`, `> 100%`."""
     if not math.isfinite(ratio):
         return number(ratio)
     if ratio < 0:
@@ -69,12 +69,12 @@ def size(count: float) -> str:
 
 
 def many(value: float, noun: str, plural_noun: str = "") -> str:
-    """`1 tag`, `3 tags`, `3 indexes`, `3 series`; `plural_noun` where the plural cannot be told from the noun."""
+    """`1 tag`, `3 tags`, `3 indexes`, `3 series`; `plural_noun` if the plural is irregular."""
     return f"{number(value)} {plural(value, noun, plural_noun)}"
 
 
 def plural(value: float, noun: str, plural_noun: str = "") -> str:
-    """The noun as it stands behind the number: singular behind `1`, as shown, and plural behind all others."""
+    """The noun after the number: singular after `1` as displayed, plural otherwise."""
     if number(value) == "1":
         return noun
     if plural_noun or noun.endswith(_SAME_IN_PLURAL):
@@ -87,14 +87,14 @@ def plural(value: float, noun: str, plural_noun: str = "") -> str:
 def quantity(value: float, unit: str = "") -> str:
     """A value with its unit: `1 tag`, `12 series`, `25% of the rows`, `5 GB`.
 
-    `unit` is as limits and findings have it: a plural, `ratio`, `share of the rows`, `of the disk`, `bytes`, or empty.
+    `unit` is as in limits and findings: a plural, `ratio`, `share of the rows`, `of the disk`, `bytes`, or empty.
     """
     rest = _unit(unit, value)
     return f"{amount(value, unit)} {rest}" if rest else amount(value, unit)
 
 
 def amount(value: float, unit: str = "") -> str:
-    """`quantity` without what is counted, for where that is said already: `12`, `25%`, `5 GB`."""
+    """`quantity` without the thing counted, if that is already mentioned: `12`, `25%`, `5 GB`."""
     if _is_share(unit):
         return percent(value)
     return size(value) if unit.split(" ")[0] == "bytes" and math.isfinite(value) else number(value)
@@ -105,7 +105,7 @@ def _is_share(unit: str) -> bool:
 
 
 def _unit(unit: str, value: float) -> str:
-    """What is left to say of the unit behind the amount."""
+    """The part of the unit to put after the amount."""
     if _is_share(unit):
         return unit.removeprefix("ratio").removeprefix("share").strip()
     words = unit.split(" ")
@@ -115,7 +115,7 @@ def _unit(unit: str, value: float) -> str:
 
 
 def _singular(words: list[str]) -> list[str]:
-    """The words with the noun before the first link in the singular."""
+    """The words, with the noun before the first preposition in the singular."""
     head = next((n for n, word in enumerate(words) if word in _LINKS), len(words))
     nouns = [n for n, word in enumerate(words[:head]) if word.endswith("s")]
     if not nouns or words[nouns[-1]].endswith(_SAME_IN_PLURAL):

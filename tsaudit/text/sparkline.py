@@ -1,4 +1,4 @@
-"""A small line of a figure over time, the same picture in the report's index and on Dagster's pages."""
+"""A small line chart of a figure over time, the same in the report's index and on Dagster's pages."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ WIDTH: Final = 360
 HEIGHT: Final = 60
 _EDGE: Final = 4
 _NEAR: Final = 3
-"""A limit farther above the highest value, as a multiple of it, would press the line flat; it is left out."""
+"""If the limit is more than this multiple of the highest value, it is left out because it would flatten the line."""
 
 
 def svg(values: Sequence[float], limit: float | None = None) -> str:
-    """The values, oldest first, as a line, and the limit as a dashed one where they come near it.
+    """The values as a line, oldest first, and the limit as a dashed line if they come near it. Empty with fewer than
+    two values.
 
-    Empty with fewer than two values. Its own colors can be read on light and on dark; a style sheet may set others
-    for `.spark`. Hidden from screen readers: the figure has to stand beside it.
+    Its colors are readable on light and on dark backgrounds; a style sheet may set others for `.spark`. Hidden from
+    screen readers: put the figure next to it.
     """
     if len(values) < 2:
         return ""

@@ -1,4 +1,4 @@
-"""Days, instants and lengths of time as people read them: one format of dates in every output."""
+"""Formats dates, times, and durations, the same way in every output."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _UNITS: Final = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1)
 
 
 def day(moment: date) -> str:
-    """`2026-03-31`, in UTC for an instant."""
+    """`2026-03-31`, in UTC for a time."""
     return (moment.astimezone(UTC).date() if isinstance(moment, datetime) else moment).isoformat()
 
 
@@ -27,7 +27,7 @@ def span(start: datetime, end: datetime) -> str:
 
 
 def duration(seconds: float) -> str:
-    """`0.25 seconds`, `1 minute 30 seconds`, `30 days`; from a minute on it is rounded to the second."""
+    """`0.25 seconds`, `1 minute 30 seconds`, `30 days`; rounded to the second from a minute on."""
     if not math.isfinite(seconds):
         return f"{number(seconds)} seconds"
     if (short := float(f"{round(seconds, 6):.3g}")) < 60:
@@ -41,7 +41,7 @@ def duration(seconds: float) -> str:
 
 
 def retention(seconds: float | str | None) -> str:
-    """How long rows are kept: `30 days`, `no retention` where nothing drops them, empty where it is not known."""
+    """How long rows are kept: `30 days`, `no retention` if nothing deletes them, empty if not known."""
     if seconds is None:
         return ""
     return "no retention" if isinstance(seconds, str) else duration(seconds)

@@ -7,14 +7,15 @@ import uuid
 from collections.abc import Iterable, Mapping
 from datetime import date, timedelta
 from random import Random
+from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.builders import a_measurement, a_source, a_tag
+from tsaudit.analysis.cardinality import arrivals
 from tsaudit.analysis.cardinality.attribution import Attribution, attribute, looks
 from tsaudit.analysis.cardinality.hashed_tag_sets import series_hashes
 from tsaudit.analysis.cardinality.tag_sets import TagSetCounter
@@ -32,6 +33,7 @@ from tsaudit.model.profile import (
     Retention,
     Tag,
     TagSets,
+    ValuesOverTime,
     Window,
     utc_now,
 )
@@ -317,23 +319,20 @@ def test_a_young_fleet_is_not_called_endless_because_nothing_left_yet() -> None:
     assert value_growth.index(seen(young, skip=4), 30).kind == "churning"
 
 
-def test_life_times_allow_for_what_a_listing_covers() -> None:
-    daily = pods(1000, 0.25, 60)
-    assert np.median(value_growth.lifetimes(seen(daily))) == 4
-    assert set(value_growth.lifetimes(seen(listing(daily, 7)), 7).tolist()) == {4}
-    assert len(value_growth.lifetimes(seen(listing(daily, 60)), None)) == 0
+def test_retention_says_how_long_an_index_covers(monkeypatch: pytest.MonkeyPatch) -> None:
+    day, given, new_values = 86_400, list[int | None](), arrivals.new_values
 
+    def noted(*of: Any) -> ValuesOverTime:
+        given.append(of[-1])
+        return new_values(*of)
 
-def test_retention_says_how_long_an_index_covers() -> None:
-    day = 86_400
-    series = [hosts(2)] * 3
-    for retention, life in (((7 * day, day), 1), ((), None), (("forever", day), None)):
-        policies = (Retention("p", retention[0], retention[1], True),) if retention else ()  # type: ignore[arg-type]
+    monkeypatch.setattr(arrivals, "new_values", noted)
+    for retention, days in (((7 * day, day), 8), ((), None), (("forever", day), None)):
+        policies = (Retention("p", retention[0], retention[1], True),) if retention else ()
         memory = Memory()
-        for number, rows in enumerate([*series, *[hosts(3)] * 8, *series]):
-            (host, _) = listed(memory, on(number), rows, retention=policies).tags
-        assert host.over_time is not None
-        assert host.over_time.life_days == life
+        for number in range(8):
+            listed(memory, on(number), hosts(3), retention=policies)
+        assert given[-1] == days
 
 
 def test_nothing_is_said_of_a_tag_without_history() -> None:

@@ -81,7 +81,7 @@ def test_of_interchangeable_tags_the_first_is_told() -> None:
 
 def test_too_many_tags_are_not_searched() -> None:
     many = table([tuple(range(dependency_search.MOST_TAGS + 1)), (1,) * (dependency_search.MOST_TAGS + 1)])
-    assert f"among up to {dependency_search.MOST_TAGS} tags only" in dependency_search.too_much(many)
+    assert f"is limited to {dependency_search.MOST_TAGS} tags" in dependency_search.too_much(many)
     assert dependency_search.too_much(table([(0, 1), (1, 0)])) == ""
 
 
@@ -89,7 +89,7 @@ def test_too_many_series_for_so_many_tags_are_not_searched(monkeypatch: pytest.M
     monkeypatch.setattr(dependency_search, "MOST_ROWS", 30)
     rows = [(i, i % 2, i % 5) for i in range(11)]
     assert dependency_search.too_much(table(rows[:10])) == ""
-    assert "of 3 tags are looked for in up to 10 series only" in dependency_search.too_much(table(rows))
+    assert "of 3 tags is limited to 10 series" in dependency_search.too_much(table(rows))
 
 
 @settings(deadline=None, max_examples=300)

@@ -234,11 +234,11 @@ def test_what_was_not_looked_for_or_is_too_much_to_tell_is_said(monkeypatch: pyt
     few = counted(rows, ceiling=None).tag_sets(SOURCE)
     assert (few.joint, few.near) == ((), ())
     notes = [f"{len(whole.near)} more near dependencies", f"{len(whole.joint)} more joint dependencies"]
-    assert few.not_looked_for == "; ".join(f"{note} are not told" for note in notes)
+    assert few.not_looked_for == "; ".join(f"{note} are not shown" for note in notes)
     monkeypatch.setattr(cardinality.dependency_search, "MOST_TAGS", 4)
     none = counted(rows, ceiling=None).tag_sets(SOURCE)
     assert none.joint is None
-    assert "among up to 4 tags only" in none.not_looked_for
+    assert "is limited to 4 tags" in none.not_looked_for
 
 
 def test_examples_of_what_breaks_a_near_dependency_are_values() -> None:

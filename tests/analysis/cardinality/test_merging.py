@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 
 from tsaudit.analysis.cardinality import merging
 from tsaudit.analysis.cardinality.merging import Groups, MergingSeries
-from tsaudit.analysis.cardinality.what_if import Change, changed
+from tsaudit.analysis.cardinality.what_if import TagReduction, changed
 
 TAGS = ("a", "b", "c")
 TABLES = st.lists(
     st.tuples(*(st.sampled_from([None, "1", "2", "3", "4"]) for _ in TAGS)), unique=True, min_size=1, max_size=60
 )
-CHANGES = st.sampled_from([Change(frozenset("a")), Change(frozenset("ab")), Change(buckets={"c": 2})])
+CHANGES = st.sampled_from([TagReduction(frozenset("a")), TagReduction(frozenset("ab")), TagReduction(buckets={"c": 2})])
 
 
-def chosen(rows: list[tuple[str | None, ...]], change: Change, most: int, size: int = 7) -> Groups:
+def chosen(rows: list[tuple[str | None, ...]], change: TagReduction, most: int, size: int = 7) -> Groups:
     series = MergingSeries(change)
     for at in range(0, len(rows), size):
         columns = zip(*rows[at : at + size], strict=True)
@@ -28,7 +28,9 @@ def chosen(rows: list[tuple[str | None, ...]], change: Change, most: int, size: 
     return series.chosen(most)
 
 
-def groups_of(rows: list[tuple[str | None, ...]], change: Change) -> dict[tuple[str | None, ...], tuple[str, ...]]:
+def groups_of(
+    rows: list[tuple[str | None, ...]], change: TagReduction
+) -> dict[tuple[str | None, ...], tuple[str, ...]]:
     columns = {t: pa.array(c, pa.string()) for t, c in zip(TAGS, zip(*rows, strict=True), strict=True)}
     after = [column.to_pylist() for column in changed(columns, change).values()]
     return dict(zip(rows, zip(*after, strict=True), strict=True))
@@ -38,7 +40,7 @@ def groups_of(rows: list[tuple[str | None, ...]], change: Change) -> dict[tuple[
 @settings(deadline=None, max_examples=150)
 @given(TABLES, CHANGES, st.integers(2, 20))
 def test_groups_are_whole_or_said_not_to_be(
-    kept: int, rows: list[tuple[str | None, ...]], change: Change, most: int
+    kept: int, rows: list[tuple[str | None, ...]], change: TagReduction, most: int
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(merging, "_KEPT", kept)

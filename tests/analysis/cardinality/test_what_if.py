@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from tests.builders import a_source
 from tsaudit.analysis.cardinality.buckets import bucketed
 from tsaudit.analysis.cardinality.tag_sets import TagSetCounter
-from tsaudit.analysis.cardinality.what_if import Change, Collisions, Left, LeftCounter, collisions, from_tag_sets
+from tsaudit.analysis.cardinality.what_if import Collisions, Left, LeftCounter, TagReduction, collisions, from_tag_sets
 
 TAGS = ("host", "region", "user")
 VALUES = st.none() | st.sampled_from(["a", "b", "c", "d", "é"])
 ROWS = st.lists(st.tuples(VALUES, VALUES, VALUES), min_size=1, max_size=40)
 CHANGES = st.builds(
-    Change,
+    TagReduction,
     st.frozensets(st.sampled_from(["host", "region"])),
     st.dictionaries(st.just("user"), st.integers(1, 3)),
 )
@@ -27,7 +27,7 @@ def a_batch(rows: list[tuple[str | None, ...]]) -> pa.RecordBatch:
     return pa.record_batch({tag: pa.array([row[i] for row in rows], pa.string()) for i, tag in enumerate(TAGS)})
 
 
-def changed(rows: list[tuple[str | None, ...]], change: Change) -> list[tuple[str | None, ...]]:
+def changed(rows: list[tuple[str | None, ...]], change: TagReduction) -> list[tuple[str | None, ...]]:
     """The tag sets after the change, one by one."""
     buckets = change.buckets or {}
 
@@ -43,7 +43,7 @@ def changed(rows: list[tuple[str | None, ...]], change: Change) -> list[tuple[st
 @settings(deadline=None, max_examples=60)
 @given(ROWS, CHANGES, st.integers(0, 40))
 def test_series_left_are_the_distinct_tag_sets_after_the_change(
-    rows: list[tuple[str | None, ...]], change: Change, cut: int
+    rows: list[tuple[str | None, ...]], change: TagReduction, cut: int
 ) -> None:
     counter = LeftCounter(TAGS, change)
     for part in (rows[:cut], rows[cut:]):
@@ -57,7 +57,7 @@ def test_series_left_are_the_distinct_tag_sets_after_the_change(
 @settings(deadline=None, max_examples=60)
 @given(ROWS, CHANGES, st.data())
 def test_rows_collide_which_share_tags_and_time(
-    rows: list[tuple[str | None, ...]], change: Change, data: st.DataObject
+    rows: list[tuple[str | None, ...]], change: TagReduction, data: st.DataObject
 ) -> None:
     times = data.draw(st.lists(st.none() | st.integers(1, 3), min_size=len(rows), max_size=len(rows)))
     batch = a_batch(rows)
@@ -76,14 +76,14 @@ def test_rows_collide_which_share_tags_and_time(
 def test_stored_figures_say_what_a_listing_says_when_one_tag_is_dropped(
     rows: list[tuple[str | None, ...]], tag: str
 ) -> None:
-    stored, listed = TagSetCounter(TAGS), LeftCounter(TAGS, Change(frozenset({tag})))
+    stored, listed = TagSetCounter(TAGS), LeftCounter(TAGS, TagReduction(frozenset({tag})))
     stored.add(a_batch(rows))
     listed.add(a_batch(rows))
     left = from_tag_sets(stored.tag_sets(a_source()), tag)
     assert left is not None
     assert (left.now, left.after) == (listed.left.now, listed.left.after)
     if left.determined_by:
-        together = LeftCounter(TAGS, Change(frozenset({tag, *left.determined_by})))
+        together = LeftCounter(TAGS, TagReduction(frozenset({tag, *left.determined_by})))
         together.add(a_batch(rows))
         assert left.together == together.left.after
 
@@ -98,7 +98,7 @@ def test_tag_that_another_determines_gains_nothing_alone() -> None:
 
 
 def test_nothing_is_left_of_no_series() -> None:
-    assert LeftCounter(["host"], Change(frozenset({"host"}))).left == Left(0, 0)
+    assert LeftCounter(["host"], TagReduction(frozenset({"host"}))).left == Left(0, 0)
 
 
 def test_bucket_of_a_value_is_the_same_everywhere_and_absence_stays() -> None:

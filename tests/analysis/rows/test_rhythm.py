@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tsaudit.analysis.rows.rhythm import MIN_INTERVALS, rhythms, spacing, told_apart
+from tsaudit.analysis.rows.rhythm import MIN_INTERVALS, rhythms, separating_tag, spacing
 
 Times = npt.NDArray[np.int64]
 SECOND = 1_000_000
@@ -148,6 +148,23 @@ def test_sources_of_both_kinds() -> None:
     assert found.interval == 35 * SECOND
 
 
+@pytest.mark.parametrize("share", [0.15, 0.3, 0.5])
+def test_a_source_that_skips_beats_of_the_clock_is_no_event(share: float) -> None:
+    """A collector writes a status only where it occurred: at its own instants, or not at all."""
+    beats = clock(400)
+    some = beats[np.random.default_rng(6).random(400) < share]
+    series = np.repeat(np.arange(2), [len(beats), len(some)])
+    found = rhythms(series, np.concatenate([beats, some]), {"value": np.ones(len(series), bool)})["value"]
+    assert (found.regular.tolist(), found.irregular.tolist()) == ([0], [])
+
+
+def test_events_in_whole_seconds_are_events_whatever_the_clock() -> None:
+    metric, event = clock(300, seconds=1), dice(300, seconds=20) // SECOND * SECOND
+    series = np.repeat(np.arange(2), 300)
+    found = rhythms(series, np.concatenate([metric // SECOND * SECOND, event]), {"value": np.ones(600, bool)})["value"]
+    assert found.irregular.tolist() == [1]
+
+
 def test_without_fields_or_rows() -> None:
     assert rhythms(np.zeros(3, np.int64), np.arange(3), {}) == {}
     nothing = rhythms(np.zeros(0, np.int64), np.zeros(0, np.int64), {"value": np.zeros(0, bool)})["value"]
@@ -161,6 +178,6 @@ def test_the_tag_that_tells_them_apart() -> None:
         "kind": np.array([0, 1, 0, 1, 0]),
         "region": np.array([0, 0, 1, 1, 1]),
     }
-    assert told_apart(tags, regular, irregular) == "kind"
-    assert told_apart({"region": tags["region"]}, regular, irregular) is None
-    assert told_apart({}, regular, irregular) is None
+    assert separating_tag(tags, regular, irregular) == "kind"
+    assert separating_tag({"region": tags["region"]}, regular, irregular) is None
+    assert separating_tag({}, regular, irregular) is None

@@ -43,6 +43,51 @@ def test_quotes_around_a_value_are_no_part_of_it():
     assert found.parts == (Part("job", "api"), Part("zone", "a"))
 
 
+EIGHT = range(8)
+
+
+@pytest.mark.parametrize(
+    ("values", "separator", "names"),
+    [
+        ([f"eu{i % 2}x:{'prod' if i % 3 else 'dev'}:web:{i}" for i in EIGHT], ":", ["part_1", "part_2", "part_3"]),
+        ([f"plant{i % 2}/line{i % 4}/dev{i:03}" for i in EIGHT], "/", ["plant", "line", "dev"]),
+        ([f"projects/p{i}/zones/west{i % 2}" for i in EIGHT], "/", ["p", "west"]),
+        ([f"/tenants/{c}/rooms/{c}{c}" for c in "abcdefgh"], "/", ["tenants", "rooms"]),
+        ([f"DE_F{i % 2}_R{i}" for i in EIGHT], "_", ["F", "R"]),
+        ([f"DC{i % 2}-U{i}" for i in EIGHT], "-", ["DC", "U"]),
+        (['{"env":"prod","host":"a"}', '{"env":"dev","host":"b"}'], ",", ["env", "host"]),
+        ([f"CN=n{i},OU=o{i % 2},DC=corp,DC=example" for i in EIGHT], ",", ["CN", "OU", "DC", "DC_2"]),
+    ],
+)
+def test_attributes_by_place_and_in_documents(values, separator, names):
+    found = split_composite(values)
+    assert found is not None
+    assert found.separator == separator
+    assert [part.name for part in found.parts] == names
+
+
+def test_what_is_the_same_in_all_values_is_no_attribute():
+    found = split_composite([f"arn:sns:eu{i % 2}x:{'prod' if i % 3 else 'dev'}:{'abcdefgh'[i]}z" for i in EIGHT])
+    assert found is not None
+    assert found.places == (2, 3, 4)
+    assert [found.example.split(":")[i] for i in found.places] == [part.example for part in found.parts]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [f"srv-{'muc' if i % 2 else 'ber'}-{'app' if i % 3 else 'db'}-{i:02}" for i in EIGHT],
+        [f"ge-{i % 2}/{i % 3}/{i}" for i in EIGHT],
+        [f"0000:{i:02x}:00.{i % 2}" for i in EIGHT],
+        [f"/usr/{'bin' if i % 2 else 'sbin'}/tool{'abcdefgh'[i]}" for i in EIGHT],
+        [f"feature/{a}-{b}" for a in ("red", "blue") for b in ("cat", "dog", "cow", "hen")],
+        ['{"find": "a", "filter": {"id": 1}}', '{"find": "b", "filter": {"id": 2}}'],
+    ],
+)
+def test_names_and_paths_of_one_thing_are_left_alone(values):
+    assert split_composite(values) is None
+
+
 @pytest.mark.parametrize("others", [1, 3])
 def test_four_fifths_of_the_values_must_agree(others):
     values = [f"room=r{i},floor={i}" for i in range(8)] + [f"plain{i}" for i in range(others)]
@@ -77,7 +122,7 @@ def test_what_only_looks_like_attributes_is_left_alone(values):
     assert split_composite(values) is None
 
 
-@pytest.mark.parametrize("kind", sorted(set(GENERATORS) - {"composite"}))
+@pytest.mark.parametrize("kind", sorted(set(GENERATORS) - {"composite", "json"}))
 def test_no_other_kind_of_value_is_split(kind):
     for make in GENERATORS[kind]:
         assert split_composite([make() for _ in range(60)]) is None

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tsaudit.analysis.shapes.name_families import told_by
 from tsaudit.analysis.shapes.shapes import NameFamily, Part, name_families
 
 
@@ -42,6 +43,10 @@ def test_a_family_may_measure_several_things():
         (["sales_jan_2024", "sales_feb_2024"], "sales_{date}", "sales", []),
         (["census_2010", "census_2020"], "census_{date}", "census", []),
         (["20240101", "20240102"], "{date}", "measurement", []),
+        (["log_30032024", "log_31032024", "log_01042024"], "log_{date}", "log", []),
+        (["events_y2024m03", "events_y2024m04", "events_y2024m05"], "events_{date}", "events", []),
+        (["orders_2311", "orders_2312", "orders_2401", "orders_2402"], "orders_{date}", "orders", []),
+        (["in.30.03.24", "in.31.03.24", "in.01.04.24"], "in.{date}", "in", []),
         (["sensor_1", "sensor_2", "sensor_3"], "sensor_{n}", "sensor", [Part("part_1", "1")]),
         (["cpu0", "cpu1", "cpu2", "cpu3"], "cpu{n}", "cpu", [Part("part_1", "0")]),
         (["server-1_load", "server-2_load"], "{host}_load", "load", [Part("host", "server-1")]),
@@ -91,6 +96,11 @@ def test_families_are_found(names, template, measurement, tags):
 )
 def test_false_friends_are_kept_out(names):
     assert name_families(names) == []
+
+
+def test_what_a_dated_name_says_is_not_its_date():
+    (family,) = name_families(["orders_2311_eu-west", "orders_2312_eu-west", "orders_2401_eu-west"])
+    assert [told.tags for told in told_by(family)] == [(("region", "eu-west"),)] * 3
 
 
 def test_families_of_different_words_stay_apart():

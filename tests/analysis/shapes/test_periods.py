@@ -33,6 +33,16 @@ DAYS = [FIRST + timedelta(days=i) for i in range(120)]
         ("users%Y%m", "users{month}", 4),
         ("users_%Y_%b", "users_{month}", 4),
         ("%b_%Y_users", "{month}_users", 4),
+        ("u_%d%m%Y", "u_{day}", 120),
+        ("u_%m%d%Y", "u_{day}", 120),
+        ("u%d.%m.%y", "u{day}", 120),
+        ("u_%m-%d-%y", "u_{day}", 120),
+        ("u_%y_%m_%d", "u_{day}", 120),
+        ("u_%y%m%d", "u_{day}", 120),
+        ("u_y%Ym%md%d", "u_{day}", 120),
+        ("events_y%Ym%m", "events_{month}", 4),
+        ("events_%Ym%m", "events_{month}", 4),
+        (".ds-logs-%Y.%m.%d-000001", ".ds-logs-{day}-000001", 120),
     ],
 )
 def test_family_when_names_are_made_from_dates(form: str, template: str, count: int) -> None:
@@ -53,6 +63,8 @@ def test_family_when_names_are_made_from_dates(form: str, template: str, count: 
         ([f"u_2012_10_03T{h:02}" for h in range(1, 20)], "u_{hour}"),
         ([f"sales_{y}Q{q}" for y in (2011, 2012) for q in (1, 2, 3, 4)], "sales_{quarter}"),
         ([f"archive_{y}" for y in range(2010, 2015)], "archive_{year}"),
+        ([f"orders_{y}{m:02}" for y in (23, 24) for m in range(1, 13)], "orders_{month}"),
+        ([f"orders_{y}-{m:02}" for y in (23, 24) for m in range(1, 13)], "orders_{month}"),
         ([f"u_2012_10_{d:02}_2012_10_{d + 1:02}" for d in range(1, 20)], "u_{day}_{day}"),
     ],
 )
@@ -76,6 +88,13 @@ def test_family_when_names_are_of_other_periods(names: list[str], template: str)
         [f"order_{n}" for n in range(201201, 201260)],
         [f"room_{n}" for n in range(1800, 2100)],
         [f"users_2012_{w:02}" for w in range(1, 53)],
+        # Short years prove nothing while they do not go on to the next.
+        [f"room_{n}" for n in range(1801, 1813)],
+        [f"port_{n}" for n in range(8001, 8013)],
+        [f"sku_{n}" for n in range(100101, 100132)],
+        [f"order_{n}" for n in range(240101, 240401)],
+        [f"rack_{a:02}_{b:02}_{c:02}" for a in range(1, 5) for b in range(1, 5) for c in range(1, 21)],
+        [f"dev_{a:02}_{b:02}" for a in range(1, 13) for b in range(1, 13)],
     ],
 )
 def test_no_family_when_names_only_look_like_dates(names: list[str]) -> None:

@@ -80,7 +80,7 @@ GENERATORS: dict[str, list[Callable[[], str]]] = {
         lambda: f"v{R.randint(1, 4)}.{R.randint(0, 30)}",
         lambda: f"{R.randint(1, 4)}.{R.randint(0, 30)}.{R.randint(0, 9)}-rc1",
     ],
-    "integer": [lambda: str(R.randint(-50, 10**7)), lambda: str(R.randint(0, 63)), lambda: str(R.randint(1, 10**11))],
+    "integer": [lambda: str(R.randint(-50, 10**7)), lambda: str(R.randint(0, 63)), lambda: str(R.randint(1, 10**8))],
     "float": [
         lambda: f"{R.random() * 100:.3f}",
         lambda: f"{R.random():.2e}",
@@ -116,7 +116,10 @@ GENERATORS: dict[str, list[Callable[[], str]]] = {
         lambda: "i-0" + hexadecimal(16),
         lambda: f"00-{hexadecimal(32)}-{hexadecimal(16)}-01",
         lambda: str(R.randint(10**16, 10**17)),
+        lambda: str(R.randint(10**10, 10**11)),
+        lambda: f"/v1/jobs/{hexadecimal(16)}/log",
     ],
+    "request": [lambda: f"/search?q={service()}+{hexadecimal(3)}&page={R.randint(1, 40)}"],
     "position": [lambda: f"{R.uniform(-90, 90):.4f},{R.uniform(-180, 180):.4f}"],
     "word": [
         lambda: R.choice(["us-east", "prod", "staging", "GET", "POST", "Mozilla", "dev"]),
@@ -139,7 +142,7 @@ def test_classify_knows_the_kind(kind, make, count):
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [("uuid", "word"), ("ip", "hostname"), ("integer", "counter_name"), ("log_text", "word"), ("path", "url")],
+    [("uuid", "word"), ("ip", "hostname"), ("integer", "counter_name"), ("path", "url")],
 )
 def test_classify_is_unsure_of_mixtures(one, other):
     values = [GENERATORS[one][0]() for _ in range(30)] + [GENERATORS[other][-1]() for _ in range(200)][:120]
@@ -147,6 +150,13 @@ def test_classify_is_unsure_of_mixtures(one, other):
     shape = classify([*values[: len(distinct)], *distinct])
     assert shape.kind == "unknown"
     assert shape.share < 0.8
+
+
+@pytest.mark.parametrize(("share", "kind"), [(0.2, "word"), (0.4, "log_text")])
+def test_classify_takes_sentences_among_short_values_for_a_log(share, kind):
+    lines = [f"connection to {service()} refused after {i} ms: timeout" for i in range(int(100 * share))]
+    words = [f"{a}-{b}" for a in SERVICES for b in SERVICES][: 100 - len(lines)]
+    assert classify(lines + words).kind == kind
 
 
 @pytest.mark.parametrize("share", [0.75, 0.85])

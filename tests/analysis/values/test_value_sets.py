@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.analysis.values.observations import FIRST, HISTORIES, SLOW, dated, day, observed
-from tsaudit.analysis.values import value_growth, value_sets
+from tsaudit.analysis.values import value_sets
 from tsaudit.analysis.values.value_hashes import HASH_VERSION, hash_values
 from tsaudit.analysis.values.value_sets import SKETCH_SIZE, ValueSet
 
@@ -50,9 +50,6 @@ def test_a_set_says_what_plain_sets_say(history):
     assert values.exact
     assert values.count().value == len(first)
     assert values.distinct.tolist() == [len(names) for _, names in history]
-    assert sorted(value_growth.lifetimes(values).tolist()) == sorted(
-        (last[name] - first[name]).days + 1 for name in first if last[name] < at
-    )
     for number in range(int((at - FIRST).days) + 2):
         some = day(number)
         assert values.new_on(some).value == sum(seen == some for seen in first.values())

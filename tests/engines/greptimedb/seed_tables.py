@@ -54,7 +54,7 @@ def requests(name: str, tags: tuple[str, ...] = (), rows: int = 600, **settings:
             kept.append(Row(at, {tag: values[tag] for tag in tags}, fields))
     columns = dict.fromkeys(("application", *_REQUEST), "string")
     fields = {key: kind for key, kind in columns.items() if key not in tags}
-    greptime = Greptime(**{"options": _APPEND, "time_digits": 3, **settings})  # type: ignore[arg-type]
+    greptime = Greptime(**{"options": _APPEND, "time_digits": 3, **settings})
     return Table(name, tags, fields, kept, key=(*tags, "access_time"), time="access_time", greptime=greptime)
 
 
@@ -64,7 +64,7 @@ def raw_logs(name: str = "raw_logs", **settings: Mapping[str, str]) -> Table:
         Row(at, {}, {"message": noise.choice(_LINES).format(noise.randint(1, 10**9), noise.randint(1, 10**6))})
         for at in times(1_200, timedelta(minutes=1))
     ]
-    greptime = Greptime(**{"options": _APPEND, "indexes": {"message": "fulltext"}, **settings})  # type: ignore[arg-type]
+    greptime = Greptime(**{"options": _APPEND, "indexes": {"message": "fulltext"}, **settings})
     return Table(name, (), {"message": "string"}, rows, time="ts", greptime=greptime)
 
 

@@ -110,7 +110,7 @@ def test_rows_in_files_are_versions_of_those_that_are_read(version: str) -> None
     http = _only(profile)
     if "stored_rows" in _untold(version):
         assert _gaps(profile)["stored_rows"].detail == (
-            "the server does not tell of its files; GreptimeDB 1.0 and later do"
+            "the server does not report its files; GreptimeDB 1.0 and later do"
         )
         return
     assert http.rows is not None
@@ -375,6 +375,7 @@ def test_logical_tables_are_counted_through_the_physical_one(version: str) -> No
         "host": ("host0", "host1", "host2"),
         "job": ("job0", "job1", "job2"),
     }
+    assert {t.key: t.metrics for t in phy.tags} == {"__table_id": (), "host": ("load",), "job": ()}
     assert phy.series is not None
     assert phy.series.value == 6
     assert [f.key for f in phy.fields] == ["greptime_value"]
@@ -397,7 +398,7 @@ def test_window_is_halved_until_the_files_are_few_enough() -> None:
     # 30 days, 15, 7.5, 3.75, 1.9 and at last 22.5 hours, in which there are 22 files; then 11 hours and a quarter.
     assert (http.rows.value, http.rows.source.scope) == (
         11,
-        "rows from 2026-03-30 18:45 to 2026-03-31 06:00 UTC, as many as the server reads at once",
+        "rows from 2026-03-30 18:45 to 2026-03-31 06:00 UTC, as many as the server reads in one query",
     )
     asked = {c.fact: c.statements for c in profile.costs}
     assert sorted(asked[f] for f in ("row_sample", "series_listing", "null_counts")) == [1, 1, 7]

@@ -151,7 +151,7 @@ def test_comment_of_a_column_that_looks_like_the_end() -> None:
 
 @pytest.mark.parametrize("text", ["", "CREATE VIEW v AS SELECT 1", PARTITIONED[:-20]])
 def test_another_text_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="something else than a table's definition"):
+    with pytest.raises(ValueError, match="is not the definition of a table"):
         parse(text)
 
 

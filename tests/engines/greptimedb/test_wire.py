@@ -124,7 +124,7 @@ def _refusing(code: int, message: str) -> Iterator[str]:
 def test_a_mysql_that_is_no_greptimedb() -> None:
     with (
         _refusing(1146, "Table 'information_schema.build_info' doesn't exist") as url,
-        pytest.raises(ConnectorError, match="answers, but not as GreptimeDB"),
+        pytest.raises(ConnectorError, match="responds, but not like GreptimeDB"),
         open_connection(Target(name="t", engine="greptimedb", url=url)),
     ):
         pass
@@ -135,7 +135,7 @@ def test_login_is_refused(user: str, password: str) -> None:
     with (
         running() as server,
         pytest.raises(
-            ConnectorError, match=r"refuses the user or the password .*; set username and password of the target"
+            ConnectorError, match=r"rejects the user or the password .*; set username and password of the target"
         ),
         open_connection(Target(name="t", engine="greptimedb", url=server.url, username=user, password=password or "x")),
     ):
@@ -161,7 +161,7 @@ def test_url_is_of_another_form(url: str) -> None:
 
 def test_server_is_not_there() -> None:
     target = Target(name="t", engine="greptimedb", url="mysql://127.0.0.1:9")
-    with pytest.raises(ConnectorError, match="does not answer"), open_connection(target):
+    with pytest.raises(ConnectorError, match="does not respond"), open_connection(target):
         pass
 
 
@@ -176,10 +176,13 @@ def test_server_goes_away_in_the_middle() -> None:
 @pytest.mark.parametrize(
     ("greeting", "said"),
     [
-        (b"", "does not answer"),
-        (b"\x04\x00\x00\x00\x0aabc", "not as GreptimeDB"),
-        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "an HTTP server answers, not GreptimeDB; its MySQL protocol has a port"),
-        (b"SSH-2.0-OpenSSH_9.9\r\n", "an SSH server answers, not GreptimeDB"),
+        (b"", "does not respond"),
+        (b"\x04\x00\x00\x00\x0aabc", "not like GreptimeDB"),
+        (
+            b"HTTP/1.1 400 Bad Request\r\n\r\n",
+            "an HTTP server responds, not GreptimeDB; its MySQL protocol uses a separate port",
+        ),
+        (b"SSH-2.0-OpenSSH_9.9\r\n", "an SSH server responds, not GreptimeDB"),
     ],
 )
 def test_a_server_that_speaks_something_else_or_nothing(greeting: bytes, said: str) -> None:

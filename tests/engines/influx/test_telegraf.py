@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from tests.builders import a_field, a_measurement, a_profile, a_tag
-from tsaudit.advice.families import merged
 from tsaudit.analysis.shapes.shapes import name_families
 from tsaudit.engines.influx import telegraf
 from tsaudit.engines.influx.graphite import Templates, templates
-from tsaudit.engines.influx.rewriting import rewriting
 from tsaudit.engines.rendering import Place
+from tsaudit.engines.rewriting import rewriting
 from tsaudit.model.change import ChangeType, MakeField, MakeTag, Part, Rename, SplitColumn, SplitMeasurement
 from tsaudit.model.subject import Subject
+from tsaudit.rules.merged_families import merged
 
 RECORDED: dict[str, Any] = json.loads((Path(__file__).parent / "telegraf.json").read_text(encoding="utf-8"))
 DOTTED = (
@@ -27,6 +27,7 @@ DOTTED = (
     "servers.web-02.df-root.used",
     "Cpu.total.all.idle",
 )
+DISKS = ("servers.web-01.df-root.used", "servers.web-02.df-root.used")
 PLAIN = ("disk_server_1", "disk_server_2", "disk_server_3", "disk_server_14", "disk_server")
 
 
@@ -62,6 +63,8 @@ def rendered() -> dict[str, str]:
         "templates": dotted.text,
         "after the templates": dotted.processors,
         "names without dots": plain.processors,
+        "statsd": dotted.statsd,
+        "statsd, names joined": of_names(DISKS).statsd,
     }
 
 
@@ -86,6 +89,15 @@ def test_what_came_out_is_what_was_meant() -> None:
         # It fits a filter, and is no member of the family.
         "Cpu.total.all.idle value=1 1",
     ]
+    assert out["statsd"] == [
+        "Cpu.total.all.idle,metric_type=gauge value=1 1",
+        "cpu,host=server-5,metric_type=gauge,region=us-west usage_user=1 1",
+        "cpu,host=server-6,metric_type=counter,region=us-west usage_idle=2i 1",
+        # The input joins names with dots here, so that what comes after it fits them.
+        "servers_df_root,host=web-01,metric_type=gauge used=3 1",
+    ]
+    assert RECORDED["statsd"]["processors"] == RECORDED["after the templates"]["settings"]
+    assert out["statsd, names joined"] == ["servers_df-root,host=web-01,metric_type=gauge used=3 1"]
     assert out["after the templates"] == ["servers_df_root,host=web-01 used=1 1", "cpu,host=server-5 usage_user=1 1"]
     assert out["names without dots"] == [
         *(f"disk,host=server_{n} value=1 1" for n in (1, 14)),

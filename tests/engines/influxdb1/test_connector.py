@@ -117,8 +117,8 @@ def test_answer_is_empty(double: Double) -> None:
         (200, (_document("a", error="database not found: db"),), Reason.FAILED, "database not found: db"),
         (200, (_document("a", partial=True), _document(error="query interrupted")), Reason.TIMED_OUT, "gave up"),
         (200, (_document("a", partial=True), b'{"error":"timeout"}\n'), Reason.TIMED_OUT, "timeout"),
-        (200, (_document("a", partial=True),), Reason.FAILED, "broke off before its last part"),
-        (200, (), Reason.FAILED, "broke off before its last part"),
+        (200, (_document("a", partial=True),), Reason.FAILED, "ended before its last part"),
+        (200, (), Reason.FAILED, "ended before its last part"),
         (200, (b"<html>\n",), Reason.FAILED, "not JSON"),
         (200, (b"[1]\n",), Reason.FAILED, "not an object"),
         (200, (_document("a")[:-10],), Reason.FAILED, "not JSON"),
@@ -138,7 +138,7 @@ def test_connection_breaks_off_in_the_middle(double: Double) -> None:
     with pytest.raises(FactError) as raised:
         _names(double)
     assert raised.value.reason is Reason.FAILED
-    assert raised.value.detail == "the connection broke off (connection lost); the server still answers"
+    assert raised.value.detail == "the connection broke (connection lost); the server still responds"
 
 
 def test_connection_breaks_off_and_the_server_is_gone(double: Double) -> None:
@@ -171,7 +171,7 @@ def test_server_says_nothing_at_all(double: Double) -> None:
 
 @pytest.mark.parametrize(
     ("version", "expected"),
-    [(None, "answers, but not as InfluxDB"), ("v2.7.1", "is InfluxDB v2.7.1; this engine is for 1.x")],
+    [(None, "responds, but not like InfluxDB"), ("v2.7.1", "is InfluxDB v2.7.1; this engine is for 1.x")],
 )
 def test_server_is_another(double: Double, version: str | None, expected: str) -> None:
     double.version = version

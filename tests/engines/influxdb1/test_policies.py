@@ -353,12 +353,12 @@ def test_series_are_too_many_to_be_told_apart_by_rows(server: Server, monkeypatc
     if server.index == "tsi1":
         # The default policy lists nine, which is few enough to look them up; of the other it is not known.
         assert series(profile) == {("", "m"): 9, ("raw", "m"): None}
-        assert named(profile)["raw", "m"].series.value == 60  # type: ignore[union-attr]
+        assert named(profile)["raw", "m"].series.value == 60
     else:
         assert series(profile) == {("", "m"): None, ("raw", "m"): None}
     told = [g for g in profile.gaps if g.fact == "series_listing"]
     assert {g.reason for g in told} == {Reason.UNSUPPORTED}
-    assert all("inmem" in g.detail and "too many to look up" in g.detail for g in told)
+    assert all("inmem" in g.detail and "too many to look them up" in g.detail for g in told)
     count = named(profile)["raw", "m"].series
     assert count is not None
     assert count.source.scope.startswith("at most: ")

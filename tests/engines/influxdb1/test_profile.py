@@ -110,7 +110,7 @@ def test_rows_of_many_series_are_sampled(crowded_profile: Profile) -> None:
     null_ratio = fields["error"].null_ratio
     assert null_ratio is not None
     assert null_ratio.source.how is How.SAMPLED
-    assert "64 series, chosen evenly out of 100,000" in null_ratio.source.scope
+    assert "64 series, an even sample of 100,000" in null_ratio.source.scope
     # Exactly 0.9 over all series; 64 of them give or take three standard errors.
     assert 0.75 < null_ratio.value < 1.0
     assert hits.statements["row_sample"].count("user_id") == 64 + 1
@@ -202,7 +202,7 @@ def test_rows_are_sampled_though_the_listing_was_too_long(influxd: Influxd) -> N
     null_ratio = t.fields[0].null_ratio
     assert null_ratio is not None
     assert (null_ratio.value, null_ratio.source.how) == (0.0, How.SAMPLED)
-    assert "64 series, chosen evenly out of more than could be listed" in null_ratio.source.scope
+    assert "64 series, an even sample of more than could be listed" in null_ratio.source.scope
 
 
 def test_reader_may_do_all_that_an_audit_needs(influxd_auth: Influxd) -> None:
@@ -404,7 +404,7 @@ def test_server_is_killed_midway(own_influxd: Influxd) -> None:
     missing = {g.measurement for g in profile.gaps if g.fact == "series_listing"}
     assert missing == {f"m{i:02}" for i in range(4, 20)}
     assert [m.name for m in profile.measurements if m.series] == [f"m{i:02}" for i in range(4)]
-    with pytest.raises(ConnectorError, match="does not answer"), open_connection(target):
+    with pytest.raises(ConnectorError, match="does not respond"), open_connection(target):
         pass
     own_influxd.start()
     again = collected(target)
@@ -432,7 +432,7 @@ def test_statement_that_takes_too_long_is_cancelled_on_the_server(crowded: Targe
     hurried = crowded.model_copy(update={"budget": crowded.budget.model_copy(update={"statement_timeout_s": 0.05})})
     profile = collected(hurried)
     (gap,) = [g for g in profile.gaps if g.fact == "series_listing"]
-    assert (gap.reason, gap.detail) == (Reason.TIMED_OUT, "cancelled after 0.05 s")
+    assert (gap.reason, gap.detail) == (Reason.TIMED_OUT, "canceled after 0.05 s")
     assert profile.measurements[0].series is None
     deadline = time.monotonic() + 10
     while time.monotonic() < deadline:

@@ -88,21 +88,25 @@ NAMES = "#datatype,string,long,string\n,result,table,_value\n,_result,0,cpu\n\n"
         (
             _json({"message": "unauthorized access"}, 401),
             Reason.DENIED,
-            "unauthorized access (HTTP 401); give the token",
+            "unauthorized access (HTTP 401); grant the token",
         ),
-        (_json({"message": "forbidden"}, 403), Reason.DENIED, "give the token read on the bucket"),
+        (_json({"message": "forbidden"}, 403), Reason.DENIED, "grant the token read on the bucket"),
         (_json({"message": "compilation failed:\nerror"}, 400), Reason.FAILED, "compilation failed: error (HTTP 400)"),
         (Answer(502, {}, b"<html>"), Reason.FAILED, "Bad Gateway (HTTP 502)"),
         (_json({"message": "took too long"}, 504), Reason.TIMED_OUT, "the server gave up: took too long"),
-        (_json({"message": 'could not find bucket "db"'}, 404), Reason.FAILED, "or the token may not read it"),
-        (Answer(503, {}, b""), Reason.OVER_BUDGET, "the server is busy or its quota used up (HTTP 503)"),
+        (
+            _json({"message": 'could not find bucket "db"'}, 404),
+            Reason.FAILED,
+            "or the token has no permission to read it",
+        ),
+        (Answer(503, {}, b""), Reason.OVER_BUDGET, "the server is busy or its quota is used up (HTTP 503)"),
         (
             _flux(NAMES + "#datatype,string,string\n,error,reference\n,out of\n"),
             Reason.FAILED,
-            "the answer broke off: out of",
+            "the response broke off: out of",
         ),
-        (_flux("<html>\nnot,csv\n"), Reason.FAILED, "no annotated CSV"),
-        (Answer(200, {}, NAMES.encode(), broken=True), Reason.FAILED, "the connection broke off (connection lost)"),
+        (_flux("<html>\nnot,csv\n"), Reason.FAILED, "not annotated CSV"),
+        (Answer(200, {}, NAMES.encode(), broken=True), Reason.FAILED, "the connection broke (connection lost)"),
     ],
 )
 def test_answer_is_an_error(double: Conversation, answer: Answer, reason: Reason, detail: str) -> None:
@@ -114,7 +118,7 @@ def test_answer_is_an_error(double: Conversation, answer: Answer, reason: Reason
 
 def test_rest_answers_something_else(double: Conversation) -> None:
     script(double, {"/api/v2/buckets": Answer(200, {}, b"<html>")})
-    assert "the answer is a web page, not JSON" in _failure(double, "databases").detail
+    assert "the response is a web page, not JSON" in _failure(double, "databases").detail
 
 
 def test_bucket_is_not_listed(double: Conversation) -> None:
@@ -168,7 +172,7 @@ def test_declared_schema_cannot_be_read(double: Conversation, answer: Answer, re
 
 def test_server_does_not_say_how_many_series(double: Conversation) -> None:
     script(double, {"/metrics": _json({}, 403), "/api/v2/query": _flux("\n")})
-    assert "does not say how many series" in _failure(double, "database_series").detail
+    assert "does not report the number of series" in _failure(double, "database_series").detail
 
 
 def test_metrics_are_read_once_for_all_buckets(double: Conversation) -> None:
@@ -228,7 +232,7 @@ def test_server_is_slow(double: Conversation) -> None:
     script(double, {"/api/v2/query": slow})
     began = time.monotonic()
     error = _failure(double, timeout_s=0.3)
-    assert (error.reason, error.detail) == (Reason.TIMED_OUT, "cancelled after 0.3 s")
+    assert (error.reason, error.detail) == (Reason.TIMED_OUT, "canceled after 0.3 s")
     assert time.monotonic() - began < 2
 
 
@@ -254,7 +258,7 @@ def test_server_is_gone(double: Conversation) -> None:
 @pytest.mark.parametrize(
     ("headers", "expected"),
     [
-        ({}, "answers, but not as InfluxDB"),
+        ({}, "responds, but not like InfluxDB"),
         ({"X-Influxdb-Version": "1.8.10"}, "is InfluxDB 1.8.10; this engine is for 2.x"),
         ({"X-Influxdb-Version": "3.4.0", "X-Influxdb-Build": "Core"}, "is InfluxDB 3.4.0"),
     ],
@@ -268,7 +272,7 @@ def test_server_is_another(double: Conversation, headers: dict[str, str], expect
 
 def test_certificate_is_not_trusted(double: Conversation) -> None:
     target = _target(double, url=double.url.replace("http://", "https://"))
-    with pytest.raises(ConnectorError, match="does not answer") as raised, open_connection(target):
+    with pytest.raises(ConnectorError, match="does not respond") as raised, open_connection(target):
         pass
     assert "\n" not in str(raised.value)
 
@@ -276,7 +280,7 @@ def test_certificate_is_not_trusted(double: Conversation) -> None:
 @pytest.mark.parametrize("token", ["two words", "größe", "line\nend"])
 def test_token_cannot_be_sent(double: Conversation, token: str) -> None:
     with (
-        pytest.raises(ConnectorError, match="takes an API token") as raised,
+        pytest.raises(ConnectorError, match="requires an API token") as raised,
         open_connection(_target(double, password=token)),
     ):
         pass

@@ -71,7 +71,7 @@ def test_token_reads_one_bucket_only(influxdb2: Conversation) -> None:
     named = collected(_with(mine, password=narrow, databases=("mine", "other")))
     assert [m.database for m in named.measurements] == ["mine"]
     assert {g.database for g in named.gaps} == {"other"}
-    assert "there is none, or the token may not read it" in named.gaps[0].detail
+    assert "it does not exist, or the token has no permission to read it" in named.gaps[0].detail
     # The day before, everything was to be seen: what is not visible now is not said to be deleted.
     before = collected(_with(mine, databases=()), wanted=frozenset({"tag_keys", "field_types"}))
     after = dataclasses.replace(profile, day=DAY + timedelta(days=1))
@@ -90,7 +90,7 @@ def test_token_is_unknown(influxdb2: Conversation) -> None:
     profile = collected(_with(target, password="wrong-secret"))
     assert profile.measurements == ()
     assert {g.reason for g in profile.gaps} == {Reason.DENIED}
-    assert "give the token read on the bucket" in profile.gaps[0].detail
+    assert "grant the token read on the bucket" in profile.gaps[0].detail
     assert "wrong-secret" not in str(profile)
 
 
@@ -153,7 +153,7 @@ def test_series_are_counted_by_the_metrics_where_they_are_there(influxdb2: Conve
     assert [count.value for count in counted if count] == [40, 40]
     assert [(c.source.query, c.source.scope) for c in counted if c] == [
         ("influxdb2/database_series.flux", "tag sets of all time, counted by influxdb.cardinality"),
-        ("influxdb2/database_series.json", "tag sets of all time, as /metrics has them"),
+        ("influxdb2/database_series.json", "tag sets of all time, from /metrics"),
     ]
     assert by_metrics.statements["database_series"] == "GET /metrics"
 
@@ -183,12 +183,12 @@ def test_bytes_when_metrics_are_kept_back_or_empty(influxdb2: Conversation) -> N
         return profile, [g.detail for g in profile.gaps if g.fact == "database_bytes"]
 
     profile, gaps = storage()
-    assert gaps == ["only /metrics tells bytes, and it cannot be read (HTTP 403); see sql/influxdb2/grants.md"]
+    assert gaps == ["only /metrics reports bytes, and it cannot be read (HTTP 403); see sql/influxdb2/grants.md"]
     assert profile.databases[0].storage is None
     assert _growing_storage(profile).outcome is Outcome.OPEN
     influxdb2.metrics = True
     influxdb2.tampering = lambda path, _, true: Answer(200, {}, b"go_info 1\n") if path == "/metrics" else true()
-    assert storage()[1] == ["/metrics tells of no bucket; InfluxDB 2.2 and later do"]
+    assert storage()[1] == ["/metrics reports no bucket; InfluxDB 2.2 and later do"]
 
 
 def _growing_storage(profile: Profile) -> RuleResult:
@@ -340,7 +340,7 @@ def test_answer_breaks_off(influxdb2: Conversation, statement: str) -> None:
     profile = collected(target)
     assert profile.gaps
     assert {g.reason for g in profile.gaps} == {Reason.FAILED}
-    assert "the connection broke off (connection lost); the server still answers" in {g.detail for g in profile.gaps}
+    assert "the connection broke (connection lost); the server still responds" in {g.detail for g in profile.gaps}
     assert not [m for m in profile.measurements if m.series]
 
 
@@ -350,7 +350,7 @@ def test_error_follows_rows_under_200(influxdb2: Conversation) -> None:
     influxdb2.tampering = _on("distinct(", lambda answer: dataclasses.replace(answer, body=answer.body + error))
     profile = collected(target)
     assert profile.measurements == ()
-    assert {g.detail for g in profile.gaps} == {"the answer broke off: query terminated: out of memory"}
+    assert {g.detail for g in profile.gaps} == {"the response broke off: query terminated: out of memory"}
     assert {"measurements", "series_listing"} <= {g.fact for g in profile.gaps}
 
 

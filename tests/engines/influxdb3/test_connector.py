@@ -148,10 +148,10 @@ def test_databases_when_the_token_may_not_list_them(with_flight: bool) -> None:
     gap = _gaps(named)["retention"]
     assert set(_gaps(named)) == {"retention"}
     assert gap.reason is Reason.DENIED
-    assert gap.detail.endswith("this takes an admin token, see sql/influxdb3/grants.md")
+    assert gap.detail.endswith("this needs an admin token, see sql/influxdb3/grants.md")
     assert unnamed.measurements == ()
     assert {g.reason for g in unnamed.gaps} == {Reason.DENIED}
-    assert _gaps(unnamed)["databases"].detail.endswith("or name the databases in `databases:`")
+    assert _gaps(unnamed)["databases"].detail.endswith("or list the databases in `databases:`")
 
 
 def test_databases_when_an_administrator_lists_them() -> None:
@@ -287,7 +287,7 @@ def test_window_is_halved_until_the_files_are_few_enough() -> None:
     # 30 days, 15, 7.5, 3.75, 1.9 and at last 22.5 hours, in which there are 22 files; then 11 hours and a quarter.
     assert (http.rows.value, http.rows.source.scope) == (
         11,
-        "rows from 2026-03-30 18:45 to 2026-03-31 06:00 UTC, as many as the server reads at once",
+        "rows from 2026-03-30 18:45 to 2026-03-31 06:00 UTC, as many as the server reads in one query",
     )
     assert http.series is not None
     assert http.series.source.scope == http.rows.source.scope
@@ -305,7 +305,7 @@ def test_gap_when_even_the_shortest_window_has_too_many_files() -> None:
     gaps = _gaps(profile)
     assert {"series_listing", "null_counts", "row_sample"} <= set(gaps)
     assert {g.reason for g in profile.gaps} == {Reason.OVER_BUDGET}
-    assert "are in more files than the server reads at once (" in gaps["series_listing"].detail
+    assert "are in more files than the server reads in one query (" in gaps["series_listing"].detail
     (t,) = profile.measurements
     assert (t.series, t.rows) == (None, None)
     assert [x.key for x in t.tags] == ["a"]
@@ -322,7 +322,7 @@ def test_probe_with_the_token_of_a_reader() -> None:
     ("settings", "expected"),
     [
         ({"version": "2.7.12", "build": "OSS"}, "is InfluxDB 2.7.12; this engine is for 3.x"),
-        ({"build": ""}, "answers, but not as InfluxDB 3 (HTTP 200)"),
+        ({"build": ""}, "responds, but not like InfluxDB 3 (HTTP 200)"),
     ],
 )
 def test_server_is_another_product(settings: dict[str, Any], expected: str) -> None:
@@ -334,7 +334,7 @@ def test_server_is_another_product(settings: dict[str, Any], expected: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("login", "expected"), [({"password": "wrong"}, "refuses the token"), ({}, "asks for a token as `password`")]
+    ("login", "expected"), [({"password": "wrong"}, "rejects the token"), ({}, "requires a token as `password`")]
 )
 def test_token_is_refused(login: dict[str, str], expected: str) -> None:
     with running() as server:
@@ -356,7 +356,7 @@ def test_url_is_of_another_form(url: str) -> None:
 
 def test_server_is_not_there() -> None:
     target = Target(name="t", engine="influxdb3", url="http://127.0.0.1:9")
-    with pytest.raises(ConnectorError, match="does not answer"), open_connection(target):
+    with pytest.raises(ConnectorError, match="does not respond"), open_connection(target):
         pass
 
 
@@ -386,7 +386,7 @@ def test_server_goes_away_in_the_middle(with_flight: bool) -> None:
         (500, b"oops\nat line 3", Reason.FAILED, "oops at line 3"),
         (500, b"query error: External error: no time\n\nStack backtrace:\n 0: x::y", Reason.FAILED, "no time"),
         (404, b'{"error":"query error: database not found: d"}', Reason.FAILED, "database not found: d"),
-        (200, b'{"measurement": "a"}\n{"measu', Reason.FAILED, "the answer broke off"),
+        (200, b'{"measurement": "a"}\n{"measu', Reason.FAILED, "the response broke off"),
     ],
 )
 def test_errors_over_http(status: int, body: bytes, reason: Reason, detail: str) -> None:

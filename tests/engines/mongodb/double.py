@@ -324,7 +324,6 @@ class MongoDB:
         return collection.read()
 
     def _aggregate(self, command: Document, session: Session) -> Document:
-        del session
         pipeline, name = command["pipeline"], command["aggregate"]
         first = next(iter(pipeline[0])) if pipeline else ""
         if first in self.refused:
@@ -337,7 +336,26 @@ class MongoDB:
             pipeline = pipeline[1:]
         else:
             documents = self._documents(command, name)
+        if pipeline and (last := next(iter(pipeline[-1]))) in ("$merge", "$out"):
+            self._written(last, pipeline[-1][last], list(run(documents, pipeline[:-1])), command["$db"], session)
+            return self._cursor([], command, name)
         return self._cursor(list(run(documents, pipeline)), command, name)
+
+    def _written(self, stage: str, into: Any, found: list[Document], database: str, session: Session) -> None:
+        """Writes what a pipeline ends with. Of documents that are there, `$merge` only knows to keep them."""
+        name = into if isinstance(into, str) else into.get("into", into.get("coll"))
+        options = {"timeseries": into["timeseries"]} if isinstance(into, Mapping) and "timeseries" in into else {}
+        inside = self.databases.setdefault(database, {})
+        if stage == "$out":
+            inside.pop(name, None)
+        elif into.get("whenMatched") != "keepExisting" or (name in inside and inside[name].kind != "collection"):
+            raise CommandError(2, "BadValue", f"$merge cannot write into {name} like this")
+        if name not in inside:
+            self._create({"create": name, "$db": database, **options}, session)
+        for document in found:
+            made = document if "_id" in document or options else {"_id": bson.ObjectId(), **document}
+            if not duplicate_in(inside[name], made):
+                inside[name].documents.append(bson.encode(made))
 
     def _parts(self, number: int) -> Iterator[tuple[dict[str, str], int]]:
         """Shard names with each one's part of a number that is split over them."""
@@ -453,6 +471,47 @@ class MongoDB:
             settings = {k: v for k, v in spec.items() if k not in ("key", "name", "v")}
             add_index(inside[command["createIndexes"]], Index(spec["name"], dict(spec["key"]), settings))
         return {"createdCollectionAutomatically": False}
+
+    def _update(self, command: Document, session: Session) -> Document:
+        """Sets fields of the first document that matches, or inserts one."""
+        name, changed = command["update"], 0
+        for update in command["updates"]:
+            values = update["u"]["$set"]
+            inside = self.databases.get(command["$db"], {}).get(name, Collection())
+            for place, document in enumerate(inside.read()):
+                if matches(document, update["q"]):
+                    inside.documents[place] = bson.encode({**document, **values})
+                    changed += 1
+                    break
+            else:
+                if update.get("upsert"):
+                    added = {**update["q"], **values}
+                    self._insert({"insert": name, "documents": [added], "$db": command["$db"]}, session)
+        return {"n": changed, "nModified": changed}
+
+    def _renamecollection(self, command: Document, session: Session) -> Document:
+        """Renames a collection, with its indexes; no time series and no view."""
+        del session
+        (database, name), (_, to) = (command[k].split(".", 1) for k in ("renameCollection", "to"))
+        inside = self.databases.get(database, {})
+        if self._existing(database, name).kind != "collection":
+            raise CommandError(166, "CommandNotSupportedOnView", f"{name} cannot be renamed")
+        if to in inside and not command.get("dropTarget"):
+            raise CommandError(48, "NamespaceExists", "target namespace exists")
+        inside[to] = inside.pop(name)
+        return {}
+
+    def _collmod(self, command: Document, session: Session) -> Document:
+        """Sets a validator, how it is applied, or the options of a time series."""
+        del session
+        collection = self._existing(command["$db"], command["collMod"])
+        own = {"collMod", "$db", "lsid"}
+        for option, value in command.items():
+            if option == "timeseries":
+                collection.options["timeseries"] = {**collection.options["timeseries"], **value}
+            elif option not in own and not option.startswith("$"):
+                collection.options[option] = value
+        return {}
 
     def _drop(self, command: Document, session: Session) -> Document:
         del session

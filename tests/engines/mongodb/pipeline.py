@@ -5,6 +5,7 @@ What it does not know it refuses, as the server does.
 
 from __future__ import annotations
 
+import copy
 import random
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -12,6 +13,8 @@ from functools import partial
 from typing import Any, Final
 
 import bson
+
+from tests.engines.mongodb import changing
 
 Document = Mapping[str, Any]
 _MISSING: Final = object()
@@ -35,7 +38,14 @@ def at(document: Any, path: str) -> Any:
 
 
 def matches(document: Document, condition: Mapping[str, Any]) -> bool:
-    return all(_fulfils(at(document, path), wanted) for path, wanted in condition.items())
+    for path, wanted in condition.items():
+        if path in ("$and", "$or"):
+            found = [matches(document, one) for one in wanted]
+            if not (all(found) if path == "$and" else any(found)):
+                return False
+        elif not _fulfils(at(document, path), wanted):
+            return False
+    return True
 
 
 _OPERATORS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
@@ -48,6 +58,8 @@ _OPERATORS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     "$in": lambda value, wanted: value in wanted,
     "$exists": lambda value, wanted: (value is not _MISSING) == bool(wanted),
     "$regex": lambda value, wanted: isinstance(value, str) and bool(re.search(wanted, value)),
+    "$type": lambda value, wanted: changing.type_of(value) in ([wanted] if isinstance(wanted, str) else wanted),
+    "$not": lambda value, wanted: not _fulfils(value, wanted),
 }
 
 
@@ -62,6 +74,14 @@ def _fulfils(value: Any, wanted: Any) -> bool:
 
 def evaluate(expression: Any, document: Document) -> Any:
     """The value of an expression; _MISSING for a path that is not there."""
+    if isinstance(expression, list):
+        return [None if (value := evaluate(one, document)) is _MISSING else value for one in expression]
+    if isinstance(expression, str) and expression.startswith("$$"):
+        if expression == "$$REMOVE":
+            return _MISSING
+        name, _, path = expression[2:].partition(".")
+        inside = document if name == "ROOT" else document[f"$${name}"]
+        return at(inside, path) if path else inside
     if isinstance(expression, str) and expression.startswith("$"):
         return at(document, expression[1:])
     if not isinstance(expression, Mapping):
@@ -106,9 +126,73 @@ def _object_to_array(operand: Any, document: Document) -> Any:
 
 
 def _type(operand: Any, document: Document) -> str:
+    return changing.type_of(evaluate(operand, document))
+
+
+def _filter(operand: Any, document: Document) -> Any:
+    return [
+        item for item in evaluate(operand["input"], document) if evaluate(operand["cond"], {**document, "$$this": item})
+    ]
+
+
+def _convert(operand: Any, document: Document) -> Any:
+    value = evaluate(operand["input"], document)
+    if value is _MISSING or value is None:
+        return evaluate(operand.get("onNull"), document)
+    try:
+        return changing.convert(value, operand["to"])
+    except changing.UnfittingError as error:
+        if "onError" not in operand:
+            raise CommandError(241, "ConversionFailure", str(error)) from error
+        return evaluate(operand["onError"], document)
+
+
+def _switch(operand: Any, document: Document) -> Any:
+    for branch in operand["branches"]:
+        if evaluate(branch["case"], document):
+            return evaluate(branch["then"], document)
+    return evaluate(operand["default"], document)
+
+
+def _texts(operand: Any, document: Document, what: str) -> list[str] | None:
+    """The texts that a list of expressions says; None where one of them is null."""
+    found = [evaluate(one, document) for one in operand]
+    if any(value is _MISSING or value is None for value in found):
+        return None
+    if not all(isinstance(value, str) for value in found):
+        raise CommandError(16702, "Location16702", f"{what} only supports strings")
+    return found
+
+
+def _split(operand: Any, document: Document) -> Any:
+    texts = _texts(operand, document, "$split")
+    return None if texts is None else texts[0].split(texts[1])
+
+
+def _concat(operand: Any, document: Document) -> Any:
+    texts = _texts(operand, document, "$concat")
+    return None if texts is None else "".join(texts)
+
+
+def _element(operand: Any, document: Document) -> Any:
+    items, place = evaluate(operand[0], document), operand[1]
+    if items is None or items is _MISSING:
+        return None
+    return items[place] if place < len(items) else _MISSING
+
+
+def _part(operand: Any, document: Document) -> str:
+    text, begin, length = (evaluate(one, document) for one in operand)
+    return "" if text is None or text is _MISSING else str(text)[begin : begin + length]
+
+
+def _trunc(operand: Any, document: Document) -> Any:
     value = evaluate(operand, document)
-    kinds: Mapping[type, str] = {dict: "object", bytes: "binData", bson.Binary: "binData", object: "missing"}
-    return kinds.get(type(value), "another")
+    if value is _MISSING or value is None:
+        return None
+    if not isinstance(value, int | float):
+        raise CommandError(51081, "Location51081", "$trunc only supports numeric types")
+    return float(int(value)) if isinstance(value, float) else value
 
 
 _EXPRESSIONS: Final[Mapping[str, Callable[[Any, Document], Any]]] = {
@@ -121,6 +205,18 @@ _EXPRESSIONS: Final[Mapping[str, Callable[[Any, Document], Any]]] = {
     "$type": _type,
     "$bsonSize": lambda operand, document: len(bson.encode(evaluate(operand, document))),
     "$literal": lambda operand, document: operand,
+    "$ne": lambda operand, document: evaluate(operand[0], document) != evaluate(operand[1], document),
+    "$in": lambda operand, document: evaluate(operand[0], document) in evaluate(operand[1], document),
+    "$toLower": lambda operand, document: str(evaluate(operand, document)).lower(),
+    "$strLenCP": lambda operand, document: len(evaluate(operand, document)),
+    "$arrayElemAt": _element,
+    "$concat": _concat,
+    "$convert": _convert,
+    "$filter": _filter,
+    "$split": _split,
+    "$substrCP": _part,
+    "$switch": _switch,
+    "$trunc": _trunc,
 }
 
 
@@ -181,8 +277,12 @@ def _accumulate(accumulator: Document, members: list[Document]) -> Any:
 def _unwind(documents: Iterable[Document], argument: Any) -> Iterator[Document]:
     path = (argument if isinstance(argument, str) else argument["path"]).removeprefix("$")
     for document in documents:
-        for value in at(document, path) or ():
-            yield {**document, path: value}
+        for place, value in enumerate(at(document, path) or ()):
+            shown = copy.deepcopy(dict(document)) if "." in path else {**document, path: value}
+            changing.set_at(shown, path, value)
+            if isinstance(argument, Mapping) and "includeArrayIndex" in argument:
+                shown[argument["includeArrayIndex"]] = bson.Int64(place)
+            yield shown
 
 
 def _sort(documents: Iterable[Document], order: Document) -> list[Document]:
@@ -194,6 +294,8 @@ def _sort(documents: Iterable[Document], order: Document) -> list[Document]:
 
 _STAGES: Final[Mapping[str, Callable[[Iterable[Document], Any], Iterable[Document]]]] = {
     "$sample": _sample,
+    "$set": lambda documents, values: changing.set_fields(documents, values, evaluate, _MISSING),
+    "$unset": changing.unset_fields,
     "$match": lambda documents, condition: (d for d in documents if matches(d, condition)),
     "$project": _project,
     "$group": _group,

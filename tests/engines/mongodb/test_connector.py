@@ -105,7 +105,7 @@ def test_all_is_denied_without_rights_or_with_a_wrong_password() -> None:
         wrong = Target(
             name="t", engine="mongodb", url=target.url, username="tsaudit", password="wrong", databases=("shop",)
         )
-        said = r"the server refuses the user name or the password \(Authentication failed\)"
+        said = r"the server rejects the user name or the password \(Authentication failed\)"
         with pytest.raises(ConnectorError, match=said), open_connection(wrong):
             pass
 
@@ -117,7 +117,7 @@ def test_server_that_refuses_its_version_is_quoted_with_what_was_refused(monkeyp
     with running() as server:
         monkeypatch.setattr(server, "_buildinfo", refuse)
         target = Target(name="t", engine="mongodb", url=server.url)
-        said = r"the server refuses the command buildInfo \(not allowed here\)"
+        said = r"the server rejects the command buildInfo \(not allowed here\)"
         with pytest.raises(ConnectorError, match=said), open_connection(target):
             pass
 
@@ -271,7 +271,7 @@ def test_documents_are_chosen_at_random_only_where_that_is_cheap() -> None:
     assert stages["few"] == [{"$limit": 1000}]
     found = {m.name: m.documents for m in profile.measurements}
     assert found["many"] is not None
-    assert found["many"].source.scope == "1,000 of 21,000 documents, chosen at random"
+    assert found["many"].source.scope == "1,000 of 21,000 documents, chosen randomly"
     assert found["few"] is not None
     assert found["few"].source.scope == "all 90 documents"
 
@@ -296,7 +296,7 @@ def test_sample_stays_below_five_percent(total: int | None, expected: tuple[int,
 def test_sample_in_words() -> None:
     assert in_words(1000, None, 1000, random=False) == "the first 1,000 documents"
     assert in_words(1000, 1500, 1000, random=False) == "the first 1,000 of 1,500 documents"
-    assert in_words(980, 20_000, 980, random=True) == "980 of 20,000 documents, chosen at random"
+    assert in_words(980, 20_000, 980, random=True) == "980 of 20,000 documents, chosen randomly"
     # As many as were asked for: there may be more than the count in the metadata says.
     assert in_words(1000, 50, 1000, random=False) == "the first 1,000 documents"
     assert in_words(60, 50, 1000, random=False) == "all 60 documents"
@@ -408,7 +408,7 @@ def test_server_that_is_gone_is_one_clear_line() -> None:
         port = unused.getsockname()[1]
     target = Target(name="t", engine="mongodb", url=f"mongodb://127.0.0.1:{port}/", budget={"statement_timeout_s": 0.5})
     with (
-        pytest.raises(ConnectorError, match=r"the server does not answer \(.*\); is it the right address\?"),
+        pytest.raises(ConnectorError, match=r"the server does not respond \(.*\); is the address correct\?"),
         open_connection(target),
     ):
         pass
@@ -418,7 +418,7 @@ def test_login_that_is_missing_is_what_is_asked_for() -> None:
     with running(users={"owner": User(PASSWORD, (("readWrite", "shop"),))}) as server:
         profile = collected(Target(name="t", engine="mongodb", url=server.url, databases=("shop",)))
     assert {gap.reason for gap in profile.gaps} == {Reason.DENIED}
-    assert "set username and password of the target" in profile.gaps[0].detail
+    assert "set the target's username and password" in profile.gaps[0].detail
 
 
 def test_name_without_a_record_is_one_clear_line() -> None:

@@ -166,7 +166,7 @@ def test_buckets_that_do_not_say_how_many_rows_they_hold_are_a_gap() -> None:
     server.stop()
     (gap,) = profile.gaps
     assert (gap.fact, gap.measurement, gap.reason) == ("buckets", "readings", Reason.FAILED)
-    assert gap.detail == "no bucket says how many rows it holds"
+    assert gap.detail == "no bucket reports its number of rows"
 
 
 def test_empty_collection_has_no_fields_and_no_gap() -> None:
@@ -186,7 +186,7 @@ def test_documents_with_more_fields_than_anybody_describes(mongodb: str) -> None
     assert "_id" in _fields(found["keyed"])
     (gap,) = [g for g in profile.gaps if g.fact == "documents"]
     assert (gap.reason, gap.measurement) == (Reason.OVER_BUDGET, "keyed")
-    assert gap.detail == "501 of 1,501 different fields are not described, the rarest"
+    assert gap.detail == "501 of 1,501 different fields are not described, the rarest ones"
 
 
 def test_documents_with_more_fields_than_anybody_looks_at(mongodb: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,7 +194,7 @@ def test_documents_with_more_fields_than_anybody_looks_at(mongodb: str, monkeypa
     profile, found = _one(mongodb, Collection("keyed", [{f"k{i}_{j}": 1 for j in range(30)} for i in range(50)]))
     assert len(found["keyed"].fields) == 1000
     (gap,) = [g for g in profile.gaps if g.fact == "documents"]
-    assert gap.detail == "more than 100 of more than 1,100 different fields are not described, the rarest"
+    assert gap.detail == "more than 100 of more than 1,100 different fields are not described, the rarest ones"
 
 
 def test_field_that_is_a_value_here_and_a_document_there_has_both_types(mongodb: str) -> None:
@@ -232,7 +232,7 @@ def test_few_of_many_customers_stand_for_the_rest() -> None:
     server.stop()
     assert {m.name for m in profile.measurements if m.documents} == {"users", names[0], names[14], names[-1]}
     (gap,) = [g for g in profile.gaps if g.fact == "storage"]
-    assert gap.detail.startswith("27 collections named orders_c{n}, of which this is the first, are not looked at")
+    assert gap.detail.startswith("27 collections named orders_c{n}, of which this is the first, are not measured")
 
 
 def test_activity_is_what_the_server_counted() -> None:

@@ -134,7 +134,7 @@ def test_few_collections_of_each_family_are_looked_into(before: tuple[Profile, A
     assert len(gaps) == 3
     (of_weeks,) = [g for g in gaps if "{week}" in g.detail]
     assert of_weeks.detail == (
-        "134 collections named visits_{week}, of which this is the first, are not looked at: 24 others stand for them; "
+        "134 collections named visits_{week}, of which this is the first, are not measured: 24 others represent them; "
         "raise budget.max_family"
     )
     # What is known of the other collections, and of a family, can come to an end all the same.

@@ -438,4 +438,4 @@ def test_database_that_is_named_where_a_schema_is_meant(made: Made) -> None:
     profile = collected(made("CREATE TABLE t (ts TIMESTAMPTZ, v REAL)").model_copy(update={"databases": ("postgres",)}))
     (detail,) = {g.detail for g in profile.gaps}
     assert detail.startswith("the server lists no schema postgres; found ")
-    assert detail.endswith("; on this engine `databases` names schemas")
+    assert detail.endswith("; on this engine, `databases` lists schemas")

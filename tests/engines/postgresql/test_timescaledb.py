@@ -144,7 +144,7 @@ def test_policies_that_are_proposed_are_taken(timescaledb: Timescaledb) -> None:
 
 def test_nothing_is_waited_for_when_a_chunk_is_locked(timescaledb: Timescaledb) -> None:
     before = _tables(collected(timescaledb.target, wanted=CATALOGUE))
-    chunk = before["conditions"].partitioning.partitions[0].name  # type: ignore[union-attr]
+    chunk = before["conditions"].partitioning.partitions[0].name
     with timescaledb.connect() as connection, connection.transaction():
         connection.execute(f"LOCK TABLE _timescaledb_internal.{chunk} IN ACCESS EXCLUSIVE MODE".encode())
         profile = collected(timescaledb.target, wanted=CATALOGUE)

@@ -9,7 +9,8 @@ from typing import Any, Final
 
 import pytest
 
-from tests.databases import Dataset, TimeAs, Value, Written, columns_of, create_indexes, create_table
+from tests.databases import Dataset, Table, TimeAs, Value, Written, columns_of
+from tests.engines.sql.files import written_file
 from tsaudit.engines.quoting import quote_identifier
 
 _TYPES: Final = {
@@ -29,22 +30,19 @@ def place(request: pytest.FixtureRequest, folder: Path) -> Path:
 
 def written(dataset: Dataset, where: str | Path) -> Written:
     """A new file."""
-    if dataset.beside:
-        raise ValueError("a file has no databases beside each other")
-    connection = sqlite3.connect(str(where))
-    with connection:
-        for table in dataset.tables:
-            time_type = _TYPES["time"] if table.time_as == "text" else "INTEGER"
-            connection.execute(create_table(table, _TYPES, time_type))
-            columns = columns_of(table, table.rows)
-            columns[table.time] = [_sqlite_time(row.time, table.time_as) for row in table.rows]
-            places = ", ".join("?" * len(columns))
-            rows = zip(*([_sqlite_value(v) for v in values] for values in columns.values()), strict=True)
-            connection.executemany(f"INSERT INTO {quote_identifier('sqlite', table.name)} VALUES ({places})", rows)
-            for statement in create_indexes(table, "sqlite"):
-                connection.execute(statement)
-    connection.close()
-    return Written(f"sqlite:///{where}")
+    return written_file(dataset, where, "sqlite", sqlite3.connect, _TYPES, _insert, _time_type)
+
+
+def _time_type(table: Table) -> str:
+    return _TYPES["time"] if table.time_as == "text" else "INTEGER"
+
+
+def _insert(connection: Any, table: Table) -> None:
+    columns = columns_of(table, table.rows)
+    columns[table.time] = [_sqlite_time(row.time, table.time_as) for row in table.rows]
+    places = ", ".join("?" * len(columns))
+    rows = zip(*([_sqlite_value(v) for v in values] for values in columns.values()), strict=True)
+    connection.executemany(f"INSERT INTO {quote_identifier('sqlite', table.name)} VALUES ({places})", rows)
 
 
 def _sqlite_value(value: Value) -> Any:

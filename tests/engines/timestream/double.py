@@ -101,7 +101,7 @@ class Timestream:
         self.delay_s = 0.0
         """How long a query is at work."""
         self.patience_s = 0.1
-        """How long one call waits for rows before it answers with an empty page; the service takes up to 60 s."""
+        """How long one call waits for rows before it responds with an empty page; the service takes up to 60 s."""
         self.calls_per_s = _CALLS_PER_S
         """Of those that list or describe."""
         self._calls: list[float] = []
@@ -109,6 +109,8 @@ class Timestream:
         """How many of the next calls are refused."""
         self.failing = 0
         """How many of the next calls end with an error of the service's own."""
+        self.rejected = 0
+        """Records that a scheduled query did not write."""
         self.statements: list[str] = []
         self.operations: list[str] = []
         """The calls that came, oldest first."""
@@ -164,6 +166,22 @@ class Timestream:
             self._rows.execute(f"CREATE TABLE {found.physical} AS SELECT * FROM written")
             self._rows.unregister("written")
         return found
+
+    def create_table(self, database: str, name: str) -> None:
+        """Creates an empty table, as CreateTable does."""
+        assert name not in self._tables[database], name
+        self._tables[database][name] = self._stored(database, Table(name), None)
+
+    def load(self, database: str, name: str, rows: pa.Table, dimensions: Sequence[str]) -> None:
+        """Writes rows into a table that is empty; records that share dimensions, measure name and time are rejected."""
+        found = self._tables[database][name]
+        identity = [*dimensions, "measure_name", "time"]
+        kept = rows.group_by(identity).aggregate([]).num_rows if rows.num_rows else 0
+        found.data, found.physical, found.dimensions = rows, f"t{next(_numbers)}", tuple(dimensions)
+        self.rejected += rows.num_rows - kept
+        self._rows.register("written", rows)
+        self._rows.execute(f"CREATE TABLE {found.physical} AS SELECT * FROM written")
+        self._rows.unregister("written")
 
     # --- The operations ------------------------------------------------------------------------------------------
 
@@ -300,6 +318,9 @@ class Timestream:
             database = _plain(found[1])
             self._authorize(key, "ListTables", f"{_ACCOUNT}:database/{database}")
             return pa.table({"Table": sorted(self._tables[database])}), 0
+        if statement == "SHOW DATABASES":
+            self._authorize(key, "ListDatabases")
+            return pa.table({"Database": sorted(self._databases)}), 0
         if found := _DESCRIBE.fullmatch(statement):
             table = self._table(*map(_plain, found.groups()))
             self._authorize(key, "DescribeTable", table.described["Arn"])

@@ -26,7 +26,7 @@ _READS: Final = (exp.Select, exp.Union, exp.Intersect, exp.Except)
 _FUNCTIONS: Final = (
     *(exp.Count, exp.CountIf, exp.Min, exp.Max, exp.Avg, exp.Sum, exp.ApproxDistinct),
     *(exp.Cast, exp.TryCast, exp.Substring, exp.Length, exp.RegexpLike, exp.And, exp.Or),
-    *(exp.Case, exp.If, exp.Coalesce),
+    *(exp.Case, exp.If, exp.Coalesce, exp.SplitPart),
 )
 """What its documentation names, of what is used here."""
 _UNDOCUMENTED: Final = (exp.TableSample, exp.Offset, exp.Filter, exp.Unnest)

@@ -162,7 +162,7 @@ def test_query_is_cancelled_when_its_time_is_up(server: Timestream) -> None:
         rows = connection.query("measure_name_counts", 2, filled("measure_name_counts", **CPU))
         with pytest.raises(FactError) as raised:
             list(rows)
-    assert (raised.value.reason, raised.value.detail) == (Reason.TIMED_OUT, "cancelled after 2 s")
+    assert (raised.value.reason, raised.value.detail) == (Reason.TIMED_OUT, "canceled after 2 s")
     assert len(server.cancelled) == 1
 
 
@@ -181,7 +181,7 @@ def test_query_that_could_not_be_cancelled_is_said_to_go_on() -> None:
         with open_connection(target) as connection, pytest.raises(FactError) as raised:
             list(connection.query("measure_name_counts", 0.5, filled("measure_name_counts", **CPU)))
     assert raised.value.reason is Reason.TIMED_OUT
-    assert raised.value.detail.startswith("given up after 0.5 s, and not cancelled: User: ")
+    assert raised.value.detail.startswith("abandoned after 0.5 s, and not canceled: User: ")
     assert "not authorized to perform: timestream:CancelQuery" in raised.value.detail
 
 
@@ -195,7 +195,7 @@ def test_page_that_does_not_come_ends_the_query(server: Timestream) -> None:
         with pytest.raises(FactError) as raised:
             next(rows)
     # Its id came with the first page.
-    assert (raised.value.reason, raised.value.detail) == (Reason.TIMED_OUT, "cancelled after 1 s")
+    assert (raised.value.reason, raised.value.detail) == (Reason.TIMED_OUT, "canceled after 1 s")
     assert len(server.cancelled) == 1
 
 
@@ -205,7 +205,7 @@ def test_call_without_an_answer_ends_with_the_statement(server: Timestream) -> N
     with open_connection(target) as connection, pytest.raises(FactError) as raised:
         list(connection.query("measure_name_counts", 0.5, filled("measure_name_counts", **CPU)))
     assert raised.value.reason is Reason.TIMED_OUT
-    assert "no id by which to cancel" in raised.value.detail
+    assert "no ID to cancel" in raised.value.detail
 
 
 def test_throttling_is_waited_out_and_then_is_a_gap(server: Timestream) -> None:
@@ -303,7 +303,7 @@ def test_column_of_an_attribute_that_is_not_documented(server: Timestream, monke
 
     monkeypatch.setattr(timestream_double, "_description", otherwise)
     (cpu,) = collected(_target(server)).measurements
-    assert [(tag.key, tag.role_reason) for tag in cpu.tags] == [("host", "a varchar column without values to judge by")]
+    assert [(tag.key, tag.role_reason) for tag in cpu.tags] == [("host", "a varchar column without values to look at")]
 
 
 def test_what_the_service_tells_of_a_table(server: Timestream) -> None:
@@ -373,7 +373,9 @@ def test_listing_is_left_out_where_it_would_be_the_table(server: Timestream) -> 
     profile = collected(_target(server, table, budget={"max_rows": 1_000}))
     (gap,) = profile.gaps
     assert (gap.fact, gap.reason) == ("series_listing", Reason.OVER_BUDGET)
-    assert gap.detail == "tag request_id has a value of its own in most of 60,000 rows: a listing would return them all"
+    assert (
+        gap.detail == "tag request_id has a different value in most of 60,000 rows: a listing would return all of them"
+    )
     assert not any("DISTINCT" in statement for statement in server.statements)
     (m,) = profile.measurements
     values = {t.key: t.values.value for t in m.tags if t.values}
@@ -538,7 +540,7 @@ def test_region_without_the_service(monkeypatch: pytest.MonkeyPatch) -> None:
     for service in ("QUERY", "WRITE"):
         monkeypatch.setenv(f"AWS_ENDPOINT_URL_TIMESTREAM_{service}", "http://127.0.0.1:1")
     target = Target(name="t", engine="timestream", url="timestream://eu-north-1")
-    with pytest.raises(ConnectorError, match=r"eu-north-1 does not answer: .*; it is offered in .*eu-central-1"):
+    with pytest.raises(ConnectorError, match=r"eu-north-1 does not respond: .*; it is available in .*eu-central-1"):
         open_connection(target).__enter__()
 
 
@@ -548,12 +550,12 @@ def test_region_without_the_service(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"url": "https://eu-central-1"}, "not of the form timestream://eu-central-1"),
         ({"url": "timestream://eu-central-1?org=x"}, "not of the form"),
         ({"url": "timestream://eu-central-1/shop"}, "not of the form"),
-        ({"url": "timestream://eu-central-1?endpoint=http://127.0.0.1:1"}, "eu-central-1 does not answer"),
+        ({"url": "timestream://eu-central-1?endpoint=http://127.0.0.1:1"}, "eu-central-1 does not respond"),
         ({"url": "timestream://nowhere%20?endpoint=http://127.0.0.1:1"}, "nowhere"),
         ({"url": "timestream://?endpoint=http://127.0.0.1:1"}, "not of the form timestream://eu-central-1"),
-        ({"url": "timestream://eu-central-1?endpoint=127.0.0.1"}, "`endpoint` in the URL is no address"),
-        ({"url": "timestream://eu-central-1?query_endpoint=https://"}, "`query_endpoint` in the URL is no address"),
-        ({"password": "secret"}, "give no `password`"),
+        ({"url": "timestream://eu-central-1?endpoint=127.0.0.1"}, "`endpoint` in the URL is not an address"),
+        ({"url": "timestream://eu-central-1?query_endpoint=https://"}, "`query_endpoint` in the URL is not an address"),
+        ({"password": "secret"}, "do not set `password`"),
         ({"username": "nobody"}, r"The config profile \(nobody\) could not be found"),
     ],
 )
@@ -570,7 +572,7 @@ def test_server_of_another_kind(server: Timestream, status: int, body: bytes) ->
     del server  # for its credentials
     with answering(status, body) as address:
         target = Target(name="t", engine="timestream", url=f"timestream://eu-central-1?endpoint={address}")
-        with pytest.raises(ConnectorError, match=f"^what answers at {address} is not Timestream: "):
+        with pytest.raises(ConnectorError, match=f"^the server at at {address} is not Timestream: "):
             open_connection(target).__enter__()
 
 
@@ -656,7 +658,7 @@ def test_typed_values(described: dict[str, Any], data: list[dict[str, Any]], rea
 
 
 def test_page_that_is_none() -> None:
-    with pytest.raises(ValueError, match="as many values as there are columns"):
+    with pytest.raises(ValueError, match="fewer or more values than there are columns"):
         typed_values.batch({"ColumnInfo": [], "Rows": [{"Data": [_scalar("x")]}]})
 
 
@@ -714,7 +716,7 @@ def test_scheduled_queries_when_there_are_very_many(server: Timestream) -> None:
     assert len(profile.stored_queries or ()) == 200
     (gap,) = profile.gaps
     assert (gap.fact, gap.reason) == ("scheduled_queries", Reason.OVER_BUDGET)
-    assert gap.detail == "5 of 205 scheduled queries not looked at: each takes a call"
+    assert gap.detail == "5 of 205 scheduled queries were skipped: each needs a call"
 
 
 def test_scheduled_queries_when_the_account_allows_few_calls(server: Timestream) -> None:
@@ -726,7 +728,7 @@ def test_scheduled_queries_when_the_account_allows_few_calls(server: Timestream)
     looked_at = len(profile.stored_queries or ())
     # Four a second in the four seconds until there are two left, and the first burst.
     assert 8 <= looked_at <= 25
-    assert gap.detail == f"{60 - looked_at} of 60 scheduled queries not looked at: each takes a call"
+    assert gap.detail == f"{60 - looked_at} of 60 scheduled queries were skipped: each needs a call"
     refused = [o for o in server.operations if o == "DescribeScheduledQuery"]
     assert len(refused) <= looked_at + 4, "the quota is kept once the service has told of it"
 

@@ -72,5 +72,5 @@ def test_what_a_sample_leaves_open_is_told_as_an_interval() -> None:
     )
     told = {e.label: e.value for e in finding.evidence}
     assert told["user in 10 buckets"] == "at most 500 series left"
-    assert told["looked at"] == "1,000 of about 2,000,000 series"
+    assert told["checked"] == "1,000 of about 2,000,000 series"
     assert told["without user"] == "50 to 900 series left (at least > 99.9% fewer)"

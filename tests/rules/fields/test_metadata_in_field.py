@@ -5,12 +5,14 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from tests.builders import a_count, a_field, a_measurement, a_profile, a_ratio
+import pytest
+
+from tests.builders import a_count, a_field, a_measurement, a_profile, a_ratio, a_source
 from tests.engines.greptimedb.cases import a_table, a_text, findings
 from tests.rules.cases import Case, dataset, judge, table
 from tsaudit.model.change import AddIndex, MakeTag
 from tsaudit.model.finding import Finding, Outcome, Severity
-from tsaudit.model.profile import Field, Profile
+from tsaudit.model.profile import Field, Profile, RowPatterns
 from tsaudit.model.subject import Subject
 from tsaudit.rules.fields.metadata_in_field import metadata_in_field as rule
 
@@ -59,6 +61,8 @@ CASES = (
         ),
         subject=Subject("", "pump", "label"),
         guilty="label",
+        # It does not change within a series, so that no row is lost where tags are no index.
+        engines=rule.engines - {"influxdb3"},
     ),
 )
 
@@ -158,3 +162,80 @@ def test_silence_when_the_column_holds_values_of_many_measures() -> None:
     profile = _profile(_text("measure_value::varchar", 5))
     assert judge(rule, dataclasses.replace(profile, engine="timestream")).outcome is Outcome.PASS
     assert judge(rule, profile).outcome is Outcome.FAIL, "elsewhere it is a column like any other"
+
+
+HASHES = tuple(f"{17 * 31**i % 16**12:012x}" for i in range(40, 60))
+UUIDS = tuple(f"{i:08x}-1b2c-4d3e-8f90-{i * 7919:012x}" for i in range(20))
+
+
+@pytest.mark.parametrize(
+    ("key", "sample"),
+    [
+        ("container_id", HASHES),
+        ("image_digest", HASHES),
+        ("span_name", ("GET /cart", "POST /orders")),
+        ("span_kind", ("SERVER", "CLIENT")),
+        ("request_id", UUIDS),
+        ("correlation", UUIDS),
+        ("trace_id", HASHES),
+        ("job_name", ("nightly", "hourly")),
+    ],
+)
+def test_silence_when_it_names_what_passes(key: str, sample: tuple[str, ...]) -> None:
+    assert judge(rule, _profile(_text(key, len(sample), sample=sample), 5000)).outcome is Outcome.PASS
+
+
+@pytest.mark.parametrize(
+    ("key", "severity"),
+    [
+        ("device_uuid", Severity.WARN),
+        ("meter_serial", Severity.WARN),
+        ("inverter", Severity.WARN),
+        ("room_name", Severity.WARN),
+        ("product_type", Severity.INFO),
+        ("firmware_version", Severity.INFO),
+        ("display_name", Severity.INFO),
+    ],
+)
+def test_names_of_sources_and_of_their_attributes(key: str, severity: Severity) -> None:
+    sample = UUIDS if key.endswith("uuid") else ("kitchen", "bath")
+    assert _finding(_text(key, len(sample), sample=sample)).severity is severity
+
+
+def test_distinct_values_of_a_sample_are_compared_with_its_rows() -> None:
+    """60 values in the 400 rows read say nothing about the million rows there are."""
+    patterns = RowPatterns((), 400, 0, 0, a_source())
+    location = _text("location", 60)
+    million = a_measurement(fields=(location,), rows=a_count(1_000_000), row_patterns=patterns)
+    assert judge(rule, a_profile(million)).outcome is Outcome.PASS
+    more = dataclasses.replace(million, row_patterns=dataclasses.replace(patterns, rows=600))
+    assert judge(rule, a_profile(more)).outcome is Outcome.FAIL
+
+
+@pytest.mark.parametrize(
+    ("key", "values", "constant", "found"),
+    [
+        # Meters of a street in one series, more of them than a tag should have elsewhere.
+        ("meter_id", 300, 0.0, 1),
+        ("machine", 4, 0.0, 1),
+        ("device_name", 12, 0.4, 1),
+        # An attribute of the source, a state, what passes, and what is no source.
+        ("room", 12, 1.0, 0),
+        ("device_state", 4, 0.0, 0),
+        ("request_id", 300, 0.0, 0),
+        ("comment", 12, 0.0, 0),
+    ],
+)
+def test_rows_that_overwrite_each_other_where_tags_are_no_index(
+    key: str, values: int, constant: float, found: int
+) -> None:
+    names = tuple(f"east-{i:03}" for i in range(min(values, 64)))
+    profile = dataclasses.replace(_profile(_text(key, values, constant, sample=names), 3000), engine="influxdb3")
+    findings = judge(rule, profile).findings
+    assert len(findings) == found
+    for finding in findings:
+        assert finding.severity is Severity.WARN
+        assert finding.message == (
+            f"Field {key} names {values} sources that share a series: of their rows with the same time, only the last "
+            "one is kept."
+        )

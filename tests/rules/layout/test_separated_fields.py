@@ -45,6 +45,7 @@ CASES = (
             _table("doorbell", ["rings"], room="hall"),
         ),
         subject=Subject("", "blood_oxygen"),
+        severity=Severity.INFO,
     ),
     Case(
         # What has fields enough is a subject of its own, though one agent collects all of them at once.
@@ -55,12 +56,14 @@ CASES = (
             _table("load", ["value"]),
         ),
         subject=Subject("", "load"),
+        severity=Severity.INFO,
     ),
     Case(
         # Names that differ in data are another rule's matter: what they hold is a tag.
         breaks=dataset(_table("load", ["value"]), _table("uptime", ["value"])),
         keeps=dataset(*(_table(f"room-{n}.load", ["value"]) for n in range(101, 105))),
         subject=Subject("", "load"),
+        severity=Severity.INFO,
     ),
 )
 
@@ -137,3 +140,41 @@ def test_silence_across_databases_and_where_rows_were_not_read() -> None:
     assert _found(_measurement("a"), _measurement("b", database="other")) == ()
     assert _found(_measurement("a"), _measurement("b", point_sample=None)) == ()
     assert judge(rule, a_profile(engine="influxdb1", databases=(), measurements=())).outcome is Outcome.PASS
+
+
+@pytest.mark.parametrize(
+    ("names", "fields", "tag", "severity"),
+    [
+        # A gateway of a greenhouse, and somebody's script for a wind turbine: the names are quantities.
+        (("air_temperature", "leaf_wetness", "soil_moisture"), ["value"], "bed", Severity.WARN),
+        (("pitch", "power", "yaw"), ["reading", "quality"], "turbine", Severity.WARN),
+        # collectd, k6, Micrometer, Prometheus, Graphite, Telegraf: what collects them chose the names.
+        (("load_longterm", "load_midterm", "load_shortterm"), ["value"], "host", Severity.INFO),
+        (("vus", "vus_max"), ["value"], "scenario", Severity.INFO),
+        (("cache_gets", "jvm_threads", "logback_events"), ["value"], "metric_type", Severity.INFO),
+        (("go_goroutines", "process_cpu", "up"), ["gauge"], "instance", Severity.INFO),
+        (("node_boot", "disk_reads_total", "scrape_seconds"), ["value"], "instance", Severity.INFO),
+        (("app.heap", "db.pool", "web.queue"), ["value"], "host", Severity.INFO),
+    ],
+)
+def test_what_a_collector_splits_by_design_is_information(
+    names: tuple[str, ...], fields: list[str], tag: str, severity: Severity
+) -> None:
+    (finding,) = _found(*(_measurement(name, fields, tags=(a_tag(tag),)) for name in names))
+    assert finding.severity is severity
+
+
+def test_topics_with_fields_of_their_own_are_information() -> None:
+    (finding,) = _found(
+        _measurement("cpu", ["busy", "idle"]), _measurement("mem", ["free", "used"]), _measurement("swap", ["in"])
+    )
+    assert finding.severity is Severity.INFO
+
+
+@pytest.mark.parametrize(("count", "severity"), [(2, Severity.INFO), (3, Severity.WARN)])
+def test_pair_is_information(count: int, severity: Severity) -> None:
+    names = ("humidity", "pressure", "wind")[:count]
+    (finding,) = _found(*(_measurement(name) for name in names))
+    assert finding.severity is severity
+    (finding,) = _found(*(_measurement(name) for name in names), min_warned=2)
+    assert finding.severity is Severity.WARN

@@ -7,7 +7,7 @@ import pytest
 from tests.builders import a_field, a_measurement, a_profile, a_tag
 from tests.databases import Dataset, Row, Table, times
 from tests.rules.cases import Case, dataset, judge
-from tsaudit.model.finding import Finding, Severity
+from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.subject import Subject
 from tsaudit.rules.names.data_in_key_name import data_in_key_name as rule
 
@@ -66,3 +66,14 @@ def test_numbers_when_they_are_few_or_many(count: int, severity: Severity) -> No
 )
 def test_silence_when_numbers_belong_to_the_words(names: tuple[str, ...]) -> None:
     assert not _findings(*names)
+
+
+def test_words_of_a_grid_are_data() -> None:
+    """Topics in the names of fields, which a parser could have made a tag."""
+    topics = [f"{topic}-{stage}" for topic in ("orders", "clicks", "mails", "visits") for stage in ("raw", "dead")]
+    fields = tuple(a_field(f"{topic}.{way}.Count") for topic in topics for way in ("BytesIn", "BytesOut"))
+    (finding,) = judge(rule, a_profile(a_measurement("kafka", fields=fields))).findings
+    assert finding.subject.column == "{part_1}-{part_2}.{part_3}.Count"
+    assert finding.message.startswith("16 fields named")
+    few = judge(rule, a_profile(a_measurement("kafka", fields=fields[:11])))
+    assert few.outcome is Outcome.PASS

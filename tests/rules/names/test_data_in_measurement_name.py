@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tests.builders import a_count, a_field, a_measurement, a_profile
+import dataclasses
+
+from tests.builders import a_count, a_field, a_measurement, a_profile, a_tag
 from tests.databases import Row, Table, times
 from tests.rules.cases import Case, dataset, judge, planned, table
 from tsaudit.model.change import Merged, MergeMeasurements
@@ -25,6 +27,16 @@ def _by_measure_name(pattern: str) -> Table:
         for i in range(5)
     ]
     return Table("cpu", ("site",), {"measure_value::double": "float"}, rows)
+
+
+CONTINENTS = ("africa", "asia", "europe", "north_america", "oceania", "south_america")
+WEATHER = {"temperature": "float", "humidity": "float"}
+
+
+def _weather(name: str, **tags: str) -> Table:
+    return table(
+        name, [{"station": "s1"} | tags], WEATHER, lambda s, r: {"temperature": 20.5 + r, "humidity": 50.5 - r}
+    )
 
 
 CASES = (
@@ -52,6 +64,13 @@ CASES = (
         keeps=dataset(_by_measure_name("usage")),
         subject=Subject("", "cpu"),
         engines=frozenset({"timestream"}),
+    ),
+    Case(
+        # One schema in several tables, whose names have nothing in common.
+        breaks=dataset(*map(_weather, CONTINENTS)),
+        keeps=dataset(_weather("weather", continent="africa"), _weather("climate")),
+        subject=Subject("", "{part_1}"),
+        engines=frozenset({"influxdb1", "influxdb3", "greptimedb", "timestream"}),
     ),
 )
 
@@ -130,3 +149,43 @@ def test_silence_when_measure_names_are_those_of_quantities_or_hashes() -> None:
         judge(rule, _named("cpu_user", "cpu_system", "load1", "load5", "load15", "memory_free")).outcome is Outcome.PASS
     )
     assert judge(rule, _named("6445", "6399", "640", "2093", "7051")).outcome is Outcome.PASS
+
+
+def _tables(names: list[str], *fields: str, tags: tuple[str, ...] = ("host",)) -> Profile:
+    made = tuple(a_field(field) for field in fields)
+    return a_profile(
+        *(a_measurement(name, tags=tuple(map(a_tag, tags)), fields=made) for name in names), engine="influxdb1"
+    )
+
+
+MACHINES = [f"{line}_{machine}_{what}" for line in "abcd" for machine in ("saw", "mill") for what in ("rpm", "power")]
+TENANTS = [f"orders_{tenant}" for tenant in ("acme", "globex", "hooli", "initech", "umbrella")]
+
+
+def test_words_of_a_grid_are_data() -> None:
+    (finding,) = judge(rule, _tables(MACHINES, "value")).findings
+    assert finding.message == (
+        "16 measurements named {part_1}_{part_2}_{part_3} should be measurement readings and tags part_1, part_2 and "
+        "part_3."
+    )
+    (change,) = finding.changes
+    assert isinstance(change, MergeMeasurements)
+    assert change.members[0] == Merged("a_mill_power", (("part_1", "a"), ("part_2", "mill"), ("part_3", "power")))
+    assert judge(rule, _tables(MACHINES, "value"), {"min_names": 17}).outcome is Outcome.PASS
+
+
+def test_word_that_varies_is_data_unless_it_may_be_a_quantity() -> None:
+    (finding,) = judge(rule, _tables(TENANTS, "total", "items")).findings
+    assert finding.subject.measurement == "orders_{part_2}"
+    # A collector names each measurement after its only value.
+    quantities = [f"http_req_{what}" for what in ("blocked", "connecting", "duration", "receiving", "sending")]
+    assert judge(rule, _tables(quantities, "value")).outcome is Outcome.PASS
+    assert judge(rule, _tables(TENANTS[:4], "total", "items")).outcome is Outcome.PASS
+
+
+def test_other_columns_are_another_kind_of_thing() -> None:
+    for changed in ({"fields": (a_field("total"), a_field("price"))}, {"tags": (a_tag("region"),)}):
+        profile = _tables(TENANTS, "total", "items")
+        first, *rest = profile.measurements
+        other = dataclasses.replace(first, **changed)
+        assert judge(rule, dataclasses.replace(profile, measurements=(other, *rest))).outcome is Outcome.PASS

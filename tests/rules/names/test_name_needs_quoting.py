@@ -15,7 +15,8 @@ from tests.databases import influxql
 from tests.rules.cases import Case, dataset, hosts, judge, table
 from tests.servers import Influxd, Postgresql
 from tsaudit.model.change import Rename
-from tsaudit.model.finding import Outcome
+from tsaudit.model.finding import Outcome, Severity
+from tsaudit.model.profile import Measurement
 from tsaudit.model.subject import Subject
 from tsaudit.rules.names.name_needs_quoting import keywords
 from tsaudit.rules.names.name_needs_quoting import name_needs_quoting as rule
@@ -32,11 +33,13 @@ CASES = (
         ),
         keeps=dataset(table("m", hosts(2), {"value": "float"}, lambda s, r: {"value": s + 0.5})),
         subject=Subject("", "m"),
+        severity=Severity.INFO,
     ),
     Case(
         breaks=dataset(table("orders", [{"group": "a"}, {"group": "b"}])),
         keeps=dataset(table("orders", [{"group_name": "a"}, {"group_name": "b"}])),
         subject=Subject("", "orders"),
+        severity=Severity.INFO,
         guilty="group",
     ),
 )
@@ -84,6 +87,38 @@ def test_one_finding_when_several_names_need_quotes() -> None:
     )
     renames = {(c.old, c.new) for c in finding.changes if isinstance(c, Rename)}
     assert renames == {("group", "group_value"), ("a-b", "a_b"), ("", "order_value")}
+
+
+def test_one_finding_without_new_names_when_many_measurements_have_some() -> None:
+    def named(name: str) -> Measurement:
+        return a_measurement(name, tags=(a_tag("group"),), fields=(a_field(f"{name}-b"),))
+
+    (finding,) = judge(rule, a_profile(*map(named, ("disk", "mem", "net", "swap")))).findings
+    assert finding.message == (
+        "5 names in 4 tables need quotes in every query: group (reserved word), disk-b (contains -), "
+        "mem-b (contains -), net-b (contains -) and swap-b (contains -)."
+    )
+    assert (finding.subject, finding.changes) == (Subject("main", "disk"), ())
+    assert len(judge(rule, a_profile(*map(named, ("disk", "mem", "net")))).findings) == 3
+
+
+def test_warning_when_quotes_are_not_enough() -> None:
+    def severity(field: str) -> Severity:
+        (finding,) = judge(rule, a_profile(a_measurement(fields=(a_field(field),)))).findings
+        return finding.severity
+
+    assert {severity(n) for n in ('a"b', "a'b", "a`b", "a\\b", "a\nb", " a", "a ", "a\u200bb")} == {Severity.WARN}
+    assert {severity(n) for n in ("group", "a-b", "a b", "a.b", "größe", "9lives", "+Inf")} == {Severity.INFO}
+    hidden = a_measurement("z", fields=(a_field("a\nb"),))
+    others = [a_measurement(name, tags=(a_tag("group"),)) for name in "abcdefgh"]
+    found = judge(rule, a_profile(*others, hidden)).findings
+    assert {f.subject.measurement: f.severity for f in found} == {"z": Severity.WARN, "a": Severity.INFO}
+
+
+def test_silence_when_names_of_measurements_are_to_be_one_anyway() -> None:
+    family = [a_measurement(f"cpu.web-{i:02}.eu-west.usage") for i in range(5)]
+    assert judge(rule, a_profile(*family)).outcome is Outcome.PASS
+    assert judge(rule, a_profile(*family, a_measurement("a-b"))).findings[0].guilty == "a-b"
 
 
 def test_names_that_would_become_the_same_stay_apart() -> None:

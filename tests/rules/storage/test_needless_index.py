@@ -24,7 +24,7 @@ from tsaudit.rules.storage.needless_index import needless_index as rule
 
 ORDERED = frozenset({"sqlite"})
 POSTGRESQL = frozenset({"postgresql"})
-ANY_SIZE = {"needless-index.min_bytes": 0.0}
+ANY_SIZE = {"needless-index.min_bytes": 0.0, "needless-index.min_indexed_rows": 0.0}
 DUCKDB = frozenset({"duckdb"})
 GREPTIMEDB = frozenset({"greptimedb"})
 
@@ -43,12 +43,21 @@ CASES = (
         keeps=_cpu(("host", "time")),
         subject=Subject("", "cpu"),
         engines=ORDERED,
+        limits=ANY_SIZE,
+    ),
+    Case(  # the table is small, and the engine reports no bytes
+        breaks=_cpu(("host",), ("host", "time")),
+        keeps=_cpu(("host", "time")),
+        subject=Subject("", "cpu"),
+        severity=Severity.INFO,
+        engines=ORDERED,
     ),
     Case(  # the key starts with the time
         breaks=_cpu(("time",)),
         keeps=_cpu(("region",)),
         subject=Subject("", "cpu"),
         engines=ORDERED | DUCKDB,
+        limits=ANY_SIZE,
     ),
     Case(  # it counts: nobody used either, and the second is the wider
         breaks=_cpu(("host",), ("host", "time")),
@@ -64,7 +73,13 @@ CASES = (
         engines=POSTGRESQL,
         limits=ANY_SIZE,
     ),
-    Case(breaks=_cpu(("host", "region")), keeps=_cpu(("host",)), subject=Subject("", "cpu"), engines=DUCKDB),
+    Case(
+        breaks=_cpu(("host", "region")),
+        keeps=_cpu(("host",)),
+        subject=Subject("", "cpu"),
+        engines=DUCKDB,
+        limits=ANY_SIZE,
+    ),
     Case(
         breaks=_cpu(("host",), ("region",), ("usage",)),
         keeps=_cpu(("host",), ("region",)),
@@ -197,8 +212,11 @@ def test_hint_when_it_is_not_known_since_when_uses_are_counted() -> None:
 
 
 def test_information_when_it_is_small() -> None:
-    for bytes_, severity in ((999_999, Severity.INFO), (1_000_000, Severity.WARN), (None, Severity.WARN)):
+    for bytes_, severity in ((999_999, Severity.INFO), (1_000_000, Severity.WARN)):
         (finding,) = judge(rule, _profile(KEY, an_index("i", "time", size_bytes=bytes_))).findings
+        assert finding.severity is severity
+    for rows, severity in ((19_999, Severity.INFO), (20_000, Severity.WARN)):
+        (finding,) = judge(rule, _profile(KEY, an_index("i", "time"), rows=a_count(rows))).findings
         assert finding.severity is severity
     unused = _profile(an_index("i", "region", scans=0, counted_since=SINCE, size_bytes=999_999))
     (finding,) = judge(rule, unused, timeline=Timeline(previous=unused)).findings

@@ -62,6 +62,20 @@ def test_change_holds_no_value_as_read() -> None:
     assert not any(value in str(to_data(change)) for value in ("kitchen", "bath", "1726ZA", "2635YB"))
 
 
+def test_only_what_varies_is_shown_as_an_attribute_and_none_of_it_as_read() -> None:
+    topics = tuple(f"acme:{'north' if i % 2 else 'south'}:{'pump' if i % 3 else 'valve'}:{i}" for i in range(12))
+    measurement = a_measurement("home", tags=(a_tag("topic", 12, topics),))
+    for engine in ("influxdb1", "postgresql", "greptimedb", "timestream"):
+        result = judge(rule, a_profile(measurement, engine=engine))
+        print(engine, result)
+        (finding,) = result.findings
+        (change,) = finding.changes
+        assert isinstance(change, SplitColumn)
+        assert change.example.startswith("acme:")
+        assert [part.name for part in change.parts] == ["topic_part_1", "topic_part_2", "topic_part_3"]
+        assert not any(value in str(to_data(change)) + finding.fix for value in ("north", "south", "pump", "valve"))
+
+
 def test_silence_when_there_is_one_value_or_the_field_is_a_number() -> None:
     one = a_measurement(tags=(a_tag("sensor", 1, SENSORS[:1]),))
     assert judge(rule, a_profile(one)).outcome is Outcome.PASS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 import uuid
 from typing import Final
@@ -59,6 +60,20 @@ def test_finding_when_hardly_any_value_is_used_again() -> None:
     assert judge(rule, a_profile(_measurement(499, words, rows=600))).outcome is Outcome.PASS
 
 
+def test_silence_when_devices_wrote_little_so_far() -> None:
+    devices = tuple(f"70b3d5{7919 * i % 16**10:010x}" for i in range(64))
+    assert judge(rule, a_profile(_measurement(3_000, devices, rows=6_000))).outcome is Outcome.PASS
+    others = tuple(f"name{i}x" for i in range(64))
+    assert judge(rule, a_profile(_measurement(3_000, others, rows=6_000))).outcome is Outcome.FAIL
+
+
+def test_finding_when_pods_are_many() -> None:
+    chance = random.Random(8)
+    pods = tuple(f"cart-{''.join(chance.choices('bcdfghjklmnpqrstvwxz2456789', k=5))}" for _ in range(64))
+    (finding,) = judge(rule, a_profile(_measurement(2_000, pods))).findings
+    assert "shaped like IDs (pod)" in finding.message
+
+
 def test_finding_when_the_limit_of_the_engine_is_near() -> None:
     words = tuple(f"name{i}x" for i in range(64))
     for values, outcome in ((79_999, Outcome.PASS), (80_000, Outcome.FAIL)):
@@ -82,7 +97,7 @@ def test_finding_when_the_listings_show_no_end() -> None:
     words = tuple(f"name{i}x" for i in range(64))
     (finding,) = judge(rule, a_profile(_watched(words, values_over_time("unbounded")))).findings
     assert finding.message == "Tag order_id has 1,001 values, gains 310 a day and is not leveling off."
-    assert finding.evidence[-1].value == "unbounded over 28 days: beta 1, 98% of a week's values new in it"
+    assert finding.evidence[-1].value == "unbounded over 28 days: beta 1, 98% of a week's values were new"
     assert judge(rule, a_profile(_watched(words, values_over_time("unbounded"), 1000))).outcome is Outcome.PASS
     for kind in KINDS:
         assert judge(rule, a_profile(_watched(words, values_over_time(kind)))).outcome is Outcome.PASS
@@ -141,3 +156,18 @@ def test_tags_that_say_the_same_go_together() -> None:
         ({("role", "id"): "field"}, ("TAG002",)),
         ({("role", "name"): "field"}, ("TAG002",)),
     ]
+
+
+def test_fleet_that_reports_seldom_is_no_endless_id() -> None:
+    """3,000 water meters by their serials, which call home once a day."""
+    serials = tuple(f"1EBZ{100_000_000 + 7_919 * i}" for i in range(64))
+    meters = a_tag("meter_id", 3_000, serials)
+    for tag, outcome in (
+        (meters, Outcome.PASS),
+        (dataclasses.replace(meters, key="order_id"), Outcome.FAIL),
+        (dataclasses.replace(meters, key="order_id", recurring=0.95), Outcome.PASS),
+        (dataclasses.replace(meters, recurring=0.2), Outcome.FAIL),
+        (dataclasses.replace(meters, over_time=values_over_time("unbounded")), Outcome.FAIL),
+    ):
+        measurement = a_measurement("readings", 3_000, tags=(tag,), rows=a_count(3_000))
+        assert judge(rule, a_profile(measurement)).outcome is outcome

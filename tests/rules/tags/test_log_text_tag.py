@@ -57,6 +57,20 @@ def test_finding_when_values_are_times() -> None:
     assert "contains times" in finding.message
 
 
+def test_attributes_as_json_are_left_to_their_own_rule() -> None:
+    flat = tuple(f'{{"env": "prod", "host": "web{i}"}}' for i in range(30))
+    assert _judged(flat, 30).outcome is Outcome.PASS
+    nested = tuple(f'{{"find": "users", "filter": {{"id": {i}}}}}' for i in range(30))
+    (finding,) = _judged(nested, 30).findings
+    assert "contains JSON documents" in finding.message
+
+
+def test_sentences_among_short_values_when_they_are_many() -> None:
+    aliases = tuple(f"uplink {i}" for i in range(38)) + tuple(f"to rack {i} / via panel" for i in range(26))
+    assert _judged(aliases, 99).outcome is Outcome.PASS
+    assert _judged(aliases, 100).outcome is Outcome.FAIL
+
+
 def test_urls_when_they_are_many() -> None:
     sample = tuple(f"https://shop.example/item/{i}?ref=mail" for i in range(64))
     assert _judged(sample, 999).outcome is Outcome.PASS
@@ -77,6 +91,6 @@ def test_texts_that_never_end_are_told_from_a_list_of_them() -> None:
 
     endless, ending, unknown = watched("unbounded"), watched("bounded"), watched("unknown")
     assert endless.message.endswith("in 3 series. It gains 310 values a day and is not leveling off.")
-    assert endless.evidence[-1].value == "unbounded over 28 days: beta 1, 98% of a week's values new in it"
+    assert endless.evidence[-1].value == "unbounded over 28 days: beta 1, 98% of a week's values were new"
     assert (endless.severity, ending.severity, unknown.severity) == (Severity.WARN, Severity.INFO, Severity.WARN)
     assert ending.evidence[-1].label == "values over time" != unknown.evidence[-1].label

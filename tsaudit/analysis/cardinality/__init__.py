@@ -1,1 +1,1 @@
-"""Series and the tags that make them."""
+"""Series cardinality, and the tags that cause it."""

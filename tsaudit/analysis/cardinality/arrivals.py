@@ -1,4 +1,4 @@
-"""What a listing brought that the listings before it had not: its new series, and each tag's new values."""
+"""What is new in a listing compared with earlier listings: its new series, and the new values of each tag."""
 
 from __future__ import annotations
 
@@ -17,14 +17,17 @@ from tsaudit.analysis.values.value_sets import ValueSet
 from tsaudit.model.profile import SAMPLE_SIZE, Arrivals, SeriesSince, ValuesOverTime
 
 REACH: Final = timedelta(days=90)
-"""Series first seen longer ago are not told apart by their day."""
+"""Series first seen longer ago than this are not broken down by day."""
 _EXAMPLES: Final = 3
 
 _Days = npt.NDArray[np.int32]
 
 
 def new_series(before: ValueSet, after: ValueSet, hashes: npt.NDArray[np.uint64]) -> Arrivals:
-    """The series of a listing by age. `hashes`: one per series listed; `after`: the set `before` with these."""
+    """The series of a listing by age.
+
+    `hashes`: one per listed series. `after`: the set `before` plus these hashes.
+    """
     began, observed = _date(after.days[0]), _date(after.days[-1])
     first = after.first_days(hashes)
     return Arrivals(
@@ -41,12 +44,14 @@ def new_series(before: ValueSet, after: ValueSet, hashes: npt.NDArray[np.uint64]
 def new_values(
     before: ValueSet, after: ValueSet, tag: HashedTag, began: date, listing_days: int | None
 ) -> ValuesOverTime:
-    """The values of a tag of a listing by age. `began`: the first day of listings; `listing_days`: see `index`."""
+    """The values of one tag of a listing by age.
+
+    `began`: the first day of listings. `listing_days`: see `index`.
+    """
     index, observed = value_growth.index(after, listing_days), _date(after.days[-1])
     first = after.first_days(tag.hashes)
     newest = _date(first.max(initial=0)) if first.max(initial=0) > began.toordinal() else None
     fresh = tag.values.take(pa.array(np.flatnonzero(first == newest.toordinal()))) if newest else tag.values[:0]
-    ended = value_growth.lifetimes(after, listing_days)
     return ValuesOverTime(
         kind=index.kind,
         beta=index.beta,
@@ -54,7 +59,6 @@ def new_values(
         days=index.days,
         new_values=_new(before, after),
         new_per_day=value_growth.arrivals_per_day(after),
-        life_days=float(np.median(ended)) if len(ended) else None,
         series=_by_day(first, tag.series_per_value(), began, observed, after.held_ratio),
         newest=newest,
         examples=sample(fresh, _EXAMPLES),

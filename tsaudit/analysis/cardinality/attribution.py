@@ -1,8 +1,8 @@
-"""Which tag's new values the new series of a measurement are due to.
+"""Attributes the new series of a measurement to the new values of its tags.
 
-Exact, by counting: of the series listed now that no listing before some day showed, the share that carries a value
-of the tag which no listing before that day showed either. A tag that another one determines gets new values only
-along with that one, so only the other is named.
+The result is an exact count: of the series that are listed now and were in no listing before a given day, the share
+that carries a value of the tag that was in no listing before that day either. A tag determined by another one gets new
+values only together with it, so only the other tag is named.
 """
 
 from __future__ import annotations
@@ -21,34 +21,34 @@ _WEEK: Final = timedelta(days=7)
 
 @dataclass(frozen=True, slots=True)
 class Blame:
-    """What one tag's new values explain."""
+    """The share of new series that one tag's new values explain."""
 
     tag: str
     together_with: tuple[str, ...]
-    """Tags that determine it and that it determines, which explain as much."""
+    """Tags that determine it and are determined by it; they explain the same share."""
     share: float
-    """Of the new series, 0 to 1, that carry a new value of the tag."""
+    """Share of the new series that carry a new value of the tag, from 0 to 1."""
     standard_error: float
-    """Of `share`; 0 where all series and values are known."""
+    """Standard error of `share`; 0 if all series and values are known."""
     began: date
-    """The first day, from a week before `since` on, that added at least half as many of these series as is usual."""
+    """The first day, starting a week before `since`, that added at least half the usual number of these series."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attribution:
-    """The new series of a measurement and the tags they are due to."""
+    """The new series of a measurement, and the tags that cause them."""
 
     since: date
-    """New is what was first seen on that day or later."""
+    """Series first seen on this day or later count as new."""
     new_series: int
     blames: tuple[Blame, ...]
-    """The greatest share first; tags too little of whose values is new to be seen in a sample are left out."""
+    """Largest share first. In a sample, tags with too few new values to be significant are left out."""
 
 
 def attribute(measurement: Measurement, since: date) -> Attribution | None:
-    """The new series since that day, or since the second listing when that is later.
+    """The series that are new since that day, or since the second listing if that is later.
 
-    None when nothing is known of the listings before, or when no series is new.
+    None if there are no earlier listings, or if no series is new.
     """
     arrivals = measurement.arrivals
     if arrivals is None or arrivals.before is None:
@@ -67,7 +67,7 @@ def attribute(measurement: Measurement, since: date) -> Attribution | None:
 
 
 def looks(tag: Tag) -> str:
-    """The shape of a tag's newest values, for people; empty when they have none that is known."""
+    """The shape of a tag's newest values, in words; empty if it is not known."""
     values = tag.over_time
     return "" if values is None or values.shape in ("unknown", "empty") else values.shape.replace("_", " ")
 
@@ -75,9 +75,10 @@ def looks(tag: Tag) -> str:
 def shares_of_logarithms(
     before: Mapping[str, float], now: Mapping[str, float], dependencies: Iterable[Dependency]
 ) -> dict[str, float]:
-    """What is left to say where only numbers of values are known: tag to its share of the growth, 0 to 1.
+    """The fallback if only numbers of values are known: tag to its share of the growth, from 0 to 1.
 
-    Series multiply, so shares are those of the logarithms. Only tags that grew, and follow from no other that did.
+    Series counts multiply, so the shares are computed from logarithms. Only tags that grew and are not determined by
+    another growing tag are included.
     """
     grown = {tag for tag in before if now[tag] > before[tag]}
     logs = {tag: math.log(now[tag] / before[tag]) for tag in _free(grown, dependencies)}
@@ -96,14 +97,14 @@ def _blame(
 
 
 def _causes(grown: Iterable[str], dependencies: Sequence[Dependency]) -> dict[str, tuple[str, ...]]:
-    """The tags that no other one among them determines, each with those that are interchangeable with it."""
+    """The tags that no other one of them determines, each with its interchangeable tags."""
     free, known = _free(grown, dependencies), {(d.determinant, d.dependent) for d in dependencies}
     same = {key: tuple(o for o in free if (key, o) in known and (o, key) in known) for key in free}
     return {key: others for key, others in same.items() if not others or key < others[0]}
 
 
 def _free(tags: Iterable[str], dependencies: Iterable[Dependency]) -> list[str]:
-    """Those that no other one of them determines, unless they determine each other."""
+    """The tags that no other one of them determines, except mutually."""
     keys, known = sorted(tags), {(d.determinant, d.dependent) for d in dependencies}
     return [key for key in keys if not any((by, key) in known and (key, by) not in known for by in keys)]
 
@@ -113,18 +114,22 @@ def _added(series: tuple[SeriesSince, ...], since: date) -> int:
 
 
 def _is_seen(values: ValuesOverTime, since: date) -> bool:
-    """Whether some values are surely new: in a sample, when their number is over twice its standard error."""
+    """Whether some values are certainly new: in a sample, if their number exceeds twice its standard error."""
     return bool(_added(values.series, since)) and _relative_error(values.series, since, values.sampled_values) < 0.5
 
 
 def _relative_error(series: tuple[SeriesSince, ...], since: date, sampled: int | None) -> float:
-    """Of the new part of a sample: the smaller it is, the less is known of it. 0 where nothing was sampled."""
+    """Relative error of the new part of a sample: the smaller the part, the larger the error. 0 if nothing
+    was sampled.
+    """
     total, new = sum(s.series for s in series), _added(series, since)
     return 0.0 if sampled is None or not total else 1 / math.sqrt(max(sampled * new / total, 1e-9))
 
 
 def _began(series: tuple[SeriesSince, ...], since: date, first_listing: date) -> date:
-    """A day found by the counts of all series may be late: a week before it is looked at too."""
+    """The first day of the growth. The day derived from the series counts may be late, so the week before it is
+    checked, too.
+    """
     usual = median(s.series for s in series if s.day >= since)
     earliest = max(since - _WEEK, first_listing + timedelta(days=1))
     return next(s.day for s in series if s.day >= earliest and 2 * s.series >= usual)

@@ -1,4 +1,4 @@
-"""Values hashed into a few buckets, by a hash that whoever writes the data can compute as well: CRC-32 of the UTF-8."""
+"""Hashes values into a few buckets with CRC-32 of the UTF-8 bytes, which any writer can compute, too."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 _AT_ONCE: Final = 1 << 16
-"""Values hashed together: Python's bytes take many times the memory of Arrow's."""
+"""Values hashed in one batch: Python bytes take many times the memory of Arrow's."""
 
 
 def bucket_numbers(values: pa.StringArray, counts: Iterable[int]) -> Iterator[npt.NDArray[np.int64]]:
-    """For each count the bucket of each value, from 0. Values are not null."""
+    """For each bucket count, the bucket number of each value, starting at 0. Values must not be null."""
     checksums = np.empty(len(values), np.uint32)
     for at in range(0, len(values), _AT_ONCE):
         part = values.slice(at, _AT_ONCE).cast(pa.binary()).to_numpy(zero_copy_only=False)
@@ -24,7 +24,7 @@ def bucket_numbers(values: pa.StringArray, counts: Iterable[int]) -> Iterator[np
 
 
 def bucketed(column: pa.Array, count: int) -> pa.Array:
-    """Each value's bucket, as text; an absent value stays absent."""
+    """The bucket of each value, as text; null values stay null."""
     encoded = column.cast(pa.string()).dictionary_encode()
     (numbers,) = bucket_numbers(encoded.dictionary, [count])
     return pa.array(numbers).cast(pa.string()).take(encoded.indices)

@@ -1,4 +1,4 @@
-"""Whom to blame for the series of a measurement, and by how much: what rules, messages and the report all go by."""
+"""Which tag contributes most to the series of a measurement, and how much: used by rules, messages, and the report."""
 
 from __future__ import annotations
 
@@ -8,34 +8,35 @@ from tsaudit.model.subject import Subject
 
 
 def guilty_tag(sets: TagSets) -> Contribution | None:
-    """The tag without which fewest series are left; None when none would go."""
-    # A tag that others determine goes only together with them: to blame are those.
+    """The tag whose removal leaves the fewest series; None if no removal reduces them."""
+    # A tag that others determine can only be dropped together with them: those are the cause.
     alone = [c for c in sets.contributions if not c.together_with]
     candidates = (*sets.drop_curve[:1], *alone, *sets.contributions)
     return next((c for c in candidates if c.series_left < sets.series), None)
 
 
 def left_ratio(contribution: Contribution, sets: TagSets) -> float:
-    """The share of the series that is left without the tag, 0 to 1; at most, where only a sample was looked at."""
+    """The share of series left without the tag, from 0 to 1; an upper bound if only a sample was examined."""
     return contribution.series_left / sets.series if sets.series else 1.0
 
 
 def share_of(contribution: Contribution, sets: TagSets) -> float:
-    """The share of the series that goes with the tag, 0 to 1; at least, where only a sample was looked at."""
+    """The share of series removed with the tag, from 0 to 1; a lower bound if only a sample was examined."""
     return 1 - left_ratio(contribution, sets)
 
 
 def share_of_tag(tag: str, sets: TagSets | None) -> float | None:
-    """The same of one tag, and of those that determine it; None where the tag sets are not known."""
+    """The same for one tag and the tags that determine it; None if the tag sets are not known."""
     if sets is None:
         return None
     return next((share_of(c, sets) for c in sets.contributions if c.tag == tag), None)
 
 
 def made_fields(measurement: Measurement, *tags: str, to: str = "") -> tuple[MakeField, ...]:
-    """The change that the tags become fields, and with them those that always go with one of them.
+    """The change that turns the tags into fields, along with the tags that are interchangeable with one of them.
 
-    Of two tags that say the same, one alone would leave all series. `to`: see `MakeField`, for the first tag.
+    Dropping only one of two interchangeable tags would leave all series in place. `to`: see `MakeField`, for the first
+    tag.
     """
     at = Subject(measurement.database, measurement.name)
     said = {(d.determinant, d.dependent) for d in measurement.tag_sets.dependencies} if measurement.tag_sets else set()

@@ -1,8 +1,8 @@
-"""Which tags follow from others: always, only two together, or nearly always.
+"""Finds tags that others determine: always, only jointly with a second tag, or with few exceptions.
 
-A table is a column of codes per tag, numbered from 0 and as narrow as they fit, all of the same length. A tag x
-determines a tag y where each value of x occurs with a single value of y. Nothing is estimated: a sample of the rows is
-read first only because whatever it refutes is refuted for good.
+A table has one column of codes per tag, numbered from 0 and as narrow as possible, all of the same length. A tag x
+determines a tag y if each value of x occurs with only one value of y. Nothing is estimated: the sample that is read
+first only serves to refute dependencies, and what a sample refutes is refuted for all rows.
 """
 
 from __future__ import annotations
@@ -19,56 +19,58 @@ import numpy.typing as npt
 from tsaudit.analysis.cardinality.row_counts import Codes, numbered
 
 _REFUTE_ON: Final = 1 << 16
-"""Rows on which a dependency is tried before all are read."""
+"""Rows on which a dependency is tested before all rows are read."""
 _CHUNK: Final = 1 << 15
-"""Rows looked at together: few enough to stay in the fast memory of a processor."""
+"""Rows processed in one batch: few enough to fit in the CPU cache."""
 _FIRST_CHUNK: Final = 1 << 10
-"""Rows looked at first: most tags have nothing to do with each other, and few rows show it."""
+"""Rows checked first: most tags are unrelated, and a few rows show that."""
 _GROWTH: Final = 16
-"""How much longer each sample is than the one before, where one sample does not settle it."""
+"""Growth factor of the sample as long as it is inconclusive."""
 _WORD: Final = 64
-"""Bits of the widest number that holds a combination of codes."""
+"""Width in bits of the largest number that holds a combination of codes."""
 _SMALL_SHARE: Final = 0.05
 _EXAMPLES: Final = 3
 
 Determines = npt.NDArray[np.bool_]
-"""[x, y]: whether the tag at x determines the tag at y."""
+"""`[x, y]`: whether the tag at x determines the tag at y."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two tags that together determine a third which neither determines alone. All are positions of columns."""
+    """Two tags that jointly determine a third tag, which neither determines alone. Tags are column positions."""
 
     first: int
     second: int
     dependent: int
     repeats: int
-    """Rows that repeat a combination seen before and so could have broken it; with few, it may be luck."""
+    """Rows that repeat an earlier combination and so could have refuted it; if there are few, it may be a coincidence.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Almost:
-    """A tag that determines another except for a few of its values. Tags are positions of columns."""
+    """A tag that determines another one except for a few of its values. Tags are column positions."""
 
     determinant: int
     dependent: int
     broken: int
-    """Values of the determinant that occur with several values of the dependent tag; at least 1."""
+    """Values of the determining tag that occur with several values of the dependent tag; at least 1."""
     share: float
-    """`broken` by all values of the determinant that occur in several rows: the others could not have broken it."""
+    """`broken` divided by the number of values that occur in several rows: only those could have been exceptions."""
     examples: tuple[int, ...]
-    """Codes of up to three of the values that break it, the lowest ones."""
+    """Codes of up to three of the exceptional values, lowest first."""
 
 
 def single(columns: Sequence[Codes], levels: Sequence[int], series: int) -> Determines:
-    """Each tag that determines another. Never so for a constant y, or y = x.
+    """For each pair of tags, whether one determines the other; always false for a constant y and for y = x.
 
-    `levels` are the distinct codes per column, `series` the distinct rows.
+    `levels`: distinct codes per column. `series`: number of distinct rows.
     """
     count = len(columns)
     holds = np.zeros((count, count), np.bool_)
     samples = _samples(columns)
-    # From few values to many: what x determines is known before x itself is found to be determined.
+    # In order of distinct values, fewest first: everything x determines is known before another tag is found to
+    # determine x.
     order = sorted(range(count), key=lambda i: levels[i])
     for x in order:
         others = [y for y in reversed(order) if x != y and 1 < levels[y] <= levels[x]]
@@ -76,7 +78,7 @@ def single(columns: Sequence[Codes], levels: Sequence[int], series: int) -> Dete
             holds[x, others] = True
             continue
         others = [y for y in others if _agree(samples[x], [samples[y]])]
-        # What another one of them determines follows with it.
+        # Everything that y determines, x determines as well.
         leading = [y for at, y in enumerate(others) if not holds[others[:at], y].any()]
         if leading and _agree(columns[x], [columns[y] for y in leading]):
             holds[x, others] = True
@@ -86,9 +88,9 @@ def single(columns: Sequence[Codes], levels: Sequence[int], series: int) -> Dete
 
 
 def pairs(columns: Sequence[Codes], levels: Sequence[int], determines: Determines) -> list[Pair]:
-    """The pairs of tags that determine a third only together. `determines` is what `single` found."""
+    """Pairs of tags that only jointly determine a third tag. `determines`: the result of `single`."""
     found: list[Pair] = []
-    # The tag with more values leads: rows that share a few of its values are likely to repeat a pair.
+    # The tag with more values comes first: rows that share one of its values are likely to repeat a pair.
     order = sorted(range(len(columns)), key=lambda i: (-levels[i], i))
     for position, first in enumerate(order):
         rows = _rows_of_some_values(columns[first], levels[first])
@@ -105,7 +107,7 @@ def pairs(columns: Sequence[Codes], levels: Sequence[int], determines: Determine
 
 
 def almost(columns: Sequence[Codes], determines: Determines, most: float = _SMALL_SHARE) -> list[Almost]:
-    """The tags that determine another but for a share of at most `most` of their values."""
+    """Tags that determine another tag except for at most a share `most` of their values."""
     found = []
     for x, column in enumerate(columns):
         repeated = int((np.bincount(column) > 1).sum()) if len(column) else 0
@@ -128,7 +130,7 @@ def _samples(columns: Sequence[Codes]) -> list[Codes]:
 
 
 def _each(columns: Sequence[Codes], holds: Determines, x: int, others: Sequence[int]) -> None:
-    """Notes in `holds` which of the other tags x determines, looking at one after the other."""
+    """Records in `holds` which of the other tags x determines, checking them one at a time."""
     for y in others:
         if not holds[x, y] and _agree(columns[x], [columns[y]]):
             holds[x, y] = True
@@ -137,7 +139,7 @@ def _each(columns: Sequence[Codes], holds: Determines, x: int, others: Sequence[
 
 
 def _agree(x: Codes, ys: Sequence[Codes]) -> bool:
-    """Whether x determines all of `ys`: every row must find the values of `ys` that its x was first seen with."""
+    """Whether x determines all of `ys`: each row must have the values of `ys` first seen with its value of x."""
     widths = [int(y.max(initial=0)) + 1 for y in ys]
     unseen = math.prod(widths)
     if unseen >= 1 << _WORD and len(ys) > 1:
@@ -156,7 +158,7 @@ def _agree(x: Codes, ys: Sequence[Codes]) -> bool:
 
 
 def _chunks(rows: int) -> Iterator[slice]:
-    """All rows, piece by piece; few at first."""
+    """All rows in batches, the first ones small."""
     at, size = 0, _FIRST_CHUNK
     while at < rows:
         yield slice(at, at + size)
@@ -164,7 +166,7 @@ def _chunks(rows: int) -> Iterator[slice]:
 
 
 def _rows_of_some_values(column: Codes, levels: int) -> npt.NDArray[np.int64] | None:
-    """About as many rows as a sample has, of as few values as make them up; None where all rows are as few."""
+    """Enough whole values to make up about one sample of rows; None if the table is not larger than that."""
     if len(column) <= _REFUTE_ON:
         return None
     random = np.random.default_rng(0)
@@ -189,7 +191,7 @@ def _together(
 
 
 def _combined(x: Codes, y: Codes) -> tuple[Codes, int]:
-    """A number per combination that occurs, and how many occur."""
+    """A number for each combination that occurs, and the number of combinations."""
     width = int(y.max(initial=0)) + 1
     keys = x.astype(np.int64) * width + y
     known, numbers = np.unique(keys, return_inverse=True)
@@ -197,7 +199,7 @@ def _combined(x: Codes, y: Codes) -> tuple[Codes, int]:
 
 
 def _broken(x: Codes, y: Codes, most: int) -> npt.NDArray[np.intp] | None:
-    """The values of x that occur with several of y, ascending; None where they are more than `most`."""
+    """The values of x that occur with several values of y, ascending; None if there are more than `most`."""
     if most < 1:
         return None
     broken: npt.NDArray[np.intp] = np.empty(0, np.intp)
@@ -206,14 +208,14 @@ def _broken(x: Codes, y: Codes, most: int) -> npt.NDArray[np.intp] | None:
         one = np.zeros(int(x.max(initial=0)) + 1, y.dtype)
         one[some_x] = some_y
         broken = np.flatnonzero(np.bincount(some_x[one[some_x] != some_y], minlength=1))
-        # What some rows break, all rows break.
+        # An exception in some rows is an exception in all rows.
         if len(broken) > most:
             return None
     return broken
 
 
 def _steps(rows: int) -> Iterator[int]:
-    """Every how many rows to look: first at a sample, then at ever more, at last at all."""
+    """Strides for reading the rows: a sample first, then more and more, finally all."""
     sizes = itertools.takewhile(lambda size: size < rows, (_REFUTE_ON * _GROWTH**n for n in itertools.count()))
     yield from (rows // size for size in sizes if rows // size > 1)
     yield 1

@@ -1,7 +1,8 @@
-"""Which of the dependencies among tags are worth telling: those that are no luck, each in its simplest form.
+"""Selects the dependencies among tags that are worth reporting: not coincidental, and each in its simplest form.
 
-Rows that repeat a value of the determining tag could have gone against a dependency. There must be so many of them, and
-so few may have done it, that unrelated tags would agree as well with a chance below `_LUCK` over all that was tried.
+Rows that repeat a value of the determining tag could have contradicted a dependency. There must be enough such rows,
+and few enough contradictions, that unrelated tags would match as well with a probability below `_LUCK` over all
+attempts.
 """
 
 from __future__ import annotations
@@ -19,31 +20,33 @@ from tsaudit.analysis.cardinality.dependencies import Almost, Pair
 from tsaudit.analysis.cardinality.series_table import SeriesTable
 
 MOST_TAGS: Final = 24
-"""Pairs are tried among so many tags: their number grows with the third power."""
+"""Most tags among which pairs are tested: the number of tests grows with the cube of this."""
 MOST_ROWS: Final = 250_000_000
-"""Rows of pairs that may have to be read: two million series of 16 tags. Most pairs are refuted on a few rows; where
-none is, so many take a minute."""
+"""Most rows of pairs to read: two million series with 16 tags. Most pairs are refuted by a few rows; if none is, this
+many rows take a minute.
+"""
 _LUCK: Final = 0.01
-"""Chance, per measurement and kind of dependency, of calling an accident of few rows one."""
+"""Probability, per measurement and kind of dependency, of reporting a coincidence."""
 
 _Codes = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """A tag that determines another with exceptions. Tags are positions of columns."""
+    """A tag that determines another one with exceptions. Tags are column positions."""
 
     found: Almost
     values: int
-    """Values of the determinant that occur in several rows."""
+    """Values of the determining tag that occur in several rows."""
     exceptions: int
-    """The fewest rows without which it would be a dependency."""
+    """The smallest number of rows to remove for the dependency to hold without exceptions."""
 
 
 def single(table: SeriesTable, unique: Sequence[bool]) -> list[tuple[int, int]]:
-    """(x, y) where tag x determines tag y.
+    """Pairs (x, y) in which tag x determines tag y.
 
-    `unique`: the tags that tell all series apart, not only those of the table; they determine any other without luck.
+    `unique`: tags that identify every series, including series outside the table; they determine all others by
+    definition.
     """
     pairs = [(int(x), int(y)) for x, y in zip(*np.nonzero(table.determines), strict=True)]
     sameness = {y: _sameness(table.columns[y]) for _, y in pairs}
@@ -52,17 +55,17 @@ def single(table: SeriesTable, unique: Sequence[bool]) -> list[tuple[int, int]]:
 
 
 def too_much(table: SeriesTable) -> str:
-    """Why pairs are not searched for; empty when they are."""
+    """Why the search for pairs is skipped; empty if it is not."""
     if len(table.columns) > MOST_TAGS:
-        return f"pairs of tags that determine a third are looked for among up to {MOST_TAGS} tags only"
+        return f"the search for pairs of tags that determine a third is limited to {MOST_TAGS} tags"
     most = MOST_ROWS // max(math.comb(len(table.columns), 2), 1)
     if table.rows > most:
-        return f"pairs that determine a third of {len(table.columns)} tags are looked for in up to {most:,} series only"
+        return f"the search for pairs that determine a third of {len(table.columns)} tags is limited to {most:,} series"
     return ""
 
 
 def joint(table: SeriesTable) -> list[Pair]:
-    """Pairs of tags that determine a third which neither does alone; of those that follow from a coarser pair, none."""
+    """Pairs of tags that jointly determine a third tag. Pairs that follow from a coarser pair are left out."""
     count = len(table.columns)
     found = dependencies.pairs(table.columns, table.levels, table.determines)
     sameness = {y: _sameness(table.columns[y]) for y in {p.dependent for p in found}}
@@ -72,7 +75,7 @@ def joint(table: SeriesTable) -> list[Pair]:
 
 
 def near(table: SeriesTable) -> list[Near]:
-    """Tags that determine another with few exceptions; of those that follow from a coarser tag, none."""
+    """Tags that determine another tag with few exceptions. Those that follow from a coarser tag are left out."""
     tried = len(table.columns) * (len(table.columns) - 1)
     kept = []
     for almost in dependencies.almost(table.columns, table.determines):
@@ -84,7 +87,7 @@ def near(table: SeriesTable) -> list[Near]:
 
 
 def _sameness(codes: _Codes) -> float:
-    """Chance that two series drawn at random agree in this tag."""
+    """The probability that two random series agree in this tag."""
     shares = np.bincount(codes) / len(codes)
     return float(shares @ shares)
 
@@ -92,7 +95,7 @@ def _sameness(codes: _Codes) -> float:
 def _is_no_luck(repeats: int, exceptions: int, sameness: float, tried: int) -> bool:
     """Whether unrelated tags would hardly ever have so few exceptions among the rows that could have been one.
 
-    Chernoff's bound on a binomial tail: n times the relative entropy of the share seen to the share expected.
+    Uses Chernoff's bound on a binomial tail: n times the relative entropy of the observed share to the expected share.
     """
     expected = 1 - sameness
     if repeats <= 0 or exceptions >= expected * repeats:
@@ -110,7 +113,7 @@ def _is_coarser(table: SeriesTable, coarse: Pair, fine: Pair) -> bool:
     ways = ((fine.first, fine.second), (fine.second, fine.first))
     through = any(_leads(table, a, coarse.first) and _leads(table, b, coarse.second) for a, b in ways)
     back = any(_leads(table, coarse.first, a) and _leads(table, coarse.second, b) for a, b in ways)
-    # Of interchangeable pairs the first one stays.
+    # Of interchangeable pairs, the first one is kept.
     return through and (not back or (coarse.first, coarse.second) < (fine.first, fine.second))
 
 
@@ -128,7 +131,9 @@ def _leads(table: SeriesTable, x: int, y: int) -> bool:
 
 
 def _exceptions(x: _Codes, y: _Codes) -> int:
-    """Rows to leave out so that x determines y: all but the commonest y of each x (g3 of Kivinen and Mannila, 1995)."""
+    """Rows to remove so that x determines y: all except those with the most common y of each x (g3 of Kivinen and
+    Mannila, 1995).
+    """
     one = np.zeros(int(x.max(initial=0)) + 1, y.dtype)
     one[x] = y
     broken = np.bincount(x[one[x] != y], minlength=len(one)) > 0

@@ -1,9 +1,10 @@
-"""Counts and samples what does not fit into memory, by hashes.
+"""Counts and samples data that does not fit into memory, by hashes.
 
-What is kept is what hashes below a bound, and the bound is halved whenever too much is kept (adaptive sampling: Wegman,
-analysed by Flajolet, "On adaptive sampling", Computing 43, 1990). So what is kept depends on what there is and not on
-its order, repeats change nothing, and memory has a limit. With the share p of all hashes below the bound, k kept ones
-stand for k / p, with a standard error of sqrt(k (1 - p)) / p: at most 1.5 by the root of the limit.
+A hash is kept if it is below a bound, and the bound is halved whenever too many are kept (adaptive sampling: Wegman,
+analyzed by Flajolet, "On adaptive sampling", Computing 43, 1990). The sample therefore depends on the data but not on
+its order, repetitions change nothing, and memory is limited. If a share p of all hashes lies below the bound, k kept
+hashes represent k / p, with a standard error of sqrt(k (1 - p)) / p: at most 1.5 divided by the square root of the
+limit.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ import pyarrow as pa
 from tsaudit.analysis.values.value_sample import hashes, mixed
 
 MOST_VALUES: Final = 1 << 16
-"""Distinct values of a tag counted exactly while the series are sampled; of more the error is 0.6% at most."""
+"""Distinct values of a tag that are counted exactly while the series are sampled; above that, the error is at most
+0.6%.
+"""
 
 Hashes = npt.NDArray[np.uint64]
 Codes = npt.NDArray[Any]
@@ -28,16 +31,16 @@ Codes = npt.NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """A number of different things."""
+    """The number of distinct items."""
 
     value: int
     standard_error: float | None = None
-    """None: exact."""
+    """Standard error; None: exact."""
 
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """The part of all hashes that is kept: one in two to the power of `halvings`."""
+    """The share of all hashes that is kept: 1 / 2 ** `halvings`."""
 
     halvings: int = 0
 
@@ -50,28 +53,29 @@ class Threshold:
         return values <= np.uint64((1 << 64 - self.halvings) - 1)
 
     def to_keep(self, values: Hashes, most: int) -> Threshold:
-        """Halved as often as it takes to keep at most that many of the different hashes `values`."""
+        """This threshold, halved until at most that many of the distinct hashes `values` are kept."""
         threshold = self
         while np.count_nonzero(threshold.below(values)) > most:
             threshold = Threshold(threshold.halvings + 1)
         return threshold
 
     def counted(self, kept: int) -> Counted:
-        """How many there are, when so many are kept."""
+        """The estimated total if this many are kept."""
         if not self.halvings:
             return Counted(kept)
         return Counted(round(kept / self.share), math.sqrt(max(kept, 1) * (1 - self.share)) / self.share)
 
     def unseen(self, seen_once: int) -> float:
-        """How many groups none of whose members are kept, at most, when of so many groups one member is kept.
+        """Maximum number of groups without a kept member if this many groups have one.
 
-        The expected number of groups missed is at most (1 - p) / p of those met once, whatever the groups' sizes.
+        The expected number of missed groups is at most (1 - p) / p times the number of groups with exactly one kept
+        member, whatever the sizes of the groups.
         """
         return seen_once * (1 - self.share) / self.share
 
 
 class Distinct:
-    """Counts different hashes: exactly up to `most` (save that two things may share a hash), then by a sample."""
+    """Counts distinct hashes: exactly up to `most` (apart from hash collisions), from a sample above that."""
 
     def __init__(self, most: int = MOST_VALUES) -> None:
         self._most = most
@@ -81,7 +85,7 @@ class Distinct:
         self._waiting_size = 0
 
     def add(self, values: Hashes) -> None:
-        """Takes in hashes, in any order and any number of times."""
+        """Add hashes, in any order and any number of times."""
         if self._threshold.halvings:
             values = values[self._threshold.below(values)]
         self._waiting.append(values)
@@ -91,7 +95,7 @@ class Distinct:
 
     @property
     def counted(self) -> Counted:
-        """How many different ones there were."""
+        """The number of distinct hashes added so far."""
         self._merge()
         return self._threshold.counted(len(self._kept))
 
@@ -107,9 +111,9 @@ class Distinct:
 
 
 def series_hashes(columns: Mapping[str, tuple[Hashes, Codes]], rows: int) -> Hashes:
-    """The hash of each series, by its tags: the hashes of a tag's values, and a code per row, 0 where it is absent.
+    """The hash of each series: computed from the hashes of each tag's values and one code per row, 0 for an absent tag.
 
-    The order of tags and values makes no difference, nor does a tag that all rows lack.
+    The order of tags and values makes no difference, nor does a tag that is absent everywhere.
     """
     total = np.zeros(rows, np.uint64)
     for tag, (values, codes) in columns.items():
@@ -119,7 +123,7 @@ def series_hashes(columns: Mapping[str, tuple[Hashes, Codes]], rows: int) -> Has
 
 
 class Thinning:
-    """Lets through an even part of the series that stream by, and counts the values of each tag in all of them."""
+    """Passes an even sample of the streamed series on, and counts the values of each tag in all of them."""
 
     def __init__(self) -> None:
         self.threshold = Threshold()
@@ -130,7 +134,7 @@ class Thinning:
         self._values.setdefault(tag, Distinct()).add(values)
 
     def values(self, tag: str) -> Counted:
-        """Distinct values of the tag in all series so far, absence not counted."""
+        """Distinct values of the tag in all series so far, not counting absence."""
         return self._values[tag].counted if tag in self._values else Counted(0)
 
     def thinned(self, batch: pa.RecordBatch) -> pa.RecordBatch:

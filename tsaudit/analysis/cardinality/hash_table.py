@@ -1,7 +1,7 @@
-"""Finds many 64-bit hashes among those known: open addressing, some thousands of hashes at a time.
+"""Looks up many 64-bit hashes at once: open addressing with linear probing, thousands of hashes per batch.
 
-A hash is looked for at the place its lowest bits name, then at each next place until one is free. Arrow's dictionary of
-the same hashes takes half as long again; sorting both sides twice as long.
+The search for a hash starts at the slot given by its lowest bits and continues until a free slot. Arrow's dictionary of
+the same hashes takes 1.5 times as long; sorting both sides takes twice as long.
 """
 
 from __future__ import annotations
@@ -12,16 +12,19 @@ import numpy as np
 import numpy.typing as npt
 
 _AT_ONCE: Final = 1 << 15
-"""Hashes looked for together: few enough to stay in the fast memory of a processor."""
+"""Hashes looked up in one batch: few enough to fit in the CPU cache."""
 _ROOM: Final = 4
-"""Places per hash, at least: with fewer, many are not found at the first one."""
+"""Minimum number of slots per hash: with fewer slots, there are too many collisions."""
 
 _Hashes = npt.NDArray[np.uint64]
 _Numbers = npt.NDArray[np.uint32]
 
 
 class HashTable:
-    """Numbers hashes from 1 on, in the order given; of equal ones any may be found. Takes up to 40 bytes for each."""
+    """Numbers hashes from 1 on, in the given order; if hashes are equal, any of their numbers may be returned.
+
+    Takes up to 40 bytes per hash.
+    """
 
     def __init__(self, known: _Hashes) -> None:
         self._known = np.concatenate((np.zeros(1, np.uint64), known))
@@ -31,7 +34,7 @@ class HashTable:
             self._put(np.arange(at, min(at + _AT_ONCE, len(self._known)), dtype=np.uint32))
 
     def numbers(self, wanted: _Hashes) -> _Numbers:
-        """The number of each hash; 0 for those that are not known."""
+        """The number of each hash; 0 for unknown ones."""
         found = np.empty(len(wanted), np.uint32)
         for at in range(0, len(wanted), _AT_ONCE):
             found[at : at + _AT_ONCE] = self._found(wanted[at : at + _AT_ONCE])
@@ -41,7 +44,7 @@ class HashTable:
         at = self._first_places(self._known[numbers])
         while len(numbers):
             free = self._places[at] == 0
-            # Of those that want the same place one gets it.
+            # If several hashes compete for a slot, one gets it.
             self._places[at[free]] = numbers[free]
             left = self._places[at] != numbers
             numbers, at = numbers[left], (at[left] + 1) & self._last

@@ -1,9 +1,10 @@
-"""A listing of tag sets as hashes: of each tag's values, and of each series.
+"""A listing of tag sets as hashes: of the values of each tag, and of each series.
 
-The hash of a series, version 1: for each tag it has, the first 8 bytes of BLAKE2b of the tag's key, as a big-endian
-number, go through the finalizer of SplitMix64, the same bytes of the value are added, and the sum goes through it
-again; all of these are added (modulo 2^64), and the first 40 bits are the hash. A tag that a series lacks adds
-nothing, so a tag nobody has yet written changes no series; and the order of tags does not matter.
+The hash of a series, version 1: for each tag of the series, the first 8 bytes of BLAKE2b of the tag's key, as a
+big-endian number, go through the finalizer of SplitMix64; the same bytes of the value are added, and the sum goes
+through the finalizer again. All of these are added (modulo 2^64), and the first 40 bits are the hash. A tag that a
+series lacks adds nothing, so a tag that nobody has written yet changes no series, and the order of tags does not
+matter.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from tsaudit.analysis.values import value_hashes
 from tsaudit.analysis.values.value_sample import mixed
 
 _AT_ONCE: Final = 1 << 16
-"""Values hashed, and series added up, together: Python's texts take many times the memory of Arrow's."""
+"""Values hashed, and series summed, in one batch: Python strings take many times the memory of Arrow's."""
 
 _Hashes = npt.NDArray[np.uint64]
 
@@ -32,13 +33,13 @@ class HashedTag:
     values: pa.StringArray
     """The distinct values."""
     digests: _Hashes
-    """One per value, 64 bits."""
+    """One 64-bit hash per value."""
     codes: npt.NDArray[Any]
-    """Per series: 0 where it lacks the tag, else 1 + the position of its value."""
+    """Per series: 0 if it lacks the tag, else 1 + the position of its value."""
 
     @classmethod
     def of(cls, values: pa.StringArray, codes: npt.NDArray[Any]) -> HashedTag:
-        """The values hashed, some at a time."""
+        """The values, hashed in batches."""
         digests = np.empty(len(values), np.uint64)
         for at in range(0, len(values), _AT_ONCE):
             digests[at : at + _AT_ONCE] = value_hashes.digests(values.slice(at, _AT_ONCE).to_pylist())
@@ -46,16 +47,16 @@ class HashedTag:
 
     @property
     def hashes(self) -> _Hashes:
-        """One per value, as value sets keep them."""
+        """One hash per value, in the form that value sets store."""
         return value_hashes.truncated(self.digests)
 
     def series_per_value(self) -> npt.NDArray[np.int64]:
-        """How many series have each value."""
+        """Number of series per value."""
         return np.bincount(self.codes, minlength=len(self.values) + 1)[1:]
 
 
 def series_hashes(tags: Mapping[str, HashedTag], series: int) -> _Hashes:
-    """One per series, as value sets keep them."""
+    """One hash per series, in the form that value sets store."""
     total = np.zeros(series, np.uint64)
     for key, tag in tags.items():
         words = np.concatenate((np.zeros(1, np.uint64), mixed(mixed(value_hashes.digests([key])) + tag.digests)))

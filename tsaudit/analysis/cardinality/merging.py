@@ -1,4 +1,4 @@
-"""Chooses series that a change of tags would make one, as they stream by: whole groups, evenly over all of them."""
+"""Selects, from a stream, series that a change of tags would merge: complete groups, spread evenly over all groups."""
 
 from __future__ import annotations
 
@@ -9,37 +9,37 @@ import numpy as np
 import pyarrow as pa
 
 from tsaudit.analysis.cardinality.hash_sample import Hashes, series_hashes
-from tsaudit.analysis.cardinality.what_if import Change, changed
+from tsaudit.analysis.cardinality.what_if import TagReduction, changed
 from tsaudit.analysis.values.value_sample import hashes
 
 _KEPT: Final = 1 << 12
-"""Series remembered: those of the groups with the lowest hashes."""
+"""Series kept in memory: those of the groups with the lowest hashes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """Series chosen by groups, each of which would become one series."""
+    """Series selected by group; each group would become one series."""
 
     series: tuple[dict[str, str | None], ...]
-    """Tag sets; empty where no two of the series looked at would become one."""
+    """Tag sets; empty if no two of the examined series would merge."""
     count: int
-    """How many groups they are of."""
+    """The number of groups they belong to."""
     whole: bool
-    """Whether they are all of their groups; else they are a part of a single one, too large to read."""
+    """Whether the groups are complete; otherwise these series are part of a single group that is too large to read."""
 
 
 class MergingSeries:
-    """Takes in the tag sets of a measurement batch by batch; memory stays as it is, however many there are."""
+    """Collects the tag sets of a measurement batch by batch, with constant memory."""
 
-    def __init__(self, change: Change) -> None:
+    def __init__(self, change: TagReduction) -> None:
         self._change = change
         self._hashes: Hashes = np.zeros(0, np.uint64)
         self._series: pa.Table | None = None
         self._last: int | None = None
-        """The highest hash kept, whose group may lack some of its series; None while all series are kept."""
+        """The highest hash kept, whose group may be incomplete; None as long as all series are kept."""
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Takes in tag sets: string columns, one for every tag, null where it is absent."""
+        """Add tag sets: one string column per tag, null if the tag is absent."""
         found = self._group_hashes(batch)
         if self._last is not None:
             near = found <= np.uint64(self._last)
@@ -53,7 +53,7 @@ class MergingSeries:
             self._last = int(self._hashes[-1])
 
     def chosen(self, most: int) -> Groups:
-        """At most so many series, of as many whole groups as they make up."""
+        """At most this many series, in as many complete groups as fit."""
         groups, sizes = np.unique(self._hashes, return_counts=True)
         several = [(int(size), group) for size, group in zip(sizes, groups, strict=True) if size > 1]
         taken: list[Any] = []

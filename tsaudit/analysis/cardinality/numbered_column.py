@@ -1,8 +1,9 @@
-"""One tag of a listing as numbers: its distinct values, numbered in the order they came, and a number for each series.
+"""One tag of a listing as numbers: its distinct values, numbered in order of first occurrence, and one number per
+series.
 
-Texts are looked up in a dictionary. Where there are many values, most look-ups would miss the fast memory of a
-processor; so hashes of the texts are looked up, or sorted where most texts are new, and each text is compared with the
-value it seems to be. Two values never share a number: should they share a hash, the dictionary of texts decides.
+Strings are looked up in a dictionary. With many values, most lookups would miss the CPU cache; so hashes of the strings
+are looked up instead, or sorted if most strings are new, and each string is compared with the value it seems to be. Two
+values never share a number: if their hashes collide, the dictionary of strings decides.
 """
 
 from __future__ import annotations
@@ -20,20 +21,20 @@ from tsaudit.analysis.cardinality.text_pieces import Texts, are_same, chosen, jo
 from tsaudit.analysis.values.value_sample import hashes
 
 ABSENT: Final = 0
-"""The number of "this series lacks the tag"; values are numbered from 1."""
+"""The number for "this series lacks the tag"; values are numbered from 1."""
 _MANY: Final = 1 << 16
-"""Values whose dictionary no longer fits into the fast memory of a processor."""
+"""From this many values on, the dictionary no longer fits in the CPU cache."""
 _TRY_ON: Final = 1 << 16
-"""Series of a new column that tell whether most of its values are new."""
+"""Series of a new column that show whether most of its values are new."""
 
 Codes = npt.NDArray[Any]
 _Hashes = npt.NDArray[np.uint64]
 
 
 class NumberedColumn:
-    """Takes in a tag's values piece by piece; holds each value once, and 1 to 4 bytes per series.
+    """Collects a tag's values piece by piece; stores each value once, and 1 to 4 bytes per series.
 
-    While values are many, it also holds 8 bytes for each of them.
+    With many values, it also stores 8 bytes per value.
     """
 
     def __init__(self, absent_rows: int = 0) -> None:
@@ -46,7 +47,7 @@ class NumberedColumn:
         self._waiting_rows = 0
 
     def add(self, pieces: Sequence[pa.StringArray]) -> None:
-        """Takes in a value per series, null where the tag is absent."""
+        """Add one value per series, null if the tag is absent."""
         pieces = [piece for piece in pieces if len(piece)]
         self._waiting += pieces
         self._waiting_rows += length(pieces)
@@ -54,13 +55,14 @@ class NumberedColumn:
         if self._waiting_rows >= length(self._values):
             self._number()
         elif pieces:
-            # Waiting for as many as are known keeps the work linear. A copy lets go of what else came with the texts.
+            # Waiting until the backlog is as large as what is known keeps the work linear. The copy releases the rest
+            # of the batch.
             self._waiting[-len(pieces) :] = [pa.concat_arrays(pieces)]
             self._waiting_hashes.append(hashes(self._waiting[-1].drop_null()))
 
     @property
     def values(self) -> pa.StringArray:
-        """The distinct values; that at position i has the number i + 1."""
+        """The distinct values; the value at position i has the number i + 1."""
         self._number()
         if len(self._values) != 1:
             self._values = [joined(self._values)]
@@ -77,27 +79,27 @@ class NumberedColumn:
 
     @property
     def absent_rows(self) -> int:
-        """Series that lack the tag."""
+        """Number of series that lack the tag."""
         return self._absent_rows
 
     @property
     def levels(self) -> int:
-        """Distinct values, absence among them."""
+        """Number of distinct values, counting absence as one."""
         self._number()
         return length(self._values) + (self._absent_rows > 0)
 
     def value(self, code: int) -> str | None:
-        """The value of a number; None for absence."""
+        """The value with this number; None for absence."""
         found: str | None = self.values[code - 1].as_py() if code != ABSENT else None
         return found
 
     def keep(self, rows: npt.NDArray[np.int64]) -> None:
-        """Lets go of the other series, but not of their values."""
+        """Drop the other series, but not their values."""
         self._parts = [self.codes[rows]]
         self._absent_rows = len(rows) - int(np.count_nonzero(self._parts[0]))
 
     def forget_unused(self) -> None:
-        """Lets go of the values that no series has any more, and numbers the others anew."""
+        """Remove values that no series has any more, and renumber the others."""
         used = np.bincount(self.codes, minlength=len(self.values) + 1) > 0
         used[ABSENT] = True
         numbers = np.cumsum(used) - 1
@@ -112,7 +114,7 @@ class NumberedColumn:
         self._waiting, self._waiting_hashes, self._waiting_rows = [], [], 0
 
     def _way(self) -> Callable[[], Codes]:
-        """The fastest way to number what waits."""
+        """The fastest way to number the backlog."""
         values, rows = length(self._values), sum(map(len, self._parts))
         if not self._values:
             tried = pa.chunked_array(self._waiting).slice(0, _TRY_ON)
@@ -122,7 +124,7 @@ class NumberedColumn:
         return self._by_hash if values > _MANY else self._by_dictionary
 
     def _by_dictionary(self) -> Codes:
-        # The values known before come first, so they keep their numbers; all chunks share one dictionary.
+        # The known values come first, so they keep their numbers; all chunks share one dictionary.
         known = [piece for piece in self._values if len(piece)]
         encoded = pa.chunked_array([*known, *self._waiting]).dictionary_encode().chunks[len(known) :]
         self._values, self._hashes = [encoded[0].dictionary], []
@@ -169,7 +171,7 @@ class NumberedColumn:
         return self._with_absent(numbers[known:])
 
     def _new(self) -> tuple[Texts, list[_Hashes]]:
-        """The texts that wait, and the hashes of each piece of them."""
+        """The strings of the backlog, and the hashes of each piece."""
         new = [piece.drop_null() for piece in self._waiting]
         return new, [*self._waiting_hashes, *map(hashes, new[len(self._waiting_hashes) :])]
 
@@ -177,7 +179,7 @@ class NumberedColumn:
         return self._hashes or [hashes(piece) for piece in self._values]
 
     def _with_absent(self, numbers: Codes) -> Codes:
-        """The numbers of the texts that wait, among zeros for those that are null, as narrow as they fit."""
+        """The numbers of the strings in the backlog, with zeros for nulls, in the narrowest type that fits."""
         narrow = np.min_scalar_type(length(self._values))
         if len(numbers) == self._waiting_rows:
             return numbers.astype(narrow, copy=False)
@@ -187,7 +189,7 @@ class NumberedColumn:
 
 
 def _first_of_same_text(texts: pa.StringArray, origin: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """The position of the first one of the same text, most likely at `origin`."""
+    """The position of the first occurrence of the same string, most likely at `origin`."""
     if are_same([texts], texts, origin):
         return origin
     same: npt.NDArray[np.int32] = texts.dictionary_encode().indices.to_numpy()
@@ -195,6 +197,6 @@ def _first_of_same_text(texts: pa.StringArray, origin: npt.NDArray[np.int64]) ->
 
 
 def _is_first(numbers: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
-    """[i]: whether the number at i is there for the first time, where each new one is the highest so far."""
+    """`[i]`: whether the number at i occurs for the first time, given that each new number is the highest so far."""
     is_first: npt.NDArray[np.bool_] = np.diff(np.maximum.accumulate(numbers), prepend=-1) > 0
     return is_first

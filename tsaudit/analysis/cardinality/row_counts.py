@@ -1,9 +1,9 @@
-"""How many rows of a table of codes differ, by many choices of its columns at once.
+"""Counts the distinct rows of a table of codes, for many selections of its columns at once.
 
-A choice whose combinations of codes are few marks those that occur. All others compare rows by a sum of random 64-bit
-words, one per column and code: for ten million rows the chance that any two sums agree by accident is 3 in a million.
-A row that no other row equals in some columns is different in any choice that has them all, so most rows are looked at
-for a few choices only.
+If a selection has few combinations of codes, the ones that occur are marked. Otherwise, rows are compared by a sum of
+random 64-bit words, one per column and code: for ten million rows, the probability that any two sums collide is 3 in a
+million. A row that is unique in some columns is unique in every selection that contains them, so most rows are examined
+for only a few selections.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ import numpy as np
 import numpy.typing as npt
 
 _CHUNK: Final = 1 << 14
-"""Rows added up together: few enough to stay in the fast memory of a processor."""
+"""Rows summed in one batch: few enough to fit in the CPU cache."""
 _ROOM: Final = 2
 """Combinations that may be marked, per row."""
 _TRY_ON: Final = 1 << 16
-"""Rows on which is tried whether setting rows apart pays."""
+"""Rows on which to test whether separating unique rows pays off."""
 _MOST_EQUALS: Final = 1.0
-"""Other rows that equal a row, on average, up to which it pays."""
+"""Separating pays off if a row has at most this many duplicates on average."""
 _THREADS: Final = 2
 
 Codes = npt.NDArray[Any]
 Choice = frozenset[int]
-"""Positions of columns."""
+"""Column positions."""
 _Hashes = npt.NDArray[np.uint64]
 _Rows = npt.NDArray[np.int64]
 
 
 class RowCounter:
-    """Counts the rows that differ in some of the columns; these hold codes from 0 on, all of the same length."""
+    """Counts rows that are distinct in some of the columns. Columns contain codes from 0 on, all of the same length."""
 
     def __init__(self, columns: Sequence[Codes], rows: int) -> None:
         self._columns = columns
@@ -43,7 +43,7 @@ class RowCounter:
         self._words: dict[int, _Hashes] = {}
 
     def counts(self, choices: Collection[Choice]) -> dict[Choice, int]:
-        """The rows that differ, for each choice of columns."""
+        """The number of distinct rows, for each selection of columns."""
         found: dict[Choice, int] = {}
         few = [choice for choice in choices if choice and self._combinations(choice) <= _ROOM * self._rows]
         many = sorted(set(choices) - set(few), key=self._largest_missing(choices))
@@ -54,7 +54,7 @@ class RowCounter:
         def share(part: Sequence[Choice]) -> dict[Choice, int]:
             return dict(self._divided(columns, nothing, frozenset(), part, 0))
 
-        # numpy lets go of the interpreter while it sorts and adds; each thread holds a few words per row.
+        # numpy releases the GIL while it sorts and adds; each thread needs a few words per row.
         with ThreadPoolExecutor(_THREADS) as threads:
             found |= zip(few, threads.map(self._marked, few), strict=True)
             for part in threads.map(share, _halves(many)):
@@ -62,7 +62,7 @@ class RowCounter:
         return found
 
     def groups(self, choice: Choice) -> tuple[int, int]:
-        """The rows that differ in these columns, and how many of them no other row equals."""
+        """The number of distinct rows in these columns, and how many of them occur only once."""
         self._draw_words(choice)
         hashes = self._sum(dict(enumerate(self._columns)), choice, _zeros(self._rows))
         hashes.sort()
@@ -71,13 +71,13 @@ class RowCounter:
         return int(np.count_nonzero(new)) - 1, int(np.count_nonzero(new[1:] & new[:-1]))
 
     def first_rows(self, choice: Choice) -> _Rows:
-        """The rows, ascending, at which what they hold in these columns occurs for the first time."""
+        """The rows, ascending, where a combination of these columns occurs for the first time."""
         self._draw_words(choice)
         hashes = self._sum(dict(enumerate(self._columns)), choice, _zeros(self._rows))
         again, origin = alike(hashes.copy())
         is_first = np.ones(self._rows, np.bool_)
         is_first[again] = origin == np.arange(len(again))
-        # Only the higher bits were compared: a row may yet differ from the first of its group.
+        # Only the higher bits were compared: a row may still differ from the first one of its group.
         own = hashes[again]
         others = again[own != own[origin]]
         is_first[others[np.unique(hashes[others], return_index=True)[1]]] = True
@@ -87,7 +87,7 @@ class RowCounter:
         return math.prod(self._sizes[column] for column in choice)
 
     def _largest_missing(self, choices: Iterable[Choice]) -> Any:
-        """A key to sort choices by, so that those which lack the same large columns come together."""
+        """A sort key that groups selections by the large columns they lack."""
         used = sorted(frozenset().union(*choices), key=self._sizes.__getitem__, reverse=True)
         return lambda choice: [at for at, column in enumerate(used) if column not in choice]
 
@@ -107,7 +107,7 @@ class RowCounter:
     def _divided(
         self, columns: Mapping[int, Codes], sums: _Hashes, summed: Choice, choices: Sequence[Choice], alone: int
     ) -> Iterator[tuple[Choice, int]]:
-        """The count for each choice; `sums` are of the columns `summed`, `alone` the rows set apart before."""
+        """The count for each selection. `sums`: of the columns `summed`. `alone`: rows separated earlier."""
         if not choices:
             return
         common = choices[0].intersection(*choices)
@@ -119,7 +119,7 @@ class RowCounter:
             again = _maybe_repeated(sums)
             alone += len(sums) - len(again)
             columns = {c: columns[c][again] for c in frozenset().union(*choices)}
-            # Adding up few rows again takes less time and memory than keeping the sums of all.
+            # Summing a few rows again takes less time and memory than keeping the sums of all.
             sums = self._sum(columns, common, _zeros(len(again)))
         for half in _halves(choices):
             yield from self._divided(columns, sums, common, half, alone)
@@ -135,7 +135,7 @@ class RowCounter:
 
 
 def numbered(columns: Sequence[Codes], widths: Sequence[int], dtype: npt.DTypeLike) -> Codes:
-    """A number per row for its combination of codes, each of them below its width; `dtype` must hold their product."""
+    """A number per row for its combination of codes, each below its width; `dtype` must hold their product."""
     numbers = columns[0].astype(dtype)
     for column, width in zip(columns[1:], widths[1:], strict=True):
         numbers *= numbers.dtype.type(width)
@@ -153,14 +153,14 @@ def _halves(choices: Sequence[Choice]) -> tuple[Sequence[Choice], Sequence[Choic
 
 
 def _distinct(hashes: _Hashes) -> int:
-    """How many differ; leaves them sorted, for a copy would take as much memory again."""
-    # Sorting is vectorised for these; np.unique is not, and takes a hundred times as long.
+    """The number of distinct sums. Sorts them in place, because a copy would need the same memory again."""
+    # Sorting is vectorized for these types; np.unique is not, and takes a hundred times as long.
     hashes.sort()
     return int(np.count_nonzero(hashes[1:] != hashes[:-1])) + 1 if len(hashes) else 0
 
 
 def _most_are_alone(hashes: _Hashes) -> bool:
-    """Whether so few rows seem to be equal that finding the others pays."""
+    """Whether so few rows seem to be duplicates that finding the others pays off."""
     rows = len(hashes)
     if rows <= _TRY_ON:
         return True
@@ -171,15 +171,15 @@ def _most_are_alone(hashes: _Hashes) -> bool:
 
 
 def _maybe_repeated(hashes: _Hashes) -> _Rows:
-    """All rows that share their hash with another row, and perhaps a few more; the hashes are lost."""
+    """All rows that share their hash with another row, and possibly a few more. Overwrites the hashes."""
     order, bits = _sorted_with_rows(hashes)
     return _rows_in(order[_with_neighbours(_equal_to_previous(order, bits))], bits)
 
 
 def alike(hashes: _Hashes) -> tuple[_Rows, _Rows]:
-    """The rows whose hash has the same higher bits as that of another row, ascending; the hashes are lost.
+    """The rows whose hash has the same higher bits as another row's, ascending. Overwrites the hashes.
 
-    And for each of them the first row it is like, as a position among them.
+    Also returns, for each of them, the first row it matches, as a position among them.
     """
     order, bits = _sorted_with_rows(hashes)
     equal = _equal_to_previous(order, bits)
@@ -197,16 +197,16 @@ def _rows_in(order: _Hashes, bits: int) -> _Rows:
 
 
 def _with_neighbours(equal: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """[i]: whether i is equal to the one before it or the one after it."""
+    """`[i]`: whether i equals its predecessor or its successor."""
     either = equal.copy()
     either[:-1] |= equal[1:]
     return either
 
 
 def _sorted_with_rows(hashes: _Hashes) -> tuple[_Hashes, int]:
-    """The higher bits of each hash with its row in the lower bits, sorted; and how many those lower bits are.
+    """The higher bits of each hash with its row number in the lower bits, sorted; and the number of lower bits.
 
-    One vectorised sort of single words, in place: sorting rows by their hashes takes ten times as long.
+    One vectorized in-place sort of single words: sorting rows by hash takes ten times as long.
     """
     bits = max(len(hashes) - 1, 0).bit_length()
     for rows in _chunks(len(hashes)):
@@ -218,7 +218,7 @@ def _sorted_with_rows(hashes: _Hashes) -> tuple[_Hashes, int]:
 
 
 def _equal_to_previous(order: _Hashes, bits: int) -> npt.NDArray[np.bool_]:
-    """[i]: whether the higher bits of i and i - 1 are equal."""
+    """`[i]`: whether the higher bits of i and i - 1 are equal."""
     equal = np.zeros(len(order), np.bool_)
     for rows in _chunks(len(order) - 1):
         part = equal[1:][rows]
@@ -228,5 +228,5 @@ def _equal_to_previous(order: _Hashes, bits: int) -> npt.NDArray[np.bool_]:
 
 
 def _zeros(rows: int) -> _Hashes:
-    """Without taking memory for each."""
+    """Zeros that share the memory of a single element."""
     return np.broadcast_to(np.uint64(0), rows)

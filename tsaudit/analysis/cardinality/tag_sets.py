@@ -1,8 +1,9 @@
-"""What a listing of tag sets tells: which tags make the series, which only follow from others, what dropping one saves.
+"""Analyzes a listing of tag sets: which tags create the series, which are determined by others, what dropping one
+saves.
 
-Up to a ceiling everything is exact and takes time linear in the number of series. Above it a sample of whole series is
-kept, chosen by their hash, and memory stays as it is; see `hash_sample` for the errors. An absent tag counts as a value
-of its own. The tag sets are kept as narrow numbers, a code per value.
+Up to a ceiling, everything is exact and takes linear time in the number of series. Above it, a sample of whole series
+is kept, selected by hash, and memory stays constant; see `hash_sample` for the errors. An absent tag counts as a value
+of its own. Tag sets are stored as narrow numbers, one code per value.
 """
 
 from __future__ import annotations
@@ -36,17 +37,17 @@ from tsaudit.model.profile import (
 )
 
 _NUMBER_AT: Final = 1 << 19
-"""Rows that wait until their values are numbered together."""
+"""Rows to collect before their values are numbered together."""
 _BATCH: Final = 64
 """Rows that take as much memory as a batch by itself, however few are in it."""
 _THREADS: Final = 2
 _COMPACT_AT: Final = 1 << 20
-"""Rows that wait until repeated tag sets among them are dropped, at least."""
+"""Minimum number of rows to collect before repeated tag sets among them are dropped."""
 _ENOUGH_LEFT: Final = 100
 _MAX_DROPS: Final = 8
 _BUCKETS: Final = (10, 100, 1000)
 _MOST_TOLD: Final = 50
-"""Joint dependencies, and near ones, that are told of one measurement."""
+"""Joint and near dependencies reported for one measurement."""
 
 _Codes = npt.NDArray[Any]
 Found = TypeVar("Found")
@@ -57,20 +58,20 @@ class TagColumn:
     """One tag of a listing."""
 
     values: Counted
-    """Distinct values, absence not counted."""
+    """Number of distinct values, not counting absence."""
     sample: tuple[str, ...]
-    """Some of the distinct values, spread over all of them, the same whatever the order they came in; sorted."""
+    """Some of the distinct values, spread over all of them, independent of their order; sorted."""
     absent_ratio: float
-    """Share of the series that lack the tag; 0 where there are no series."""
+    """Share of the series that lack the tag; 0 if there are no series."""
     absent_error: float | None
-    """Standard error of `absent_ratio`; None where it is exact."""
+    """Standard error of `absent_ratio`; None if it is exact."""
 
 
 class TagSetCounter:
-    """Takes in tag sets batch by batch.
+    """Collects tag sets batch by batch.
 
-    Holds 1 to 4 bytes per series and tag, and every distinct value once, of at most `ceiling` series; while they come
-    in, of twice as many. With more than that, what is said of their number is an estimate.
+    Stores 1 to 4 bytes per series and tag, and every distinct value once, for at most `ceiling` series; temporarily for
+    twice as many. Above that, the figures are estimates.
     """
 
     def __init__(self, tags: Sequence[str], sample_size: int = SAMPLE_SIZE, ceiling: int | None = None) -> None:
@@ -84,9 +85,9 @@ class TagSetCounter:
         self._distinct_rows = 0
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Takes in tag sets: string columns, null where the tag is absent.
+        """Add tag sets: string columns, null if the tag is absent.
 
-        A tag without a column is absent in the whole batch; a column that is no tag yet becomes one, absent before.
+        A tag without a column is absent in the whole batch. A column that is new becomes a tag that was absent before.
         """
         if self._thinning:
             batch = self._thinning.thinned(batch)
@@ -102,34 +103,35 @@ class TagSetCounter:
 
     @property
     def series(self) -> Counted:
-        """Distinct tag sets so far."""
+        """Number of distinct tag sets so far."""
         self._compact()
         return self._thinning.threshold.counted(self._rows) if self._thinning else Counted(self._rows)
 
     @property
     def sampled(self) -> int | None:
-        """How many of the series were kept; None when all were."""
+        """The number of series kept; None if all were."""
         self._compact()
         return self._rows if self._thinning else None
 
     def columns(self) -> dict[str, TagColumn]:
-        """Each tag by itself."""
+        """Each tag separately."""
         self._compact()
         return {name: self._tag_column(name, column) for name, column in self._columns.items()}
 
     def hashed(self) -> dict[str, HashedTag]:
-        """Each tag's values as hashes, for the sets that are kept over time."""
+        """Each tag's values as hashes, for the value sets that are kept over time."""
         self._compact()
         return {name: HashedTag.of(c.values, c.codes) for name, c in self._columns.items()}
 
     def tag_sets(self, source: Source) -> TagSets:
-        """The tags together. A dependency that may well be an accident of few rows is left out."""
+        """The tags together. Dependencies that may be a coincidence of few rows are left out."""
         self._compact()
         table, names = self._table(), list(self._columns)
         levels = [self._levels(name) for name in names]
         told = dependency_search.single(table, [self._is_unique(name) for name in names])
         if self._thinning:
-            # Of a sample only what is no luck is built upon: values that are rare in all seem unique in a sample.
+            # For a sample, build only on what is certainly not a coincidence: values that are rare overall seem unique
+            # in a sample.
             table.determines = _matrix(told, len(names))
         curve = [self._bounded(drop, dropped, table, names) for drop, dropped in _drop_curve(table)]
         joint, near, short_of = self._further(table, names)
@@ -152,17 +154,17 @@ class TagSetCounter:
     def _tag_column(self, name: str, column: NumberedColumn) -> TagColumn:
         values = self._thinning.values(name) if self._thinning else Counted(len(column.values))
         absent = column.absent_rows / max(self._rows, 1)
-        # Never none: of so many series without an exception, three in so many may be one.
+        # Never zero: after this many series without an exception, three in as many may still be one.
         error = max(math.sqrt(absent * (1 - absent) / self._rows), 1 / self._rows) if self._thinning else None
         return TagColumn(values, sample(column.values, self._sample_size), absent, error)
 
     def _levels(self, name: str) -> int:
-        """Distinct values of a tag in all series, absence among them."""
+        """Number of distinct values of a tag in all series, counting absence as one."""
         column = self._columns[name]
         return self._thinning.values(name).value + bool(column.absent_rows) if self._thinning else column.levels
 
     def _is_unique(self, name: str) -> bool:
-        """Whether the tag alone tells all series apart, as far as can be seen."""
+        """Whether the tag alone identifies every series, as far as the data shows."""
         if not self._thinning:
             return self._columns[name].levels == self._rows
         values = self._thinning.values(name)
@@ -174,7 +176,7 @@ class TagSetCounter:
         return [self._bounded(drop, {drop.tag, *drop.together_with}, table, names) for drop in drops]
 
     def _bounded(self, drop: Drop, dropped: set[int], table: SeriesTable, names: Sequence[str]) -> Contribution:
-        """The contribution, with what of the whole follows from a sample. `dropped`: all that is gone by then."""
+        """The contribution, with its bounds if the series are a sample. `dropped`: everything removed by then."""
         if not self._thinning:
             return drop.named(names)
         named = drop.named(names)
@@ -189,7 +191,7 @@ class TagSetCounter:
     def _further(
         self, table: SeriesTable, names: Sequence[str]
     ) -> tuple[tuple[JointDependency, ...] | None, tuple[NearDependency, ...], str]:
-        """Joint and near dependencies, and how the search falls short of all there are."""
+        """Joint and near dependencies, and what is missing from them."""
         near = dependency_search.near(table)
         told = tuple(
             NearDependency(
@@ -202,26 +204,28 @@ class TagSetCounter:
             )
             for n in near[:_MOST_TOLD]
         )
-        notes = [f"{len(near) - _MOST_TOLD} more near dependencies are not told"] if len(near) > _MOST_TOLD else []
+        notes = [f"{len(near) - _MOST_TOLD} more near dependencies are not shown"] if len(near) > _MOST_TOLD else []
         if reason := dependency_search.too_much(table):
             return None, told, "; ".join([*notes, reason])
         pairs = dependency_search.joint(table)
         if len(pairs) > _MOST_TOLD:
-            notes.append(f"{len(pairs) - _MOST_TOLD} more joint dependencies are not told")
+            notes.append(f"{len(pairs) - _MOST_TOLD} more joint dependencies are not shown")
         joint = (JointDependency((names[p.first], names[p.second]), names[p.dependent]) for p in pairs[:_MOST_TOLD])
         return tuple(joint), told, "; ".join(notes)
 
     def _bucketings(
         self, table: SeriesTable, names: Sequence[str], curve: Sequence[Contribution]
     ) -> Iterable[Bucketing]:
-        """The first tag to give up, bounded instead; nothing where others tell the same series apart."""
+        """The effect of hashing the first tag on the curve into buckets; empty if other tags identify the
+        same series.
+        """
         if not curve or curve[0].together_with:
             return
         tag = names.index(curve[0].tag)
         values = self._columns[curve[0].tag].values
         counts = [count for count in _BUCKETS if count < len(values)]
         for count, buckets in zip(counts, bucket_numbers(values, counts), strict=True):
-            # Absent stays absent; buckets are numbered from 1, as values are.
+            # Absent stays absent; buckets are numbered from 1, like values.
             codes = np.concatenate(([ABSENT], buckets + 1)).astype(np.min_scalar_type(count + 1))
             left, seen_once = table.groups_with(tag, codes)
             yield Bucketing(curve[0].tag, count, self._at_most(left, seen_once))
@@ -231,7 +235,7 @@ class TagSetCounter:
         return SeriesTable(codes, [c.levels for c in self._columns.values()], self._rows, self._rows)
 
     def _number(self) -> None:
-        """Hands the tag sets that wait to the columns."""
+        """Pass the collected tag sets on to the columns."""
         waiting, self._waiting = self._waiting, []
         columns: dict[str, list[pa.Array | None]] = {}
         for number, batch in enumerate(waiting):
@@ -251,7 +255,7 @@ class TagSetCounter:
         self._numbered_rows = self._rows
 
     def _compact(self) -> None:
-        """Numbers all values, drops repeated tag sets, and keeps fewer where there are too many."""
+        """Number all values, drop repeated tag sets, and thin the series if there are too many."""
         if self._waiting:
             self._number()
         if self._distinct_rows == self._rows:
@@ -285,7 +289,7 @@ class TagSetCounter:
 
 
 def _in_threads(found_of: Callable[[str], Found], names: Iterable[str]) -> list[Found]:
-    # Arrow and numpy let go of the interpreter while they look up, sort and copy.
+    # Arrow and numpy release the GIL while they look up, sort, and copy.
     with ThreadPoolExecutor(_THREADS) as threads:
         return list(threads.map(found_of, names))
 
@@ -304,17 +308,17 @@ def _matrix(pairs: Iterable[tuple[int, int]], size: int) -> npt.NDArray[np.bool_
 
 
 def _independent_levels(levels: Sequence[int], told: Sequence[tuple[int, int]]) -> list[int]:
-    """Without the tags another one determines; of tags that determine each other, the first stays."""
+    """The levels of tags that no other tag determines; of tags that determine each other, the first is kept."""
     known = set(told)
     spared = {y for x, y in told if (y, x) not in known or x < y}
     return [level for tag, level in enumerate(levels) if tag not in spared]
 
 
 def _drop_curve(table: SeriesTable) -> Iterable[tuple[Drop, set[int]]]:
-    """Each time the drop that divides the series by most, per tag given up; and all that is gone by then.
+    """For each tag given up, the drop that reduces the series most; and everything dropped by then.
 
-    Only tags that no other determines can be chosen, alone or with those they are interchangeable with: a tag that
-    another one determines saves nothing before that one is gone, so its turn comes after it.
+    Only tags that no other tag determines can be chosen, alone or with their interchangeable tags: a tag that another
+    one determines saves nothing until that one is dropped, so its turn comes later.
     """
     tags = list(range(len(table.columns)))
     gone: set[int] = set()

@@ -1,4 +1,4 @@
-"""Texts in several arrays, taken for one long array without being copied into one."""
+"""Treats strings in several arrays as one long array without copying them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 _AT_ONCE: Final = 1 << 15
-"""Texts compared together: few enough to stay in the fast memory of a processor."""
+"""Strings compared in one batch: few enough to fit in the CPU cache."""
 
 Texts = list[pa.StringArray]
 
 
 def length(pieces: Texts) -> int:
-    """How many texts there are."""
+    """The number of strings."""
     return sum(map(len, pieces))
 
 
@@ -27,12 +27,12 @@ def joined(pieces: Texts) -> pa.StringArray:
 
 
 def chosen(pieces: Texts, mask: npt.NDArray[np.bool_]) -> Texts:
-    """The texts for which the mask of all of them holds."""
+    """The strings selected by a mask over all of them."""
     return [piece.filter(pa.array(mask[part])) for piece, part in with_parts(pieces) if mask[part].any()]
 
 
 def taken(pieces: Texts, positions: npt.NDArray[np.int64]) -> pa.StringArray:
-    """The texts at these positions, which are ascending."""
+    """The strings at these positions, which are ascending."""
     found = []
     for piece, part in with_parts(pieces):
         first, end = np.searchsorted(positions, (part.start, part.stop))
@@ -42,7 +42,7 @@ def taken(pieces: Texts, positions: npt.NDArray[np.int64]) -> pa.StringArray:
 
 
 def are_same(pieces: Texts, values: pa.StringArray, positions: npt.NDArray[Any]) -> bool:
-    """Whether each text is the same as the value at its position; none is null."""
+    """Whether each string equals the value at its position; none is null."""
     known = _bytes_of_each(values)
     for piece, part in with_parts(pieces):
         texts, at = _bytes_of_each(piece), positions[part]
@@ -57,7 +57,7 @@ def are_same(pieces: Texts, values: pa.StringArray, positions: npt.NDArray[Any])
 
 
 def with_parts(pieces: Texts) -> Iterator[tuple[pa.StringArray, slice]]:
-    """Each piece, and where it lies among all texts."""
+    """Each piece, and its range among all strings."""
     at = 0
     for piece in pieces:
         yield piece, slice(at, at + len(piece))
@@ -65,9 +65,9 @@ def with_parts(pieces: Texts) -> Iterator[tuple[pa.StringArray, slice]]:
 
 
 def _bytes_of_each(texts: pa.StringArray) -> npt.NDArray[np.uint8] | None:
-    """A row of bytes per text where all are as long, but not empty; None where not.
+    """One row of bytes per string if all have the same length and are not empty; otherwise None.
 
-    Ids and numbered names often are, and rows of one width are compared four times as fast.
+    IDs and numbered names often have the same length, and rows of equal width are compared four times as fast.
     """
     _, offsets, data = texts.buffers()
     bounds = np.frombuffer(offsets, np.int32)[texts.offset : texts.offset + len(texts) + 1]

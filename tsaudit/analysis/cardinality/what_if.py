@@ -1,4 +1,4 @@
-"""What a measurement would be like with other tags: its series, and the points that would fall on one another."""
+"""What a measurement would look like with other tags: its series, and the points that would collide."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _ABSENT: Final = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """What is done to the tags of a measurement."""
+class TagReduction:
+    """Tags that go, or get fewer values."""
 
     dropped: frozenset[str] = frozenset()
-    """Tags that are no tags any more, whether they go or become fields."""
+    """Tags to drop or turn into fields."""
     buckets: Mapping[str, int] | None = None
-    """Tag to the number of values it may have from then on."""
+    """Tag to the maximum number of values it may have afterward."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,21 +34,22 @@ class Left:
 
     now: int
     after: int
-    """At most, where a snapshot kept only a sample of the series."""
+    """An upper bound if a snapshot kept only a sample of the series."""
     bound: int | None = None
-    """The most that buckets can leave, however values fall into them; None without buckets."""
+    """The most that may be left after bucketing, however values fall into the buckets; None without buckets."""
     determined_by: tuple[str, ...] = ()
-    """Tags by each of which the dropped one is determined, so that dropping it alone gains nothing."""
+    """Tags that each determine the dropped one, so that dropping it alone saves nothing."""
     together: int | None = None
-    """Series left if those go too; None where there are none, or it was not asked."""
+    """Series left if those tags are dropped, too; None if there are none, or if it was not computed."""
     now_error: float | None = None
-    """Standard error of `now`; None where it is exact or, from a snapshot, that of the measurement's series."""
+    """Standard error of `now`; None if it is exact or, from a snapshot, the same as that of the measurement's series.
+    """
     after_error: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Collisions:
-    """Rows that share all tags and the time with another row, among those read."""
+    """Rows that share all tags and the time with another row, among the rows read."""
 
     rows: int
     now: int
@@ -56,20 +57,20 @@ class Collisions:
 
 
 def from_tag_sets(tag_sets: TagSets, tag: str) -> Left | None:
-    """What dropping one tag leaves, by figures had before; None when they say nothing of the tag."""
+    """What dropping one tag leaves, computed from stored figures; None if they do not cover the tag."""
     found = next((c for c in tag_sets.contributions if c.tag == tag), None)
     if found is None:
         return None
     if not found.together_with:
         return Left(tag_sets.series, found.series_left)
-    # A tag that another one determines tells no series apart that the other does not.
+    # A tag that another one determines adds no series of its own.
     return Left(tag_sets.series, tag_sets.series, None, found.together_with, found.series_left)
 
 
 class LeftCounter:
     """Counts the series of a listing before and after a change, batch by batch."""
 
-    def __init__(self, tags: Sequence[str], change: Change, ceiling: int | None = None) -> None:
+    def __init__(self, tags: Sequence[str], change: TagReduction, ceiling: int | None = None) -> None:
         """`ceiling`: of how many series each count is exact; of more it is an estimate. None: always exact."""
         self._change = change
         self._buckets = dict(change.buckets or {})
@@ -81,7 +82,7 @@ class LeftCounter:
         self._absent: set[str] = set()
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Takes in tag sets: string columns, one for every tag, null where it is absent."""
+        """Add tag sets: one string column per tag, null if the tag is absent."""
         self._now.add(batch)
         self._absent |= {tag for tag in self._buckets if batch.column(tag).null_count}
         columns = changed({tag: batch.column(tag) for tag in self._kept}, self._change)
@@ -103,7 +104,7 @@ class LeftCounter:
         return replace(left, bound=min(now.value, bound))
 
 
-def changed(columns: Mapping[str, pa.Array], change: Change) -> dict[str, pa.Array]:
+def changed(columns: Mapping[str, pa.Array], change: TagReduction) -> dict[str, pa.Array]:
     """The tags as they would be, from a column for each as it is."""
     buckets = change.buckets or {}
     return {
@@ -113,10 +114,10 @@ def changed(columns: Mapping[str, pa.Array], change: Change) -> dict[str, pa.Arr
     }
 
 
-def collisions(tags: Mapping[str, pa.Array], time: pa.Array, change: Change) -> Collisions:
+def collisions(tags: Mapping[str, pa.Array], time: pa.Array, change: TagReduction) -> Collisions:
     """How many rows share tags and time with another, before and after the change.
 
-    `tags` and `time`: a column each, of the same rows. Rows without a time are left out.
+    `tags` and `time`: one column each, for the same rows. Rows without a time are left out.
     """
     timed = time.is_valid()
     moments = time.filter(timed)
@@ -135,11 +136,11 @@ def _count(counter: TagSetCounter, columns: dict[str, pa.Array]) -> None:
 
 
 def _sharing(columns: Sequence[pa.Array]) -> int:
-    """Rows that are equal to another row."""
+    """The number of rows that equal another row."""
     number: npt.NDArray[np.int64] = np.zeros(len(columns[0]), np.int64)
     for column in columns:
         codes = column.dictionary_encode().indices.fill_null(_ABSENT).to_numpy().astype(np.int64) + 1
-        # Numbered anew after each column, so that the product of two small numbers never runs over.
+        # Renumbered after each column, so that the product of two small numbers never overflows.
         _, number = np.unique(number * (int(codes.max(initial=0)) + 1) + codes, return_inverse=True)
     counts = np.bincount(number)
     return int(counts[counts > 1].sum())

@@ -1,1 +1,1 @@
-"""Daily counts: growth, steps, noise, and when a limit is reached."""
+"""Daily counts: growth, steps, noise, and when a limit will be reached."""

@@ -1,4 +1,4 @@
-"""A daily history made ready for fitting: on a log scale, without its weekly season, without single wild days."""
+"""Prepares a daily history for fitting: logarithmic, without weekly seasonality, and without outliers."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Array = npt.NDArray[np.floating[Any]]
 _WEEK: Final = 7
 _SEASON_POINTS: Final = 21
 _SEASON_HELPS: Final = 0.8
-"""The season is taken out where that lowers the changes from day to day below this share."""
+"""The seasonality is removed if that reduces the day-to-day changes below this share."""
 _WILD: Final = 5.0
-"""A day this many times the noise away from its neighbours is set to their median."""
+"""A day that differs from its neighbors by this many times the noise is replaced by their median."""
 _LEAST_NOISE: Final = 0.005
-"""Relative: counts that stood perfectly still may still move by half a per cent."""
+"""Relative: even perfectly constant counts may still move by half a percent."""
 _FEWEST_NEIGHBORS: Final = 8
-"""Of fewer values that do not come daily, the start of a growth alone would be most of the noise."""
+"""With fewer values that are not daily, the start of growth alone would be most of the noise."""
 _MEDIAN_TO_DEVIATION: Final = 1.4826
 
 
@@ -34,13 +34,15 @@ class Daily:
     times: Array
     """Days since the first."""
     logs: Array
-    """Logarithms of the counts, season and wild days taken out."""
+    """Logarithms of the counts, without weekly seasonality."""
+    tamed: Array
+    """The same without outliers of a single day."""
     noise: float
-    """Standard deviation of a day's log."""
+    """Standard deviation of the log of a day."""
     season_peak: float
-    """Factor by which the busiest weekday exceeds the average; 1 without a season."""
+    """Factor by which the busiest weekday exceeds the average; 1 without seasonality."""
     last: float
-    """The last count as given."""
+    """The last count, unchanged."""
 
     @property
     def points(self) -> int:
@@ -48,7 +50,7 @@ class Daily:
 
     @property
     def counts(self) -> Array:
-        """The counts that `logs` are the logarithms of."""
+        """The counts whose logarithms are `logs`."""
         return np.exp(self.logs)
 
     def day(self, time: float) -> date:
@@ -56,9 +58,9 @@ class Daily:
 
 
 def prepared(days: Sequence[date], values: Sequence[float], longest: int, least: float) -> Daily:
-    """The history of the last `longest` days; the later value counts where a day occurs twice.
+    """The history of the last `longest` days; if a day occurs twice, the later value counts.
 
-    Values below `least`, zero among them, are taken for it. Values that are no numbers are left out.
+    Values below `least`, including zero, are replaced by it. Values that are not numbers are left out.
     """
     by_day = {day: float(value) for day, value in zip(days, values, strict=True) if np.isfinite(value)}
     newest = max(by_day, default=date.min)
@@ -68,13 +70,14 @@ def prepared(days: Sequence[date], values: Sequence[float], longest: int, least:
     logs = np.log(np.maximum([by_day[day] for day in kept], least))
     logs, season_peak = _without_season(times, logs, (times + first.weekday()) % _WEEK)
     noise = _noise(times, logs)
-    return Daily(first, times, _tamed(logs, noise), noise, season_peak, by_day[newest] if kept else 0.0)
+    return Daily(first, times, logs, _tamed(logs, noise), noise, season_peak, by_day[newest] if kept else 0.0)
 
 
 def _noise(times: Array, logs: Array) -> float:
-    """From the differences of successive days, by their median: neither steps nor growth count as noise.
+    """The noise from the median difference of consecutive days: neither steps nor growth count as noise.
 
-    Where hardly two days follow each other, from how far each value lies off the line between its neighbors.
+    If there are hardly any consecutive days, it is computed from how far each value is from the line between its
+    neighbors.
     """
     differences = np.diff(logs)[np.diff(times) <= 2]
     if len(differences) < 4:
@@ -107,17 +110,18 @@ def _without_season(times: Array, logs: Array, weekdays: Array) -> tuple[Array, 
 
 
 def _roughness(times: Array, logs: Array) -> float:
-    """Sum of the changes from one day to the next, the largest tenth left out.
+    """Sum of the day-to-day changes without the largest tenth.
 
-    Unlike the noise it sees a season of two quiet days in seven, for those are less than half of the changes.
+    Unlike the noise, it detects seasonality with two quiet days in seven, because those are less than half of the
+    changes.
     """
     changes = np.sort(np.abs(np.diff(logs)[np.diff(times) <= 2]))
     return float(changes[: max(1, len(changes) * 9 // 10)].sum())
 
 
 def _tamed(logs: Array, noise: float) -> Array:
-    """A level that changes has neighbours on its side and stays; a single wild day has none."""
-    # Of so few numbers, the standard library finds the median ten times as fast as numpy.
+    """The values with outliers replaced. A new level has neighbors on its side and stays; a single outlier has none."""
+    # For so few numbers, the standard library computes the median ten times as fast as numpy.
     tamed, around = logs.copy(), logs.tolist()
     for i in range(1, len(logs) - 1):
         reach = min(2, i, len(logs) - 1 - i)

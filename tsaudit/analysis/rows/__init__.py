@@ -1,1 +1,1 @@
-"""Rows: what is filled together, and how often they come."""
+"""Rows: which columns are filled together, and how often rows arrive."""

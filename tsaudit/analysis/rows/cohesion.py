@@ -1,4 +1,4 @@
-"""Which columns belong together: kinds of rows that share a table, and readings that are spread over rows."""
+"""Finds columns that belong together: kinds of rows that share a table, and readings that are split across rows."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ import numpy.typing as npt
 
 Mask = npt.NDArray[np.bool_]
 Pattern = tuple[frozenset[str], int]
-"""Columns that are filled together, and the number of rows that fill just these."""
+"""Columns that are filled together, and the number of rows that fill exactly these."""
 
 _RARE: Final = 0.01
-"""Share of rows below which a pattern is an accident that does not join two groups of columns."""
+"""Share of rows below which a pattern is an outlier that does not join two groups of columns."""
 _ALIKE: Final = 0.5
-"""Likeness from which on two columns may well hold the same thing."""
+"""Similarity from which two columns may well contain the same thing."""
 
 
 def patterns(filled: Mapping[str, Mask]) -> list[Pattern]:
@@ -37,10 +37,11 @@ def patterns(filled: Mapping[str, Mask]) -> list[Pattern]:
 
 
 def complementary(series: npt.NDArray[np.int64], times: npt.NDArray[Any], filled: Sequence[Mask]) -> tuple[int, int]:
-    """Rows that follow one another in a series, as pairs; and the pairs in which each fills only what the other lacks.
+    """The number of consecutive pairs of rows of a series, and of those in which each row fills only what the other
+    lacks.
 
-    `series`: a number per row, the same for rows of one source. `times`: when each row was. `filled`: per field,
-    which rows have a value in it. Rows without any field count for nothing.
+    `series`: a number per row, the same for rows of one source. `times`: the time of each row. `filled`: per field,
+    which rows have a value in it. Rows without any field are ignored.
     """
     if not filled:
         return 0, 0
@@ -55,10 +56,10 @@ def complementary(series: npt.NDArray[np.int64], times: npt.NDArray[Any], filled
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Columns that are filled together, and never with those of another group."""
+    """Columns that are filled together, and never together with those of another group."""
 
     columns: tuple[str, ...]
-    """Those that are filled most first."""
+    """Most frequently filled first."""
     rows: int
     """Rows that fill some of them."""
 
@@ -70,21 +71,21 @@ class Groups:
     common: tuple[str, ...]
     """Columns that rows of every kind fill."""
     groups: tuple[Group, ...]
-    """Those with most rows first."""
+    """Groups with the most rows first."""
     rows: int
-    """All rows looked at."""
+    """Number of rows examined."""
 
     @property
     def coverage(self) -> float:
-        """Share of the rows that fill columns of a group; 1 when each row is of one of the kinds."""
+        """Share of the rows that fill columns of a group; 1 if each row is of one of the kinds."""
         return sum(g.rows for g in self.groups) / self.rows if self.rows else 0.0
 
 
 def groups(found: Iterable[Pattern], rows: int) -> Groups:
-    """The columns divided into those that all rows fill and groups of which each row fills one at most.
+    """Divides the columns into those that all rows fill, and groups of which each row fills at most one.
 
-    Two columns are in one group when some row fills both, or when each is in one group with a third. Patterns of
-    fewer rows than one in a hundred are left out. `rows`: all rows; more than those of the patterns where not all
+    Two columns are in one group if some row fills both, or if each is in one group with a third. Patterns with fewer
+    than one row in a hundred are ignored. `rows`: number of all rows; larger than the sum over the patterns if not all
     patterns are known.
     """
     usual = [(columns, count) for columns, count in found if count >= _RARE * rows]
@@ -113,27 +114,28 @@ def groups(found: Iterable[Pattern], rows: int) -> Groups:
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """What is known of a column by which two may be seen to hold the same thing."""
+    """What is known about a column, to find out whether two contain the same thing."""
 
     name: str
     role: str
-    """Only columns of the same role are compared."""
+    """Only columns with the same role are compared."""
     sample: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Renaming:
-    """Two columns, of two groups, that may hold the same thing under two names."""
+    """Two columns, in two groups, that may contain the same thing under two names."""
 
     kept: str
     other: str
 
 
 def renamings(first: Iterable[Described], second: Iterable[Described]) -> tuple[Renaming, ...]:
-    """Pairs of columns that look alike, the most alike first; each column in one pair at most.
+    """Pairs of columns that look alike, most similar first; each column is in one pair at most.
 
-    A likeness of names is an abbreviation or a spelling close by; one of values is the same form of text, or numbers
-    of the same size. It is a proposal to look at, not a proof. The longer name of two is kept.
+    Names are similar if one abbreviates the other or the spelling is close; values are similar if they are strings of
+    the same form or numbers of the same magnitude. Each pair is a suggestion to check, not a proof. The longer of the
+    two names is kept.
     """
     scored = [(_likeness(a, b), a.name, b.name) for a in first for b in second if a.role == b.role]
     taken: set[str] = set()
@@ -147,7 +149,7 @@ def renamings(first: Iterable[Described], second: Iterable[Described]) -> tuple[
 
 
 def _likeness(a: Described, b: Described) -> float:
-    """0 to 1. Names that are alike suffice, and so do values."""
+    """Similarity from 0 to 1. Similar names are enough, and so are similar values."""
     return max(_names_alike(a.name, b.name), _values_alike(a.sample, b.sample))
 
 
@@ -168,7 +170,7 @@ def _values_alike(a: Sequence[str], b: Sequence[str]) -> float:
         size_a, size_b = median(map(abs, numbers_a)), median(map(abs, numbers_b))
         if not size_a or not size_b:
             return 0.0
-        # A factor of ten apart is another quantity; that two are close says less than a form of text does.
+        # A factor of ten means another quantity; numbers that are close say less than strings of the same form.
         return max(0.0, 0.7 - abs(math.log10(size_a / size_b)))
     if numbers_a or numbers_b:
         return 0.0
@@ -177,12 +179,12 @@ def _values_alike(a: Sequence[str], b: Sequence[str]) -> float:
 
 
 def _form(value: str) -> str:
-    """The value with every letter and digit taken for one of its kind: `AAA` of `USD`."""
+    """The form of the value: each letter and digit replaced by a placeholder, such as `AAA` for `USD`."""
     return re.sub(r"[a-z]", "a", re.sub(r"[A-Z]", "A", re.sub(r"\d", "0", value)))
 
 
 def _numbers(values: Sequence[str]) -> list[float]:
-    """The values as numbers; empty unless all are."""
+    """The values as numbers; empty unless all of them are numbers."""
     try:
         return [float(value) for value in values]
     except ValueError:

@@ -1,8 +1,8 @@
-"""Which measurements hold points of the same sources at the same times, by a few points of each.
+"""Finds measurements that contain points of the same sources at the same times, from a few points of each.
 
-Kept of each measurement are the points whose hash of (tag set, time) is lowest: a bottom-k sketch (Cohen and Kaplan,
-"Summarizing data using bottom-k sketches", PODC 2007). Two measurements with the same points keep the same ones, so
-what they share of the hashes below both their highest estimates what they share of all points, their Jaccard index.
+From each measurement, the points with the lowest hash of (tag set, time) are kept: a bottom-k sketch (Cohen and Kaplan,
+"Summarizing data using bottom-k sketches", PODC 2007). Two measurements with the same points keep the same ones, so the
+overlap of the hashes below both their maximums estimates the overlap of all points, their Jaccard index.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ import numpy.typing as npt
 from tsaudit.analysis.values.value_sample import mixed
 
 SIZE: Final = 64
-"""Points kept. Two measurements that share half of theirs seem to share 90% once in 10 to the power of 11 pairs."""
+"""Number of points kept. Two measurements that share half of their points appear to share 90% in one of 10^11 pairs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """A few points of a measurement: those of the lowest hashes."""
+    """A few points of a measurement: those with the lowest hashes."""
 
     points: Mapping[int, int]
-    """Hash, of 32 bits, to the time of the point, in whole seconds since 1970; ascending by hash."""
+    """32-bit hash to the time of the point, in whole seconds since 1970; ascending by hash."""
     complete: bool
     """Whether these are all points from `start` to `end`."""
     start: int
-    """From then on all points were seen, in seconds since 1970; included."""
+    """From this time on, all points were read; in seconds since 1970, inclusive."""
     end: int
-    """Up to then; excluded."""
+    """End of that period, exclusive."""
 
 
 def signature(
@@ -44,7 +44,7 @@ def signature(
     start: int,
     end: int,
 ) -> Signature:
-    """The signature of points. `series`: the place in `tag_sets` of each; `times`: in microseconds since 1970."""
+    """The signature of points. `series`: the index of each one in `tag_sets`. `times`: in microseconds since 1970."""
     sources = np.array([_hash(tags) for tags in tag_sets], np.uint64)
     hashes = mixed(sources[series] ^ mixed(times.astype(np.uint64))) >> np.uint64(32)
     inside = times >= start * 1_000_000
@@ -55,30 +55,30 @@ def signature(
 
 
 def _hash(tags: Mapping[str, str]) -> int:
-    """64 bits, the same in every run and version. No text of a tag can look like the border between two."""
+    """A 64-bit hash, the same in every run and version. No tag value can be mistaken for a separator."""
     text = "".join(f"{len(part)}:{part}" for item in sorted(tags.items()) for part in item)
     return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """What two measurements have in common, of what of both can be compared."""
+    """The overlap of two measurements, as far as they can be compared."""
 
     points: int
-    """Points of either."""
+    """Points of at least one of them."""
     common: int
     """Points of both."""
     instants: int
-    """Different seconds among the points of both."""
+    """Distinct seconds among the points of both."""
 
     @property
     def share(self) -> float:
-        """0 to 1; 0 where nothing can be compared."""
+        """From 0 to 1; 0 if nothing can be compared."""
         return self.common / self.points if self.points else 0.0
 
 
 def overlap(a: Signature, b: Signature) -> Overlap:
-    """Compares the points with hashes up to which both are known, of the time that both cover."""
+    """Compares the points with hashes below the maximums of both, in the period that both cover."""
     start, end = max(a.start, b.start), min(a.end, b.end)
     highest = min((max(s.points) for s in (a, b) if not s.complete), default=1 << 32)
     first, second = (
@@ -95,15 +95,15 @@ class Group:
     members: tuple[str, ...]
     """Sorted."""
     share: float
-    """Of the points, that the first has in common with that other with which it shares least."""
+    """Smallest share of points that the first one has in common with any other."""
     points: int
     """Fewest points compared."""
     instants: int
-    """Fewest instants in common."""
+    """Fewest times in common."""
 
 
 def groups(signatures: Mapping[str, Signature], *, min_share: float, min_instants: float) -> tuple[Group, ...]:
-    """Measurements, two or more, that share their points with the first of them, by name; sorted."""
+    """Groups of at least two measurements that share their points with the first one by name; sorted."""
     members: dict[str, list[str]] = {}
     overlaps: dict[str, list[Overlap]] = defaultdict(list)
     known: dict[int, list[str]] = defaultdict(list)
@@ -131,6 +131,6 @@ def groups(signatures: Mapping[str, Signature], *, min_share: float, min_instant
 
 
 def _likely(points: Iterable[int], known: Mapping[int, list[str]]) -> list[str]:
-    """Those with points in common, the most first: with others there is nothing to compare."""
+    """Measurements with points in common, most first: others need no comparison."""
     shared = Counter(name for point in points for name in known.get(point, ()))
     return sorted(shared, key=lambda name: (-shared[name], name))

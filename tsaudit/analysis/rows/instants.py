@@ -1,4 +1,4 @@
-"""Rows of one value each that have tags and time in common: what is left of them as rows of several values."""
+"""Merges rows of one value each that share tags and time: how many rows of several values remain."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ _MOSTLY: Final = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """Rows by the names of their values, of the names that mostly come together."""
+    """The result of merging rows, for the names of values that usually occur together."""
 
     names: Numbers
     """Those names, sorted."""
     rows: int
     instants: int
-    """Different pairs of a tag set and a time among the rows: the rows that would be left."""
+    """Distinct pairs of tag set and time among the rows: the number of rows after merging."""
     bytes_now: int
     bytes_merged: int
 
 
 def merged(instants: Numbers, names: Numbers, tag_bytes: Numbers, name_bytes: Numbers, value_bytes: Numbers) -> Merged:
-    """What merging saves, of the names of which more than half the rows share their instant with another's.
+    """What merging saves, for the names that share their instant with another name in more than half of their rows.
 
-    One entry per row: a number for its tag set and time, one for the name of its value, and the bytes of its tags
-    (names and values), of the name and of the value. A row takes all of these and TIME_BYTES; a merged one takes tags
-    and time once, a name of its own as long as those are on average, and each name and value.
+    One entry per row: a number for its tag set and time, a number for the name of its value, and the bytes of its tags
+    (names and values), of the name, and of the value. A row takes all of these plus TIME_BYTES; a merged row takes tags
+    and time once, a name of average length, and each name and value.
     """
     _, group, count = np.unique(instants, return_inverse=True, return_counts=True)
     shares = count[group] > 1

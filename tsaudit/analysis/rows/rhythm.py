@@ -1,14 +1,14 @@
-"""How evenly points come: what is collected at fixed intervals, told from what happens when it happens.
+"""Measures how regularly points arrive, to tell metrics collected at fixed intervals from events.
 
-The measure of a stream of points is the median absolute deviation of its intervals from their median, as a share of
-that median: 0 for a clock; about 0.69 where each instant is as likely as any other (exponential intervals have the
-median ln 2 and the deviation 0.481). Half of the intervals may be anything without moving it much, so that outages and
-a few missing points turn no metric into an event.
+The measure is the median absolute deviation of the intervals from their median, divided by that median: 0 for a clock;
+about 0.69 if every instant is equally likely (exponential intervals have the median ln 2 and the deviation 0.481). Up
+to half of the intervals may be arbitrary without changing it much, so outages and a few missing points do not turn a
+metric into an event.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -19,25 +19,33 @@ Mask = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 
 MIN_INTERVALS: Final = 8
-"""With fewer, one stream in a hundred of random instants would pass for a clock; with eight, one in a thousand does."""
+"""With fewer intervals, one stream of random times in a hundred would pass for a clock; with eight, one in a thousand
+does.
+"""
 EVEN: Final = 0.1
-"""Up to this the intervals are those of a clock that jitters."""
+"""Up to this ratio, the intervals are those of a clock with jitter."""
 UNEVEN: Final = 0.4
-"""From this on they are those of events; what lies between is called neither."""
+"""From this ratio on, they are those of events; values in between are classified as neither."""
+_ON_BEAT: Final = 0.05
+"""Share of the clock's interval by which a point may be early or late and still be one that the clock left out."""
+_ALL_BUT_A_FEW: Final = 0.9
+_SECOND: Final = 1_000_000
+_TICKS: Final = 5
+"""Fewest seconds of a clock's interval if timestamps are whole seconds. Below it, events are on the beat as well."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spacing:
-    """The intervals between points, series by series; entries belong together."""
+    """The intervals between points, per series; entries at the same position belong together."""
 
     series: Integers
     """The numbers of the series, ascending."""
     intervals: Integers
-    """How many there are. Points of one instant count as one."""
+    """Number of intervals. Points at the same time count as one."""
     median: npt.NDArray[np.float64]
-    """In the unit of the times; NaN without intervals."""
+    """Median interval in the unit of the times; NaN without intervals."""
     unevenness: npt.NDArray[np.float64]
-    """Median absolute deviation by median; NaN without intervals."""
+    """Median absolute deviation divided by the median; NaN without intervals."""
 
     @property
     def regular(self) -> Mask:
@@ -49,7 +57,7 @@ class Spacing:
 
 
 def spacing(series: Integers, times: Integers) -> Spacing:
-    """How the points of each series follow one another. A series and a time for each point, in any order."""
+    """The spacing of the points of each series. Takes a series and a time for each point, in any order."""
     numbers = np.unique(series)
     order = np.lexsort((times, series))
     steps, owner = np.diff(times[order]), series[order][1:]
@@ -64,7 +72,7 @@ def spacing(series: Integers, times: Integers) -> Spacing:
 def _medians(
     values: npt.NDArray[np.float64], owner: npt.NDArray[np.intp], counts: npt.NDArray[np.intp]
 ) -> npt.NDArray[np.float64]:
-    """The median of each owner's values, which stand together; NaN for one without."""
+    """The median of each owner's values, which are contiguous; NaN for an owner without values."""
     ordered = values[np.lexsort((values, owner))]
     found = np.full(len(counts), np.nan)
     some = counts > 0
@@ -76,21 +84,23 @@ def _medians(
 
 @dataclass(frozen=True, slots=True)
 class Rhythm:
-    """How the values of one field come."""
+    """How regularly the values of one field arrive."""
 
     regular: Integers
-    """The series in which they come at even intervals."""
+    """The series in which they arrive at regular intervals."""
     irregular: Integers
-    """Those in which they come at uneven ones, mostly in rows of their own."""
+    """The series in which they arrive irregularly, mostly in rows of their own."""
     interval: float | None
-    """The median interval of the regular ones, in the unit of the times; None without any."""
+    """The median interval of the regular series, in the unit of the times; None without any."""
 
 
 def rhythms(series: Integers, times: Integers, filled: Mapping[str, Mask]) -> dict[str, Rhythm]:
-    """For each field, in which series its values come at even and in which at uneven intervals.
+    """For each field, the series in which its values arrive regularly and irregularly.
 
-    `filled`: which rows have a value in the field. A value that comes now and then, but in the rows of a clock, is an
-    optional part of a metric and no event: a stream is irregular only if most of its rows are none of a regular one.
+    `times`: in microseconds since 1970. `filled`: which rows have a value in the field. A value that occurs now and
+    then, but in the rows of a regular stream, is an optional part of a metric and not an event: a stream is irregular
+    only if most of its rows do not belong to a regular one. Neither is a series an event if it only skips beats of the
+    others' clock: a collector that reports every ten seconds writes nothing for a status that did not occur.
     """
     if not filled:
         return {}
@@ -100,10 +110,38 @@ def rhythms(series: Integers, times: Integers, filled: Mapping[str, Mask]) -> di
         if mask.tobytes() not in spacings:
             found = spacings[mask.tobytes()] = spacing(series[mask], times[mask])
             clocked[mask] |= np.isin(series[mask], found.series[found.regular])
-    # No field of its own keeps the time, but the rows together do: fields that take turns at random.
+    # No single field is regular, but the rows together are: fields that alternate at random.
     whole = spacing(series, times)
     clocked |= np.isin(series, np.setdiff1d(whole.series[whole.regular], series[clocked]))
-    return {field: _rhythm(spacings[mask.tobytes()], series[mask], clocked[mask]) for field, mask in filled.items()}
+    beat = _beat(times, (*spacings.values(), whole))
+    return {
+        field: _rhythm(
+            spacings[mask.tobytes()], series[mask], clocked[mask] | _on_beat(series[mask], times[mask], beat)
+        )
+        for field, mask in filled.items()
+    }
+
+
+def _beat(times: Integers, spacings: Iterable[Spacing]) -> float:
+    """The interval of the fastest clock; infinite if there is none, or if any timestamp would be on its beat."""
+    beat = min((float(np.min(found.median[found.regular], initial=np.inf)) for found in spacings), default=np.inf)
+    in_seconds = not (times % _SECOND).any()
+    return np.inf if in_seconds and beat < _TICKS * _SECOND else beat
+
+
+def _on_beat(series: Integers, times: Integers, beat: float) -> Mask:
+    """Which points belong to a series whose intervals are all multiples of the clock's."""
+    if not np.isfinite(beat):
+        return np.zeros(len(series), np.bool_)
+    numbers = np.unique(series)
+    order = np.lexsort((times, series))
+    steps, owner = np.diff(times[order]), series[order][1:]
+    inside = (owner == series[order][:-1]) & (steps > 0)
+    beats, place = steps[inside] / beat, np.searchsorted(numbers, owner[inside])
+    on = (np.abs(beats - np.rint(beats)) <= _ON_BEAT) & (np.rint(beats) >= 1)
+    counts = np.bincount(place, minlength=len(numbers))
+    share = np.bincount(place, weights=on, minlength=len(numbers)) / np.maximum(counts, 1)
+    return np.isin(series, numbers[(share >= _ALL_BUT_A_FEW) & (counts > 0)])
 
 
 def _rhythm(found: Spacing, series: Integers, clocked: Mask) -> Rhythm:
@@ -118,10 +156,11 @@ def _rhythm(found: Spacing, series: Integers, clocked: Mask) -> Rhythm:
     )
 
 
-def told_apart(tags: Mapping[str, Integers], regular: Mask, irregular: Mask) -> str | None:
-    """The tag of which no value occurs with both kinds of series: that with the fewest values; None if there is none.
+def separating_tag(tags: Mapping[str, Integers], regular: Mask, irregular: Mask) -> str | None:
+    """The tag that separates regular from irregular series: none of its values occurs with both.
 
-    `tags`: the number of each series' value, per tag. `regular`, `irregular`: which series are; some are neither.
+    If there are several, the one with the fewest values; None if there is none. `tags`: per tag, the number of each
+    series' value. `regular`, `irregular`: which series are; some may be neither.
     """
     values = {
         tag: len(np.unique(numbers[regular | irregular]))

@@ -1,1 +1,1 @@
-"""What names and values are made of."""
+"""What names and values look like."""

@@ -1,7 +1,7 @@
-"""Finds names of measurements, tables or keys that differ only in data written into them.
+"""Finds names of measurements, tables, or keys that differ only in embedded data.
 
-`Cpu.server-5.us-west.usage_user` and its like should be one measurement `cpu` with tags; `events_2024_01` and
-`events_2024_02` one table, the rows of which have their time already.
+Names such as `Cpu.server-5.us-west.usage_user` should be one measurement `cpu` with tags; `events_2024_01` and
+`events_2024_02` should be one table, because its rows have timestamps.
 """
 
 from __future__ import annotations
@@ -12,36 +12,39 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tsaudit.analysis.shapes.composites import Part
+from tsaudit.analysis.shapes.attributes import Part
+from tsaudit.analysis.shapes.periods import PeriodFamily, period_families
 from tsaudit.analysis.shapes.shape_rules import is_random
 
 
 @dataclass(frozen=True, slots=True)
 class NameFamily:
-    """Names that are the same but for the data in them, and what to have instead."""
+    """Names that are the same except for embedded data, and what to use instead."""
 
     template: str
     """The name with each piece of data replaced by its kind in braces: `{date}`, `{host}`, `{region}`, `{id}`, `{env}`,
-    `{n}` for a number; `{field}` where the last part names what is measured and is not always the same."""
+    `{n}` for a number; `{field}` if the last part names what is measured and varies.
+    """
     members: tuple[str, ...]
     """The names, sorted."""
     measurement: str
-    """The one name proposed for all."""
+    """The suggested name for all of them."""
     tags: tuple[Part, ...]
-    """The tags proposed, with the values the first member gives them. None for a date: every row has its time."""
+    """The suggested tags, with their values for the first member. None for a date: every row has a timestamp."""
     field: str | None
-    """What the first member measures, where its last part says so."""
+    """What the first member measures, if its last part says so."""
 
 
 def name_families(names: Sequence[str]) -> list[NameFamily]:
-    """The families among the names, sorted by template; a name is in one at most.
+    """The families among the names, sorted by template; each name is in one family at most.
 
-    A single name is a family of its own only when it has three dotted parts or more, one of which is a host, region
-    or id beyond doubt.
+    A single name is a family of its own only if it has at least three dotted parts, one of which is clearly a host,
+    region, or ID.
     """
     groups: dict[tuple[str, ...], list[_Reading]] = defaultdict(list)
+    dated = _dated(names)
     for name in sorted(set(names)):
-        reading = _read(name)
+        reading = _read(name, dated.get(name))
         if reading.data:
             groups[reading.key].append(reading)
     families = [_family(group) for group in groups.values() if _is_meant(group)]
@@ -50,7 +53,7 @@ def name_families(names: Sequence[str]) -> list[NameFamily]:
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """One name, its data told from its words."""
+    """One name, split into data and words."""
 
     name: str
     template: str
@@ -62,7 +65,7 @@ class _Reading:
 
     @property
     def key(self) -> tuple[str, ...]:
-        # Members of a family may measure different things, so the field does not count.
+        # Members of a family may measure different things, so the field does not matter.
         return (self.template, "" if self.field is None else "field")
 
 
@@ -102,14 +105,22 @@ _NOT_COUNTED: Final = re.compile(
     "level|tier|layer|http|https|status|code|error|utf|sha|md|base|int|uint|float|x|ec|oauth|web|db|mp|log|rfc|iso|api",
     re.IGNORECASE,
 )
-"""Words whose number is part of the word: p99, ipv6, http_404, load15."""
+"""Words that include a number: p99, ipv6, http_404, load15."""
 
 _FEWEST: Final = {"n": 3}
-"""Names that make a family, by kind of data; two for all others."""
+"""Number of names that make a family, by kind of data; two for all others."""
 
 
-def _read(name: str) -> _Reading:
-    """The dates first: they may contain dots; then part by part where dots divide the name, else as a whole."""
+def _dated(names: Sequence[str]) -> dict[str, PeriodFamily]:
+    """Each name of a period family, to its family."""
+    return {period.name: family for family in period_families(names) for period in family.members}
+
+
+def _read(name: str, dated: PeriodFamily | None) -> _Reading:
+    """Splits a name: dates first, because they may contain dots; then each dotted part, or the name as a whole.
+
+    `dated`: the period family of the name. Only the family shows that `2403` is a date.
+    """
     data: list[tuple[str, str]] = []
 
     def date(found: re.Match[str]) -> str:
@@ -117,6 +128,9 @@ def _read(name: str) -> _Reading:
         return "{date}"
 
     undated = _DATE.sub(date, name)
+    if not data and dated is not None:
+        undated = dated.template.replace("{" + dated.unit + "}", "{date}")
+        data.append(("date", name))
     parts = undated.split(".")
     if len(parts) < 3:
         template, found = _marked(undated)
@@ -130,7 +144,7 @@ def _read_dotted(name: str, parts: Sequence[str], data: list[tuple[str, str]]) -
         template, found = _marked(part)
         kinds = [kind for kind, _ in found]
         if found:
-            # A part with data in it is data as a whole: the disk `sda1`, the host `web-eu-3`.
+            # A part that contains data is data as a whole: the disk `sda1`, the host `web-eu-3`.
             template = "{" + kinds[0] + "}"
             data.append((kinds[0], part))
         sure = sure or "id" in kinds or "region" in kinds or ("host" in kinds and bool(_UNMISTAKABLE_HOST.search(part)))
@@ -151,7 +165,7 @@ def _marked(text: str) -> tuple[str, list[tuple[str, str]]]:
         data.append((kind, found[0]))
         return "{" + kind + "}"
 
-    # What is in braces already has been found before.
+    # Text in braces was found before.
     return "".join(p if p.startswith("{") else _DATA.sub(mark, p) for p in re.split(r"(\{date\})", text)), data
 
 
@@ -172,13 +186,13 @@ def _marked_token(found: re.Match[str], data: list[tuple[str, str]]) -> str:
 
 
 def _is_meant(group: Sequence[_Reading]) -> bool:
-    """Whether so many names are alike by design rather than by chance."""
+    """Whether the names are alike by design and not by coincidence, given their number."""
     if any(reading.sure for reading in group):
         return True
     kinds = {kind for kind, _ in group[0].data}
     differ = len({reading.data for reading in group})
     fewest = min(_FEWEST.get(kind, 2) for kind in kinds)
-    # Without a separator before it, as in `cpu0`, a number belongs to the word more often.
+    # A number without a separator before it, as in `cpu0`, is more often part of the word.
     return differ >= fewest + (kinds == {"n"} and not re.search(r"[^A-Za-z0-9]\{n\}", group[0].template))
 
 
@@ -197,7 +211,7 @@ def _family(group: Sequence[_Reading]) -> NameFamily:
 
 
 def _proposed_name(reading: _Reading) -> tuple[str, str | None]:
-    """The words of the name that are no data; the field too, if nothing else is left."""
+    """The words of the name that are not data; the field, too, if nothing else is left."""
     words = [w for w in _LAST_SEPARATORS.split(re.sub(r"\{\w+\}", ".", reading.template)) if w]
     if "." in reading.template:
         words = [w.lower() for w in words]
@@ -216,18 +230,19 @@ def _proposed_tags(data: Sequence[tuple[str, str]]) -> Iterator[Part]:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What one name says."""
+    """What one name contains."""
 
     name: str
     tags: tuple[tuple[str, str], ...]
-    """The names that its family proposes, with what this name says of each."""
+    """The tags that its family suggests, with their values in this name."""
     field: str
-    """What it measures; empty where the name does not say so."""
+    """What it measures; empty if the name does not say so."""
 
 
 def told_by(family: NameFamily) -> Iterator[Told]:
-    """What each of its members says."""
+    """The data in the name of each member."""
+    dated = _dated(family.members)
     for name in family.members:
-        reading = _read(name)
+        reading = _read(name, dated.get(name))
         tags = tuple((part.name, part.example) for part in _proposed_tags(reading.data))
         yield Told(name, tags, (reading.field or "") if family.field else "")

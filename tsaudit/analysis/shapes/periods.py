@@ -1,7 +1,8 @@
-"""Tells the names of things made anew for each period: `users_2012_10_03`, `users_2012w40`, `users_2012_10`.
+"""Recognizes names of things created once per period: `users_2012_10_03`, `users_2012w40`, `users_2012_10`.
 
-A single name proves nothing: `order_201210` may be an order's number. Names that differ only in the period have to be
-several, to fill most of the time from the first to the last, and to be nearly all there are of their form.
+A single name proves nothing: `order_201210` may be the number of an order. Several names must differ only in the
+period, cover most of the time from the first to the last one, and make up nearly all names of their form. Two-digit
+years prove less: such names must also continue from one year, or month, into the next, which no counter does.
 """
 
 from __future__ import annotations
@@ -14,29 +15,29 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Final
 
 FEWEST: Final = 3
-"""Names that make a family."""
+"""Minimum number of names in a family."""
 FILLED: Final = 0.6
-"""Share of the periods from the first to the last that have one."""
+"""Minimum share of the periods from the first to the last one that have a name."""
 DATED: Final = 0.9
-"""Share of the names of one form whose digits are a time: among order_201201 to order_201299, twelve are."""
+"""Minimum share of names of one form whose digits are a time: of order_201201 to order_201299, only twelve are."""
 _AHEAD: Final = timedelta(days=366)
-"""How long before they begin collections may be made."""
+"""How long before their period collections may be created."""
 
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """One name and the time it is about."""
+    """One name and its period."""
 
     name: str
     start: datetime
-    """A name has no zone; taken as UTC."""
+    """Names have no time zone; UTC is assumed."""
     end: datetime
-    """The next period's start."""
+    """The start of the next period."""
 
 
 @dataclass(frozen=True, slots=True)
 class PeriodFamily:
-    """Names that are the same but for the period in them."""
+    """Names that are the same except for the period."""
 
     template: str
     """The name with the period replaced by its unit in braces: `users_{day}`."""
@@ -47,7 +48,7 @@ class PeriodFamily:
 
     @property
     def stem(self) -> str:
-        """What the name says besides the period and words for its length: the same for families of one thing."""
+        """The name without the period and words for its length: the same for families of the same thing."""
         bare = _LENGTHS.sub("", re.sub(r"\{\w+\}", "", self.template))
         return re.sub(r"[^A-Za-z0-9]+", "_", bare).strip("_").lower()
 
@@ -58,6 +59,10 @@ _LENGTHS: Final = re.compile(
 )
 
 _Y: Final = r"(?P<y>19[7-9]\d|20\d\d)"
+_M: Final = r"(?P<m>0[1-9]|1[0-2])"
+_YY: Final = r"(?P<yy>[1-3]\d)"
+_SHORT_YEARS: Final = range(2010, 2040)
+"""Years that are written with two digits; what begins with 01 is a counter."""
 _MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _WORD: Final = (
     r"(?P<word>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:t(?:ember)?)?|"
@@ -81,55 +86,74 @@ _FORMS: Final[Mapping[str, tuple[re.Pattern[str], ...]]] = {
         rf"{_FROM}(?P<d>\d\d?)(?P<s>[-_.])(?P<m>\d\d?)(?P=s){_Y}{_TO}",
         rf"{_FROM_WORD}{_WORD}(?P<s>[-_.])(?P<d>\d\d?)(?P=s){_Y}{_TO}",
         rf"{_FROM}{_Y}(?P<s>[-_.]){_WORD}(?P=s)(?P<d>\d\d?){_TO}",
+        rf"{_FROM}(?P<d>\d\d)(?P<m>\d\d){_Y}{_TO}",
+        rf"(?:(?<![a-z])y)?{_FROM}{_Y}[-_.]?m(?P<m>\d\d?)[-_.]?d(?P<d>\d\d?){_TO}",
     ),
     "week": _forms(
         rf"{_FROM}{_Y}[-_.]?(?:w|wk|kw|week)[-_.]?(?P<w>\d\d?){_TO}",
-        # Without a `w`, a name has to say itself that it is about weeks.
+        # Without a `w`, the name itself has to mention weeks.
         rf"(?<=week)(?:s|ly)?(?:[-_.][a-z]+)*[-_.]{_Y}[-_.](?P<w>\d\d?){_TO}(?![-_.]\d)",
     ),
     "quarter": _forms(rf"{_FROM}{_Y}[-_.]?q(?P<q>[1-4]){_TO}"),
     "month": _forms(
-        rf"{_FROM}{_Y}[-_.]?(?P<m>0[1-9]|1[0-2]){_TO}(?![-_.]\d)",
+        rf"{_FROM}{_Y}[-_.]?{_M}{_TO}(?![-_.]\d)",
+        rf"(?:(?<![a-z])y)?{_FROM}{_Y}[-_.]?m(?P<m>\d\d?){_TO}",
         rf"{_FROM_WORD}{_WORD}[-_.]?{_Y}{_TO}",
         rf"{_FROM}{_Y}[-_.]?{_WORD}{_TO_WORD}",
     ),
     "year": _forms(rf"{_FROM_WORD}{_Y}{_TO_WORD}(?![-_.]\d)"),
 }
-"""Unit to how it is written, most common first."""
+"""Unit to its formats, most common first."""
+_SHORT: Final[Mapping[str, tuple[re.Pattern[str], ...]]] = {
+    "day": _forms(rf"{_FROM}(?<!\d[-_.])(?P<d>\d\d)(?P<s>[-_.]?)(?P<m>\d\d)(?P=s)(?P<yy>\d\d){_TO}(?![-_.]\d)"),
+    "month": _forms(rf"{_FROM}(?<!\d[-_.]){_YY}[-_.]?{_M}{_TO}(?![-_.]\d)"),
+}
+"""The same with two-digit years. Whether a day starts with its day, month, or year is decided by the family."""
 
 
 def period_families(names: Sequence[str], fewest: int = FEWEST, now: datetime | None = None) -> list[PeriodFamily]:
-    """The families among the names, sorted by template. Each name is in one at most.
+    """The families among the names, sorted by template. Each name is in one family at most.
 
-    `now`: names of a time more than a year after it are of none. None: any time will do.
+    `now`: names with a period more than a year after this are in no family. None: any time is accepted.
     """
-    groups: dict[tuple[str, str], list[str]] = defaultdict(list)
+    groups: dict[tuple[str, str, bool], list[str]] = defaultdict(list)
     shapes: Counter[str] = Counter()
     for name in sorted(set(names)):
         shapes[_shape(name)] += 1
         if key := _key(name):
             groups[key].append(name)
     found = []
-    for (unit, template), members in sorted(groups.items()):
+    for (unit, template, short), members in sorted(groups.items()):
         periods = _periods(unit, members)
+        if short and len({_above(unit, p.start) for p in periods}) < _FEWEST_ABOVE:
+            continue  # it may as well be a counter
         known = [p for p in periods if now is None or p.start <= now + _AHEAD]
         alike = sum(shapes[shape] for shape in {_shape(name) for name in members})
         if len(known) < DATED * alike:
-            continue  # numbers, some of which could be read as times
+            continue  # numbers, some of which could be parsed as times
         if len({p.start for p in periods}) >= fewest and filled_ratio(unit, periods) >= FILLED:
             found.append(PeriodFamily(template, unit, tuple(sorted(periods, key=lambda p: (p.start, p.name)))))
     return found
 
 
 def _shape(name: str) -> str:
-    """What names have in common that differ in digits only."""
+    """The pattern that names share if they differ only in digits."""
     return re.sub(r"\d", "0", name)
 
 
 def filled_ratio(unit: str, periods: Sequence[Period]) -> float:
-    """Share of the periods from the first to the last for which there is a name."""
+    """Share of the periods from the first to the last one that have a name."""
     first, last = min(p.start for p in periods), max(p.start for p in periods)
     return len({p.start for p in periods}) / (_number(unit, last) - _number(unit, first) + 1)
+
+
+_FEWEST_ABOVE: Final = 2
+"""Years of months, or months of days, that names with a short year reach into."""
+
+
+def _above(unit: str, start: datetime) -> tuple[int, ...]:
+    """The year of a month, or the month of a day."""
+    return (start.year,) if unit == "month" else (start.year, start.month)
 
 
 def _number(unit: str, start: datetime) -> int:
@@ -139,27 +163,30 @@ def _number(unit: str, start: datetime) -> int:
     return numbers.get(unit, months // 3 if unit == "quarter" else start.year)
 
 
-def _key(name: str) -> tuple[str, str] | None:
-    """Unit and template of the name; None for a name without a period."""
-    for unit in ("hour", "day", "week", "quarter", "month", "year"):
-        for form in _FORMS[unit]:
-            template, count = form.subn(lambda found, unit=unit: _marked(found, unit), name)  # type: ignore[misc]
-            if count and template != name:
-                return unit, template
+def _key(name: str) -> tuple[str, str, bool] | None:
+    """Unit and template of the name, and whether its year is short; None for a name without a period."""
+    for forms in (_FORMS, _SHORT):
+        for unit in forms:
+            for form in forms[unit]:
+                template, count = form.subn(lambda found, unit=unit: _marked(found, unit), name)  # type: ignore[misc]
+                if count and template != name:
+                    return unit, template, forms is _SHORT
     return None
 
 
 def _marked(found: re.Match[str], unit: str) -> str:
     if not any(_start(found, unit, order) for order in _ORDERS):
         return found[0]
-    # What stands before the year belongs to the name, where the form looks at it.
+    # Text before the year belongs to the name, if the format looks at it.
     begin = found.start("y") - found.start() if "w" in found.re.groupindex else 0
     return found[0][:begin] + "{" + unit + "}"
 
 
 _DAY_FIRST: Final = "day first"
-_ORDERS: Final = (_DAY_FIRST, "month first")
-"""How `03-10-2012` may be meant. A family has one order: the one that gives all its names a date, and fills better."""
+_YEAR_FIRST: Final = "year first"
+_ORDERS: Final = (_DAY_FIRST, "month first", _YEAR_FIRST)
+"""The readings of `03-10-2012`, and of `12-10-03`, where the year can be first. A family uses the order that makes all
+its names valid dates with the fewest gaps."""
 
 
 def _periods(unit: str, names: Sequence[str]) -> list[Period]:
@@ -171,7 +198,8 @@ def _periods(unit: str, names: Sequence[str]) -> list[Period]:
 def _read(unit: str, names: Sequence[str], order: str) -> list[Period]:
     periods = []
     for name in names:
-        matches = (found for form in _FORMS[unit] if (found := form.search(name)))
+        forms = (*_FORMS[unit], *_SHORT.get(unit, ()))
+        matches = (found for form in forms if (found := form.search(name)))
         start = next((s for found in matches if (s := _start(found, unit, order))), None)
         if start is not None:
             periods.append(Period(name, start, _NEXT[unit](start)))
@@ -179,9 +207,13 @@ def _read(unit: str, names: Sequence[str], order: str) -> list[Period]:
 
 
 def _start(found: re.Match[str], unit: str, order: str) -> datetime | None:
-    """When the period begins; None for a date that no calendar has."""
+    """The start of the period; None for an invalid date."""
     part = found.groupdict()
-    year = int(part["y"])
+    if part.get("yy") and part.get("d") and order == _YEAR_FIRST:
+        part["d"], part["yy"] = part["yy"], part["d"]
+    year = int(part["y"]) if part.get("y") else 2000 + int(part["yy"])
+    if "yy" in part and year not in _SHORT_YEARS:
+        return None
     try:
         if unit == "week":
             return datetime.combine(date.fromisocalendar(year, int(part["w"]), 1), time(), UTC)
@@ -189,8 +221,8 @@ def _start(found: re.Match[str], unit: str, order: str) -> datetime | None:
             return datetime(year, 3 * int(part["q"]) - 2, 1, tzinfo=UTC)
         month = _MONTHS.index(part["word"][:3].lower()) + 1 if part.get("word") else int(part.get("m") or 1)
         day = int(part.get("d") or 1)
-        year_last = "d" in part and "word" not in part and found.start("d") < found.start("y")
-        if year_last and order != _DAY_FIRST:
+        year_last = "d" in part and "word" not in part and ("yy" in part or found.start("d") < found.start("y"))
+        if year_last and order not in (_DAY_FIRST, _YEAR_FIRST):
             month, day = day, month
         return datetime(year, month, day, int(part.get("h") or 0), tzinfo=UTC)
     except ValueError:

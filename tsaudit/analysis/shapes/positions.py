@@ -1,4 +1,4 @@
-"""Places in a row of things: some of them spread over all, and values for those between known ones."""
+"""Positions in a sequence: some of them spread over all, and interpolated values between known ones."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Mapping
 
 
 def spread(count: int, most: int) -> list[int]:
-    """Up to `most` of the positions 0 to `count` - 1, evenly spread, the first and the last among them."""
+    """Up to `most` of the positions 0 to `count` - 1, evenly spread, including the first and the last."""
     if count <= most:
         return list(range(count))
     return sorted({i * (count - 1) // (most - 1) for i in range(most)})
 
 
 def interpolated(known: Mapping[int, float], count: int) -> list[float]:
-    """A value for each position from 0 to `count` - 1: between the known ones on a straight line, beyond them level."""
+    """A value for each position from 0 to `count` - 1: linear between known positions, constant beyond them."""
     places = sorted(known)
     found = []
     for place in range(count):

@@ -1,4 +1,4 @@
-"""Shows what a value looks like without telling what it is."""
+"""Shows the form of a value without revealing the value."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import Final
 _SHOWN: Final = 2
 _LONGEST: Final = 40
 _SHORT: Final = 3
-"""Values up to this length say too little to hide."""
+"""Values up to this length are too short to reveal anything."""
 
 
 def redact(value: str) -> str:
     """The first two characters, then `x` for each letter and `0` for each digit, 40 characters at most.
 
-    A value of four or more characters that holds letters or digits never comes back as it was. Control characters,
-    and those that turn the direction of writing or cannot be seen, are shown as `·`.
+    A value of four or more characters that contains letters or digits is never returned unchanged. Control characters,
+    invisible characters, and those that change the writing direction are shown as `·`.
     """
     text = "".join(_visible(c) for c in value)
     if len(value) <= _SHORT:
         return text
     hidden = text[:_SHOWN] + "".join(_hidden(c) for c in text[_SHOWN:])
     for shown in (1, 0):
-        # Where the mask happens to be the value itself, "xx00" for one, stars cannot be.
+        # The mask may equal the value, as for "xx00"; stars cannot.
         if hidden == value:
             hidden = text[:shown] + "".join("*" if c.isalnum() else c for c in text[shown:])
     return hidden if len(hidden) <= _LONGEST else hidden[: _LONGEST - 1] + "…"

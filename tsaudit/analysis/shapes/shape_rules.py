@@ -1,27 +1,31 @@
-"""What a single text looks like: the first of the ordered rules that fits it as a whole."""
+"""Classifies a single string: the first of the ordered rules that fits all of it."""
 
 from __future__ import annotations
 
+import functools
 import ipaddress
 import itertools
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from typing import Final
+
+from tsaudit.analysis.shapes.texts import is_statement, is_text
+from tsaudit.analysis.shapes.times import is_time
 
 UNKNOWN: Final = "unknown"
 
 _LOOKED_AT: Final = 1000
-"""Characters of a value: no longer one is anything but prose, a document or an address."""
+"""In characters: anything longer is prose, a document, or an address."""
 
 EARLIEST_EPOCH: Final = int(datetime(2005, 1, 1, tzinfo=UTC).timestamp())
 LATEST_EPOCH: Final = int(datetime(2035, 1, 1, tzinfo=UTC).timestamp())
-"""Whole numbers between these are taken for seconds since 1970, if nearly all of a column are."""
+"""Integers in this range are read as seconds since 1970 if nearly all values of a column are in it."""
 _EPOCH_UNITS: Final = {10: 1, 13: 10**3, 16: 10**6, 19: 10**9}
 
 _KUBERNETES: Final = "[bcdfghjklmnpqrstvwxz2456789]"
-"""The letters and digits Kubernetes makes random names of: nothing that could spell a word."""
+"""The letters and digits of Kubernetes' random names: they cannot spell a word."""
 
 _TOP_LEVEL: Final = (
     "com|net|org|io|dev|app|cloud|edu|gov|int|info|biz|local|localdomain|internal|intranet|lan|corp|home|private|svc|"
@@ -31,23 +35,28 @@ _TOP_LEVEL: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One kind of text."""
+    """One kind of string."""
 
     kind: str
     fits: Callable[[str], object]
     sure: bool = True
-    """Whether even a few values leave no doubt; otherwise it takes many to tell the kind from chance."""
+    """Whether even a few values are conclusive; otherwise many are needed to rule out coincidence."""
 
 
 def kind_of(value: str) -> str:
-    """The kind of one value; `unknown` when no rule fits."""
+    """The kind of one value; `unknown` if no rule fits."""
     rule = rule_for(value)
     return rule.kind if rule else UNKNOWN
 
 
 def rule_for(value: str) -> Rule | None:
-    """The first rule that fits the whole value; of a very long one, its beginning."""
-    beginning = value[:_LOOKED_AT]
+    """The first rule that fits the whole value; for a very long value, its beginning."""
+    return _rule_for(value[:_LOOKED_AT])
+
+
+@functools.lru_cache(maxsize=4096)
+def _rule_for(beginning: str) -> Rule | None:
+    # The same values are asked for by several rules, one after the other.
     return next((rule for rule in RULES if rule.fits(beginning)), None)
 
 
@@ -72,26 +81,8 @@ def _is_ip(value: str) -> bool:
     return True
 
 
-_DATE_TIME: Final = re.compile(
-    r"(\d{4})[-/](\d\d)[-/](\d\d)"
-    r"(?:[T ](?:[01]\d|2[0-3])[:.]?[0-5]\d(?:[:.]?[0-5]\d(?:[.,]\d+)?)?\s?(?:Z|UTC|[+-]\d\d:?\d\d)?)?"
-)
-_COMPACT_DATE_TIME: Final = re.compile(r"(\d{4})(\d\d)(\d\d)(?:T?\d{6}Z?)?")
-
-
-def _is_iso_time(value: str) -> bool:
-    found = _DATE_TIME.fullmatch(value) or _COMPACT_DATE_TIME.fullmatch(value)
-    if not found:
-        return False
-    year, month, day = (int(part) for part in found.groups())
-    try:
-        date(year, month, day)
-    except ValueError:
-        return False
-    return 1970 <= year <= 2099
-
-
-def _is_epoch(value: str) -> bool:
+def is_epoch(value: str) -> bool:
+    """Whether the value is a number of seconds, or of thousandths, millionths or billionths, since 1970."""
     whole, _, fraction = value.partition(".")
     unit = _EPOCH_UNITS.get(len(whole))
     return bool(
@@ -118,7 +109,7 @@ _TRACEPARENT: Final = _pattern(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{
 
 
 def is_random(token: str) -> bool:
-    """Whether letters and digits alternate as nobody would name a thing."""
+    """Whether letters and digits alternate as they would not in a name that a person chose."""
     if len(token) < 8 or not token.isascii() or not token.isalnum():
         return False
     kinds = ["d" if c.isdigit() else "u" if c.isupper() else "l" for c in token]
@@ -131,25 +122,9 @@ def _is_id(value: str) -> bool:
         return True
     found = _PREFIXED.fullmatch(value)
     if found:
-        # Half of all hexadecimal ids are not mixed enough to be seen as random by their changes alone.
+        # Half of all hexadecimal IDs do not alternate enough to be recognized as random by that alone.
         return is_random(found["rest"]) or (len(found["rest"]) >= 8 and _is_short_hex(found["rest"]))
     return bool(_TOKEN.fullmatch(value)) and len(value) >= 10 and is_random(value.replace("-", "").replace("_", ""))
-
-
-_WORDS: Final = re.compile(r"\S+")
-_LOG_BEGIN: Final = re.compile(
-    r"(?:\[?(?:trace|debug|info|notice|warn(?:ing)?|error|fatal|critical)\b|\d{4}-\d\d-\d\d[ T]\d)", re.I
-)
-
-
-def _is_log_text(value: str) -> bool:
-    words = _WORDS.findall(value)
-    if "\n" in value.strip() or (len(words) > 2 and (len(value) > 120 or _LOG_BEGIN.match(value))):
-        return True
-    # Names of products have as many words and figures, but hardly two common words among them.
-    common = sum(word.islower() and word.isalpha() and len(word) > 1 for word in words)
-    told = len(words) >= 7 or (len(words) >= 4 and any(c.isdigit() or c in ":;=[]{}()<>\"'!?%" for c in value))
-    return common >= 2 and told
 
 
 _PAIRS: Final = _pattern(
@@ -164,10 +139,10 @@ RULES: Final = (
     Rule("ip", _is_ip),
     Rule("email", _pattern(r"[^@\s,;]+@[^@\s,;]+\.[a-z]{2,}")),
     Rule("url", _pattern(r"[a-z][a-z0-9+.-]*://\S+")),
-    Rule("iso_time", _is_iso_time),
+    Rule("iso_time", is_time),
     Rule("hash", _pattern(r"(?:(?:sha\d+|md5)[:-])?(?=.*\d)(?:[0-9a-f]{8}){4,16}")),
     Rule("position", _pattern(r"\(?[+-]?\d{1,2}\.\d{2,}[,; ] ?[+-]?\d{1,3}\.\d{2,}\)?")),
-    Rule("epoch", _is_epoch, sure=False),
+    Rule("epoch", is_epoch, sure=False),
     Rule("float", _pattern(r"[+-]?(?:\d+\.\d*|\.\d+)(?:e[+-]?\d+)?|[+-]?\d+e[+-]\d+|[+-]?(?:nan|inf)")),
     Rule("integer", _pattern(r"[+-]?\d{1,14}")),
     Rule("container_id", lambda v: len(v) == 12 and _is_short_hex(v), sure=False),
@@ -175,13 +150,10 @@ RULES: Final = (
     Rule("version", _pattern(r"(?:v\d+(?:\.\d+)*|\d+(?:\.\d+){2,})(?:[-+.][0-9a-z.-]+)?"), sure=False),
     Rule("boolean", _pattern(r"true|false|yes|no|on|off")),
     Rule("path", _pattern(r"/\S*|~/\S*|\.{1,2}/\S*|[a-z]:\\.*|\\\\[^\\]+\\.*"), sure=False),
-    Rule("sql", _pattern(
-        r"(?s:\s*(?:select\b.*\bfrom\b|insert\s+into\b|update\b.*\bset\b|delete\s+from\b|with\b.*\bas\s*\(|"
-        r"(?:create|alter|drop|truncate)\s+(?:table|index|view|database)\b).*)"
-    )),
+    Rule("sql", is_statement),
     Rule("json", _pattern(r"(?:\{\s*\"|\[\s*[\[{\"])[\s\S]*")),
     Rule("composite", _PAIRS, sure=False),
-    Rule("log_text", _is_log_text, sure=False),
+    Rule("log_text", is_text, sure=False),
     Rule("pod", _pattern(
         rf"[a-z0-9][a-z0-9.-]*-(?=[a-z0-9]*\d){_KUBERNETES}{{6,10}}-{_KUBERNETES}{{5}}"
         rf"|[a-z][a-z0-9-]*-(?=[a-z]*\d){_KUBERNETES}{{5}}",
@@ -194,4 +166,4 @@ RULES: Final = (
     ), sure=False),
     Rule("word", _pattern(r"(?!\d)\w[\w+&'./-]*(?: [\w+&'./()-]+){0,5}"), sure=False),
 )  # fmt: skip
-"""In order: what an earlier rule takes, a later one never sees."""
+"""In order: a value that matches one rule is not passed to the next."""

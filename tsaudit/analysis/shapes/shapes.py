@@ -1,4 +1,4 @@
-"""What the values of a column look like, taken together: ids, times, host names, log lines."""
+"""Classifies the values of a column as a whole: IDs, times, host names, log lines."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from tsaudit.analysis.shapes.composites import Composite, Part, split_composite
+from tsaudit.analysis.shapes.attributes import Composite, Part
+from tsaudit.analysis.shapes.composites import split_composite
+from tsaudit.analysis.shapes.identifiers import FEWEST, identifier_kind
 from tsaudit.analysis.shapes.name_families import NameFamily, name_families
 from tsaudit.analysis.shapes.redaction import redact
 from tsaudit.analysis.shapes.shape_rules import UNKNOWN, Rule, kind_of, rule_for
@@ -29,16 +31,18 @@ __all__ = [
 
 EMPTY: Final = "empty"
 
-IDENTIFIER_KINDS: Final = frozenset({"uuid", "ulid", "hash", "id", "container_id", "epoch"})
-"""Kinds of which nearly every event has its own value."""
-TEXT_KINDS: Final = frozenset({"log_text", "sql", "json", "url"})
-"""Kinds without bound, made to be read and not to be grouped by."""
+IDENTIFIER_KINDS: Final = frozenset({"uuid", "ulid", "hash", "id", "container_id", "epoch", "pod", "request"})
+"""Kinds with a different value for nearly every event."""
+TEXT_KINDS: Final = frozenset({"log_text", "sql", "json", "url", "iso_time"})
+"""Unbounded kinds, written to be read and not to group by."""
 
 _MAJORITY: Final = 0.8
 _ENOUGH: Final = 4
-"""Distinct values from which on a kind that chance may produce is believed."""
+"""Minimum number of distinct values for kinds that may occur by coincidence."""
 _MOST: Final = 2000
-"""Distinct values looked at, evenly chosen of more."""
+"""Distinct values examined; if there are more, an even selection."""
+_COMPARED: Final = 500
+"""Distinct values whose parts are compared."""
 _NUMBERS: Final = 0.95
 
 _WIDER: Final = (
@@ -47,35 +51,58 @@ _WIDER: Final = (
     ("hash", frozenset({"hash", "container_id"})),
     ("id", frozenset({"id", "hash", "container_id"})),
 )
-"""Kinds that take in others, tried when no kind alone has the majority."""
+"""Kinds that include others, tried if no single kind has the majority."""
+
+
+_TEXTS: Final = 0.33
+"""Share of values that read as text from which the column is text: names and codes never do, whereas every log has
+lines of one or two words."""
+_SETTLED: Final = frozenset(
+    {"uuid", "ulid", "mac", "ip", "email", "url", "iso_time", "position", "float", "version"}
+    | {"boolean", "sql", "json"}
+)
+"""Kinds that one value shows; of the others, the column as a whole decides."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The kind most values of a column are of."""
+    """What the values of a column are."""
 
     kind: str
-    """`unknown` when no kind has 80% of the values, or they are too few; `empty` when there are none but blanks."""
+    """`unknown` if no kind describes the column or there are too few values; `empty` if all are blank."""
     share: float
-    """Of the distinct values, 0 to 1, that are of this kind; for `unknown`, of the most frequent one."""
+    """Share of the distinct values that show the kind, from 0 to 1; for `unknown`, that of the most frequent kind."""
     distinct: int
-    """Distinct values given, blanks not counted."""
+    """Number of distinct values given, not counting blank ones."""
 
 
 def classify(values: Sequence[str]) -> Shape:
-    """The kind of the distinct values, by majority."""
+    """The kind of the distinct values, decided by the column as a whole.
+
+    A format that one value shows, such as an address, needs 80% of the values. Sentences in a third of them make a
+    column of texts. IDs are recognized by a part that is random, or a large number, and new in nearly every value.
+    """
     distinct = sorted({v for v in values if v.strip()})
     if not distinct:
         return Shape(EMPTY, 1.0, 0)
     looked_at = distinct[:: -(-len(distinct) // _MOST)]
     rules = [rule for v in looked_at if (rule := rule_for(v))]
     counts = Counter(rule.kind for rule in rules)
-    if not counts:
-        return Shape(UNKNOWN, 0.0, len(distinct))
-    kind, count = counts.most_common(1)[0]
+    kind, count = counts.most_common(1)[0] if counts else (UNKNOWN, 0)
     if count < _MAJORITY * len(looked_at):
         kind, count = _wider(counts, kind, len(looked_at))
     share = count / len(looked_at)
+    if kind in _SETTLED and share >= _MAJORITY and (len(distinct) >= _ENOUGH or _are_sure(rules, kind)):
+        return Shape(kind, share, len(distinct))
+    if len(looked_at) >= FEWEST:
+        texts = (counts["log_text"] + counts["sql"] + counts["json"]) / len(looked_at)
+        if texts >= _TEXTS:
+            return Shape("log_text", texts, len(distinct))
+        if found := identifier_kind(looked_at[:: -(-len(looked_at) // _COMPARED)]):
+            named = kind in IDENTIFIER_KINDS and share >= _MAJORITY and found == "id"
+            return Shape(kind if named else found, 1.0, len(distinct))
+        if kind in IDENTIFIER_KINDS:
+            kind = UNKNOWN
     if share < _MAJORITY or not (len(distinct) >= _ENOUGH or _are_sure(rules, kind)):
         kind = UNKNOWN
     return Shape(kind, share, len(distinct))
@@ -94,10 +121,11 @@ def _are_sure(rules: Sequence[Rule], kind: str) -> bool:
 
 
 def number_kind(values: Sequence[str]) -> Literal["integer", "float", "boolean", "time"] | None:
-    """The type that fits at least 95% of the distinct texts; None where they are texts for good, or there are none.
+    """The numeric type that fits at least 95% of the distinct strings; None if they really are text, or if there are
+    none.
 
-    Whole numbers that start with a zero are codes, not numbers: as a number they would lose it. `0` and `1` alone
-    are integers.
+    Integers with leading zeros are codes, not numbers: conversion would drop the zeros. If the only values are `0` and
+    `1`, the type is integer.
     """
     distinct = {v.strip() for v in values if v.strip()}
     counts = Counter(_number_kind(v) for v in distinct)

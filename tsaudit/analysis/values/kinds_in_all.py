@@ -1,14 +1,14 @@
-"""How many kinds there are among many things, by how many of them some things show that were drawn at random."""
+"""Estimates how many kinds there are in a population from the kinds in a random sample."""
 
 from __future__ import annotations
 
 
 def kinds_in_all(drawn: int, kinds: int, total: int) -> float:
-    """The number of kinds among `total` things, if `drawn` of them are of so many `kinds` and all kinds are as common.
+    """The number of kinds among `total` items if `drawn` of them have `kinds` kinds and all kinds are equally common.
 
-    Of each of K kinds there are total / K things, none of which is drawn with the probability
-    (1 - drawn / total) ** (total / K); so K * (1 - that) kinds are seen, which grows with K. Things that are all of
-    different kinds may be so throughout: then it is `total`.
+    With K kinds, there are total / K items of each, and the probability that none of them is drawn is (1 - drawn /
+    total) ** (total / K). So the expected number of kinds seen is K * (1 - that), which grows with K. If all drawn
+    items are of different kinds, all items may be: then the result is `total`.
     """
     if drawn >= total or not drawn:
         return float(kinds)

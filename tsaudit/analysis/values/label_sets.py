@@ -1,14 +1,13 @@
-"""Whether the values of one column are label sets: several tags packed into a map, a JSON object or a list of pairs.
+"""Recognizes columns of label sets: several tags packed into a map, a JSON object, or a list of pairs.
 
-Labels name a source, a payload tells what happened. What sets them apart in a sample of rows:
+Labels identify a source; a payload describes an event. In a sample of rows, they differ as follows:
 
-- A label set is flat and small, its values are short texts, and a few keys come again in nearly all rows. A payload
-  nests, holds measured numbers or long texts, or has other keys each time.
-- A source has many rows, so whole sets come again. The payload of an event hardly ever does: it holds an id, an amount
-  or a time. One that does come again tells kinds of rows apart, as a column of short texts does, and that is a tag too.
-- One set for all rows adds no series.
-
-Where more series are alive than rows were read, no set comes again in the sample: see `Labels.recurring`.
+- A label set is flat and small, its values are short strings, and nearly all rows have the same few keys. A payload
+  nests, contains measured numbers or long text, or has other keys each time.
+- A source has many rows, so whole sets repeat. The payload of an event rarely does: it contains an ID, an amount, or a
+  time. A payload that repeats distinguishes kinds of rows, as a column of short strings does, and that is a tag, too.
+- A set that is the same in all rows adds no series. If more series are active than rows were read, no set repeats in
+  the sample: see `Labels.recurring`.
 """
 
 from __future__ import annotations
@@ -22,15 +21,15 @@ from typing import Any, Final
 
 MIN_VALUES: Final = 20
 _FORM_SHARE: Final = 0.95
-"""Of the values, those that have to have the form of a label set."""
+"""Minimum share of the values that have the form of a label set."""
 _MOST_LABELS: Final = 64
 _LONGEST: Final = 128
-"""Characters of one label's value."""
+"""Maximum length of one label's value, in characters."""
 _RECURRING_KEYS: Final = 0.9
-"""Of all labels, those under keys that come in at least a twentieth of the rows."""
+"""Minimum share of all labels whose keys occur in at least a twentieth of the rows."""
 _COMMON: Final = 0.05
 _RECURRING_SETS: Final = 0.5
-"""Up to this many different sets per row, sets come again."""
+"""Sets count as repeating up to this many distinct sets per row."""
 _HSTORE: Final = re.compile(r'"((?:[^"\\]|\\.)*)"=>(?:"((?:[^"\\]|\\.)*)"|NULL)(?:, |$)')
 _PAIR: Final = re.compile(r"([A-Za-z_][\w./-]*)[:=](.*)", re.DOTALL)
 _LIST: Final = re.compile(r"[\[{](.*)[\]}]", re.DOTALL)
@@ -41,16 +40,16 @@ class Labels:
     """What the sampled values of a column of label sets show."""
 
     keys: tuple[str, ...]
-    """Those in most rows first."""
+    """Keys, those in the most rows first."""
     sets: int
-    """Different ones."""
+    """Number of distinct sets."""
     rows: int
     recurring: bool
-    """Whether whole sets come again. If not, too few rows of each source were read, or these are no labels."""
+    """Whether whole sets repeat. If not, too few rows of each source were read, or these are not labels."""
 
 
 def label_sets(values: Iterable[object]) -> Labels | None:
-    """What the column holds if it has the form of label sets, else None. `values`: as read, nulls left out."""
+    """The label sets of the column, if its values have that form; otherwise None. `values`: as read, without nulls."""
     rows, sets = 0, Counter[tuple[tuple[str, str], ...]]()
     for value in values:
         rows += 1
@@ -70,12 +69,12 @@ def label_sets(values: Iterable[object]) -> Labels | None:
 
 
 def _labels(value: object) -> dict[str, str] | None:
-    """The value as labels; None where it has another form, or holds none."""
+    """The value as labels; None if it has another form or contains none."""
     pairs = _pairs(value)
     if not pairs or len(pairs) > _MOST_LABELS:
         return None
     texts = {key: item for key, item in pairs.items() if isinstance(item, str | bool) and len(str(item)) <= _LONGEST}
-    # A number may name a shard or a status; with a fraction it was measured.
+    # An integer may be a shard or a status; a number with a fraction was measured.
     numbers = {key: item for key, item in pairs.items() if isinstance(item, int) and not isinstance(item, bool)}
     absent = sum(item is None for item in pairs.values())
     if len(texts) + len(numbers) + absent < len(pairs) or len(texts) <= len(numbers):
@@ -92,7 +91,7 @@ def _pairs(value: object) -> Mapping[str, Any] | None:
 
 
 def _of_list(items: list[Any]) -> Mapping[str, Any] | None:
-    """A list of (key, value), as maps are read, of {key, value}, or of texts such as `env:prod`."""
+    """Labels from a list of (key, value), as maps are read, of {key, value}, or of strings such as `env:prod`."""
     if all(isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str) for item in items):
         return dict(items)
     if all(isinstance(item, Mapping) and set(item) == {"key", "value"} for item in items):
@@ -102,11 +101,11 @@ def _of_list(items: list[Any]) -> Mapping[str, Any] | None:
 
 
 def _of_text(text: str) -> Mapping[str, Any] | None:
-    """JSON, PostgreSQL's hstore, or a list of texts as PostgreSQL and DuckDB print it."""
+    """Labels from JSON, PostgreSQL's hstore, or a list of strings as printed by PostgreSQL and DuckDB."""
     if text[:1] in ("{", "["):
         try:
             return _pairs(found) if isinstance(found := json.loads(text), dict | list) else None
-        except (ValueError, RecursionError):  # no JSON, or nested a thousand times
+        except (ValueError, RecursionError):  # not JSON, or nested a thousand levels deep
             match = _LIST.fullmatch(text)
             items = match[1].split(",") if match else []
             return _of_list([item.strip().strip("\"'") for item in items])

@@ -1,7 +1,7 @@
-"""Columns of numbers as few bytes, with their versions and a checksum: how sets of values are stored.
+"""A compact encoding of columns of numbers, with versions and a checksum: the storage format of value sets.
 
-Arrow's IPC format would do with less code, but takes more room: most rows in the history are a day on which the values
-of a tag did not change, 52 bytes here and 330 there, and a whole set of a million values takes 18 % more.
+Arrow's IPC format would need less code but more space: most rows in the history are days on which the values of a tag
+did not change, which take 52 bytes here and 330 there, and a whole set of a million values takes 18% more.
 """
 
 from __future__ import annotations
@@ -20,48 +20,48 @@ DELTA: Final = b"D"
 
 _WORDS: Final = {BASE: "whole set", DELTA: "day's delta"}
 _START: Final = struct.Struct("<cBB")
-"""Base or delta, version of the format, version of the hash."""
+"""Base or delta, format version, hash version."""
 _CHECKSUM: Final = struct.Struct("<I")
 
 Numbers = npt.NDArray[np.uint64]
 
 
 def ascending(numbers: Numbers, width: int) -> list[bytes]:
-    """The gaps between numbers in ascending order, as `planes`: the more numbers, the more high bytes are zero."""
+    """The gaps between ascending numbers, as `planes`: the more numbers, the more high bytes are zero."""
     return planes(np.diff(numbers, prepend=np.uint64(0)), width)
 
 
 def from_ascending(data: bytes, width: int) -> Numbers:
-    """The numbers whose gaps `ascending` wrote."""
+    """The numbers that `ascending` encoded."""
     return np.cumsum(from_planes(data, width), dtype=np.uint64)
 
 
 def planes(numbers: npt.NDArray[Any], width: int) -> list[bytes]:
-    """All lowest bytes, then all second bytes and so on, `width` of them."""
+    """All lowest bytes, then all second bytes, and so on, `width` of them."""
     return [plane.tobytes() for plane in numbers.astype("<u8").view(np.uint8).reshape(-1, 8).T[:width]]
 
 
 def from_planes(data: bytes, width: int) -> Numbers:
-    """The numbers that `planes` wrote, its parts joined."""
+    """The numbers that `planes` encoded, given its concatenated output."""
     wide = np.zeros((len(data) // width, 8), np.uint8)
     wide[:, :width] = np.frombuffer(data, np.uint8).reshape(width, -1).T
     return wide.view("<u8").ravel().astype(np.uint64)
 
 
 def sealed(kind: bytes, hash_version: int, head: bytes, columns: Iterable[bytes]) -> bytes:
-    """The columns compressed, behind what tells them from others and before a checksum."""
+    """The compressed columns with a header before and a checksum after them."""
     data = _START.pack(kind, FORMAT_VERSION, hash_version) + head + _deflated(columns)
     return data + _CHECKSUM.pack(zlib.crc32(data))
 
 
 def opened(data: bytes, kind: bytes, hash_version: int, head: struct.Struct) -> tuple[tuple[Any, ...], bytes]:
-    """The head's numbers and the compressed columns of what `sealed` wrote. ValueError for anything else."""
+    """The numbers in the header and the compressed columns of the output of `sealed`. ValueError for anything else."""
     if len(data) < _START.size + _CHECKSUM.size:
         raise damaged(f"{len(data)} bytes are too few")
     content, checksum = data[: -_CHECKSUM.size], data[-_CHECKSUM.size :]
     found, version, hashed = _START.unpack_from(content)
     if found not in _WORDS:
-        raise damaged("they begin like no value set")
+        raise damaged("they do not start like a value set")
     if (version, hashed) != (FORMAT_VERSION, hash_version):
         raise ValueError(
             f"value set: format {version} with hash {hashed} is unknown; this version of tsaudit reads "
@@ -77,27 +77,29 @@ def opened(data: bytes, kind: bytes, hash_version: int, head: struct.Struct) -> 
 
 
 def unpacked(body: bytes, sizes: Sequence[int]) -> list[bytes]:
-    """Columns of these sizes in bytes. ValueError when the body holds others; a bomb is not unpacked to its end."""
+    """The columns, which have these sizes in bytes. ValueError if the body has others; a decompression bomb is not
+    expanded.
+    """
     size, inflate = sum(sizes), zlib.decompressobj()
     try:
         data = inflate.decompress(body, size + 1)
     except zlib.error as error:
         raise damaged("they do not decompress") from error
     if len(data) != size:
-        raise damaged(f"not the {size} bytes they announce")
+        raise damaged(f"not the {size} bytes they declare")
     ends = np.cumsum(sizes).tolist()
     return [data[end - size : end] for size, end in zip(sizes, ends, strict=True)]
 
 
 def damaged(what: str) -> ValueError:
-    """To be raised for bytes that nobody wrote so."""
+    """The error to raise for bytes that tsaudit cannot have written."""
     return ValueError(f"value set: the stored bytes are damaged: {what}")
 
 
 def _deflated(columns: Iterable[bytes]) -> bytes:
-    """A code of its own for each column, so that random bytes do not spoil that of regular ones.
+    """Uses a separate Huffman code for each column, so that random bytes do not affect regular columns.
 
-    Nothing but runs repeats in them; to look for no more is 40 times as fast.
+    Nothing but runs repeats in them; looking for runs only is 40 times as fast.
     """
     deflate = zlib.compressobj(9, strategy=zlib.Z_RLE)
     parts = [deflate.compress(column) + deflate.flush(zlib.Z_SYNC_FLUSH) for column in columns if column]

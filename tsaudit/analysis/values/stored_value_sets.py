@@ -1,9 +1,9 @@
-"""Value sets as bytes: how the history keeps them.
+"""Value sets as bytes, as stored in the history.
 
-Per tag: the set of some day whole (`to_bytes`), and for each day after it only what changed (`delta`), which costs as
-much as the tag churns. `with_delta`, applied in the order of days, gives the set of any day back; auditing a day again
-starts from the day before. A new whole set is due when the deltas together outgrow it, after `forget`, and once the set
-has become a sketch. Old whole sets can be thinned with their deltas.
+Per tag, the history stores one complete set (`to_bytes`), and for each following day only the changes (`delta`), whose
+size depends on how much the tag churns. Applying the deltas in the order of days with `with_delta` reconstructs the set
+of any day; to audit a day again, start from the day before. A new complete set is due when the deltas together are
+larger, after `forget`, and when the set has become a sketch. Old complete sets can be removed with their deltas.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _DAY_BYTES: Final = 2
 _BASE_HEAD: Final = struct.Struct("<IHQ")
 """Values, days, bound."""
 _DELTA_HEAD: Final = struct.Struct("<IiQQI")
-"""Checksum of the set before, the day, its distinct values, bound, values added."""
+"""Checksum of the previous set, the day, its distinct values, bound, values added."""
 
 
 def to_bytes(values: ValueSet) -> bytes:
-    """The whole set, compressed."""
+    """The complete set, compressed."""
     head = _BASE_HEAD.pack(len(values.hashes), len(values.days), values.bound)
     columns = (
         values.days.astype("<i4").tobytes(),
@@ -41,7 +41,7 @@ def to_bytes(values: ValueSet) -> bytes:
 
 
 def from_bytes(data: bytes) -> ValueSet:
-    """The set that `to_bytes` wrote. ValueError, one line, for anything else."""
+    """The set that `to_bytes` encoded. ValueError with a one-line message for anything else."""
     head, body = packed.opened(data, packed.BASE, HASH_VERSION, _BASE_HEAD)
     values, day_count, bound = head
     if values > value_sets.MAX_EXACT:
@@ -58,15 +58,14 @@ def from_bytes(data: bytes) -> ValueSet:
 
 
 def delta(before: ValueSet, after: ValueSet) -> bytes:
-    """What the last day changed: the values added, and which of the others it saw.
-
-    ValueError unless `after` is `before` with one more day.
+    """The changes of the last day: values added, and which of the others were seen. ValueError unless `after` is
+    `before` plus one day.
     """
     kept = before.below(after.bound)
     old = members(after.hashes, kept.hashes)
     if not np.array_equal(after.days[:-1], before.days) or not len(after.days) or old.sum() != len(kept.hashes):
-        raise ValueError("value set: it is not the one before with one more day, so no delta leads to it")
-    # A day sees most of what the day before saw: nearly all of these are zeros.
+        raise ValueError("value set: it is not the previous set plus one day, so there is no delta")
+    # A day sees most of the values of the previous day: nearly all of these are zeros.
     flips = after.on_last_day()[old] ^ kept.on_last_day()
     added = after.hashes[~old]
     head = _DELTA_HEAD.pack(checksum(before), int(after.days[-1]), int(after.distinct[-1]), after.bound, len(added))
@@ -75,11 +74,13 @@ def delta(before: ValueSet, after: ValueSet) -> bytes:
 
 
 def with_delta(before: ValueSet, data: bytes) -> ValueSet:
-    """The set a day later. ValueError, one line, when the bytes are no delta, damaged, or follow another set."""
+    """The set one day later. ValueError with a one-line message if the bytes are not a delta, are damaged, or belong to
+    another set.
+    """
     head, body = packed.opened(data, packed.DELTA, HASH_VERSION, _DELTA_HEAD)
     follows, day, distinct, bound, added = head
     if follows != checksum(before):
-        raise ValueError("value set: the delta follows another set; apply the deltas in the order of their days")
+        raise ValueError("value set: the delta belongs to another set; apply deltas in the order of their days")
     kept = before.below(bound)
     hashes, bits = packed.unpacked(body, (_HASH_BYTES * added, (len(kept.hashes) + 7) // 8))
     flips = np.unpackbits(np.frombuffer(bits, np.uint8), count=len(kept.hashes)).astype(bool)
@@ -89,7 +90,7 @@ def with_delta(before: ValueSet, data: bytes) -> ValueSet:
 
 
 def checksum(values: ValueSet) -> int:
-    """32 bits that tell the set from others, by which a delta is known to follow it."""
+    """A 32-bit checksum of the set, which shows whether a delta belongs to it."""
     found = values.bound & 0xFFFFFFFF
     for column in values.columns():
         found = zlib.crc32(column.tobytes(), found)

@@ -1,7 +1,7 @@
-"""How the value of a tag changes over time for one source, where the other tags say which source a row is of.
+"""How the value of a tag changes over time for one source, if the other tags identify the source of a row.
 
-A tag that tells sources apart shows several values side by side; an attribute of the source keeps one value for long
-and then has another; a measured value changes from row to row, and at each instant there is one of it.
+A tag that identifies sources has several values at the same time; an attribute of the source keeps one value for long
+and then switches to another; a measured value changes from row to row, with one value at each time.
 """
 
 from __future__ import annotations
@@ -18,33 +18,34 @@ Numbers = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """What rows in the order of time show of one tag, source by source."""
+    """What rows in time order show about one tag, source by source."""
 
     values: int
-    """Distinct ones, absence counted as one."""
+    """Number of distinct values, counting absence as one."""
     sources: int
-    """With rows at several instants."""
+    """Sources with rows at several times."""
     changing: int
-    """Of these, with more than one value."""
+    """Number of those sources with more than one value."""
     pairs: int
-    """Instants of the changing sources that follow one another."""
+    """Pairs of consecutive times of the changing sources."""
     changes: int
-    """Of these, with another value than before."""
+    """Number of those pairs in which the value changes."""
     by_chance: float
-    """Changes to be expected if each source's values came in any order."""
+    """Number of changes to expect if the values of each source came in random order."""
     instants: int
-    """Of all sources."""
+    """Number of times, over all sources."""
     clashes: int
-    """Of these, with several values at once."""
+    """Number of those with several values at once."""
     roughness: float | None
-    """Mean step between values that follow one another, by the mean step between any two of the source: near 1 for
-    numbers in any order, near 0 for a slow curve. None where the values are no numbers or never change."""
+    """Mean step between consecutive values, divided by the mean step between any two values of the source: near 1 for
+    numbers in random order, near 0 for a slow curve. None if the values are not numbers or never change.
+    """
 
 
 def course(tag: Codes, source: Codes, time: Codes, numbers: Numbers | None = None) -> Course:
-    """Looks at rows given by their codes: equal codes are equal values; those of `time` ascend with the time.
+    """Examines rows given by their codes: equal codes are equal values, and codes of `time` are in time order.
 
-    `numbers`: for each code of the tag its value, NaN for none.
+    `numbers`: for each code of the tag, its value; NaN if it is not a number.
     """
     if not len(tag):
         return Course(0, 0, 0, 0, 0, 0.0, 0, 0, None)
@@ -53,7 +54,7 @@ def course(tag: Codes, source: Codes, time: Codes, numbers: Numbers | None = Non
     first = np.r_[True, (source[1:] != source[:-1]) | (time[1:] != time[:-1])]
     starts = np.flatnonzero(first)
     ends = np.r_[starts[1:], len(tag)] - 1
-    # Sorted by value within an instant: it has one value where the first is the last.
+    # Sorted by value within an instant: it has only one value if the first equals the last.
     clashes = int((tag[starts] != tag[ends]).sum())
     values = len(np.unique(tag))
     tag, source = tag[starts], source[starts]
@@ -77,13 +78,13 @@ def course(tag: Codes, source: Codes, time: Codes, numbers: Numbers | None = Non
 
 
 def shared(tag: Codes, other: Codes) -> int:
-    """How many values of the tag occur with several of the other one."""
+    """The number of values of the tag that occur with several values of the other one."""
     width = int(other.max(initial=0)) + 1
     return int((np.bincount(np.unique(tag * width + other) // width) > 1).sum())
 
 
 def other_sources(tags: Sequence[Codes]) -> list[Codes]:
-    """For each tag, a number per row that says which source it is of by all other tags."""
+    """For each tag, a number per row that identifies its source by all other tags."""
     count = len(tags)
     rows = len(tags[0]) if tags else 0
     before = [np.zeros(rows, np.int64)]
@@ -102,7 +103,7 @@ def _combined(first: Codes, second: Codes) -> Codes:
 
 
 def _differing(tag: Codes, source: Codes, size: int) -> Numbers:
-    """For each source the chance that two of its instants differ in value."""
+    """For each source, the probability that two of its instants differ in value."""
     both, times = np.unique(source * (int(tag.max()) + 1) + tag, return_counts=True)
     number = np.bincount(source, minlength=size).astype(np.float64)
     same = np.bincount(both // (int(tag.max()) + 1), weights=times * (times - 1.0), minlength=size)
@@ -113,6 +114,7 @@ def _differing(tag: Codes, source: Codes, size: int) -> Numbers:
 def _roughness(
     values: Numbers, source: Codes, same: npt.NDArray[np.bool_], changing: npt.NDArray[np.bool_]
 ) -> float | None:
+    values = np.where(np.isinf(values), np.nan, values)
     known = ~np.isnan(values) & changing[source]
     steps = np.abs(values[1:] - values[:-1])[same & known[1:] & known[:-1]]
     values, source = values[known], source[known]

@@ -1,7 +1,7 @@
-"""Whether the values of a tag ever end, and how long they live, by the days each was seen.
+"""Whether the values of a tag are bounded, and how long each one is in use, from the days it was seen.
 
-Where a listing shows the values of several days, each value stays in sight for as long as it covers. The functions are
-given that length, and allow for it.
+If a listing covers several days, each value remains visible for that many days. The functions take the number of days
+and allow for it.
 """
 
 from __future__ import annotations
@@ -21,32 +21,36 @@ _FEWEST_DAYS: Final = 7
 _BOUNDED: Final = 0.1
 _UNBOUNDED: Final = 0.8
 _UNBOUNDED_TURNOVER: Final = 0.5
-"""Values that stopped coming anew are a step, however steep: a first day that saw little starts no endless growth."""
+"""If new values stop appearing, the growth is a step, however steep: a first day that saw few values is not endless
+growth.
+"""
 _FLOOR: Final = 1000
-"""A date as a tag is new each day too, and harmless at a value a day."""
+"""A date in a tag is also new each day, and is harmless at one value a day."""
 
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """Whether the values of a tag end, judged over the last 28 days."""
+    """Whether the values of a tag are bounded, judging from the last 28 days."""
 
     kind: ValuesKind
     """`unknown` with fewer than 7 observed days; never `unbounded` with at most 1000 values."""
     beta: float | None
-    """How the distinct values grow with the days: 0 the same every day, 1 all new every day; None when unknown."""
+    """How the number of distinct values grows with the days: 0 if they are the same every day, 1 if all are new every
+    day; None if unknown.
+    """
     turnover: float | None
-    """Share of the last week's values that were not seen before that week; None when unknown."""
+    """Share of the last week's values that were not seen before that week; None if unknown."""
     values: Estimate
     """Distinct values over these days."""
     days: int
-    """Observed days, from the first that had values."""
+    """Observed days, from the first one that had values."""
 
 
 def index(values: ValueSet, listing_days: int | None = 1) -> Index:
-    """Bounded, churning or unbounded.
+    """Bounded, churning, or unbounded.
 
-    `listing_days`: how many days of data an observation covers, 1 for those of its day alone, None for all that was
-    ever written. With more than 1 the values of a single day are worked out; see `_of_one_day`.
+    `listing_days`: how many days of data an observation covers: 1 for its own day only, None for everything ever
+    written. If it is more than 1, the values of a single day are derived; see `_of_one_day`.
     """
     window = _window(values)
     if len(window) < _FEWEST_DAYS:
@@ -77,13 +81,13 @@ def arrivals_per_day(values: ValueSet) -> float | None:
 
 
 def _of_one_day(values: ValueSet, window: Days, listing_days: int | None) -> tuple[float, bool]:
-    """Distinct values of a single day, when each listing shows those of several; False where they may be fewer.
+    """Distinct values of a single day if each listing covers several days; False if the true number may be lower.
 
-    What the last listing shows is the values of its first day and what each later one added, so the additions
-    are taken off. It reaches back as far as the tag does, when that began while it was watched; as far as it
-    covers, when about as many values leave it as arrive; else it is known only that it covers the days observed,
-    and the values of the first listing are taken for those of one day. That never makes a tag look endless, but
-    may make it look bounded, however many values are new.
+    The last listing contains the values of its first day plus those that each later day added, so the additions are
+    subtracted. How far it reaches back is known if the tag began while it was observed, or if about as many values
+    leave the listing as arrive. Otherwise, it only certainly covers the observed days, and the values of the first
+    listing are assumed to be those of one day. That never makes a tag look unbounded, but may make it look bounded,
+    however many values are new.
     """
     rate, last = arrivals_per_day(values) or 0.0, float(values.distinct[-1])
     began = values.days[np.argmax(values.distinct > 0)]
@@ -97,7 +101,7 @@ def _of_one_day(values: ValueSet, window: Days, listing_days: int | None) -> tup
 
 
 def _listed_turnover(values: ValueSet, of_one_day: float) -> float:
-    """Share of a week's values that came in it, when that many are there on a single day."""
+    """Share of a week's values that were added during it, if this many exist on a single day."""
     began = values.days[np.argmax(values.distinct > 0)]
     since = max(values.days[-1] - _WEEK + 1, began + 1)
     new = values.counted(values.first >= since).value
@@ -114,28 +118,12 @@ def _window(values: ValueSet) -> Days:
 
 
 def _turnover(values: ValueSet) -> float:
-    """What the first day with values saw is not new to the tag, only to us."""
+    """Share of values that are new. The values of the first day are new to tsaudit, but not to the tag."""
     since = values.days[-1] - _WEEK + 1
     began = values.days[np.argmax(values.distinct > 0)]
     week = int((values.last >= since).sum())
     new = int((values.first >= max(since, began + 1)).sum())
     return new / week if week else 0.0
-
-
-def lifetimes(values: ValueSet, listing_days: int | None = 1) -> Days:
-    """Days from first to last sight, both included, of the values that were not seen on the last day.
-
-    Those there on the first day of the set lived at least that long. Where an observation covers several days,
-    a value stays in sight for that much longer: this is taken off, and those there on the first day are left out;
-    none where nothing ever leaves (None). In a sketch, only those of the sample.
-    """
-    ended = values.last < (values.days[-1] if len(values.days) else 0)
-    if listing_days is None:
-        return values.first[:0]
-    if listing_days > 1:
-        ended &= values.first > values.days[0]
-    lived: Days = values.last[ended] - values.first[ended] + np.int32(2 - listing_days)
-    return lived.clip(min=1)
 
 
 def _kind(beta: float, turnover: float, values: float) -> ValuesKind:

@@ -1,9 +1,11 @@
-"""Values as hashes, which is all that is kept of them.
+"""Values as hashes: tsaudit stores nothing else of them.
 
 The hash, version 1: the first 5 bytes of the 64-byte BLAKE2b of the value's UTF-8, read as a big-endian number, so that
-`printf %s eu-1 | b2sum | cut -c1-10` prints it. Hashes of different versions never mix. A new value passes for an old
-one with a chance of values / 2^40: one in a million in a set of a million, where a count is therefore short by one
-about every other time.
+`printf %s eu-1
+b2sum
+cut -c1-10` prints it. Hashes of different versions never mix. A new value is mistaken for a known one with a
+probability of values / 2^40: one in a million for a set of a million, whose count is therefore short by one about every
+other time.
 """
 
 from __future__ import annotations
@@ -24,17 +26,17 @@ Hashes = npt.NDArray[np.uint64]
 
 
 def digests(values: Sequence[str]) -> Hashes:
-    """The first 8 bytes of each value's BLAKE2b, as a big-endian number, in their order."""
+    """The first 8 bytes of each value's BLAKE2b, as a big-endian number, in the order of the values."""
     blake2b = hashlib.blake2b
     heads = b"".join([blake2b(value.encode("utf-8", "surrogatepass")).digest()[:_DIGEST_BYTES] for value in values])
     return np.frombuffer(heads, ">u8").astype(np.uint64)
 
 
 def truncated(numbers: Hashes) -> Hashes:
-    """The hashes that begin these digests."""
+    """The hashes that these digests start with."""
     return numbers >> np.uint64(8 * _DIGEST_BYTES - HASH_BITS)
 
 
 def hash_values(values: Sequence[str]) -> Hashes:
-    """The hash of each value, in their order; described at the top of this module."""
+    """The hash of each value, in the order of the values; see the top of this module."""
     return truncated(digests(values))

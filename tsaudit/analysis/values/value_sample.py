@@ -1,4 +1,4 @@
-"""Picks a few of many texts: the same ones whatever their order, and mostly the same ones when some are added."""
+"""Samples a few of many strings: independent of their order, and mostly stable when some are added."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import numpy.typing as npt
 import pyarrow as pa
 
 _AT_ONCE: Final = 1 << 15
-"""Texts hashed together: few enough to stay in the fast memory of a processor."""
+"""Strings hashed in one batch: few enough to fit in the CPU cache."""
 _MULTIPLIER: Final = np.uint64(0x9E3779B97F4A7C15)
 _WORD: Final = 8
 _LOW_BYTES: Final = np.array([(1 << 8 * count) - 1 for count in range(_WORD + 1)], np.uint64)
-"""[n]: the bits of the first n bytes of a word."""
+"""`[n]`: the bits of the first n bytes of a word."""
 
 
 def sample(values: pa.StringArray, size: int) -> tuple[str, ...]:
-    """Those `size` of the distinct values whose hash is lowest, so evenly spread over all; sorted."""
+    """The `size` distinct values with the lowest hashes, which are spread evenly over all; sorted."""
     found = hashes(values)
-    # What is below the highest of them is sorted only, for sorting all takes longer than hashing.
+    # Only what is below the highest of them is sorted, because sorting all takes longer than hashing.
     bound = np.partition(found, size - 1)[size - 1] if size < len(found) else np.uint64(2**64 - 1)
     lowest = np.flatnonzero(found <= bound)
     lowest = lowest[np.argsort(found[lowest], kind="stable")[:size]]
@@ -28,12 +28,12 @@ def sample(values: pa.StringArray, size: int) -> tuple[str, ...]:
 
 
 def hashes(values: pa.StringArray) -> npt.NDArray[np.uint64]:
-    """A 64-bit hash of each text, none null; the same in every run. Not for keeping: it may change with the version."""
+    """A 64-bit hash of each string, none null; the same in every run. Do not store it: it may change with a version."""
     return np.concatenate([np.zeros(0, np.uint64), *(_hashes(part) for part in _parts(values))])
 
 
 def mixed(hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """The finalizer of SplitMix64: every bit of the input moves half the bits of the output."""
+    """The finalizer of SplitMix64: every input bit flips half of the output bits."""
     hashes = (hashes ^ (hashes >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     hashes = (hashes ^ (hashes >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return hashes ^ (hashes >> np.uint64(31))
@@ -44,7 +44,7 @@ def _parts(values: pa.StringArray) -> Iterator[pa.StringArray]:
 
 
 def _hashes(values: pa.StringArray) -> npt.NDArray[np.uint64]:
-    """Eight bytes of each text at a time are added and multiplied; the last of them filled up with zeros."""
+    """Adds and multiplies eight bytes of each string at a time; the last ones are padded with zeros."""
     _, offsets, data = values.buffers()
     bounds = np.frombuffer(offsets, np.int32)[values.offset : values.offset + len(values) + 1].astype(np.int64)
     text = np.zeros(bounds[-1] - bounds[0] + _WORD, np.uint8)

@@ -1,10 +1,9 @@
 """The values of one tag over time: which are new, which are gone, and on which days each was seen.
 
-A value is kept as a hash (`value_hashes`) with the first and the last day it was seen, never as text. Up to `MAX_EXACT`
-values the set is exact; above, it becomes a bottom-k sketch: the `SKETCH_SIZE` values with the smallest hashes, a fair
-sample of all, each with its exact days. A sketch does not become exact again.
-
-An observation is the values that carried data on a day, or a listing of all that did in the days up to it.
+A value is stored as a hash (`value_hashes`) with the first and the last day it was seen, never as text. Up to
+`MAX_EXACT` values, the set is exact; above, it becomes a bottom-k sketch: the `SKETCH_SIZE` values with the lowest
+hashes, an unbiased sample of all, each with its exact days. A sketch does not become exact again. An observation is the
+set of values that had data on a day, or a listing of all that did in the days up to it.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from tsaudit.analysis.values.value_hashes import HASH_BITS, Hashes, hash_values
 
 MAX_EXACT: Final = 1_000_000
 SKETCH_SIZE: Final = 4096
-"""The standard error of a count is 1.6% with so many."""
+"""With this many, the standard error of a count is 1.6%."""
 
 _ALL: Final = 1 << HASH_BITS
 
@@ -38,12 +37,12 @@ class Estimate:
 
     value: float
     standard_error: float
-    """In values; 0 where the set is exact. A value within twice its error is too small to be seen."""
+    """In values; 0 if the set is exact. An estimate below twice its error is not significant."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ValueSet:
-    """The values of one tag seen so far; never changed, each observation makes a new set."""
+    """The values of one tag seen so far; immutable, each observation creates a new set."""
 
     hashes: Hashes
     """Ascending, all below `bound`."""
@@ -51,11 +50,11 @@ class ValueSet:
     """The day each value was first seen, as `date.toordinal`."""
     last: Days
     days: Days
-    """The days observed, ascending."""
+    """The observed days, ascending."""
     distinct: Counts
-    """Distinct values on each of these days."""
+    """Number of distinct values on each of these days."""
     bound: int = _ALL
-    """2^40 in an exact set; a sketch holds all values whose hash is below."""
+    """2^40 in an exact set; a sketch contains all values whose hash is lower."""
 
     @classmethod
     def empty(cls) -> ValueSet:
@@ -69,28 +68,28 @@ class ValueSet:
         return self.bound == other.bound and all(map(np.array_equal, self.columns(), other.columns()))
 
     def columns(self) -> tuple[npt.NDArray[Any], ...]:
-        """All that the set holds besides its bound."""
+        """Everything the set contains except its bound."""
         return self.hashes, self.first, self.last, self.days, self.distinct
 
     @property
     def exact(self) -> bool:
-        """Whether every value is held, so that each number is exact."""
+        """Whether every value is stored, so that each number is exact."""
         return self.bound == _ALL
 
     @property
     def held_ratio(self) -> float:
-        """The share of all values that it holds: 1 when exact."""
+        """The share of all values that is stored: 1 if exact."""
         return self.bound / _ALL
 
     def observe(self, values: Iterable[str], day: date) -> ValueSet:
-        """The set with the values of that day, which may come in several calls. ValueError for a day before its last.
+        """The set plus the values of that day, which may be added in several calls.
 
-        A day without values is observed too, and counts as a day.
+        ValueError for a day before its last one. A day without values is observed, too, and counts as a day.
         """
         return self.observe_hashes(hash_values(list(values)), day)
 
     def observe_hashes(self, hashes: Hashes, day: date, distinct: int | None = None) -> ValueSet:
-        """`observe` of values that were hashed before. `distinct`: of how many values; None for one each."""
+        """`observe` for values already hashed. `distinct`: the number of values they represent; None for one each."""
         number = day.toordinal()
         if len(self.days) and number < self.days[-1]:
             newest = date.fromordinal(int(self.days[-1]))
@@ -104,15 +103,16 @@ class ValueSet:
         return self.with_day(held, number, len(today) if distinct is None else distinct)._shrunk()
 
     def with_day(self, hashes: Hashes, day: int, distinct: int) -> ValueSet:
-        """The set with one more day, which had `distinct` values; `hashes` are those to hold, ascending, each once.
+        """The set plus one day, which had `distinct` values.
 
-        An exact set stays exact, however many values it holds then.
+        `hashes`: those to store, ascending, without duplicates. An exact set stays exact, however many values it then
+        contains.
         """
         merged = self._merged(hashes, day)
         return replace(merged, days=_appended(self.days, day), distinct=_appended(self.distinct, distinct))
 
     def forget(self, before: date) -> ValueSet:
-        """The set without the values last seen before that day; one that comes back is new again."""
+        """The set without the values last seen before that day; one that returns is new again."""
         return self._where(self.last >= before.toordinal())
 
     def count(self) -> Estimate:
@@ -124,18 +124,18 @@ class ValueSet:
         return self.counted(self.first == day.toordinal())
 
     def seen_last(self) -> Hashes:
-        """The hashes seen on the last day; in a sketch, those it holds."""
+        """The hashes seen on the last day; in a sketch, only the stored ones."""
         return self.hashes[self.on_last_day()]
 
     def on_last_day(self) -> Mask:
-        """Which of the values the last day saw; none before the first day."""
+        """Which of the values were seen on the last day; none before the first day."""
         return np.asarray(self.last == (self.days[-1] if len(self.days) else 0), np.bool_)
 
     def first_days(self, hashes: Hashes) -> Days:
-        """The day each was first seen, as `date.toordinal`; 0 for one that is not held."""
+        """The day each value was first seen, as `date.toordinal`; 0 for values that are not stored."""
         if not len(self.hashes):
             return np.zeros(len(hashes), np.int32)
-        # In order, neighbours are looked for among neighbours: three times as fast, the sorting included.
+        # In order, each search starts near the previous result: three times as fast, including the sorting.
         order = np.argsort(hashes)
         at = np.minimum(np.searchsorted(self.hashes, hashes[order]), len(self.hashes) - 1)
         days = np.empty(len(hashes), np.int32)
@@ -143,12 +143,14 @@ class ValueSet:
         return days
 
     def counted(self, which: Mask) -> Estimate:
-        """How many values these are. In a sketch, a count of none is uncertain by one of the sample."""
+        """The estimated number of these values. In a sketch, an estimate of 0 has an uncertainty of one of
+        the sample.
+        """
         held, share = int(which.sum()), self.held_ratio
         return Estimate(held / share, math.sqrt(max(held, 1) * (1 - share)) / share)
 
     def below(self, bound: int) -> ValueSet:
-        """The part of the set whose hashes are below; equal to the set when `bound` is its own."""
+        """The part of the set with hashes below `bound`; the set itself if that is its own bound."""
         return replace(self._where(self.hashes < bound), bound=bound)
 
     def _merged(self, today: Hashes, day: int) -> ValueSet:
@@ -164,7 +166,7 @@ class ValueSet:
         return replace(self, hashes=hashes, first=first, last=last)
 
     def _shrunk(self) -> ValueSet:
-        """The hash after the smallest `SKETCH_SIZE` becomes the bound, which makes the estimate unbiased."""
+        """Uses the hash after the lowest `SKETCH_SIZE` as the bound, which makes the estimate unbiased."""
         if len(self.hashes) <= (MAX_EXACT if self.exact else SKETCH_SIZE):
             return self
         return self.below(int(self.hashes[SKETCH_SIZE]))
@@ -174,16 +176,16 @@ class ValueSet:
 
 
 def _distinct(hashes: Hashes) -> Hashes:
-    """Sorted, each once; a sort and a comparison are many times faster than `np.unique`."""
+    """Sorted, without duplicates; a sort and a comparison are many times faster than `np.unique`."""
     ordered = np.sort(hashes)
     return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
 
 
 def members(hashes: Hashes, ordered: Hashes) -> Mask:
-    """Which of the hashes are among the ordered ones."""
+    """Which of the hashes are among the sorted ones."""
     if not len(ordered):
         return np.zeros(len(hashes), bool)
-    # Most days bring what the day before had, and to compare is far quicker than to search.
+    # Most days have the values of the previous day, and comparing is far quicker than searching.
     if np.array_equal(hashes, ordered):
         return np.ones(len(hashes), bool)
     at = np.minimum(np.searchsorted(ordered, hashes), len(ordered) - 1)

@@ -15,10 +15,13 @@ ENGINE: Final = Engine(
     default_schema="main",
     has_one_database=True,
     is_a_file=True,
+    file_magic=(8, b"DUCK"),
     infers_roles=True,
     asked_in_pieces={"row_estimate": 50},
     total_falls_short=0.0,
     counts_writes=True,
+    several_columns_unused="DuckDB uses no index on several columns to answer a query",
+    times_found_by="DuckDB finds a time range by the range it keeps for each part of the column",
     own_guidelines=OWN,
     moot=MOOT
     | {
@@ -26,6 +29,6 @@ ENGINE: Final = Engine(
         "F1": "rows stay until they are deleted; the engine has no retention setting",
     },
     parameters={
-        "catalog": "the database's name in the file's catalogue",
+        "catalog": "the database's name in the file's catalog",
     },
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from tsaudit.engines.duckdb.dependents import dependents
 from tsaudit.engines.quoting import quote_text
 from tsaudit.engines.rendering import Renderers
 from tsaudit.engines.sql import changes as sql
@@ -14,7 +15,7 @@ from tsaudit.engines.sql.table_changes import renderers
 
 def _converted(column: str, kind: str, is_text: bool) -> str:
     if not is_text:
-        return values.whole(column) if kind == "integer" else f"TRY_CAST({column} AS {_TYPES[kind]})"
+        return values.whole(column) if kind == "integer" else values.real(column, _TYPES[kind])
     text = f"trim({column})"
     if kind == "boolean":
         return values.boolean(text)
@@ -33,5 +34,12 @@ def _piece(column: str, separator: str, number: int) -> str:
 
 
 _TYPES: Final = {"integer": "BIGINT", "float": "DOUBLE", "boolean": "BOOLEAN", "time": "TIMESTAMP"}
-DIALECT: Final = Dialect(text="VARCHAR", converted=_converted, piece=_piece, indexes_block=True)
+DIALECT: Final = Dialect(
+    text="VARCHAR",
+    converted=_converted,
+    piece=_piece,
+    dependents=dependents,
+    indexes_block=True,
+    indexes_one_column=True,
+)
 RENDERERS: Final[Renderers] = {**sql.COMMON, **renderers(DIALECT)}

@@ -1,29 +1,40 @@
 """GreptimeDB: how it is reached, and what its answers about its own tables mean."""
 
+import re
 from typing import Final
 
-from tsaudit.engines.engine import Engine, Words
+from tsaudit.engines.engine import Engine, LocalServer, Words
 from tsaudit.engines.greptimedb.guidelines import MOOT, OWN
 
 ENGINE: Final = Engine(
     name="greptimedb",
     connector="tsaudit.engines.greptimedb.connector",
     changes="tsaudit.engines.greptimedb.changes",
+    tables="tsaudit.engines.greptimedb.tables",
     extra="greptimedb",
     example_url="mysql+pymysql://localhost:4002",
     keywords=("greptimedb/keywords.txt",),
     words=Words(
         series="One distinct combination of the tags in the primary key.",
-        as_field="A field can have an index of its own. Of rows with the same key and time one is left, unless the "
-        "table is\nappend-only, which keeps them all.",
+        as_field="A field can have its own index. Of rows with the same key and time only one is kept, unless "
+        "the table is\n"
+        "append-only, which keeps them all.",
+    ),
+    # Its build information; audits use the MySQL port, two above.
+    local=LocalServer(
+        4000,
+        "/status",
+        re.compile(r'"version".*"rustc_version"|"rustc_version".*"version"', re.DOTALL),
+        "mysql+pymysql://127.0.0.1:4002",
     ),
     reads_password_apart=True,
     default_schema="",
-    overwrites=True,
+    divides_by_time=True,
+    judges_key_types=True,
     # Its count has every version of a row that is there more than once.
     total_falls_short=0.05,
     parameters={
-        "catalog": "which of the server's catalogues to read: `statistics`, or the other tables of information_schema",
+        "catalog": "which of the server's catalogs to read: `statistics`, or the other tables of information_schema",
         "instants": "those columns whose values are times",
         "measurement": "in files about all measurements: the one asked about, where each takes a statement",
     },

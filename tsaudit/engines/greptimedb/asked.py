@@ -1,4 +1,4 @@
-"""The statements that answer one question about a GreptimeDB, and what an audit knows of its catalogue so far."""
+"""The statements that answer one query about a GreptimeDB, and what an audit already knows about its catalog."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from tsaudit.model.profile import Reason
 if TYPE_CHECKING:
     from tsaudit.engines.greptimedb.wire import Wire
 
-_GRANT: Final = "a user that may read is enough, see sql/greptimedb/grants.md"
+_GRANT: Final = "a read-only user is enough, see sql/greptimedb/grants.md"
 
 
 @dataclass(slots=True)
 class Known:
-    """What all connections of one audit know already."""
+    """What all connections of one audit share."""
 
     answers: dict[str, list[Row]] = field(default_factory=dict)
-    """Statement about the catalogue to its rows."""
+    """Statement about the catalog to its rows."""
     tables: dict[str, dict[str, Table]] | None = None
-    """Database to name to table; None before it was asked for."""
+    """Database to name to table; None before the tables were queried."""
     limit: FileLimit = field(default_factory=FileLimit)
 
 
 class Asked:
-    """Sends what one question takes, until its deadline, and notes it in `rows`."""
+    """Sends the statements for one query before its deadline, and records them in `rows`."""
 
     def __init__(self, way: Wire, known: Known, rows: Rows, deadline: float) -> None:
         self.known = known
@@ -43,7 +43,7 @@ class Asked:
     def stream(
         self, statement: str, names: Sequence[str], kinds: Sequence[pa.DataType], longest: int | None = None
     ) -> Iterator[pa.RecordBatch]:
-        """The answer as it arrives, with these names and types. `longest`: characters kept of a text."""
+        """The response as it arrives, with these names and types. `longest`: characters to keep of a string."""
         self._rows.statement = statement
         try:
             for block in self._way.run(statement, self._deadline):
@@ -54,8 +54,8 @@ class Asked:
             raise _with_grant(error) from error
 
     def once(self, statement: str) -> list[Row]:
-        """The rows of a statement about the catalogue, which one audit sends once."""
-        # What is asked first stands for the whole question; the rest is there to be joined with it.
+        """The rows of a catalog statement, which is sent only once per audit."""
+        # The first statement represents the whole query; the others only add to it.
         self._rows.statement = self._rows.statement or statement
         if statement not in self.known.answers:
             self._rows.statements += 1
@@ -70,5 +70,5 @@ class Asked:
 
 
 def _with_grant(error: FactError) -> FactError:
-    # TooManyFilesError stays what it is.
+    # TooManyFilesError is raised unchanged.
     return FactError(error.reason, f"{error.detail}; {_GRANT}") if error.reason is Reason.DENIED else error

@@ -1,10 +1,12 @@
-"""What the rows of GreptimeDB's metadata views say of the tables of one database, in the columns of tsaudit's facts."""
+"""Converts the rows of GreptimeDB's metadata views about the tables of one database to the columns of tsaudit's
+facts.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from tsaudit.engines.greptimedb.create_table import CreateTable
@@ -14,11 +16,11 @@ from tsaudit.model.profile import Role
 Row = Mapping[str, Any]
 
 _SERIES_OF_ROW: Final = "__tsid"
-"""There, too: a hash of the metric and its labels, which says nothing that they do not say."""
+"""Also a column of the physical table: a hash of the metric and its labels, which adds no information."""
 FORMER_FORMAT: Final = "primary_key"
-"""Of files, up to 0.17 the only one."""
+"""The file format, up to 0.17 the only one."""
 _ENGINES: Final = frozenset({"mito", "metric"})
-"""Whose tables are audited; those of `file` are files elsewhere."""
+"""The engines whose tables are audited; tables of the engine `file` are external files."""
 _ROLES: Final = {"TIMESTAMP": Role.TIME, "TAG": Role.TAG, "FIELD": Role.FIELD}
 _CONSTRAINTS: Final = frozenset({"primary", "time"})
 _FIRST_WORD: Final = {"PRIMARY": "primary", "TIME": "time"}
@@ -26,7 +28,7 @@ _FIRST_WORD: Final = {"PRIMARY": "primary", "TIME": "time"}
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column as `information_schema.columns` has it."""
+    """A column as listed in `information_schema.columns`."""
 
     name: str
     data_type: str
@@ -35,13 +37,15 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table that is audited."""
+    """A table to audit."""
 
     id: int
     name: str
     engine: str
     columns: tuple[Column, ...]
-    """In the order of the table; without the one that only repeats others."""
+    """In the order of the table, without the redundant column."""
+    metrics: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Of a physical table of the metric engine: label to the logical tables with it, unless all have it."""
 
     @property
     def tags(self) -> tuple[str, ...]:
@@ -53,38 +57,57 @@ class Table:
 
 
 def view_names(columns: Iterable[Row]) -> frozenset[str]:
-    """The metadata views that the server has."""
+    """The metadata views of the server."""
     return frozenset(row["table_name"] for row in columns if row["table_schema"] == "information_schema")
 
 
 def tables(listed: Iterable[Row], columns: Iterable[Row]) -> dict[str, dict[str, Table]]:
-    """Database to name to table, of those whose rows are their own.
+    """Database to name to table, for tables with rows of their own.
 
-    A logical table of the metric engine shows a part of a physical one, which stands here for all of them; only the
-    physical one has the number of its metric in each row.
+    A logical table of the metric engine is a view of a physical table, which represents all of them here; only the
+    physical table shows the ID of the metric in each row.
     """
     described: dict[tuple[str, str], list[Column]] = {}
     for row in columns:
         column = Column(row["column_name"], row["data_type"], _ROLES.get(row["semantic_type"], Role.FIELD))
         described.setdefault((row["table_schema"], row["table_name"]), []).append(column)
     found: dict[str, dict[str, Table]] = {}
+    logical: dict[str, dict[str, list[Column]]] = {}
     for row in listed:
         members = described.get((row["table_schema"], row["table_name"]), [])
-        is_logical = row["engine"] == "metric" and METRIC_OF_ROW not in {c.name for c in members}
-        if row["engine"] in _ENGINES and not is_logical:
+        if row["engine"] == "metric" and METRIC_OF_ROW not in {c.name for c in members}:
+            logical.setdefault(row["table_schema"], {})[row["table_name"]] = members
+        elif row["engine"] in _ENGINES:
             kept = tuple(c for c in members if row["engine"] != "metric" or c.name != _SERIES_OF_ROW)
             table = Table(row["table_id"], row["table_name"], row["engine"], kept)
             found.setdefault(row["table_schema"], {})[table.name] = table
-    return found
+    return {database: _with_metrics(inside, logical.get(database, {})) for database, inside in found.items()}
+
+
+def _with_metrics(tables: dict[str, Table], logical: Mapping[str, Sequence[Column]]) -> dict[str, Table]:
+    """The physical table with the metrics that have each of its labels.
+
+    If there are several physical tables, only the definition of each metric says which of them it is in: they are left
+    as they are.
+    """
+    physical = [table for table in tables.values() if table.engine == "metric"]
+    if len(physical) != 1:
+        return tables
+    having: dict[str, list[str]] = {}
+    for name in sorted(logical):
+        for column in logical[name]:
+            having.setdefault(column.name, []).append(name)
+    some = {label: tuple(names) for label, names in having.items() if len(names) < len(logical)}
+    return {**tables, physical[0].name: replace(physical[0], metrics=some)}
 
 
 def metric_names(listed: Iterable[Row]) -> dict[str, str]:
-    """Number of each table of the metric engine, as text, to its name."""
+    """The ID of each table of the metric engine, as a string, to its name."""
     return {str(row["table_id"]): row["table_name"] for row in listed if row["engine"] == "metric"}
 
 
 def column_rows(table: Table, key: Sequence[str]) -> Iterator[Row]:
-    """The fact `columns`. `key`: the members of the primary key in its order."""
+    """The fact `columns`. `key`: the columns of the primary key, in order."""
     places = {name: place for place, name in enumerate((k for k in key if k != _SERIES_OF_ROW), 1)}
     for column in table.columns:
         yield {
@@ -93,26 +116,27 @@ def column_rows(table: Table, key: Sequence[str]) -> Iterator[Row]:
             "data_type": column.data_type,
             "key_position": places.get(column.name),
             "role": str(column.role),
+            "metrics": table.metrics.get(column.name, ()),
         }
 
 
 @dataclass(frozen=True, slots=True)
 class IndexMember:
-    """One column in one index."""
+    """One column of one index."""
 
     table: str
     index: str
     kind: str
-    """primary, time, inverted, skipping or fulltext."""
+    """primary, time, inverted, skipping, or fulltext."""
     position: int
     column: str
 
 
 def index_members(rows: Iterable[Row], key_of: Callable[[str], Sequence[str]]) -> Iterator[IndexMember]:
-    """The indexes of one database, out of `statistics` or, where there is none, of `key_column_usage`.
+    """The indexes of one database, from `statistics` or, if it does not exist, from `key_column_usage`.
 
-    The latter has all indexes of a column in one row, such as `PRIMARY, INVERTED INDEX`, and does not know the order of
-    the key: `key_of` a table tells it. Both get the names that `statistics` gives.
+    The latter has all indexes of a column in one row, such as `PRIMARY, INVERTED INDEX`, without the order of the key:
+    `key_of` a table supplies that. Names are those used by `statistics` in both cases.
     """
     for row in rows:
         table, column = row["table_name"], row["column_name"]
@@ -167,7 +191,7 @@ _UNITS: Final = {
     **dict.fromkeys(("usec", "us"), 1e-6),
     **dict.fromkeys(("nanos", "nsec", "ns"), 1e-9),
 }
-"""Of the lengths of time in options: https://docs.rs/humantime/latest/humantime/fn.parse_duration.html"""
+"""Durations in options: https://docs.rs/humantime/latest/humantime/fn.parse_duration.html"""
 
 
 def retention_row(name: str, defined: CreateTable) -> Row:
@@ -177,9 +201,9 @@ def retention_row(name: str, defined: CreateTable) -> Row:
 
 
 def lifetime_s(ttl: str) -> int | None:
-    """Seconds, such as 604,800 for `7days`; 0 for ever; None for what is no length of time.
+    """The duration in seconds, such as 604,800 for `7days`; 0 for no retention; None if the text is not a duration.
 
-    `instant` is the shortest there is, as 0 is taken: such rows are never kept.
+    `instant` is the shortest possible duration, because 0 has another meaning: such rows are never kept.
     """
     if ttl in ("", "forever"):
         return 0
@@ -192,7 +216,7 @@ def lifetime_s(ttl: str) -> int | None:
 
 
 def by_table(regions: Iterable[Row]) -> dict[int, list[Row]]:
-    """Number of each table to its regions."""
+    """The ID of each table to its regions."""
     found: dict[int, list[Row]] = {}
     for row in regions:
         found.setdefault(row["table_id"], []).append(row)
@@ -200,7 +224,7 @@ def by_table(regions: Iterable[Row]) -> dict[int, list[Row]]:
 
 
 def region_totals(regions: Sequence[Row]) -> tuple[int | None, int | None, int | None]:
-    """Rows, bytes of data and bytes of indexes. None where nothing is known; rows also where they are said to be 0."""
+    """Rows, bytes of data, and bytes of indexes. None if nothing is known; rows also if they are reported as 0."""
     rows, data, index = (
         sum(row[name] or 0 for row in regions) if regions else None
         for name in ("region_rows", "sst_size", "index_size")
@@ -211,7 +235,7 @@ def region_totals(regions: Sequence[Row]) -> tuple[int | None, int | None, int |
 def partition_rows(
     table: Table, defined: CreateTable, partitions: Sequence[Row], regions: Sequence[Row]
 ) -> Iterator[Row]:
-    """The fact `partitions`. No row for a table that names columns to partition by and no bounds: it is whole."""
+    """The fact `partitions`. Empty for a table that has partition columns but no bounds: it is not divided."""
     within = {row["region_id"]: row for row in regions}
     counted = any(row["region_rows"] for row in within.values())
     for row in partitions:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
-from tsaudit.engines.greptimedb import rebuild
+from tsaudit.engines.greptimedb import collector, rebuild
 from tsaudit.engines.greptimedb.rebuild import A_DAY, Shape
 from tsaudit.engines.greptimedb.split_off import moved_out
 from tsaudit.engines.greptimedb.statements import (
@@ -28,7 +28,8 @@ from tsaudit.engines.greptimedb.tables import (
 from tsaudit.engines.greptimedb.wanted import Wanted
 from tsaudit.engines.quoting import quote_text
 from tsaudit.engines.rendering import Place, Renderers
-from tsaudit.engines.sql import changes as sql
+from tsaudit.engines.sql import merging
+from tsaudit.engines.sql.looks import Looks, renderer
 from tsaudit.model.change import (
     AddIndex,
     Change,
@@ -39,6 +40,7 @@ from tsaudit.model.change import (
     LeaveOut,
     MakeField,
     MakeTag,
+    MergeMeasurements,
     Rename,
     SetKey,
     SetOption,
@@ -47,7 +49,7 @@ from tsaudit.model.change import (
     SplitMeasurement,
 )
 from tsaudit.model.plan import Phase, Step
-from tsaudit.text import listed, many
+from tsaudit.text import listed
 
 
 def table_changes(place: Place, changes: Sequence[Change]) -> Iterator[Step]:
@@ -63,6 +65,8 @@ def _metric(place: Place, changes: Sequence[Change]) -> Iterator[Step]:
     gone = [change.tag for change in changes if isinstance(change, MakeField)]
     if gone:
         yield Step(Phase.WRITE, left_out_by_sender(place.here, gone), loses=_overwritten(place))
+    names = {c.old: c.new for c in changes if isinstance(c, Rename) and c.old}
+    yield from collector.without_labels(place, gone, names, _overwritten(place) if gone else "")
     if any(isinstance(c, Rename | SplitColumn | SplitMeasurement | ChangeType | MakeTag) for c in changes):
         yield Step(
             Phase.WRITE,
@@ -81,12 +85,7 @@ def _metric(place: Place, changes: Sequence[Change]) -> Iterator[Step]:
 
 
 def _overwritten(place: Place) -> str:
-    found, how = place.effect.collisions, place.effect.collisions_how
-    if not how or found == 0:
-        return ""
-    if found is None:
-        return f"rows that then share key and time become one; how many is not known: {how}"
-    return f"at least {many(found, 'row')} would become one with another, having its key and its time ({how})"
+    return place.lost("row", "then have key and time in common, and become one")
 
 
 class _Table(Wanted):
@@ -103,13 +102,15 @@ class _Table(Wanted):
             for change in self.changes:
                 if isinstance(change, SetKey) and change.only_with_copy and change.key is not None:
                     key = ", ".join(change.key)
-                    yield Step(Phase.PREPARE, f"When the table is made anew for another reason, its key is ({key}).")
+                    yield Step(Phase.PREPARE, f"If the table is rebuilt for another reason, set its key to ({key}).")
             yield from self._index_steps(shape, name)
             if name != self.place.here.name:
                 renamed = f"ALTER TABLE {self.place.table()} RENAME {self.place.quoted([name])};"
                 words = "Have writers and queries use the new name from the same moment on."
                 yield Step(Phase.SWITCH, words, renamed, "sql")
         yield from self.altered(name, self.needs_copy(shape))
+        fields = [change.tag for change in self.changes if isinstance(change, MakeField)]
+        yield from collector.not_extracted(self.place.here, fields)
         splits = [change for change in self.changes if isinstance(change, SplitMeasurement)]
         yield from moved_out(self.place, splits, shape.names, name)
 
@@ -129,8 +130,8 @@ class _Table(Wanted):
             for kind in sorted(now - kinds):
                 yield Step(
                     Phase.REMOVE,
-                    f"Unset the {kind} index on {column}, and watch the slow queries before the next one: what is set "
-                    "again covers only files that are written from then on.",
+                    f"Unset the {kind} index on {column}, and watch the slow queries before the next one: an "
+                    "index that is set again covers only files written from then on.",
                     # By then the table has its new name.
                     unset_index(self.place, replace(self.place.here, name=name), column, kind),
                     "sql",
@@ -147,7 +148,7 @@ class _Table(Wanted):
                     "Make the table append-only: it keeps all rows, also those that a sender's retry repeats. This "
                     "cannot be undone, and DELETE is refused from then on."
                     if is_for_good
-                    else f"Set {change.option} to {change.value}. Files that are there stay as they are until they are "
+                    else f"Set {change.option} to {change.value}. Existing files stay as they are until they are "
                     "compacted.",
                     set_option(self.place, here, change.option, change.value),
                     "sql",
@@ -158,7 +159,7 @@ class _Table(Wanted):
                 value = quote_text("greptimedb", f"{days}d")
                 yield Step(
                     Phase.REMOVE,
-                    f"Agree on how long the rows of {name} are needed, and set that as its TTL.",
+                    f"Decide how long the rows of {name} are needed, and set that as its TTL.",
                     f"ALTER TABLE {self.place.table(name)} SET 'ttl'={value};",
                     "sql",
                     can_undo=False,
@@ -182,7 +183,7 @@ class _Table(Wanted):
         )
         yield Step(
             Phase.CHECK,
-            "Compare the counts of each day: they have to agree, but for what the copy is said to lose.",
+            "Compare the counts of each day: they must be equal, except for what the copy is said to lose.",
             rebuild.counts(place, shape, new),
             "sql",
             cost="reads all rows",
@@ -191,7 +192,7 @@ class _Table(Wanted):
         for split in shape.parts.values():
             yield Step(
                 Phase.CHECK,
-                f"See which values of {split.column} are of another form: each stays whole in {split.parts[0].name}.",
+                f"See which values of {split.column} have another form: each stays whole in {split.parts[0].name}.",
                 rebuild.split_statement(place, split),
                 "sql",
                 repeat_every=A_DAY,
@@ -200,7 +201,7 @@ class _Table(Wanted):
         carried = listed([*lost, "defaults", "comments", "details of indexes"], 8)
         yield Step(
             Phase.SWITCH,
-            f"Swap the two. What else SHOW CREATE TABLE has carries over by hand: {carried}.",
+            f"Swap the two. Carry over by hand what else SHOW CREATE TABLE shows: {carried}.",
             f"ALTER TABLE {place.table()} RENAME {place.quoted([old])};\n"
             f"ALTER TABLE {place.table(new)} RENAME {place.quoted([name])};",
             "sql",
@@ -210,7 +211,7 @@ class _Table(Wanted):
         texts = f", and the values of {listed(beside)} that the check shows as not converted" if beside else ""
         yield Step(
             Phase.REMOVE,
-            "Drop the old table once the counts agree and nobody needs it.",
+            "Drop the old table once the counts are equal and nobody needs it.",
             f"DROP TABLE {place.table(old)};",
             "sql",
             can_undo=False,
@@ -220,7 +221,7 @@ class _Table(Wanted):
     def _why(self, shape: Shape) -> Iterator[str]:
         """What the new table is like, in sentences."""
         here, now = self.place.here, primary_key(self.place.here)
-        yield "No ALTER TABLE does this, so make the table anew, with all that is to change."
+        yield "No ALTER TABLE does this, so rebuild the table with all changes."
         if gone := [column for column in now if column not in shape.key and column not in shape.parts]:
             yield (
                 f"Take {listed(gone, 20)} out of the key: as {'a field it' if len(gone) == 1 else 'fields they'} can "
@@ -296,7 +297,8 @@ _KINDS: Final[tuple[type[Change], ...]] = (
     SplitMeasurement,
 )
 RENDERERS: Final[Renderers] = {
-    Inspect: sql.newest_values(lambda time: f"WHERE {time} >= now() - INTERVAL '1 day' "),
-    LeaveOut: sql.leave_out,
+    Inspect: renderer(Looks(recent=lambda time: f"WHERE {time} >= now() - INTERVAL '1 day' ")),
+    LeaveOut: collector.leave_out,
+    MergeMeasurements: merging.renderer(rebuild.create_merged, lambda _: set(), fold=False),
     **dict.fromkeys(_KINDS, table_changes),
 }

@@ -1,4 +1,4 @@
-"""Reads what SHOW CREATE TABLE says, as far as no metadata view says it: the order of the key, options, partitions."""
+"""Parses the parts of SHOW CREATE TABLE that no metadata view contains: order of the key, options, partitions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ _TAIL: Final = re.compile(
     r"(?:\s+WITH\(\n(?P<options>(?:  .*\n)*)\))?\s*\Z",
     re.DOTALL,
 )
-"""The end of the statement, from the constraints on; before it stand columns with comments, which hold any text."""
+"""The end of the statement, from the constraints on; before it are columns with comments, which may contain any
+text.
+"""
 _OPTION: Final = re.compile(r"  '?(?P<name>[^'=]+?)'? = '(?P<value>(?:\\.|[^\\])*)',?")
 _ESCAPED: Final = re.compile(r"\\(?:u\{([0-9a-f]+)\}|(.))")
 _ESCAPES: Final = {"n": "\n", "r": "\r", "t": "\t", "0": "\0"}
@@ -29,20 +31,24 @@ class CreateTable:
     """A table's definition, without its columns."""
 
     engine: str
-    """`mito`, `metric` or `file`."""
+    """`mito`, `metric`, or `file`."""
     key: tuple[str, ...]
-    """Of the primary key, in its order; without the time, and in the metric engine without its own two columns."""
+    """The columns of the primary key, in order; without the time and, in the metric engine, without its own two
+    columns.
+    """
     partition_key: tuple[str, ...]
     options: Mapping[str, str]
 
 
 def parse(statement: str) -> CreateTable:
-    """The definition; ValueError for another text. Names stand in double quotes or, on the MySQL wire, in backticks."""
-    # From the last constraints on: a comment of a column could hold a line that looks like them.
+    """The definition; ValueError for any other text. Names are in double quotes or, over the MySQL protocol, in
+    backticks.
+    """
+    # From the last constraints on: the comment of a column could contain a line that looks like them.
     start = statement.rfind("\n  TIME INDEX (")
     found = _TAIL.match(statement, start) if start >= 0 else None
     if found is None:
-        raise ValueError("SHOW CREATE TABLE answers with something else than a table's definition")
+        raise ValueError("the response to SHOW CREATE TABLE is not the definition of a table")
     options = (_OPTION.fullmatch(line) for line in (found["options"] or "").split("\n"))
     return CreateTable(
         engine=found["engine"],
@@ -58,7 +64,7 @@ def _names(text: str | None) -> tuple[str, ...]:
 
 
 def _unescaped(text: str) -> str:
-    """The value that Rust's `escape_debug` printed, by which the server escapes it."""
+    """The value before Rust's `escape_debug`, which the server uses to escape it."""
 
     def plain(found: re.Match[str]) -> str:
         return chr(int(found[1], 16)) if found[1] else _ESCAPES.get(found[2], found[2])

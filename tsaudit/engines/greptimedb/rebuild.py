@@ -1,4 +1,4 @@
-"""What a table is to be like when it is made anew, and the statements that make it so: all changes in one copy."""
+"""The final state of a table that is rebuilt, and the statements for it: all changes in one copy."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from tsaudit.engines.greptimedb.tables import indexes_on, primary_key
 from tsaudit.engines.quoting import quote_text
 from tsaudit.engines.rendering import Place
 from tsaudit.engines.sql import values
+from tsaudit.engines.sql.merging import Merger
 from tsaudit.engines.sql.types import is_text
 from tsaudit.model.change import SplitColumn
 from tsaudit.model.profile import Measurement
@@ -68,6 +69,20 @@ def create(place: Place, shape: Shape, name: str) -> str:
     changed = {**shape.names, **dict.fromkeys(shape.parts, "")}
     parts = partitions_clause(place, place.here, changed) if shape.is_divided else ""
     return f"CREATE TABLE {place.table(name)} (\n{body}\n){parts}{options_clause(place.here, shape.options)};"
+
+
+def create_merged(place: Place, merger: Merger) -> str:
+    """Makes the table that several become, with the settings of the first of them."""
+    first = merger.members[0][1]
+    lines = []
+    for name, kind in {**dict.fromkeys(merger.told, "STRING"), **merger.types}.items():
+        null = " NOT NULL" if name == merger.time else ""
+        lines.append(f"{place.quoted([name])} {kind.upper()}{null}")
+    lines.append(f"TIME INDEX ({place.quoted([merger.time or ''])})")
+    if key := [*merger.told, *primary_key(first)]:
+        lines.append(f"PRIMARY KEY ({place.quoted(key)})")
+    body = ",\n".join(f"  {line}" for line in lines)
+    return f"CREATE TABLE {place.table(merger.into)} (\n{body}\n){options_clause(first, {})}"
 
 
 def final_key(shape: Shape) -> list[str]:

@@ -35,7 +35,7 @@ def moved_out(
         yield Step(Phase.WRITE, f"Write {group} of {here.name} to {name}, with {kept}.")
         yield Step(
             Phase.PREPARE,
-            f"Make a table for {group}.",
+            f"Create a table for {group}.",
             f"CREATE TABLE {place.table(name)} (\n{body}\n){options_clause(here, {})};",
             "sql",
         )
@@ -52,7 +52,7 @@ def moved_out(
         )
         yield Step(
             Phase.CHECK,
-            "Compare the counts of each day: they have to agree.",
+            "Compare the counts of each day: they must be equal.",
             f"SELECT count(*) FROM {place.table()} WHERE {where};\n"  # noqa: S608 -- shown, never run
             f"SELECT count(*) FROM {place.table(name)} WHERE {within(place, here.time_column)};",
             "sql",
@@ -61,7 +61,7 @@ def moved_out(
         dropped = (f"ALTER TABLE {place.table(table)} DROP COLUMN {place.quoted([names.get(c, c)])};" for c in columns)
         yield Step(
             Phase.REMOVE,
-            f"Drop {group} from {table} once the counts agree and nothing reads them there.",
+            f"Drop {group} from {table} once the counts are equal and nothing reads them there.",
             "\n".join(dropped),
             "sql",
             can_undo=False,

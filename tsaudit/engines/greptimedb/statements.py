@@ -27,7 +27,7 @@ _NOT_CARRIED: Final = frozenset({"engine", "sst_format"})
 
 
 def table(case: Quoting, measurement: Measurement, suffix: str = "") -> str:
-    """Its full name: whoever pastes a statement may be in another database, with a table of the same name."""
+    """Its full name, because the statement may be pasted in another database with a table of the same name."""
     return case.quoted([table_of(measurement, measurement.name + suffix)])
 
 
@@ -82,7 +82,7 @@ def left_out_by_sender(measurement: Measurement, tags: Collection[str]) -> str:
         return "Each metric has series of its own: send those only that somebody looks at."
     return (
         f"The metric engine makes its columns out of what is written: leave out {listed(labels)} where it is sent, as "
-        "Prometheus does by labeldrop in write_relabel_configs, if the series can be told apart without. What is "
+        "Prometheus does by labeldrop in write_relabel_configs, if the series can be identified without them. What is "
         "stored goes with the table's lifetime."
     )
 

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Final
 
 from tsaudit.engines.sql.types import is_text
+from tsaudit.engines.tables import Tables
 from tsaudit.model.profile import Field, How, Index, Measurement, Profile
 
 ENGINE: Final = "greptimedb"
@@ -75,7 +76,7 @@ def event_columns(measurement: Measurement) -> list[Field]:
     """
     from tsaudit.analysis.shapes import shapes
 
-    of_events = shapes.TEXT_KINDS | shapes.IDENTIFIER_KINDS - {"epoch"}
+    of_events = (shapes.TEXT_KINDS | shapes.IDENTIFIER_KINDS) - {"epoch", "iso_time"}
     read = measurement.row_patterns.rows if measurement.row_patterns else 0
     enough = max(_FEW_EVENTS, _SHARE_OF_EVENTS * read)
     texts = (f for f in measurement.fields if any(map(is_text, f.types)))
@@ -106,3 +107,25 @@ def primary_key(measurement: Measurement) -> tuple[str, ...]:
 def indexes_on(measurement: Measurement, column: str) -> dict[str, Index]:
     """Kind to index, of those that can be set and unset on a column."""
     return {i.kind: i for i in measurement.indexes or () if i.kind in INDEX_KINDS and i.columns == (column,)}
+
+
+class _Tables(Tables):
+    """What rules about several engines ask."""
+
+    def edition(self, profile: Profile, measurement: Measurement) -> str:
+        # The number of series of a metric table is bounded by nothing in its files.
+        if is_metric(measurement):
+            return profile.edition
+        return "primary_key" if has_former_format(profile, measurement) else "flat"
+
+    def has_given_columns(self, measurement: Measurement) -> bool:
+        return has_given_columns(measurement)
+
+    def has_labels_as_key(self, measurement: Measurement) -> bool:
+        return is_metric(measurement)
+
+    def deduplicates_within_partitions(self, measurement: Measurement) -> bool:
+        return measurement.options is not None and not is_append_only(measurement)
+
+
+TABLES: Final = _Tables()

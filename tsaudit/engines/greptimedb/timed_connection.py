@@ -1,4 +1,4 @@
-"""PyMySQL with limits by the wall clock and in bytes, in place of its timeouts for each read."""
+"""PyMySQL with limits on wall-clock time and bytes, instead of timeouts per read."""
 
 from __future__ import annotations
 
@@ -11,43 +11,43 @@ from pymysql.constants import CR
 from pymysql.err import OperationalError
 
 HEADER_BYTES: Final = 2_000_000
-"""For all that comes before the rows. Of a description of 25 bytes PyMySQL makes an object of a kilobyte."""
+"""For everything before the rows. PyMySQL turns a column description of 25 bytes into an object of a kilobyte."""
 _CLOCK_S: Final = 0.05
-"""How often a busy reader tells the socket what is left of its time: each time is a call of the system."""
+"""How often a busy reader updates the timeout of the socket: each update is a system call."""
 
 _UNKNOWN: Final = -1.0
-"""No timeout that was ever told: lets PyMySQL tell the socket again."""
+"""A timeout that is never used, so that PyMySQL sets the timeout of the socket again."""
 
 
 class TooBigError(OperationalError):  # type: ignore[misc]  # PyMySQL has no types
-    """More came than may come at once. The connection is closed."""
+    """More data arrived than allowed. The connection is closed."""
 
 
 class TimedConnection(Connection):  # type: ignore[misc]
-    """A connection that gives up, and closes itself, when it passes its limits."""
+    """A connection that closes itself when it exceeds its limits."""
 
     deadline: float = math.inf
     """By `time.monotonic()`, for everything on this connection."""
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:
         self.received = 0
-        """Bytes that ever came in."""
+        """Total number of bytes received."""
         self._most = math.inf
         self._told_at = -math.inf
         super().__init__(*arguments, **settings)
 
     def connect(self, sock: Any = None) -> None:
-        """Connect and sign in within the connect timeout, all in all."""
+        """Connect and log in within the connect timeout in total."""
         self.deadline = time.monotonic() + self.connect_timeout
         self.allow(HEADER_BYTES)
         super().connect(sock)
 
     def allow(self, more_bytes: int) -> None:
-        """Let so many bytes come from now on, and TooBigError be raised after that."""
+        """Allow this many bytes from now on, and raise TooBigError after that."""
         self._most = self.received + more_bytes
 
     def _write_bytes(self, data: bytes) -> None:
-        # The time that is left holds for the whole of what is sent.
+        # The remaining time applies to everything that is sent.
         self._write_timeout, self._current_timeout = self._left(), _UNKNOWN
         super()._write_bytes(data)
         self._told_at = -math.inf
@@ -56,7 +56,7 @@ class TimedConnection(Connection):  # type: ignore[misc]
         self.received += num_bytes
         if self.received > self._most:
             self._force_close()
-            raise TooBigError(CR.CR_NET_PACKET_TOO_LARGE, "more came at once than can be read")
+            raise TooBigError(CR.CR_NET_PACKET_TOO_LARGE, "more data arrived at once than can be read")
         try:
             data = self._read(num_bytes)
         except OSError as error:
@@ -75,7 +75,7 @@ class TimedConnection(Connection):  # type: ignore[misc]
             now = time.monotonic()
             if now - self._told_at > _CLOCK_S or data:
                 self._sock.settimeout(self._left())
-                # PyMySQL must not tell it again before the next packet.
+                # PyMySQL must not set it again before the next packet.
                 self._told_at, self._current_timeout = now, self._read_timeout
             piece = self._rfile.read1(size - len(data))
             if not piece:
@@ -84,7 +84,7 @@ class TimedConnection(Connection):  # type: ignore[misc]
         return data
 
     def _left(self) -> float | None:
-        """Seconds, more than none, for sockets have another meaning for that. None: as long as it takes."""
+        """Seconds, always positive, because 0 has another meaning for sockets. None: no limit."""
         left = self.deadline - time.monotonic()
         if left <= 0:
             raise TimeoutError("timed out")

@@ -1,4 +1,4 @@
-"""Values from the wire as Arrow arrays of the type that the catalogue gives a column."""
+"""Converts values from the connection to Arrow arrays of the column's type in the catalog."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ _TYPES: Final = {
 
 
 def arrow_type(data_type: str) -> pa.DataType:
-    """The type for a column's values; of times, numbers in the column's unit. Text for whatever comes as text."""
+    """The Arrow type for a column's values; for times, an integer in the column's unit. String for all types sent as
+    text.
+    """
     if found := re.fullmatch(r"timestamp\((\d)\)", data_type):
         return pa.timestamp(_UNITS.get(found[1], "ns"))
     if re.fullmatch(r"(tiny|small|big)?int( unsigned)?", data_type):
@@ -30,9 +32,9 @@ def arrow_type(data_type: str) -> pa.DataType:
 
 
 def rounded_up(time: datetime, data_type: str) -> datetime:
-    """The first instant at or after `time` that a column of the type can hold: before it and at it means the same.
+    """The first instant at or after `time` that the column type can represent: as a bound, it selects the same rows.
 
-    A bound between two of them would make the server look at each value as a finer one, instead of skipping files.
+    With a bound of finer precision, the server would convert each value instead of skipping files.
     """
     step = timedelta(microseconds={"s": 1_000_000, "ms": 1_000}.get(getattr(arrow_type(data_type), "unit", ""), 1))
     past = (time - datetime.fromtimestamp(0, UTC)) % step
@@ -40,7 +42,7 @@ def rounded_up(time: datetime, data_type: str) -> datetime:
 
 
 def array(values: Sequence[Any], kind: pa.DataType, longest: int | None = None) -> pa.Array:
-    """The values as that type; as text if one of them does not fit. `longest`: characters kept of a text."""
+    """The values as that type; as strings if one of them does not fit. `longest`: characters to keep of a string."""
     try:
         if kind == pa.bool_():
             return pa.array([None if v is None else bool(v) for v in values], kind)

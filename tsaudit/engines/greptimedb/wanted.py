@@ -38,7 +38,7 @@ class Wanted:
     changes: tuple[Change, ...]
 
     def shape(self) -> Shape:
-        """Its final state. What is only worth it in a copy is left out where there is none."""
+        """The final state of the table. Changes that do not justify a copy are left out if there is none."""
         whole = self._shape_by(self.changes)
         return whole if self.needs_copy(self._shape_by(self._needed())) else self._shape_by(self._needed())
 

@@ -1,4 +1,4 @@
-"""Text statements to GreptimeDB over the MySQL protocol, their rows as they arrive, each within its time."""
+"""Sends text statements to GreptimeDB over the MySQL protocol and streams their rows, each within a time limit."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from tsaudit.net.sockets import shut_down
 
 BLOCK_ROWS: Final = 5_000
 _FEW_ROWS: Final = 100
-"""Read first, while nothing is known of their width."""
+"""Rows in the first fetch, while their width is unknown."""
 _BLOCK_BYTES: Final = 4_000_000
 _MOST_BYTES: Final = 16_000_000
-"""For a block of rows. Python's objects take up to eight times that."""
+"""Bytes per block of rows. Python objects take up to eight times that."""
 _GRACE_S: Final = 0.5
-"""How much longer than the server the client waits, where the server keeps the time: its own words say more."""
+"""How much longer than the server the client waits if the server has a timeout: the server's error says more."""
 _PORT: Final = 4002
 _SCHEMES: Final = ("mysql", "mysql+pymysql", "greptimedb")
 _FORM: Final = (
-    "the URL is not of the form mysql+pymysql://host:4002/public: GreptimeDB is audited by its MySQL protocol, not by "
-    "HTTP or PostgreSQL's"
+    "the URL is not of the form mysql+pymysql://host:4002/public: tsaudit uses GreptimeDB's MySQL protocol, "
+    "not HTTP or the PostgreSQL protocol"
 )
 _AS_TEXT: Final = frozenset(
     {
@@ -48,7 +48,7 @@ _AS_TEXT: Final = frozenset(
         FIELD_TYPE.NEWDECIMAL,
     }
 )
-"""What PyMySQL makes of these depends on the value: of one column some would be datetimes and some texts."""
+"""The result of PyMySQL's conversion of these types depends on the value: some would be datetimes, others strings."""
 _CONVERSIONS: Final = {k: v for k, v in pymysql.converters.conversions.items() if k not in _AS_TEXT}
 _LOST: Final = frozenset({CR.CR_SERVER_LOST, CR.CR_SERVER_GONE_ERROR, CR.CR_CONN_HOST_ERROR, 0})
 _DENIED: Final = frozenset({ER.ACCESS_DENIED_ERROR, ER.DBACCESS_DENIED_ERROR})
@@ -59,7 +59,7 @@ Values = Sequence[Any]
 
 
 class _Cursor(SSCursor):  # type: ignore[misc]  # PyMySQL has no types
-    """Rows as they come; closing it reads the rest of an answer only where there is still a connection to read from."""
+    """Streams rows; closing it reads the rest of a response only if the connection still exists."""
 
     def close(self) -> None:
         if self._result is not None and self.connection is not None and not self.connection.open:
@@ -75,19 +75,19 @@ class _Server:
 
     engine: sa.Engine
     may_limit: bool = True
-    """Whether it lets this user set a time limit; until it refuses."""
+    """Whether the server lets this user set a time limit; true until it refuses."""
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Some rows of an answer."""
+    """Some rows of a response."""
 
     names: tuple[str, ...]
     rows: Sequence[Values]
 
 
 def address(url: str, username: str | None, password: str | None) -> sa.URL:
-    """The URL for SQLAlchemy, with port and database where it has none. ConnectorError."""
+    """The URL for SQLAlchemy, with default port and database. ConnectorError."""
     try:
         parsed = sql_addresses.parse(url)
     except (ArgumentError, ValueError) as error:
@@ -96,7 +96,7 @@ def address(url: str, username: str | None, password: str | None) -> sa.URL:
         raise ConnectorError(_FORM)
     return parsed.set(
         drivername="mysql+pymysql",
-        # Without one PyMySQL would send that of the account it runs under.
+        # Without a user, PyMySQL would send the name of the operating system's user.
         username=username or parsed.username or "tsaudit",
         password=password or parsed.password,
         port=parsed.port or _PORT,
@@ -105,17 +105,17 @@ def address(url: str, username: str | None, password: str | None) -> sa.URL:
 
 
 class Wire:
-    """One connection, made anew after it broke. There are no transactions, and nothing is sent but what is asked."""
+    """One connection, reopened after it breaks. There are no transactions, and only requested statements are sent."""
 
     def __init__(self, server: _Server) -> None:
         self._server = server
         self._connection: sa.Connection | None = None
         self._limit_s = 0.0
-        """What the server keeps to on this connection; 0 before it was told."""
+        """The time limit set on this connection; 0 before it was set."""
 
     @classmethod
     def to(cls, url: sa.URL, connect_timeout_s: float) -> Wire:
-        """A way to the server, not yet tried."""
+        """A connection to the server, not tried yet."""
         arguments = {
             "connect_timeout": max(1, math.ceil(connect_timeout_s)),
             "conv": _CONVERSIONS,
@@ -132,7 +132,7 @@ class Wire:
         return cls(_Server(engine))
 
     def again(self) -> Wire:
-        """The same way once more, for another thread."""
+        """Another connection to the same server, for another thread."""
         return Wire(self._server)
 
     def close(self) -> None:
@@ -141,21 +141,21 @@ class Wire:
             self._connection = None
 
     def abort(self) -> None:
-        """Wake whoever waits for the server, from another thread."""
+        """Wake up the thread that waits for the server, from another thread."""
         if (connection := self._connection) is not None:
             raw: Any = connection.connection.driver_connection
             if (found := getattr(raw, "_sock", None)) is not None:
                 shut_down(found.fileno())
 
     def run(self, statement: str, deadline: float) -> Iterator[Block]:
-        """The answer as it arrives, at least one block; FactError unless it comes whole."""
+        """The response as it arrives, at least one block; FactError unless it is complete."""
         left = deadline - time.monotonic()
         result: sa.CursorResult[Any] | None = None
         whole = False
         try:
             connection = self._open(deadline)
             _raw(connection).allow(HEADER_BYTES)
-            # Without parameters a percent sign is one.
+            # Without parameters, a percent sign has no special meaning.
             result = connection.exec_driver_sql(statement, execution_options={"no_parameters": True})
             names = tuple(result.keys())
             size, raw = _FEW_ROWS, _raw(connection)
@@ -180,7 +180,7 @@ class Wire:
             self._connection, self._limit_s = self._server.engine.connect(), 0.0
             _raw(self._connection).allow(HEADER_BYTES)
         left = max(deadline - time.monotonic(), 0.001)
-        # Told again only when it would be far off: a statement more for each one would be too many.
+        # Only set again if it would be far off: an extra statement for each one would be too many.
         if self._server.may_limit and not 0.8 <= self._limit_s / left <= 1.25:
             self._limit(self._connection, left)
         self._keep_time(self._connection, deadline)
@@ -193,16 +193,16 @@ class Wire:
         except DBAPIError as error:
             if error.connection_invalidated:
                 raise
-            # To one who may only read the server refuses every setting.
+            # Read-only users cannot change any setting.
             self._server.may_limit = False
 
     def _keep_time(self, connection: sa.Connection, deadline: float) -> None:
-        """Let nothing be waited for beyond the deadline."""
+        """Wait for nothing beyond the deadline."""
         left = deadline - time.monotonic() + (_GRACE_S if self._limit_s else 0.0)
         _raw(connection).deadline = time.monotonic() + left
 
     def _hang_up(self) -> None:
-        """Give the connection up: the rest of an answer cannot be skipped, and KILL is not for those who only read."""
+        """Close the connection: the rest of a response cannot be skipped, and read-only users cannot use KILL."""
         connection, self._connection = self._connection, None
         if connection is not None:
             if not connection.invalidated:
@@ -215,7 +215,7 @@ def _raw(connection: sa.Connection) -> TimedConnection:
 
 
 def server_version(wire: Wire, url: sa.URL, timeout_s: float) -> str:
-    """The version of the GreptimeDB at the other end. ConnectorError when there is none, or none that lets us in."""
+    """The version of the GreptimeDB server. ConnectorError if there is none, or it denies access."""
     place = f"{url.host}:{url.port}"
     try:
         (block,) = wire.run("SELECT pkg_version FROM information_schema.build_info", time.monotonic() + timeout_s)
@@ -223,28 +223,28 @@ def server_version(wire: Wire, url: sa.URL, timeout_s: float) -> str:
     except FactError as error:
         if error.reason is Reason.DENIED:
             hint = "set username and password of the target, see sql/greptimedb/grants.md"
-            raise ConnectorError(f"{place} refuses the user or the password ({error.detail}); {hint}") from error
+            raise ConnectorError(f"{place} rejects the user or the password ({error.detail}); {hint}") from error
         _name_another(url)
         if error.reason in (Reason.UNREACHABLE, Reason.TIMED_OUT):
-            raise ConnectorError(f"{place} does not answer ({error.detail}); is it the right address?") from error
-        raise ConnectorError(f"{place} answers, but not as GreptimeDB ({error.detail})") from error
+            raise ConnectorError(f"{place} does not respond ({error.detail}); is the address correct?") from error
+        raise ConnectorError(f"{place} responds, but not like GreptimeDB ({error.detail})") from error
     except (IndexError, TypeError, ValueError, AssertionError, RuntimeError, struct.error) as error:
         _name_another(url)
-        raise ConnectorError(f"{place} answers, but not as GreptimeDB") from error
+        raise ConnectorError(f"{place} responds, but not like GreptimeDB") from error
 
 
 def _name_another(url: sa.URL) -> None:
-    """ConnectorError if what listens there is known for something else."""
+    """ConnectorError if another product is known to listen there."""
     other = what_listens(str(url.host), int(url.port or _PORT))
     if other and "MySQL" not in other:
-        hint = "; its MySQL protocol has a port of its own, 4002" if "HTTP" in other or other == "PostgreSQL" else ""
-        raise ConnectorError(f"{url.host}:{url.port}: {other} answers, not GreptimeDB{hint}")
+        hint = "; its MySQL protocol uses a separate port, 4002" if "HTTP" in other or other == "PostgreSQL" else ""
+        raise ConnectorError(f"{url.host}:{url.port}: {other} responds, not GreptimeDB{hint}")
 
 
 def _refused(error: DBAPIError, timeout_s: float, deadline: float) -> FactError:
     code, text = _words(error)
     if isinstance(error.orig, TooBigError):
-        return FactError(Reason.OVER_BUDGET, f"{text}: rows or columns too wide, or not a GreptimeDB")
+        return FactError(Reason.OVER_BUDGET, f"{text}: the rows or columns are too wide, or this is not GreptimeDB")
     if code in _LOST:
         if time.monotonic() >= deadline:
             return FactError(Reason.TIMED_OUT, f"given up after {max(timeout_s, 0):.3g} s")
@@ -260,7 +260,7 @@ def _refused(error: DBAPIError, timeout_s: float, deadline: float) -> FactError:
 
 
 def _words(error: DBAPIError) -> tuple[int, str]:
-    """The server's own code and first line, without SQLAlchemy's frame and without the statement."""
+    """The server's error code and first line, without SQLAlchemy's wrapping and without the statement."""
     arguments: tuple[Any, ...] = getattr(error.orig, "args", ())
     code = arguments[0] if len(arguments) == 2 and isinstance(arguments[0], int) else -1
     text = str(arguments[-1] if arguments else error.orig).strip()

@@ -1,1 +1,1 @@
-"""What the generations of InfluxDB share."""
+"""What the versions of InfluxDB share."""

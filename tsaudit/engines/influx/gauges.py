@@ -1,4 +1,4 @@
-"""What /metrics of InfluxDB 2 tells of buckets: their series, and the bytes of their shards' files."""
+"""Metrics about buckets from /metrics of InfluxDB 2: their series, and the bytes of their shards' files."""
 
 from __future__ import annotations
 
@@ -17,17 +17,18 @@ _LIVE: Final = ("tsm_files_total", "tsm_files_disk_bytes", "wal_size")
 
 @dataclass(frozen=True, slots=True)
 class Gauges:
-    """By id of the bucket."""
+    """Metrics by bucket ID."""
 
     series: Mapping[str, int]
-    """Tag sets. A bucket is not there for 10 s after its first point, nor is one without points."""
+    """Number of tag sets. A bucket is missing for 10 s after its first point, and as long as it has no points."""
     file_bytes: Mapping[str, int]
-    """Bytes of the files and write-ahead logs of its shards, without their index. A bucket without shards is not there.
+    """Bytes of the files and write-ahead logs of its shards, without their index. A bucket without shards is
+    missing.
     """
 
 
 def read(lines: Iterable[bytes]) -> Gauges:
-    """The gauges on the page."""
+    """Parse the page."""
     series: dict[str, int] = {}
     shards: dict[tuple[str, bytes], dict[str, int]] = defaultdict(lambda: dict.fromkeys(_LIVE, 0))
     for line in lines:
@@ -44,10 +45,10 @@ def read(lines: Iterable[bytes]) -> Gauges:
 
 
 def _held(shard: Mapping[str, int]) -> int:
-    """What the shard takes; 0 for one that is gone.
+    """Bytes of the shard; 0 for a dropped one.
 
-    The gauges of a shard that was dropped stay as they were until the server is restarted, but for the number of files:
-    it has bytes in no file (seen on 2.7.12). One that never had a file has its rows in the log.
+    After a shard is dropped, its metrics keep their values until the server is restarted, except for the number of
+    files: it has bytes but no files (observed on 2.7.12). A shard that never had a file has its rows in the log.
     """
     gone = shard["tsm_files_disk_bytes"] > 0 and shard["tsm_files_total"] == 0
     return 0 if gone else shard["tsm_files_disk_bytes"] + shard["wal_size"]

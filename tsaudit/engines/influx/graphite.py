@@ -24,7 +24,9 @@ class Templates:
     """What the inputs are told, and what processors do then."""
 
     text: str
-    """Of the input; empty where no name has dots."""
+    """Of an input with data_format = "graphite"; empty where no name has dots."""
+    statsd: str
+    """The same of the statsd input, which joins with _ unless it is told otherwise."""
     processors: str
     """Empty where none is needed."""
     left: tuple[str, ...]
@@ -57,14 +59,15 @@ def templates(changes: Mapping[str, MergeMeasurements], names: Collection[str]) 
             blocks += block
             left += [] if block else [change.template]
     ordered = [block.replace("\n", f"\n  order = {n}\n", 1) for n, block in enumerate(blocks, 1)]
-    return Templates(_of_input(lines, separator), "\n".join(ordered), tuple(left))
+    texts = _of_input(lines, "separator", separator), _of_input(lines, "metric_separator", separator or ".")
+    return Templates(*texts, "\n".join(ordered), tuple(left))
 
 
-def _of_input(lines: Sequence[str], separator: str) -> str:
+def _of_input(lines: Sequence[str], option: str, separator: str) -> str:
     if not lines:
         return ""
     listing = "\n".join(f"  {string(line)}," for line in lines)
-    joined = f"separator = {string(separator)}\n" if separator else ""
+    joined = f"{option} = {string(separator)}\n" if separator else ""
     return f"{joined}templates = [\n{listing}\n]"
 
 
@@ -123,7 +126,7 @@ def _renamed(old: str, new: str) -> str:
 
 def _by_processors(into: str, change: MergeMeasurements, names: Collection[str]) -> list[str]:
     """Processors that take names without dots apart; none where a pattern cannot tell the members from others."""
-    pattern = next((one for one in _patterns(change) if _tells_apart(one, change, names)), "")
+    pattern = pattern_of(change, names)
     if not pattern:
         return []
     chosen = f"  metricpass = {string(f'name.matches({string(pattern)})')}"
@@ -138,6 +141,11 @@ def _by_processors(into: str, change: MergeMeasurements, names: Collection[str])
     regex += ["  [[processors.regex.metric_rename]]", f"    pattern = {string(pattern)}"]
     regex.append(f"    replacement = {string(into.replace('$', '$$'))}")
     return [*blocks, "\n".join(regex)]
+
+
+def pattern_of(change: MergeMeasurements, names: Collection[str]) -> str:
+    """A regular expression that fits the members alone, with a group for each tag; empty where there is none."""
+    return next((one for one in _patterns(change) if _tells_apart(one, change, names)), "")
 
 
 def _tells_apart(pattern: str, change: MergeMeasurements, names: Collection[str]) -> bool:

@@ -1,9 +1,9 @@
-"""Which guidelines matter where fields are stored apart and tags are indexed: InfluxDB 1.x and 2.x."""
+"""The guidelines that matter where fields are stored separately and tags are indexed: InfluxDB 1.x and 2.x."""
 
 from typing import Final
 
 OWN: Final = frozenset({"B2", "B6", "C7", "D8"})
-"""Those of few engines that hold here."""
+"""Guidelines specific to a few engines that also apply here."""
 
 MOOT: Final = {
     **dict.fromkeys(("D1", "D3", "D4", "D5"), "fields are stored separately, so an absent one costs nothing"),
@@ -13,4 +13,4 @@ MOOT: Final = {
     "E4": "A6 covers the same",
     "H4": "F3 covers the same",
 }
-"""Those that do not matter here, each with the reason."""
+"""Guidelines that do not matter here, each with the reason."""

@@ -1,4 +1,4 @@
-"""The answers of InfluxQL, in chunks: from JSON documents to the columns of a fact."""
+"""Reads responses of InfluxQL in chunks: from JSON documents to the columns of a fact."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from tsaudit.net import causes
 
 CHUNK_ROWS: Final = 10_000
 PARAMETERS: Final = {"epoch": "ns", "chunked": "true", "chunk_size": str(CHUNK_ROWS)}
-"""What a request says besides the statement, so that its answer can be read here."""
+"""Request parameters besides the statement, so that the response can be read here."""
 _MOST_VALUES: Final = 3_000_000
-"""Of one chunk. Each takes many times its bytes once it is read: 10,000 rows of 300 columns do come."""
+"""Values per chunk. Each takes many times its size in memory: 10,000 rows of 300 columns do occur."""
 _DENIED: Final = re.compile(
     r"not authorized|authorization|authenticat|requires? admin|unable to parse auth", re.IGNORECASE
 )
 _TIMED_OUT: Final = re.compile(r"timeout|interrupted|timed out", re.IGNORECASE)
 
 Series = Mapping[str, Any]
-"""One series of an answer: `name`, `columns` and `values`, as the server sends them; see also `listed_keys`."""
+"""One series of a response: `name`, `columns`, and `values`, as sent by the server; see also `listed_keys`."""
 Reader = Callable[[Iterator[Series], Mapping[str, Any]], Iterator[pa.RecordBatch]]
-"""Turns the series of an answer, and the parameters of the statement, into the columns of a fact."""
+"""Converts the series of a response, and the parameters of the statement, to the columns of a fact."""
 
 
 def read_series(
     response: urllib3.BaseHTTPResponse, rows: Rows, grant: str, most: int | None = None
 ) -> Iterator[Series]:
-    """The series of the answer as they arrive. FactError unless the answer is whole and without error.
+    """The series of the response as they arrive. FactError unless the response is complete and without error.
 
-    `grant` says which right helps where one is missing; `most` and errors of the connection: see `streaming.lines`.
+    `grant`: which permission helps if one is missing. For `most` and errors of the connection, see `streaming.lines`.
     """
     complete = False
     for line in lines(response, rows, most):
@@ -48,51 +48,51 @@ def read_series(
             for result in results:
                 yield from map(_checked, result.get("series", ()))
     if not complete:
-        raise FactError(Reason.FAILED, "the answer broke off before its last part")
+        raise FactError(Reason.FAILED, "the response ended before its last part")
 
 
 def refused(response: urllib3.BaseHTTPResponse, grant: str) -> FactError:
-    """What an HTTP status other than 200 means."""
+    """The meaning of an HTTP status other than 200."""
     status = response.status
     try:
         text = str(json.loads(response.data)["error"])
     except (ValueError, KeyError, TypeError, RecursionError):
         text = causes.what_it_is(response, "the login")
         if status not in (401, 403):
-            return FactError(Reason.FAILED, f"what answers {text}" if text else f"HTTP {status}")
+            return FactError(Reason.FAILED, f"the server {text}" if text else f"HTTP {status}")
     if status == 401:
         said = f": {_first(text)}" if text else ""
-        return FactError(Reason.DENIED, f"the server refuses the user name or the password (HTTP 401){said}")
+        return FactError(Reason.DENIED, f"the server rejects the user name or the password (HTTP 401){said}")
     if status == 403:
         return FactError(Reason.DENIED, f"{_first(text)} (HTTP 403); {grant}")
     return _said(text, grant)
 
 
 def _documents_in(line: bytes, grant: str) -> Iterator[dict[str, Any]]:
-    """The document in one line; none in an empty one."""
+    """The document in one line; none if the line is empty."""
     if not line.strip():
         return
     if (keys := listed_keys.read(line)) is not None:
         yield keys
         return
     if line.count(b",") + line.count(b"[") + line.count(b"{") > _MOST_VALUES:
-        raise FactError(Reason.FAILED, f"a part of the answer has more than {_MOST_VALUES:,} values")
+        raise FactError(Reason.FAILED, f"a part of the response has more than {_MOST_VALUES:,} values")
     try:
         document = json.loads(line)
     except (ValueError, RecursionError) as error:
         what = "is a web page, not JSON" if causes.is_page({}, line) else "is not JSON"
-        raise FactError(Reason.FAILED, f"the answer {what}; is a proxy in between?") from error
+        raise FactError(Reason.FAILED, f"the response {what}; is there a proxy in between?") from error
     if not isinstance(document, dict):
-        raise FactError(Reason.FAILED, "the answer is not an object; is a proxy in between?")
+        raise FactError(Reason.FAILED, "the response is not an object; is there a proxy in between?")
     if "error" in document:
         raise _said(str(document["error"]), grant)
     yield document
 
 
 def _results(document: Mapping[str, Any], grant: str) -> list[Mapping[str, Any]]:
-    """The results of one document. Errors stand here too, whatever the HTTP status was."""
+    """The results of one document. They may contain errors, whatever the HTTP status."""
     results = document.get("results")
-    # A statement without an answer has an empty result, never none.
+    # A statement without results has an empty result, but always has one.
     if not isinstance(results, list) or not results or not all(isinstance(result, dict) for result in results):
         raise _misshapen()
     for result in results:
@@ -104,7 +104,7 @@ def _results(document: Mapping[str, Any], grant: str) -> list[Mapping[str, Any]]
 
 
 def _checked(series: Any) -> Series:
-    """The series, its rows as long as its columns are many."""
+    """The series, after checking that its rows have as many values as there are columns."""
     if not isinstance(series, dict) or not isinstance(series.get("columns"), list):
         raise _misshapen()
     values, width = series.get("values", []), len(series["columns"])
@@ -116,18 +116,18 @@ def _checked(series: Any) -> Series:
 
 
 def _misshapen() -> FactError:
-    return FactError(Reason.FAILED, "the answer is JSON, but not InfluxDB's; is it the right address?")
+    return FactError(Reason.FAILED, "the response is JSON, but not from InfluxDB; is the address correct?")
 
 
 def _partial(result: Mapping[str, Any]) -> bool:
-    """Whether more of this result follows."""
+    """Whether this result continues in the next document."""
     return bool(result.get("partial")) or any(
         isinstance(series, dict) and series.get("partial") for series in result.get("series", ())
     )
 
 
 def _said(text: str, grant: str) -> FactError:
-    """The server's own error message, with the reason it amounts to."""
+    """The server's own error message, with the matching reason."""
     line = _first(text) or "error without a message"
     if _DENIED.search(line):
         return FactError(Reason.DENIED, f"{line}; {grant}")
@@ -144,7 +144,7 @@ def _first(text: str) -> str:
 
 
 def columns_of(**columns: str) -> Reader:
-    """A reader that renames columns; `name` stands for the name of the series, which is the measurement's."""
+    """A reader that renames columns; `name` is the name of the series, which is the measurement's."""
 
     def read(answer: Iterator[Series], _: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
         for series in answer:
@@ -167,7 +167,7 @@ def column(series: Series, name: str) -> list[Any]:
 
 
 def listing(answer: Iterator[Series], parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
-    """A column per tag out of series keys."""
+    """A column per tag, from series keys."""
     tags: Sequence[str] = parameters["tags"]
     for series in answer:
         try:
@@ -188,7 +188,7 @@ def _keys(series: Series) -> pa.StringArray:
 
 
 def sample(answer: Iterator[Series], parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
-    """Time, fields, tags. By position: a tag and a field of one name are both called after it."""
+    """Time, fields, tags. By position, because a tag and a field may share a name."""
     names = ["time", *parameters["fields"], *parameters["tags"]]
     for series in answer:
         columns = list(zip(*series.get("values", ()), strict=True)) or [()] * len(names)
@@ -197,7 +197,9 @@ def sample(answer: Iterator[Series], parameters: Mapping[str, Any]) -> Iterator[
 
 
 def _values(values: Sequence[Any]) -> pa.Array:
-    """JSON knows no integers: a float field with whole values arrives as such. Mixed types become text."""
+    """The values as an array. JSON has no integers, so a float field with whole values arrives as integers. Mixed types
+    become strings.
+    """
     kinds = {type(v) for v in values if v is not None}
     if not kinds:
         return pa.nulls(len(values))
@@ -213,6 +215,6 @@ def _float(value: float | None) -> float | None:
 
 
 def row_count(answer: Iterator[Series], _: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
-    """One row per series: the values of its fullest field."""
+    """One row per series: the number of values of its fullest field."""
     counts = [max((v or 0 for v in row[1:]), default=0) for s in answer for row in s.get("values", ())]
     yield pa.record_batch({"rows": pa.array(counts, pa.int64())})

@@ -1,4 +1,4 @@
-"""Reads InfluxDB 3's answers over HTTP: a JSON object per row, in which nulls are left out."""
+"""Reads InfluxDB 3's responses over HTTP: a JSON object per row, without its nulls."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import pyarrow as pa
 
 LISTED_ROWS: Final = 10_000
 WHOLE_ROWS: Final = 1_000_000
-"""Rows of a batch that holds all of an answer, so that the types found in it hold for the answer."""
+"""Rows per batch if the batch contains the whole response, so that the inferred types hold for all of it."""
 
 
 def batches(lines: Iterable[bytes], columns: Sequence[str], *, as_text: bool) -> Iterator[pa.RecordBatch]:
-    """The rows as record batches with the given columns, of which JSON says neither that they exist nor their types.
+    """The rows as record batches with the given columns, because JSON shows neither missing columns nor types.
 
-    `as_text`: every column is text, and batches are small. Otherwise types are those of the values; times stay texts.
-    Raises ValueError for what is no JSON, or no objects.
+    `as_text`: every column is a string, and batches are small. Otherwise, types are inferred from the values; times
+    remain strings. ValueError for anything other than JSON objects.
     """
     rows = (_row(line, columns) for line in lines if line.strip())
     while some := list(itertools.islice(rows, LISTED_ROWS if as_text else WHOLE_ROWS)):
@@ -29,13 +29,13 @@ def batches(lines: Iterable[bytes], columns: Sequence[str], *, as_text: bool) ->
 
 def _row(line: bytes, columns: Sequence[str]) -> dict[str, Any]:
     row = None
-    with contextlib.suppress(ValueError):  # its words are for programmers
+    with contextlib.suppress(ValueError):  # the library's messages are for programmers
         row = json.loads(line)
     if not isinstance(row, dict):
-        raise ValueError("a line is no JSON object; is a proxy in between?")
-    # Nulls are left out: a row may be empty, but not be about something else.
+        raise ValueError("a line is not a JSON object; is there a proxy in between?")
+    # Nulls are left out: a row may be empty, but it must not have other columns.
     if row and row.keys().isdisjoint(columns):
-        raise ValueError("a row has none of the columns that were asked for")
+        raise ValueError("a row has none of the requested columns")
     return row
 
 

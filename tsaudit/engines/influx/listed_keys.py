@@ -1,4 +1,4 @@
-"""Reads a chunk of `SHOW SERIES` by Arrow, a third of the work: no key becomes a text of Python's."""
+"""Parses a chunk of `SHOW SERIES` with Arrow, in a third of the time: no key becomes a Python string."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pyarrow import json
 
 _BEGINS: Final = b'"columns":["key"]'
 _WITHIN: Final = 256
-"""Bytes from the start of a chunk in which its columns are named."""
+"""The columns are named within this many bytes at the start of a chunk."""
 _SERIES: Final = pa.struct(
     {
         "name": pa.string(),
@@ -23,13 +23,13 @@ _ANSWER: Final = pa.schema({"results": pa.list_(_RESULT)})
 
 
 def read(line: bytes) -> dict[str, Any] | None:
-    """The document in a line as `json.loads` gives it, but for `values`, which is a `pa.StringArray` of the keys.
+    """The document in a line, as from `json.loads`, except that `values` is a `pa.StringArray` of the keys.
 
-    None for a line that is anything else than one series of keys: an error, another answer, no JSON.
+    None for any line other than one series of keys: an error, another response, invalid JSON.
     """
     if _BEGINS not in line[:_WITHIN]:
         return None
-    # A line is one block, so that it is never cut.
+    # A line is one block, so it is never split.
     options = json.ReadOptions(use_threads=False, block_size=len(line) + 1)
     parsing = json.ParseOptions(explicit_schema=_ANSWER, unexpected_field_behavior="error")
     try:

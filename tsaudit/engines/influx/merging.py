@@ -1,11 +1,12 @@
-"""Measurements that become one, on all generations of InfluxDB: what writers send, and how Telegraf is told."""
+"""Measurements that become one, on all generations of InfluxDB: what writers send, and how they are told."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tsaudit.engines.influx.graphite import templates
+from tsaudit.engines.influx import collector
+from tsaudit.engines.influx.graphite import pattern_of, templates
 from tsaudit.engines.rendering import Place
 from tsaudit.model.change import MergeMeasurements
 from tsaudit.model.plan import Phase, Step
@@ -40,24 +41,25 @@ def merges(place: Place, changes: Sequence[MergeMeasurements]) -> list[Merge]:
 
 
 def write(place: Place, found: Sequence[Merge]) -> Iterator[Step]:
-    """What writers send from now on, and one set of settings of Telegraf for all of them."""
+    """What writers send from now on, and one set of settings of Telegraf for all of them, beside the collector's."""
     for one in found:
         yield Step(Phase.WRITE, f"Write {_line(place, one)} instead of {one.names[0]}.")
     inside = [m.name for m in place.profile.measurements if m.database == place.database]
+    yield from collector.merged(
+        {one.into: one.change for one in found},
+        of(place),
+        {one.into: pattern_of(one.change, inside) for one in found},
+    )
     told = templates({one.into: one.change for one in found}, inside)
     if told.text:
-        yield Step(
-            Phase.WRITE,
-            'Where Telegraf writes them: in its input with data_format = "graphite". An input statsd takes the same '
-            "templates, and metric_separator for separator.",
-            told.text,
-            "toml",
-        )
+        for data, text in (('input with data_format = "graphite":', told.text), ("statsd input:", told.statsd)):
+            yield Step(Phase.WRITE, f"If Telegraf writes them, in its {data}", text, "toml")
     if told.processors:
-        yield Step(Phase.WRITE, "Where Telegraf writes them, after its inputs:", told.processors, "toml")
+        yield Step(Phase.WRITE, "If Telegraf writes them, after its inputs:", told.processors, "toml")
     if told.left:
         yield Step(
-            Phase.WRITE, f"No pattern tells the names of {listed(told.left)} apart: change what makes these names."
+            Phase.WRITE,
+            f"No pattern matches only the names of {listed(told.left)}: change the program that creates them.",
         )
 
 
@@ -79,8 +81,9 @@ def by_program(found: Sequence[Merge], language: str, why: str) -> Step:
     count = sum(len(one.names) for one in found)
     return Step(
         Phase.COPY,
-        f"{language} {why}: have a program read the stored points of the {many(count, 'measurement')}, one day at a "
-        f"time, and write them to {listed([one.into for one in found], 6)} with what their names say as tags.",
+        f"{language} {why}: write a program that reads the stored points of the {many(count, 'measurement')}, one "
+        f"day at a time, and writes them to {listed([one.into for one in found], 6)} with what their names say as "
+        "tags.",
         cost="reads and writes all stored points",
     )
 

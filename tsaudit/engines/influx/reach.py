@@ -1,4 +1,4 @@
-"""What a statement of InfluxQL reaches: it may name a retention policy, unless it deletes; and what does so instead."""
+"""Which data a statement of InfluxQL affects: it may name a retention policy, unless it deletes; and alternatives."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from tsaudit.text import listed
 
 
 def table_in(profile: Profile, database: str, name: str) -> Qualified:
-    """How statements name a measurement of the database, which may be gone, or one that is to be made there."""
+    """How statements name a measurement of the database; the measurement may be gone or still to be created."""
     path = next((m.path for m in profile.measurements if m.database == database), ())
     return Qualified(database, name, path)
 
 
 def server_name(database: Database) -> str:
-    """What the server calls the database."""
+    """The server's name for the database."""
     return database.policy_of or database.name
 
 
 def own_name(database: Database) -> str:
-    """The name that somebody chose: of a database, or of the retention policy that is audited as one."""
+    """The name chosen by a user: of a database, or of the retention policy that is audited as one."""
     if not database.policy_of:
         return database.name
     return database.name.removeprefix(f"{database.policy_of}{POLICY_MARK}")
 
 
 def not_mapped(case: Quoting, measurement: Measurement) -> str:
-    """A clause on a bucket of InfluxDB 2.x that InfluxQL does not reach; empty where it does."""
+    """A clause about a bucket of InfluxDB 2.x that InfluxQL cannot access; empty if it can."""
     if case.profile.engine != "influxdb2" or measurement.path:
         return ""
     return (
@@ -38,18 +38,10 @@ def not_mapped(case: Quoting, measurement: Measurement) -> str:
     )
 
 
-def drop_measurement(case: Quoting, database: str, measurement: str) -> str:
-    """How to delete the measurement, with what that deletes beyond the retention policy audited as `database`."""
-    if case.profile.engine == "influxdb2":
-        return delete_rows(database, measurement)
-    named = quote_identifier(case.profile.engine, measurement)
-    return f"DROP MEASUREMENT {named}{also_deleted(case, database, measurement)}"
-
-
 def delete_rows(bucket: str, measurement: str, tag: str = "") -> str:
-    """The command that deletes a measurement from a bucket of InfluxDB 2.x, or its rows of one value of the tag.
+    """The command that deletes a measurement from a bucket of InfluxDB 2.x, or only its rows with one value of the tag.
 
-    InfluxQL there deletes from the default bucket of the database that it is run in, which may be another one.
+    There, InfluxQL deletes from the default bucket of the database it runs in, which may be another bucket.
     https://docs.influxdata.com/influxdb/v2/reference/syntax/delete-predicate/
     """
     predicate = f"_measurement={quote_identifier('influxdb2', measurement)}"
@@ -61,9 +53,10 @@ def delete_rows(bucket: str, measurement: str, tag: str = "") -> str:
 
 
 def also_deleted(case: Quoting, database: str, measurement: str) -> str:
-    """A clause on what DROP and DELETE reach beyond the retention policy audited as `database`: they name none.
+    """A clause about what DROP and DELETE affect beyond the retention policy audited as `database`: they cannot name
+    one.
 
-    Empty where no other policy holds a measurement of this name.
+    Empty if no other policy contains a measurement with this name.
     """
     own = next((d for d in case.profile.databases if d.name == database), None)
     if own is None:

@@ -19,14 +19,14 @@ def of_policy(place: Place, changes: Sequence[SetRetention]) -> Iterator[Step]:
     for change in changes:
         policy, on = place.quoted([change.policy]), place.quoted([database])
         yield _limited(
-            f"Give retention policy {change.policy} of {database} a lifetime",
+            f"Set a duration for retention policy {change.policy} of {database}",
             f"ALTER RETENTION POLICY {policy} ON {on} DURATION {weeks(change.keep)}w SHARD DURATION 7d",
             "influxql",
             change,
         )
         yield Step(
             Phase.PREPARE,
-            "What has to live longer goes to a retention policy of its own.",
+            "Write data that you need longer to a retention policy of its own.",
             f'CREATE RETENTION POLICY "long" ON {on} DURATION INF REPLICATION 1',
             "influxql",
         )
@@ -36,14 +36,14 @@ def of_bucket(place: Place, changes: Sequence[SetRetention]) -> Iterator[Step]:
     """A bucket of InfluxDB 2.x."""
     for change in changes:
         yield _limited(
-            f"Give bucket {place.database} a lifetime, with its id from `influx bucket list`",
+            f"Set a retention period for bucket {place.database}, with its ID from `influx bucket list`",
             f"influx bucket update --id ID --retention {weeks(change.keep)}w --shard-group-duration 7d",
             "sh",
             change,
         )
         yield Step(
             Phase.PREPARE,
-            "What has to live longer goes to a bucket of its own.",
+            "Write data that you need longer to a bucket of its own.",
             "influx bucket create --name long --retention 0",
             "sh",
         )
@@ -56,11 +56,12 @@ def of_database(place: Place, changes: Sequence[SetRetention]) -> Iterator[Step]
         if place.profile.edition == "Core":
             yield Step(
                 Phase.WRITE,
-                "Core sets a lifetime only when a database is made: make another one, and write to it from then on.",
+                "Core sets a retention period only when a database is created: create another one, and write "
+                "to it from then on.",
             )
             yield Step(
                 Phase.PREPARE,
-                "Make a database with a lifetime.",
+                "Create a database with a retention period.",
                 f"influxdb3 create database --retention-period {days}d {shlex.quote(f'{place.database}_{days}d')}",
                 "sh",
             )
@@ -70,15 +71,15 @@ def of_database(place: Place, changes: Sequence[SetRetention]) -> Iterator[Step]
             text = f"influxctl database update --retention-period {days}d {name}"
         if "Serverless" in place.profile.edition:
             text = f"influx bucket update --id ID --retention {days}d"
-        yield _limited(f"Give database {place.database} a lifetime", text, "sh", change)
-        yield Step(Phase.PREPARE, "What has to live longer goes to a database of its own.")
+        yield _limited(f"Set a retention period for database {place.database}", text, "sh", change)
+        yield Step(Phase.PREPARE, "Write data that you need longer to a database of its own.")
 
 
 def _limited(what: str, text: str, language: str, change: SetRetention) -> Step:
     age = many(round(change.keep / timedelta(days=1)), "day")
     return Step(
         Phase.REMOVE,
-        f"{what}: agree on how long the data is needed; what is older goes with its shards, at once.",
+        f"{what}: first decide how long the data is needed. Older shards are deleted at once.",
         text,
         language,
         can_undo=False,

@@ -4,7 +4,7 @@ InfluxDB puts a backslash before each comma, equals sign and space of a tag key 
 So a value that ends in a backslash cannot be told from one that goes on with a comma: `a=x\\,b=1` is either `a` = `x\\`
 and `b` = `1`, or `a` = `x,b=1`. The second would have been written `a=x\\,b\\=1`; an equals sign without a backslash
 therefore proves that a new tag began before it, at the last comma. In the same way a tag without any plain equals sign
-is cut at its first escaped one. A measurement whose name ends in a backslash cannot be recognised: its first tag is
+is cut at its first escaped one. A measurement whose name ends in a backslash cannot be recognized: its first tag is
 read as part of the name.
 """
 
@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 _ROWS_AT_ONCE: Final = 1 << 12
-"""Keys parsed in one go: the working arrays stay within the processor's cache."""
+"""Keys parsed in one batch: the working arrays stay within the CPU cache."""
 
 _COMMA, _EQUALS, _BACKSLASH = b",=\\"
 _ESCAPED: Final = r"\\([,= ])"
@@ -28,10 +28,10 @@ _Positions = npt.NDArray[np.int64]
 
 
 def parse(keys: pa.StringArray) -> pa.RecordBatch:
-    """One string column per tag, sorted by tag key; null where a series lacks the tag.
+    """One string column per tag, sorted by tag key; null if a series lacks the tag.
 
-    All keys must be of one measurement. A key without tags is a row of nulls. Raises ValueError for a text that is no
-    series key, or is null.
+    All keys must be of one measurement. A key without tags is a row of nulls. ValueError for a string that is not a
+    series key, and for null.
     """
     if keys.null_count:
         raise ValueError("a series key is null")
@@ -83,7 +83,7 @@ def _parse_some(keys: pa.StringArray) -> dict[str, pa.StringArray]:
 
 
 def _buffers(keys: pa.StringArray) -> tuple[npt.NDArray[np.uint8], _Positions]:
-    """The bytes of all keys in a row, and where each key begins in them, the end last."""
+    """The concatenated bytes of all keys, and the start of each key in them, followed by the end."""
     _, offsets, data = keys.buffers()
     bounds = np.frombuffer(offsets, np.int32)[keys.offset : keys.offset + len(keys) + 1].astype(np.int64)
     everything = np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8)
@@ -100,7 +100,7 @@ def _plain_and_escaped(text: npt.NDArray[np.uint8], byte: int, escapes: bool) ->
 
 def _tokens(bounds: _Positions, commas: _Positions) -> _Tokens:
     key_ends = bounds[1:]
-    # A stable sort keeps the end of a key ahead of a comma that opens the next one.
+    # A stable sort keeps the end of a key before a comma that starts the next one.
     ends = np.concatenate((key_ends, commas))
     order = np.argsort(ends, kind="stable")
     at_key_end = order < len(key_ends)
@@ -113,7 +113,7 @@ def _tokens(bounds: _Positions, commas: _Positions) -> _Tokens:
 def _with_commas_after_backslash(
     tokens: _Tokens, commas: _Positions, escaped_commas: _Positions, equals: _Positions
 ) -> _Positions:
-    """The commas that separate, together with those that do so after a value ending in a backslash."""
+    """The commas that separate tags, plus those that do so after a value ending in a backslash."""
     token_of = np.searchsorted(tokens.end, equals, side="right")
     in_same_tag = (token_of[1:] == token_of[:-1]) & tokens.is_tag[token_of[1:]]
     last_before = np.searchsorted(escaped_commas, equals[1:]) - 1
@@ -125,7 +125,7 @@ def _with_commas_after_backslash(
 
 
 def _cuts(tokens: _Tokens, equals: _Positions, escaped_equals: _Positions) -> _Positions:
-    """Where the equals sign of each token is; -1 for none."""
+    """The position of the equals sign of each token; -1 for none."""
     tags = np.flatnonzero(tokens.is_tag)
     if len(equals) == len(tags) and ((tokens.start[tags] <= equals) & (equals < tokens.end[tags])).all():
         cuts = np.full(len(tokens.start), -1, np.int64)
@@ -148,7 +148,8 @@ def _columns(
     text: npt.NDArray[np.uint8], tokens: _Tokens, cuts: _Positions, escapes: bool
 ) -> dict[str, pa.StringArray]:
     row = np.cumsum(~tokens.is_tag) - 1
-    # Slices of the text itself, nothing is copied: `,key=` and the value in turn; the measurement and nothing.
+    # Slices of the text itself, without copying: alternately `,key=` and the value; for the first token, the
+    # measurement and nothing.
     edges = np.zeros(2 * len(tokens.end) + 1, np.int32)
     edges[1::2] = np.where(tokens.is_tag, cuts + 1, tokens.end)
     edges[2::2] = tokens.end
@@ -164,9 +165,8 @@ def _columns(
 
 
 def _alike(text: npt.NDArray[np.uint8], tokens: _Tokens, cuts: _Positions) -> list[tuple[str, _Positions]]:
-    """Each tag's key, escaped as it stands, and its tokens, where all series have the same tags in the same order.
-
-    Most do; empty otherwise.
+    """Each tag's key, still escaped, and its tokens, if all series have the same tags in the same order; otherwise
+    empty.
     """
     series = int((~tokens.is_tag).sum())
     width, rest = divmod(len(tokens.end), series)
@@ -183,7 +183,7 @@ def _alike(text: npt.NDArray[np.uint8], tokens: _Tokens, cuts: _Positions) -> li
 
 
 def _by_key(slices: pa.StringArray, tags: _Positions) -> list[tuple[str, _Positions]]:
-    """Each tag's key, escaped as it stands, and its tokens, whatever tags a series has."""
+    """Each tag's key, still escaped, and its tokens, whatever tags a series has."""
     if not len(tags):
         return []
     encoded = slices.take(pa.array(2 * tags)).dictionary_encode()

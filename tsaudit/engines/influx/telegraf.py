@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from tsaudit.engines.influx.rewriting import Column, Rewriting
+from tsaudit.engines.rewriting import Column, Rewriting
 from tsaudit.model.change import SplitColumn
 
 _OWN_SETTINGS: Final = {("procstat", "pid"): ("inputs.procstat", "pid_tag = false")}
@@ -54,7 +54,7 @@ def _taken_apart(rewrite: Rewriting) -> Iterator[str]:
     https://docs.influxdata.com/telegraf/v1/processor-plugins/regex/
     """
     for column in rewrite.columns:
-        if column.split is None:
+        if column.split is None or len(column.split.example.split(column.split.separator)) != len(column.split.parts):
             continue
         role, pattern = "tags" if column.is_tag else "fields", value_pattern(column.split)
         lines = ["[[processors.regex]]", f"  namepass = {strings([glob(rewrite.old)])}"]

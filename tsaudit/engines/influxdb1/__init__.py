@@ -1,8 +1,9 @@
 """InfluxDB 1.x."""
 
+import re
 from typing import Final
 
-from tsaudit.engines.engine import Engine, Ladder, Language, Words
+from tsaudit.engines.engine import Engine, Ladder, Language, LocalServer, Words
 from tsaudit.engines.influx.guidelines import MOOT, OWN
 
 ENGINE: Final = Engine(
@@ -15,11 +16,11 @@ ENGINE: Final = Engine(
     language=Language.INFLUXQL,
     words=Words(
         measurement="measurement",
-        series="One measurement with one set of tag values. Fields are not counted in, although InfluxDB's "
-        "documentation adds the field key: the index and `SHOW SERIES` do not.",
+        series="One measurement with one set of tag values. Fields do not count, although InfluxDB's "
+        "documentation includes the field key: the index and `SHOW SERIES` do not.",
     ),
     icon="influxdb",
-    overwrites=True,
+    local=LocalServer(8086, "/ping", re.compile(r"^v*1\."), "http://127.0.0.1:8086", header="X-Influxdb-Version"),
     takes_line_protocol=True,
     parameters={
         "named_policy": "the retention policy to name in the statement; empty: the default one, or the URL names it",

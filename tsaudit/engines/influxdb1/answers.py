@@ -1,4 +1,4 @@
-"""How what a server shows becomes the columns of a fact."""
+"""Converts the server's responses to the columns of facts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def databases(answer: Iterator[Series], _: Mapping[str, Any]) -> Iterator[pa.Rec
 
 
 def described(series: Series) -> list[retention.Policy]:
-    """The policies in one series of the answer."""
+    """The policies in one series of the response."""
     columns = (influxql.column(series, name) for name in ("name", "duration", "shardGroupDuration", "default"))
     return [
         retention.Policy(name, duration_s(duration), duration_s(partition), bool(default))
@@ -49,7 +49,7 @@ def as_batch(policies: Sequence[retention.Policy]) -> pa.RecordBatch:
 
 
 def duration_s(text: str) -> int:
-    """Seconds in a duration as Go writes it, such as `168h0m0s`."""
+    """Seconds in a duration in Go's format, such as `168h0m0s`."""
     return round(sum(float(number) * _SECONDS[unit] for number, unit in _GO_DURATION.findall(text)))
 
 
@@ -63,6 +63,6 @@ def summed(answer: Iterator[Series]) -> dict[tuple[str, str], int]:
 
 
 def database_series(answer: Iterator[Series], _: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
-    # A database without series answers nothing, or 0. The column's name differs between versions.
+    # A database without series returns nothing, or 0. The name of the column differs between versions.
     total = sum(int(row[0]) for series in answer for row in series.get("values", ()))
     yield pa.record_batch({"series": pa.array([total], pa.int64()), "counts_fields": [False]})

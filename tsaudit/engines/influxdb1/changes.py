@@ -7,11 +7,11 @@ from typing import Final
 
 from tsaudit.engines.influx import changes as influx
 from tsaudit.engines.influx import retention
-from tsaudit.engines.influx.rewriting import KINDS, Column, Rewriting, rewriting
 from tsaudit.engines.influxdb1.copying import A_DAY, last_day, removed, within
 from tsaudit.engines.influxdb1.looks import inspect
 from tsaudit.engines.influxdb1.merging import merge
 from tsaudit.engines.rendering import Place, Renderers
+from tsaudit.engines.rewriting import KINDS, Column, Rewriting, rewriting
 from tsaudit.model.change import Change, Inspect, MergeMeasurements, SetRetention
 from tsaudit.model.plan import Phase, Step
 

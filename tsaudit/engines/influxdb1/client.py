@@ -1,4 +1,4 @@
-"""InfluxDB 1.x over HTTP: who answers, and InfluxQL whose answers come in chunks and are read as they arrive."""
+"""InfluxDB 1.x over HTTP: identifies the server, and streams responses of InfluxQL in chunks."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ _GRANT: Final = "grant READ on the database, see sql/influxdb1/grants.md"
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a server is, and how to log in."""
+    """The address of a server, and how to log in."""
 
     url: str
     username: str | None
-    """None where the server asks for no login."""
+    """None if the server requires no login."""
     password: str | None = field(repr=False)
     connect_timeout_s: float
 
 
 class Client:
-    """A pool of one HTTP connection, used by one thread. ConnectorError when no InfluxDB 1.x answers."""
+    """A pool of one HTTP connection, used by one thread. ConnectorError if the server is not InfluxDB 1.x."""
 
     def __init__(self, address: Address) -> None:
         self.address = address
@@ -48,7 +48,7 @@ class Client:
             raise
 
     def close(self) -> None:
-        """Close the connection; the server aborts a statement that runs on it."""
+        """Close the connection; the server aborts its current statement."""
         self._pool.clear()
 
     def abort(self) -> None:
@@ -56,16 +56,16 @@ class Client:
         self._pool.abort()
 
     def whole(self, statement: str, timeout_s: float, rows: Rows, policy: str = "") -> Iterator[Series]:
-        """The series of an answer that is kept as a whole, so that its size is bounded. See `series`."""
+        """The series of a response that is kept in memory, so its size is limited. See `series`."""
         return self.series(statement, timeout_s, rows, streaming.MOST_BYTES, policy)
 
     def series(
         self, statement: str, timeout_s: float, rows: Rows, most: int | None = None, policy: str = ""
     ) -> Iterator[Series]:
-        """The series of the answer as they arrive. FactError unless the answer is whole and without error.
+        """The series of the response as they arrive. FactError unless the response is complete and without error.
 
-        `most`: bytes of the answer; None where it is used as it arrives. `policy`: the one that a statement means that
-        names none; empty for the default one.
+        `most`: maximum size in bytes; None if it is used as it arrives. `policy`: the retention policy for statements
+        that name none; empty for the default one.
         """
         response = None
         try:
@@ -82,7 +82,7 @@ class Client:
             raise self._broken(error) from error
         finally:
             if response is not None:
-                # Nothing is kept of a connection with an unread rest: closing it makes the server give up.
+                # A connection with an unread rest is not reused: closing it makes the server stop.
                 response.close()
 
     def _ping(self) -> str:
@@ -91,18 +91,18 @@ class Client:
                 timeout, headers = self.address.connect_timeout_s, self._headers
                 response = self._pool.request("GET", f"{self.address.url}/ping", headers=headers, timeout=timeout)
         except (HTTPError, OSError) as error:
-            raise ConnectorError(f"{self.address.url} does not answer: {causes.words(error)}") from error
+            raise ConnectorError(f"{self.address.url} does not respond: {causes.words(error)}") from error
         if what := causes.what_it_is(response, "the user name or the password"):
             raise ConnectorError(f"{self.address.url} {what}")
         version = response.headers.get("X-Influxdb-Version")
         if version is None:
-            raise ConnectorError(f"{self.address.url} answers, but not as InfluxDB (HTTP {response.status})")
+            raise ConnectorError(f"{self.address.url} responds, but not like InfluxDB (HTTP {response.status})")
         if not re.match(r"v?1\.", version):
             raise ConnectorError(f"{self.address.url} is InfluxDB {version[:40]}; this engine is for 1.x")
         return version.removeprefix("v")[:40]
 
     def _post(self, form: Mapping[str, str], timeout_s: float) -> urllib3.BaseHTTPResponse:
-        # A limit of the socket's own comes after that of the pool.
+        # The socket's own timeout starts after that of the pool.
         timeout = urllib3.Timeout(connect=min(self.address.connect_timeout_s, timeout_s), read=timeout_s + 1)
         return self._pool.request(
             "POST",
@@ -114,9 +114,9 @@ class Client:
         )
 
     def _broken(self, error: Exception) -> FactError:
-        """The connection was lost: because the server is gone, or only this answer?"""
+        """The connection was lost: checks whether the server is gone, or only this response failed."""
         try:
             self._ping()
         except ConnectorError:
             return FactError(Reason.UNREACHABLE, f"the server is gone ({causes.words(error)})")
-        return FactError(Reason.FAILED, f"the connection broke off ({causes.words(error)}); the server still answers")
+        return FactError(Reason.FAILED, f"the connection broke ({causes.words(error)}); the server still responds")

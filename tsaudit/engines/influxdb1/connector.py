@@ -1,4 +1,4 @@
-"""InfluxDB 1.x: which statements answer which fact, for databases with one retention policy or several."""
+"""InfluxDB 1.x: which statements measure which fact, for databases with one retention policy or several."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from tsaudit.model.profile import Reason
 _ENGINE: Final = "influxdb1"
 _NOTES: Final = "grant READ on _internal, see sql/influxdb1/grants.md"
 _STREAMED: Final = frozenset({"series_listing", "row_sample"})
-"""Facts whose rows are used as they arrive, or come in a number that was asked for."""
+"""Facts whose rows are used as they arrive, or whose number of rows was requested."""
 _TAKES_POLICY: Final = (1, 6)
-"""The version from which on a request may name the retention policy that its statement means."""
+"""From this version on, a request may set the retention policy of its statement."""
 _LISTED_AS_ONE: Final = (
-    "the index lists the series of all retention policies as one (`inmem`; build `tsi1` with influx_inspect buildtsi)"
+    "the index lists the series of all retention policies together (`inmem`; build `tsi1` with influx_inspect buildtsi)"
 )
 
 
@@ -37,7 +37,7 @@ _LISTED_AS_ONE: Final = (
 def connect(
     url: str, *, username: str | None, password: str | None, options: Mapping[str, Any]
 ) -> Iterator[InfluxConnection]:
-    """A connection to the server, whose version has been asked for. ConnectorError."""
+    """An open connection to the server, whose version is known. ConnectorError."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ConnectorError("the URL is not of the form http://host:8086")
@@ -56,45 +56,45 @@ def _decoded(text: str | None) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class _FileBytes:
-    """What the shards of each database and retention policy take, and the statement that told."""
+    """The bytes of each database's and retention policy's shards, and the statement that returned them."""
 
     statement: str
     by_policy: Mapping[tuple[str, str], int]
 
     def of(self, part: retention.Part) -> int:
-        """Those of the policy where others hold data as well, else those of the database."""
+        """The bytes of the policy if other policies contain data, too, otherwise those of the database."""
         kept = self.by_policy.items()
         return sum(n for (database, policy), n in kept if database == part.database and part.takes(policy))
 
 
 @dataclass(frozen=True, slots=True)
 class _Ask:
-    """One question to the connection, and where its answer is billed."""
+    """One query to the connection, and where its response is recorded."""
 
     fact: str
     part: retention.Part
     about: Mapping[str, Any]
-    """The parameters of the statement; `database` as the server calls it."""
+    """The parameters of the statement; `database` is the server's name for it."""
     rows: Rows
     timeout_s: float
-    """For all of its statements together."""
+    """The time limit for all of its statements together."""
     began: float = field(default_factory=time.monotonic)
 
     @property
     def left_s(self) -> float:
-        """What is left of it for a further statement."""
+        """The time left for another statement, in seconds."""
         return max(0.1, self.timeout_s - (time.monotonic() - self.began))
 
 
 class InfluxConnection:
-    """A client, and what is known of the server's retention policies."""
+    """A client, and what is known about the server's retention policies."""
 
     def __init__(self, address: Address, known: retention.KnownParts | None = None) -> None:
         self._known = known or retention.KnownParts()
         self._client = Client(address)
         self.server_version = self._client.version
         self._file_bytes: _FileBytes | FactError | None = None
-        """Or why they are not known; None until they were asked for."""
+        """The policies, or why they are not known; None before they were queried."""
 
     def query(self, fact: str, timeout_s: float, given: Given) -> Rows:
         """Run `sql/influxdb1/<fact>.influxql`; see `connector.Connection`."""
@@ -108,26 +108,26 @@ class InfluxConnection:
         return rows.reading(_ANSWERED.get(fact, InfluxConnection._read)(self, ask))
 
     def reconnect(self) -> InfluxConnection:
-        """A further connection to the same server."""
+        """Another connection to the same server."""
         return InfluxConnection(self._client.address, self._known)
 
     def close(self) -> None:
-        """Close the connection; a statement that runs on it is aborted by the server."""
+        """Close the connection; the server aborts its current statement."""
         self._client.close()
 
     def abort(self) -> None:
         """Shut the connection down; the server aborts the statement."""
         self._client.abort()
 
-    # --- Facts that take more than one statement, or none ---------------------------------------------------------
+    # --- Facts that need several statements, or none -------------------------------------------------------------
 
     def _read(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
-        """The answer to the fact's own statement."""
+        """The response to the fact's own statement."""
         most = None if ask.fact in _STREAMED else streaming.MOST_BYTES
         return _READERS[ask.fact](self._client.series(ask.rows.statement, ask.timeout_s, ask.rows, most), ask.about)
 
     def _policies(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
-        """The names under which the database is audited, once it is known which of its policies hold data."""
+        """The names under which the database is audited, once it is known which of its policies contain data."""
         database = ask.about["database"]
         listed = [p for s in self._client.whole(ask.rows.statement, ask.timeout_s, ask.rows) for p in described(s)]
         contents = retention.read_contents(listed, lambda policy: self._fields_in(ask, policy))
@@ -177,7 +177,7 @@ class InfluxConnection:
         yield pa.record_batch({"measurement": pa.array(self._known.measurements(ask.part, listed), pa.string())})
 
     def _tag_keys(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
-        """The server lists those of all policies: the same for each of them, and asked for once."""
+        """The tag keys. The server lists those of all policies together, so they are queried only once."""
         if not ask.part.is_divided:
             yield from self._read(ask)
             return
@@ -200,9 +200,11 @@ class InfluxConnection:
         yield _columns(("measurement", "field", "data_type"), fields)
 
     def _series_listing(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
-        """By the index, and by rows where the index lists series of other policies, too, and they are not too many."""
+        """Series from the index, and from rows if the index also lists series of other policies and there are not too
+        many.
+        """
         measurement = ask.about["measurement"]
-        # A probe wants one tag set, whichever policy it is in.
+        # A probe needs only one tag set, from any policy.
         if not self._known.is_ambiguous(ask.part, measurement) or ask.about.get("limit") == 1:
             yield from self._read(ask)
             return
@@ -211,7 +213,7 @@ class InfluxConnection:
             first.append(batch)
             listed += batch.num_rows
             if listed > retention.MAX_TOLD_APART:
-                ask.rows.at_most = f"{_LISTED_AS_ONE}; too many to look up by their rows"
+                ask.rows.at_most = f"{_LISTED_AS_ONE}; there are too many to look them up by their rows"
                 break
         else:
             try:
@@ -231,7 +233,7 @@ class InfluxConnection:
         return found
 
     def _database_bytes(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
-        """What the shards take, by statistics that are asked for once for all databases."""
+        """The bytes of the shards, from statistics that are queried once for all databases."""
         if self._file_bytes is None:
             try:
                 self._file_bytes = self._ask_for_bytes(ask)
@@ -246,7 +248,9 @@ class InfluxConnection:
         yield pa.record_batch({"data_bytes": pa.array([held], pa.int64()), "index_bytes": pa.nulls(1, pa.int64())})
 
     def _ask_for_bytes(self, ask: _Ask) -> _FileBytes:
-        """As the server has them, which it tells administrators, else as it notes them itself."""
+        """The current bytes, which the server shows only to administrators; otherwise those it recorded about
+        itself.
+        """
         rows = ask.rows
         try:
             return _FileBytes(rows.statement, summed(self._client.whole(rows.statement, ask.timeout_s, rows)))
@@ -260,10 +264,12 @@ class InfluxConnection:
         except FactError as error:
             if error.reason is not Reason.DENIED:
                 raise
-            raise FactError(Reason.DENIED, f"bytes are for administrators to see; {_NOTES}") from error
+            raise FactError(Reason.DENIED, f"only administrators can see bytes; {_NOTES}") from error
         if not found:
-            # It would have noted its own database.
-            raise FactError(Reason.UNSUPPORTED, "the server notes no statistics of itself: [monitor] store-enabled")
+            # It would have recorded at least its own database.
+            raise FactError(
+                Reason.UNSUPPORTED, ("the server does not record statistics about itself: [monitor] store-enabled")
+            )
         return _FileBytes(statement, found)
 
 
@@ -272,7 +278,7 @@ def _columns(names: Sequence[str], rows: Sequence[tuple[str, ...]]) -> pa.Record
 
 
 def _version(text: str) -> tuple[int, int]:
-    """Major and minor; (0, 0) where it cannot be told."""
+    """Major and minor version; (0, 0) if unknown."""
     match = re.match(r"(\d+)\.(\d+)", text)
     return (int(match[1]), int(match[2])) if match else (0, 0)
 
@@ -297,4 +303,4 @@ _ANSWERED: Final[Mapping[str, Callable[[InfluxConnection, _Ask], Iterator[pa.Rec
     "series_listing": InfluxConnection._series_listing,
     "database_bytes": InfluxConnection._database_bytes,
 }
-"""Facts that are not always read by their own statement alone."""
+"""Facts that may need more than their own statement."""

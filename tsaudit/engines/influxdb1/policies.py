@@ -1,8 +1,8 @@
-"""Retention policies of InfluxDB 1.x: which of them hold data, and under which name each is audited.
+"""Retention policies of InfluxDB 1.x: which of them contain data, and the name under which each is audited.
 
-The default policy goes by the name of its database, any other one as `database/policy`, as on InfluxDB 2.x. Fields are
-kept for each shard, so that `SHOW FIELD KEYS` shows what a policy holds. Measurements and tag keys are not: those
-statements ignore policies, and the index `inmem` lists the series of all of them as one.
+The default policy has the name of its database, any other one `database/policy`, as on InfluxDB 2.x. Fields are stored
+per shard, so `SHOW FIELD KEYS` shows what a policy contains. Measurements and tag keys are not: those statements ignore
+policies, and the index `inmem` lists the series of all of them together.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from typing import Final
 from tsaudit.model.profile import POLICY_MARK
 
 FieldRow = tuple[str, str, str]
-"""Measurement, field and data type."""
+"""Measurement, field, and data type."""
 
 MAX_TOLD_APART: Final = 10_000
-"""Tag sets of a measurement that are told apart by their rows, where the index does not tell them apart by policy.
-
-The server opens a cursor for each of them in each shard: 0.3 s and 40 MB for 10,000 in four shards, with 100,000
-sometimes no answer within a minute (both on 1.6.7)."""
+"""Maximum number of a measurement's tag sets to check by their rows, if the index does not separate them by policy. The
+server opens a cursor for each of them in each shard: 0.3 s and 40 MB for 10,000 in four shards; with 100,000, sometimes
+no response within a minute (both on 1.6.7).
+"""
 _MOST_PROBES: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """A retention policy as the server describes it."""
+    """A retention policy as described by the server."""
 
     name: str
     duration_s: int
-    """0: forever."""
+    """0: no retention."""
     partition_s: int
     is_default: bool
 
@@ -41,11 +41,11 @@ class Part:
     """What is audited under one name."""
 
     database: str
-    """As the server calls it."""
+    """The server's name."""
     policy: Policy | None
     """None: the database has no default policy."""
     is_divided: bool
-    """Other policies of the database hold data as well, and are audited beside it."""
+    """Other policies of the database contain data, too, and are audited separately."""
     may_list_all: bool = False
     """The index may list series of other policies, too."""
 
@@ -56,42 +56,42 @@ class Part:
 
     @property
     def policy_of(self) -> str:
-        """The database, for a policy that is not its default one; else empty."""
+        """The database, for a policy that is not its default one; otherwise empty."""
         return self.database if self.policy and not self.policy.is_default else ""
 
     def takes(self, policy: str) -> bool:
-        """Whether what the server says of the policy is about this part."""
+        """Whether the server's information about the policy applies to this part."""
         return not self.is_divided or policy == self.policy_name
 
     @property
     def policy_name(self) -> str:
-        """Empty where the database has no default policy."""
+        """Empty if the database has no default policy."""
         return self.policy.name if self.policy else ""
 
 
 @dataclass(slots=True)
 class Contents:
-    """What is known of the policies of one database."""
+    """What is known about the policies of one database."""
 
     policies: Sequence[Policy]
     fields: dict[str, list[FieldRow]] = field(default_factory=dict)
-    """Policy to the fields in it, of the policies that were asked about."""
+    """Policy to its fields, for the policies that were queried."""
     tags: list[tuple[str, str]] | None = None
-    """Measurement and tag, of all policies; None until they were asked for."""
+    """Measurement and tag, of all policies; None before they were queried."""
 
     def holds(self, policy: str) -> frozenset[str]:
         """The measurements that have fields in the policy."""
         return frozenset(measurement for measurement, _, _ in self.fields.get(policy, ()))
 
     def elsewhere(self, policy: str) -> frozenset[str]:
-        """The measurements that have fields in others."""
+        """The measurements that have fields in other policies."""
         return frozenset().union(*(self.holds(other) for other in self.fields if other != policy))
 
 
 def read_contents(policies: Sequence[Policy], fields_of: Callable[[str], list[FieldRow]]) -> Contents:
-    """What the policies hold.
+    """The contents of the policies.
 
-    `fields_of`: asks the server for the fields in one; in the default one only where another one holds data.
+    `fields_of`: queries the server for the fields in one; in the default one only if another one contains data.
     """
     contents = Contents(policies)
     for policy in policies:
@@ -103,7 +103,7 @@ def read_contents(policies: Sequence[Policy], fields_of: Callable[[str], list[Fi
 
 
 def parts(database: str, contents: Contents, lists: Callable[[str, str], bool]) -> Iterator[Part]:
-    """What is audited of the database: its default policy, and others that hold data.
+    """What to audit in the database: its default policy, and others that contain data.
 
     `lists`: whether the index lists series of a measurement in a policy.
     """
@@ -116,9 +116,9 @@ def parts(database: str, contents: Contents, lists: Callable[[str, str], bool]) 
 
 
 def _tells_apart(contents: Contents, policy: str, lists: Callable[[str, str], bool]) -> bool:
-    """Whether the index lists the series of the policy alone, as `tsi1` does and `inmem` does not.
+    """Whether the index lists only the series of the policy, as `tsi1` does and `inmem` does not.
 
-    It shows by a measurement that the policy does not hold. Where there is none, it is not known.
+    A measurement that the policy does not contain shows it. If there is none, it is not known.
     """
     own = contents.holds(policy)
     if not own & contents.elsewhere(policy):
@@ -130,24 +130,24 @@ def _tells_apart(contents: Contents, policy: str, lists: Callable[[str, str], bo
 
 @dataclass(slots=True)
 class KnownParts:
-    """What was found out about the databases of a server; all connections to it share this."""
+    """What is known about the databases of a server; shared by all connections to it."""
 
     contents: dict[str, Contents] = field(default_factory=dict)
     by_name: dict[str, Part] = field(default_factory=dict)
 
     def of(self, name: str) -> Part:
-        """What is audited under the name; a database of which nothing was asked yet is taken as a whole."""
+        """The part audited under the name; a database that was not queried yet counts as a whole."""
         return self.by_name.get(name) or Part(name, None, is_divided=False)
 
     def remember(self, database: str, contents: Contents, found: Sequence[Part]) -> None:
-        """Keep what a database holds, and its parts."""
+        """Store the contents of a database, and its parts."""
         self.contents[database] = contents
         self.by_name |= {part.name: part for part in found}
 
     def measurements(self, part: Part, listed: Sequence[str]) -> list[str]:
         """Of the measurements that the server lists for the whole database, those of the part.
 
-        What is in no policy at all stays with the default one, where it shows as something that has no fields.
+        A measurement that is in no policy is assigned to the default one, where it appears as having no fields.
         """
         contents = self.contents[part.database]
         own, elsewhere = contents.holds(part.policy_name), contents.elsewhere(part.policy_name)
@@ -156,5 +156,5 @@ class KnownParts:
         return [name for name in listed if name in own or name not in elsewhere]
 
     def is_ambiguous(self, part: Part, measurement: str) -> bool:
-        """Whether the index may list series for the measurement that are in other policies only."""
+        """Whether the index may list series for the measurement that are only in other policies."""
         return part.may_list_all and measurement in self.contents[part.database].elsewhere(part.policy_name)

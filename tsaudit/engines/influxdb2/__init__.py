@@ -1,8 +1,9 @@
 """InfluxDB 2.x."""
 
+import re
 from typing import Final
 
-from tsaudit.engines.engine import Engine, Ladder, Language, Words
+from tsaudit.engines.engine import Engine, Ladder, Language, LocalServer, Words
 from tsaudit.engines.influx.guidelines import MOOT, OWN
 
 ENGINE: Final = Engine(
@@ -17,12 +18,12 @@ ENGINE: Final = Engine(
         database="bucket",
         measurement="measurement",
         retention="bucket",
-        series="One measurement with one set of tag values within a bucket. Fields are not counted in; "
-        "InfluxDB Cloud, which does count them, shows higher numbers.",
+        series="One measurement with one set of tag values within a bucket. Fields do not count; InfluxDB "
+        "Cloud does count them and shows higher numbers.",
     ),
     icon="influxdb",
+    local=LocalServer(8086, "/ping", re.compile(r"^v*2\."), "http://127.0.0.1:8086", header="X-Influxdb-Version"),
     signs_in_by_token=True,
-    overwrites=True,
     takes_line_protocol=True,
     parameters={
         "org": "the organization that the address names; empty for the token's own",

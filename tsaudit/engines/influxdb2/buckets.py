@@ -1,4 +1,4 @@
-"""Buckets of InfluxDB 2: their ids, and what InfluxQL calls them. One look-up serves all connections to a server."""
+"""Buckets of InfluxDB 2: their IDs, and their names in InfluxQL. One lookup serves all connections to a server."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ENGINE: Final = "influxdb2"
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """What requests need of a bucket besides its name."""
+    """What requests need about a bucket besides its name."""
 
     id: str
     org_id: str
@@ -28,26 +28,26 @@ class Bucket:
 
 @dataclass(frozen=True, slots=True)
 class Dbrp:
-    """What InfluxQL calls a bucket."""
+    """The names of a bucket in InfluxQL."""
 
     database: str
     policy: str
     default: bool
-    """Whether the bucket is the one that is meant when only the database is named."""
+    """Whether the bucket is used if only the database is named."""
 
 
 @dataclass(slots=True)
 class KnownBuckets:
-    """What the server has said of its buckets so far, shared by all connections to it."""
+    """What is known about the server's buckets so far; shared by all connections to it."""
 
     by_name: dict[str, Bucket] = field(default_factory=dict)
     mappings: dict[str, Dbrp | None] = field(default_factory=dict)
-    """Name of the bucket to what InfluxQL calls it; None where it does not know it."""
+    """Name of the bucket to its InfluxQL name; None if InfluxQL does not know it."""
 
 
 @dataclass(slots=True)
 class Ask(Turn):
-    """One question to the connection, and what it is about."""
+    """One query to the connection, and its subject."""
 
     fact: str
     about: Mapping[str, Any]
@@ -59,14 +59,14 @@ class Ask(Turn):
 
 
 class Buckets:
-    """Looks buckets up by name, each once. Methods raise FactError, and what `Client` raises."""
+    """Looks up buckets by name, each once. Methods raise FactError, and what `Client` raises."""
 
     def __init__(self, client: Client, known: KnownBuckets) -> None:
         self._client = client
         self._known = known
 
     def remember(self, buckets: Sequence[Mapping[str, Any]]) -> None:
-        """Keep what the server lists. FactError when one name stands for two buckets."""
+        """Store the buckets that the server lists. FactError if two buckets share a name."""
         for bucket in buckets:
             known = self._known.by_name.get(bucket["name"])
             if known and known.org_id != bucket["orgID"]:
@@ -75,25 +75,27 @@ class Buckets:
             self._known.by_name[bucket["name"]] = Bucket(bucket["id"], bucket["orgID"])
 
     def look_up(self, ask: Ask) -> dict[str, Any]:
-        """The bucket as the server describes it. FactError when it lists none of that name."""
+        """The bucket as described by the server. FactError if there is none with this name."""
         request = json.loads(queries.render(_ENGINE, "retention", **ask.about))
         ask.rows.statement = shown(request)
         buckets = self._client.rest(request, ask)["buckets"]
         if not buckets:
-            detail = f"no bucket {ask.bucket} is visible: there is none, or the token may not read it"
+            detail = f"no bucket {ask.bucket} is visible: it does not exist, or the token has no permission to read it"
             raise FactError(Reason.FAILED, detail)
         self.remember(buckets)
         found: dict[str, Any] = buckets[0]
         return found
 
     def of(self, ask: Ask) -> Bucket:
-        """The bucket that is asked about."""
+        """The bucket of the query."""
         if ask.bucket not in self._known.by_name:
             self.look_up(ask)
         return self._known.by_name[ask.bucket]
 
     def dbrp(self, ask: Ask) -> Dbrp | None:
-        """What InfluxQL calls the bucket: a default of its own database, else made by somebody, else virtual."""
+        """The InfluxQL name of the bucket: the default mapping of its own database, otherwise a user-defined one,
+        otherwise a virtual one.
+        """
         known = self._known.mappings
         if ask.bucket not in known:
             bucket = self.of(ask)
@@ -110,6 +112,6 @@ class Buckets:
 
 
 def shown(request: Mapping[str, Any]) -> str:
-    """A request of the REST API in one line, for people to read."""
+    """A request of the REST API in one line, for display."""
     query = urlencode(request["query"])
     return f"{request['method']} {request['path']}{'?' + query if query else ''}"

@@ -7,11 +7,11 @@ from typing import Final
 
 from tsaudit.engines.influx import changes as influx
 from tsaudit.engines.influx import retention
-from tsaudit.engines.influx.rewriting import KINDS, Rewriting, rewriting
 from tsaudit.engines.influxdb2.copying import A_DAY, day_of, merge, removed
 from tsaudit.engines.influxdb2.looks import inspect
 from tsaudit.engines.quoting import quote_flux
 from tsaudit.engines.rendering import Place, Renderers
+from tsaudit.engines.rewriting import KINDS, Rewriting, rewriting
 from tsaudit.model.change import Change, Inspect, MergeMeasurements, SetRetention
 from tsaudit.model.plan import Phase, Step
 

@@ -1,7 +1,7 @@
-"""InfluxDB 2.x over HTTP: REST, Flux and InfluxQL, sent through influxdb-client.
+"""InfluxDB 2.x over HTTP: REST, Flux, and InfluxQL, sent through influxdb-client.
 
-The client's own reading of answers is not used: it prints, takes '' for null, and gives up after 10 s. Of its four
-families of exceptions, ApiException and urllib3's can still occur; both are dealt with in `translated`.
+The client's own parsing of responses is not used: it prints, treats '' as null, and gives up after 10 s. Of its four
+families of exceptions, ApiException and urllib3's can still occur; `translated` handles both.
 """
 
 from __future__ import annotations
@@ -27,39 +27,39 @@ from tsaudit.model.profile import Reason
 from tsaudit.net import causes
 from tsaudit.net.pool import BoundedPool, UnfitAnswerError, whole
 
-_GRANT: Final = "give the token read on the bucket, see sql/influxdb2/grants.md"
+_GRANT: Final = "grant the token read on the bucket, see sql/influxdb2/grants.md"
 _REST_BYTES: Final = 8 << 20
-"""Of a page of 100 buckets, or the schema of one."""
+"""Maximum size of a page of 100 buckets, or of the schema of one."""
 _BUSY: Final = frozenset({429, 503})
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a server is, and how to be let in."""
+    """The address of a server, and how to log in."""
 
     url: str
     token: str = field(repr=False)
     org: str
-    """Empty for all whose buckets the token may read."""
+    """Empty for all organizations whose buckets the token may read."""
     connect_timeout_s: float
 
 
 @dataclass(slots=True)
 class Turn:
-    """The time that an answer may take, and where it is billed. It may need several requests."""
+    """The time limit of a response, and where its cost is recorded. It may need several requests."""
 
     deadline: float
-    """An instant of `time.monotonic()`."""
+    """A time of `time.monotonic()`."""
     rows: Rows
 
 
 class Client:
-    """A pool of HTTP connections, used by one thread. Errors come out as they are, but inside `translated`."""
+    """A pool of HTTP connections, used by one thread. Errors are raised unchanged, except inside `translated`."""
 
     def __init__(self, address: Address) -> None:
         self._address = address
         self._client: Any = InfluxDBClient(address.url, address.token, org=address.org)
-        # The client's own pool follows redirects, and reads bodies of errors to their end.
+        # The client's own pool follows redirects, and reads bodies of errors completely.
         self._pool = BoundedPool()
         transport: Any = self._client.api_client.rest_client
         transport.pool_manager = self._pool
@@ -70,7 +70,7 @@ class Client:
             raise
 
     def close(self) -> None:
-        """Close the connections; a statement that runs on one of them is aborted by the server."""
+        """Close the connections; the server aborts their current statements."""
         self._client.close()
         self._pool.clear()
 
@@ -79,23 +79,23 @@ class Client:
         self._pool.abort()
 
     def rest(self, request: Mapping[str, Any], turn: Turn) -> dict[str, Any]:
-        """The decoded answer to a request of the REST API, an object: `method`, `path` and `query`."""
+        """The decoded response to a request of the REST API, an object: `method`, `path`, and `query`."""
         with closing(self._asked(request, turn)) as response:
             body = whole(response, _REST_BYTES)
         turn.rows.bytes = (turn.rows.bytes or 0) + len(body)
         if turn.rows.bytes > streaming.MOST_BYTES:
-            raise UnfitAnswerError(f"the pages of the answer have more than {streaming.MOST_BYTES >> 20} MiB")
+            raise UnfitAnswerError(f"the pages of the response have more than {streaming.MOST_BYTES >> 20} MiB")
         try:
             found = json.loads(body)
         except (ValueError, RecursionError) as error:
             what = "is a web page, not JSON" if causes.is_page({}, body) else "is not JSON"
-            raise FactError(Reason.FAILED, f"the answer {what}; is a proxy in between?") from error
+            raise FactError(Reason.FAILED, f"the response {what}; is there a proxy in between?") from error
         if not isinstance(found, dict):
-            raise FactError(Reason.FAILED, "the answer is not an object; is a proxy in between?")
+            raise FactError(Reason.FAILED, "the response is not an object; is there a proxy in between?")
         return found
 
     def lines(self, request: Mapping[str, Any], turn: Turn) -> Iterator[bytes]:
-        """The answer to such a request as it stands."""
+        """The raw response to such a request."""
         with closing(self._asked(request, turn)) as response:
             yield from streaming.lines(response, turn.rows, streaming.MOST_BYTES)
 
@@ -104,29 +104,29 @@ class Client:
         return self._send(request["path"], turn, method=request["method"], query_params=query)
 
     def records(self, statement: str, org_id: str, turn: Turn, most: int | None = None) -> Iterator[Record]:
-        """The rows that a statement in Flux gives. `most`: bytes; None where they are used as they arrive."""
+        """The rows of a Flux statement. `most`: maximum size in bytes; None if they are used as they arrive."""
         body = {"query": statement, "type": "flux", "dialect": annotated_csv.DIALECT}
         with closing(self._send("/api/v2/query", turn, query_params=[("orgID", org_id)], body=body)) as response:
             yield from annotated_csv.records(streaming.lines(response, turn.rows, most))
 
     def series(self, statement: str, turn: Turn) -> Iterator[influxql.Series]:
-        """The series that a statement in InfluxQL gives."""
+        """The series of an InfluxQL statement."""
         form = {"q": statement} | influxql.PARAMETERS
         headers = {"Content-Type": "application/x-www-form-urlencoded"}
         with closing(self._send("/query", turn, post_params=form, header_params=headers)) as response:
             yield from influxql.read_series(response, turn.rows, _GRANT)
 
     def _send(self, path: str, turn: Turn, *, method: str = "POST", **content: Any) -> urllib3.BaseHTTPResponse:
-        """The answer, its body not yet read. A server that asks to wait is asked again then, if there is time.
+        """The response, with its body not read yet. Retries if the server asks to wait and there is time.
 
-        ApiException for any status that is not a success.
+        ApiException for any status other than success.
         """
         while True:
             left = turn.deadline - time.monotonic()
             if left <= 0:
                 raise TimeoutError
             turn.rows.statements += 1
-            # A limit of the socket's own comes after that of the pool.
+            # The socket's own timeout starts after that of the pool.
             timeout_ms = (1000 * min(self._address.connect_timeout_s, left), 1000 * (left + 1))
             try:
                 response: urllib3.BaseHTTPResponse = self._client.api_client.call_api(
@@ -146,11 +146,11 @@ class Client:
     def _wait(self, error: ApiException, deadline: float) -> None:
         headers: Mapping[str, str] = error.headers or {}
         asked = headers.get("Retry-After", "")
-        said = f"the server is busy or its quota used up (HTTP {error.status})"
+        said = f"the server is busy or its quota is used up (HTTP {error.status})"
         if not asked.isdecimal():
             raise FactError(Reason.OVER_BUDGET, said)
         if int(asked) >= deadline - time.monotonic():
-            raise FactError(Reason.OVER_BUDGET, f"{said}; it asks to wait {asked} s, longer than the audit may")
+            raise FactError(Reason.OVER_BUDGET, f"{said}; it asks to wait {asked} s, longer than the audit may wait")
         time.sleep(int(asked))
 
     def _ping(self) -> tuple[str, bool]:
@@ -169,16 +169,16 @@ class Client:
                 )
         except ApiException as error:
             if error.response is None:
-                raise ConnectorError(f"{url} does not answer: {causes.words(error)}") from error
+                raise ConnectorError(f"{url} does not respond: {causes.words(error)}") from error
             response = error.response
         except (HTTPError, OSError) as error:
-            raise ConnectorError(f"{url} does not answer: {causes.words(error)}") from error
+            raise ConnectorError(f"{url} does not respond: {causes.words(error)}") from error
         if what := causes.what_it_is(response, "the token"):
             raise ConnectorError(f"{url} {what}")
         headers = response.headers
         version, build = headers.get("X-Influxdb-Version"), headers.get("X-Influxdb-Build", "")
         if version is None:
-            raise ConnectorError(f"{url} answers, but not as InfluxDB (HTTP {response.status})")
+            raise ConnectorError(f"{url} responds, but not like InfluxDB (HTTP {response.status})")
         if build.lower().startswith("cloud"):
             return "Cloud", True
         if not re.match(r"v?2\.", version):
@@ -187,7 +187,7 @@ class Client:
 
     @contextmanager
     def translated(self, timeout_s: float) -> Iterator[None]:
-        """What goes wrong inside comes out as a FactError, and what is not done after that time is broken off."""
+        """Converts errors inside to FactError, and aborts what is not finished by then."""
         try:
             with self._pool.until(timeout_s):
                 yield
@@ -202,12 +202,12 @@ class Client:
                 self._ping()
             except ConnectorError:
                 raise FactError(Reason.UNREACHABLE, f"the server is gone ({causes.words(error)})") from error
-            detail = f"the connection broke off ({causes.words(error)}); the server still answers"
+            detail = f"the connection broke ({causes.words(error)}); the server still responds"
             raise FactError(Reason.FAILED, detail) from error
 
 
 def _refused(error: ApiException) -> FactError:
-    """What an HTTP status other than a success means."""
+    """The meaning of an HTTP status other than success."""
     text = _line(error)
     if error.status in (401, 403):
         return FactError(Reason.DENIED, f"{text} (HTTP {error.status}); {_GRANT}")
@@ -216,12 +216,12 @@ def _refused(error: ApiException) -> FactError:
     if not error.status:
         return FactError(Reason.UNREACHABLE, text)
     if "could not find bucket" in text:
-        text = f"{text}: there is none, or the token may not read it"
+        text = f"{text}: it does not exist, or the token has no permission to read it"
     return FactError(Reason.FAILED, f"{text} (HTTP {error.status})")
 
 
 def _line(error: ApiException) -> str:
-    """What the server says, in a line."""
+    """The server's message, in one line."""
     try:
         text = str(json.loads(error.body)["message"])
     except (ValueError, KeyError, TypeError, RecursionError):

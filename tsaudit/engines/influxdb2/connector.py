@@ -1,4 +1,4 @@
-"""InfluxDB 2.x and InfluxDB Cloud (TSM): which of REST, Flux, InfluxQL and /metrics is asked for which fact."""
+"""InfluxDB 2.x and InfluxDB Cloud (TSM): which of REST, Flux, InfluxQL, and /metrics is used for which fact."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ from tsaudit.model.profile import Reason
 _ENGINE: Final = "influxdb2"
 _PAGE: Final = 100
 _GAUGES_S: Final = 10.0
-"""How often the server brings its metrics up to date."""
+"""How often the server updates its metrics."""
 _NOT_COLUMNS: Final = frozenset({"_start", "_stop", "_field", "_measurement", "_time", "_value"})
 _COLUMN_KINDS: Final = frozenset({None, "timestamp", "tag", "field"})
 _TYPES: Final = {"double": "float", "long": "integer", "unsignedLong": "unsigned"}
-"""Flux's names of types to InfluxQL's, where they differ."""
+"""Flux type names to those of InfluxQL, if they differ."""
 
 
 @contextmanager
 def connect(
     url: str, *, username: str | None, password: str | None, options: Mapping[str, Any]
 ) -> Iterator[InfluxConnection]:
-    """A connection to the server, whose version has been asked for. ConnectorError."""
+    """An open connection to the server, whose version is known. ConnectorError."""
     parts = urlsplit(url)
     settings = parse_qs(parts.query)
     if parts.scheme not in ("http", "https") or not parts.hostname or settings.keys() - {"org"}:
-        raise ConnectorError("the URL is not of the form http://host:8086?org=NAME (`?org=` may be left out)")
+        raise ConnectorError("the URL is not of the form http://host:8086?org=NAME (`?org=` is optional)")
     token = password or (unquote(parts.password) if parts.password else "")
     if username or not re.fullmatch(r"[!-~]+", token):
-        raise ConnectorError("InfluxDB 2 takes an API token: give it as `password`, and no `username`")
+        raise ConnectorError("InfluxDB 2 requires an API token: set it as `password`, without `username`")
     server = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
     org, timeout_s = settings.get("org", [""])[0], float(options.get("connect_timeout_s", 10.0))
     connection = InfluxConnection(_Known(Address(server, token, org, timeout_s)))
@@ -57,14 +57,14 @@ def connect(
 
 @dataclass(slots=True)
 class _Known:
-    """What is known of the server, shared by all connections to it."""
+    """What is known about the server; shared by all connections to it."""
 
     address: Address
     buckets: KnownBuckets = field(default_factory=KnownBuckets)
     has_influxql: bool = True
-    """Until it turns out otherwise."""
+    """Assumed until proven otherwise."""
     metrics: tuple[float, gauges.Gauges | ApiException] = (-_GAUGES_S, gauges.Gauges({}, {}))
-    """When /metrics was read, and what it shows, or why it shows nothing."""
+    """When /metrics was read, and its contents, or why there are none."""
 
 
 class InfluxConnection:
@@ -77,7 +77,7 @@ class InfluxConnection:
         self.server_version = self._client.version
 
     def query(self, fact: str, timeout_s: float, given: Given) -> Rows:
-        """Run `sql/influxdb2/<fact>.*`, in the way that this server offers; see `connector.Connection`."""
+        """Run `sql/influxdb2/<fact>.*`, in the way that this server supports; see `connector.Connection`."""
         parameters = given.variables()
         rows = Rows("", iter(()))
         rows.statements = 0
@@ -86,18 +86,18 @@ class InfluxConnection:
         return rows.reading(self._answered(ask, timeout_s))
 
     def reconnect(self) -> InfluxConnection:
-        """A further connection to the same server."""
+        """Another connection to the same server."""
         return InfluxConnection(self._known)
 
     def close(self) -> None:
-        """Close the connections; a statement that runs on one of them is aborted by the server."""
+        """Close the connections; the server aborts their current statements."""
         self._client.close()
 
     def abort(self) -> None:
         """Shut the connections down; the server aborts the statement."""
         self._client.abort()
 
-    # --- The ways to a fact --------------------------------------------------------------------------------------
+    # --- How each fact is measured -------------------------------------------------------------------------------
 
     def _answered(self, ask: Ask, timeout_s: float) -> Iterator[pa.RecordBatch]:
         own: dict[str, Callable[[Ask], Iterator[pa.RecordBatch]]] = {
@@ -147,7 +147,9 @@ class InfluxConnection:
             for one in self._client.rest(request, ask)["measurementSchemas"]:
                 declared += [(one["name"], c["name"], c["type"], c.get("dataType")) for c in one["columns"]]
         if unknown := {kind for _, _, kind, _ in declared} - _COLUMN_KINDS:
-            raise FactError(Reason.FAILED, f"the server declares a column as {unknown.pop()}, which is not known here")
+            raise FactError(
+                Reason.FAILED, (f"the server declares a column as {unknown.pop()}, which tsaudit does not know")
+            )
         names = ("measurement", "column", "type", "data_type")
         yield pa.record_batch(
             {name: pa.array([row[i] for row in declared], pa.string()) for i, name in enumerate(names)}
@@ -164,7 +166,7 @@ class InfluxConnection:
         yield pa.record_batch({"series": series, "counts_fields": pa.array([self._client.is_cloud])})
 
     def _gauge(self, ask: Ask) -> int | None:
-        """The series of the bucket by the server's metrics; None where they cannot be read, or not yet."""
+        """The series of the bucket from the server's metrics; None if they cannot be read, or not yet."""
         bucket = self._buckets.of(ask)
         request = json.loads(queries.render(_ENGINE, ask.fact, "json", **ask.about))
         found = self._read_gauges(request, ask)
@@ -172,11 +174,11 @@ class InfluxConnection:
         if count is not None:
             ask.rows.statement = shown(request)
             ask.rows.query = queries.query_name(_ENGINE, ask.fact, "json")
-            ask.rows.scope = "tag sets of all time, as /metrics has them"
+            ask.rows.scope = "tag sets of all time, from /metrics"
         return count
 
     def _read_gauges(self, request: Mapping[str, Any], ask: Ask) -> gauges.Gauges | ApiException:
-        """What /metrics shows, at most 10 s old, or what the server says instead."""
+        """The contents of /metrics, at most 10 s old, or the server's response instead."""
         if time.monotonic() - self._known.metrics[0] >= _GAUGES_S:
             try:
                 found: gauges.Gauges | ApiException = gauges.read(self._client.lines(request, ask))
@@ -187,16 +189,16 @@ class InfluxConnection:
 
     def _database_bytes(self, ask: Ask) -> Iterator[pa.RecordBatch]:
         if self._client.is_cloud:
-            raise FactError(Reason.UNSUPPORTED, "InfluxDB Cloud tells no bytes of a bucket")
+            raise FactError(Reason.UNSUPPORTED, "InfluxDB Cloud does not report bytes of a bucket")
         bucket = self._buckets.of(ask)
         request = json.loads(queries.render(_ENGINE, ask.fact, **ask.about))
         ask.rows.statement = shown(request)
         found = self._read_gauges(request, ask)
         if isinstance(found, ApiException):
-            detail = f"only /metrics tells bytes, and it cannot be read (HTTP {found.status})"
+            detail = f"only /metrics reports bytes, and it cannot be read (HTTP {found.status})"
             raise FactError(Reason.UNSUPPORTED, f"{detail}; see sql/influxdb2/grants.md")
         if not found.series and not found.file_bytes:
-            raise FactError(Reason.UNSUPPORTED, "/metrics tells of no bucket; InfluxDB 2.2 and later do")
+            raise FactError(Reason.UNSUPPORTED, "/metrics reports no bucket; InfluxDB 2.2 and later do")
         sizes = {"data_bytes": found.file_bytes.get(bucket.id, 0)}
         yield pa.record_batch({n: pa.array([sizes.get(n)], pa.int64()) for n in FACTS[ask.fact].columns})
 
@@ -222,7 +224,7 @@ class InfluxConnection:
         ask.rows.query = queries.query_name(_ENGINE, ask.fact, "flux")
         yield from _FLUX[ask.fact](self, ask)
 
-    # --- Flux, where InfluxQL does not reach the bucket ----------------------------------------------------------
+    # --- Flux, for buckets that InfluxQL cannot access -----------------------------------------------------------
 
     def _records(self, statement: str, ask: Ask, most: int | None = None) -> Iterator[Record]:
         return self._client.records(statement, self._buckets.of(ask).org_id, ask, most)
@@ -263,12 +265,12 @@ class InfluxConnection:
         yield _tag_sets(batch, tags)
         listed += len(batch)
         if self._client.is_cloud:
-            ask.rows.scope = "as Flux shows them; a series whose field has another type elsewhere is missing"
+            ask.rows.scope = "as shown by Flux; a series whose field has another type elsewhere is missing"
             return
         path = queries.root() / _ENGINE / "_measurement_series.flux"
         known = self._cardinality(queries.render_file(path, **ask.about), ask, noted=False)
         if listed != known:
-            detail = f"Flux shows {listed} of {known} series, as it reads one type of a field only"
+            detail = f"Flux shows {listed} of {known} series, because it reads only one type per field"
             raise FactError(Reason.FAILED, f"{detail}; map the bucket to a database (DBRP) for InfluxQL")
 
     def _cardinality(self, statement: str, ask: Ask, noted: bool = True) -> int:
@@ -276,7 +278,7 @@ class InfluxConnection:
             ask.rows.statement = statement
         counts = [int(record.values["_value"]) for record in self._records(statement, ask, MOST_BYTES)]
         if len(counts) != 1:
-            raise FactError(Reason.FAILED, "the server does not say how many series there are")
+            raise FactError(Reason.FAILED, "the server does not report the number of series")
         return counts[0]
 
 

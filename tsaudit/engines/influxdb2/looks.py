@@ -24,8 +24,7 @@ def inspect(place: Place, changes: Sequence[Inspect]) -> Iterator[Step]:
 
 def _of_bucket(place: Place, change: Inspect) -> Iterator[Step]:
     if change.what == "databases":
-        # Flux writes a pattern between slashes.
-        pattern = "^" + ".*".join(re.escape(part).replace("/", "\\/") for part in change.values) + "$"
+        pattern = "^" + ".*".join(map(_escaped, change.values)) + "$"
         yield Step(
             Phase.LOOK, "See which buckets these are.", f"buckets() |> filter(fn: (r) => r.name =~ /{pattern}/)", "flux"
         )
@@ -37,6 +36,11 @@ def _of_bucket(place: Place, change: Inspect) -> Iterator[Step]:
         chosen = f'|> filter(fn: (r) => r[{quote_flux(change.column)}] == "...") |> limit(n: 20)'
         text = f"{day_of(place, example)} {chosen}"
         yield Step(Phase.LOOK, f"See what one of them has, here in {example}.", text, "flux")
+
+
+def _escaped(text: str) -> str:
+    """The text as part of a pattern of Flux, which is between slashes, and must not have a blank after a backslash."""
+    return re.sub(r"\\(\s)", r"\1", re.escape(text)).replace("/", "\\/")
 
 
 def _of_measurement(place: Place, change: Inspect) -> Iterator[Step]:

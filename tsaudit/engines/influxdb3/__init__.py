@@ -20,10 +20,9 @@ ENGINE: Final = Engine(
     signs_in_by_token=True,
     indexes_tag_values=False,
     can_change=False,
-    overwrites=True,
     takes_line_protocol=True,
     parameters={
-        "catalog": "which of the server's catalogues to read: `system`, `information_schema` or `influxdb_schema`",
+        "catalog": "which of the server's catalogs to read: `system`, `information_schema` or `influxdb_schema`",
     },
     own_guidelines=OWN,
     moot=MOOT,

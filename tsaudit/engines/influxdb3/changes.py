@@ -9,9 +9,9 @@ from typing import Final
 
 from tsaudit.engines.influx import changes as influx
 from tsaudit.engines.influx import merging, retention
-from tsaudit.engines.influx.rewriting import KINDS, Rewriting, rewriting
 from tsaudit.engines.influxdb3.looks import inspect
 from tsaudit.engines.rendering import Place, Renderers
+from tsaudit.engines.rewriting import KINDS, Rewriting, rewriting
 from tsaudit.model.change import Change, Inspect, MergeMeasurements, SetRetention
 from tsaudit.model.plan import Phase, Step
 from tsaudit.text import listed
@@ -20,7 +20,7 @@ A_DAY: Final = timedelta(days=1)
 
 
 def rewrite(place: Place, changes: Sequence[Change]) -> Iterator[Step]:
-    """All changes of a table, in tables beside: a column of a table keeps its role, its name and its type for good."""
+    """All changes of a table, in tables beside: a column of a table keeps its role, name, and type."""
     found, lost = rewriting(place, changes), influx.overwritten(place)
     yield from influx.write(found, lost)
     for target in found.targets:
@@ -38,8 +38,8 @@ def rewrite(place: Place, changes: Sequence[Change]) -> Iterator[Step]:
         )
         yield Step(
             Phase.COPY,
-            f"The stored rows can be read from {found.old} until they expire. To keep them longer, have a program read "
-            f"them, one day at a time, and write them to {target}.{more}",
+            f"The stored rows can be read from {found.old} until they expire. To keep them longer, write a "
+            f"program that reads them, one day at a time, and writes them to {target}.{more}",
             f"SELECT {', '.join(['time', *names])} FROM {place.table()} "  # noqa: S608 -- shown, never run
             f"WHERE {_day_of(place)}{_filled(found, target)}",
             "sql",
@@ -68,8 +68,8 @@ def merge(place: Place, changes: Sequence[MergeMeasurements]) -> Iterator[Step]:
             tags = ", ".join(f"{name}={value}" for name, value in member.tags)
             yield Step(
                 Phase.COPY,
-                f"To keep what is stored in {member.measurement}, have a program read it, one day at a time, and write "
-                f"it to {one.into}{f' with {tags}' if tags else ''}.",
+                f"To keep what is stored in {member.measurement}, write a program that reads it, one day at a time, "
+                f"and writes it to {one.into}{f' with {tags}' if tags else ''}.",
                 f"SELECT * FROM {place.table(member.measurement)} WHERE {_day_of(place)}",  # noqa: S608 -- shown
                 "sql",
                 cost="reads and writes all stored rows",

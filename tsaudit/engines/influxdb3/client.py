@@ -30,38 +30,37 @@ _LAYERS: Final = re.compile(
     r"^\s*((query error|error while planning query|error during planning|external error|cannot retrieve database): )+",
     re.IGNORECASE,
 )
-"""What is put before the cause, differently over Flight and over HTTP."""
+"""Prefixes of the cause in error messages, which differ between Flight and HTTP."""
 _AT_WORK: Final = pa.record_batch([], names=[])
-_LIMIT: Final = f"a message of more than {flight_process.MOST_MESSAGE // 1_000_000} MB is not read"
+_LIMIT: Final = f"messages of more than {flight_process.MOST_MESSAGE // 1_000_000} MB are not read"
 _GRACE_S: Final = 1.0
 _HOSTED: Final = {".cloud2.influxdata.com": "Cloud Serverless", ".influxdb.io": "Cloud Dedicated"}
-"""Products that do not tell their version, by the end of their hosts' names.
-
+"""Products that do not report their version, by the end of their host names.
 https://docs.influxdata.com/platform/identify-version/
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The columns of an answer, which JSON does not tell."""
+    """The columns of a response, which JSON does not contain."""
 
     names: Sequence[str]
     as_text: bool = False
 
 
 def server_version(address: str, host: str, token: str, timeout_s: float) -> str:
-    """Product and version as far as the server tells them, such as `Core 3.4.1`."""
+    """Product and version as far as the server reports them, such as `Core 3.4.1`."""
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     pool = BoundedPool()
     try:
         with pool.until(timeout_s):
             answer = pool.request("GET", f"{address}/ping", headers=headers, timeout=timeout_s)
     except (HTTPError, OSError) as error:
-        raise ConnectorError(f"{address} does not answer: {causes.words(error)}") from error
+        raise ConnectorError(f"{address} does not respond: {causes.words(error)}") from error
     finally:
         pool.clear()
     if answer.status in (401, 403):
-        raise ConnectorError(f"{address} refuses the token" if token else f"{address} asks for a token as `password`")
+        raise ConnectorError(f"{address} rejects the token" if token else f"{address} requires a token as `password`")
     if what := causes.what_it_is(answer, "the token"):
         raise ConnectorError(f"{address} {what}")
     version = answer.headers.get("X-Influxdb-Version", "").removeprefix("v")[:40]
@@ -70,32 +69,34 @@ def server_version(address: str, host: str, token: str, timeout_s: float) -> str
     product = answer.headers.get("X-Influxdb-Build", "").strip()[:40]
     product = product or next((name for end, name in _HOSTED.items() if host.endswith(end)), "")
     if not product and not version:
-        raise ConnectorError(f"{address} answers, but not as InfluxDB 3 (HTTP {answer.status})")
+        raise ConnectorError(f"{address} responds, but not like InfluxDB 3 (HTTP {answer.status})")
     return f"{product} {version}".strip()
 
 
 class Way(Protocol):
-    """How statements reach the server."""
+    """How statements are sent to the server."""
 
     def run(
         self, database: str, statement: str, deadline: float, rows: Rows, columns: Columns
     ) -> Iterator[pa.RecordBatch]:
-        """The answer as it arrives, with the named columns; FactError unless it comes whole."""
+        """The response as it arrives, with the named columns; FactError unless it is complete."""
         ...
 
     def again(self) -> Way:
-        """The same way once more, for another thread."""
+        """The same for another thread."""
         ...
 
     def abort(self) -> None:
-        """Break off what runs, from any thread."""
+        """Abort the current statement, from any thread."""
         ...
 
     def close(self) -> None: ...
 
 
 class Flight:
-    """Arrow Flight: batches come as the server makes them, read by processes of their own; see `flight_process`."""
+    """Arrow Flight: batches arrive as the server creates them, and are read by separate processes; see
+    `flight_process`.
+    """
 
     def __init__(self, address: str, token: str) -> None:
         self._address, self._token = address, token
@@ -103,13 +104,13 @@ class Flight:
         self._aborted = self._closed = False
         self._running: set[FlightReader] = set()
         self._spare: FlightReader | None = None
-        with contextlib.suppress(OSError):  # the first statement says so
+        with contextlib.suppress(OSError):  # the first statement reports errors
             self._spare = flight_reader.take()
 
     def run(
         self, database: str, statement: str, deadline: float, rows: Rows, columns: Columns
     ) -> Iterator[pa.RecordBatch]:
-        del rows, columns  # Flight tells no bytes, and sends a schema
+        del rows, columns  # Flight does not report bytes, and sends a schema
         left = max(deadline - time.monotonic(), 0.001)
         reader = self._reader()
         done = b""
@@ -126,20 +127,19 @@ class Flight:
                 "timeout_s": max(deadline - time.monotonic(), 0.001),
             }
             error = None
-            # The server's word that time is up comes first, and leaves the process as it was.
+            # The server's own timeout comes first and does not affect the process.
             for kind, body in reader.answer(request, deadline + _GRACE_S):
                 if kind == flight_process.BATCH:
                     yield pa.ipc.open_stream(pa.py_buffer(body)).read_next_batch()
                 elif kind == flight_process.AT_WORK:
-                    # A server at work sends batches without rows, lest something on the way take the connection for
-                    # dead.
+                    # While working, a server sends batches without rows so that no proxy closes the connection.
                     yield _AT_WORK
                 elif kind == flight_process.ERROR:
                     cause, words = json.loads(body)
                     error = _flight_error(cause, words, left)
                 else:
                     done = b"worn" if body else b"whole"
-            if self._aborted:  # what was cancelled may look as if it had come to its end
+            if self._aborted:  # a canceled statement may look as if it were complete
                 raise FactError(Reason.TIMED_OUT, "broken off")
             if error is not None:
                 raise error
@@ -152,7 +152,7 @@ class Flight:
             self._keep(reader) if done == b"whole" else reader.end()
 
     def _reader(self) -> FlightReader:
-        """A process that is free."""
+        """A process that is not busy."""
         reader, self._spare = self._spare, None
         if reader is not None and not reader.alive():
             reader.end()
@@ -160,7 +160,7 @@ class Flight:
         try:
             reader = reader or flight_reader.take()
         except OSError as error:
-            raise FactError(Reason.UNREACHABLE, f"no process can be started for Arrow Flight: {error}") from error
+            raise FactError(Reason.UNREACHABLE, f"cannot start a process for Arrow Flight: {error}") from error
         self._running.add(reader)
         return reader
 
@@ -175,9 +175,7 @@ class Flight:
             return FactError(Reason.TIMED_OUT, "broken off")
         if error.code == flight_process.TOO_MUCH:
             most = flight_process.MOST_TAKEN // 1_000_000
-            return FactError(
-                Reason.FAILED, f"broken off, since reading it took more than {most} MB of memory; {_LIMIT}"
-            )
+            return FactError(Reason.FAILED, f"stopped, because reading it took more than {most} MB of memory; {_LIMIT}")
         return FactError(Reason.FAILED, str(error))
 
     def again(self) -> Flight:
@@ -202,15 +200,15 @@ def _flight_error(kind: str, words: str, timeout_s: float) -> FactError:
     if kind == flight_process.DENIED:
         return FactError(Reason.DENIED, text)
     if kind == flight_process.CANCELLED:
-        # gRPC says no more than that of a message that it does not take.
-        return FactError(Reason.FAILED, f"broken off; {_LIMIT}")
+        # gRPC gives no more detail about a message that it refuses.
+        return FactError(Reason.FAILED, f"stopped; {_LIMIT}")
     if kind == flight_process.UNAVAILABLE:
         return FactError(Reason.UNREACHABLE, text)
     return _refused(text)
 
 
 class Http:
-    """A JSON object per line, for where HTTP/2 does not come through."""
+    """One JSON object per line, for networks that do not support HTTP/2."""
 
     def __init__(self, address: str, token: str, connect_timeout_s: float) -> None:
         self._address, self._token, self._connect_timeout_s = address, token, connect_timeout_s
@@ -228,7 +226,7 @@ class Http:
                     f"{self._address}/api/v3/query_sql",
                     json={"db": database, "q": statement, "format": "jsonl"},
                     headers={"Authorization": f"Bearer {self._token}"} if self._token else {},
-                    # A limit of the socket's own comes after that of the pool.
+                    # The socket's own timeout starts after that of the pool.
                     timeout=urllib3.Timeout(connect=min(self._connect_timeout_s, left), read=left + 1),
                     preload_content=False,
                 )
@@ -243,10 +241,10 @@ class Http:
         except NewConnectionError as error:
             raise FactError(Reason.UNREACHABLE, causes.words(error)) from error
         except (HTTPError, OSError, ValueError, RecursionError) as error:
-            raise FactError(Reason.FAILED, f"the answer broke off ({causes.words(error)})") from error
+            raise FactError(Reason.FAILED, f"the response broke off ({causes.words(error)})") from error
         finally:
             if response is not None:
-                # Nothing is kept of a connection with an unread rest: closing it makes the server give up.
+                # A connection with an unread rest is not reused: closing it makes the server stop.
                 response.close()
 
     def again(self) -> Http:
@@ -263,7 +261,7 @@ def _http_error(response: urllib3.BaseHTTPResponse) -> FactError:
     status, body = response.status, response.data
     text = body.decode("utf-8", "replace")
     if causes.is_page(response.headers, body):
-        text = f"what answers {causes.what_it_is(response, 'the token')}"
+        text = f"the server {causes.what_it_is(response, 'the token')}"
     with contextlib.suppress(ValueError, TypeError, KeyError, RecursionError):
         text = str(json.loads(text)["error"])
     detail = _own_words(text) or f"HTTP {status}"
@@ -281,13 +279,13 @@ def _refused(text: str) -> FactError:
 
 
 def _words(text: str) -> str:
-    """The server's own words in one line, without what gRPC and Flight put around them."""
+    """The server's own message in one line, without the text that gRPC and Flight add."""
     text = re.sub(r"^Flight returned .*?with message: ", "", text, flags=re.DOTALL)
     text = re.split(r"\. (?:Detail: |gRPC client debug context: |Client context: )", text)[0]
     return _own_words(text) or "no reason given"
 
 
 def _own_words(text: str) -> str:
-    """What went wrong, without the layers that it came through and where in the server's code it happened."""
+    """The cause of the error, without the layers above it and without locations in the server's code."""
     text = _LAYERS.sub("", text.split("Stack backtrace:")[0])
     return " ".join(text.split())[:300]

@@ -1,4 +1,4 @@
-"""InfluxDB 3: SQL over Arrow Flight, and over HTTP where only that comes through."""
+"""InfluxDB 3: SQL over Arrow Flight, or over HTTP if only that is possible."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ _CATALOGUE: Final = "_internal"
 """The database whose system tables list the others; only administrators may read it."""
 _OF_CATALOGUE: Final = frozenset({"databases", "retention"})
 _NAMED: Final = frozenset({"databases", "measurements", "columns"})
-"""Facts whose rows begin with a name."""
+"""Facts whose rows start with a name."""
 _GRANT: Final = "grant the token read on the database, see sql/influxdb3/grants.md"
-_ADMIN: Final = "this takes an admin token, see sql/influxdb3/grants.md"
+_ADMIN: Final = "this needs an admin token, see sql/influxdb3/grants.md"
 
 
 @contextmanager
 def connect(
     url: str, *, username: str | None, password: str | None, options: Mapping[str, Any]
 ) -> Iterator[InfluxConnection]:
-    """A connection to the server, which has answered. ConnectorError."""
-    del username  # a token says who asks
+    """An open connection to the server, which has responded. ConnectorError."""
+    del username  # the token identifies the user
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query:
         raise ConnectorError("the URL is not of the form https://host:8181")
@@ -52,7 +52,7 @@ def connect(
 
 
 class InfluxConnection:
-    """Statements sent one of two ways, and what is known of the databases so far."""
+    """Sends statements in one of two ways, and keeps what is known about the databases so far."""
 
     def __init__(self, way: client3.Way, databases: Sequence[str], server_version: str) -> None:
         self.server_version = server_version
@@ -74,7 +74,7 @@ class InfluxConnection:
         if fact == "columns":
             return rows.reading(self._columns(rows, deadline, parameters))
         if fact == "database_bytes" and self.server_version.startswith("Cloud"):
-            raise FactError(Reason.UNSUPPORTED, "InfluxDB Cloud keeps no table of files that tsaudit reads")
+            raise FactError(Reason.UNSUPPORTED, "InfluxDB Cloud has no table of files that tsaudit can read")
         if parameters.get("measurement") is None:
             return rows.reading(self._send(fact, rows, deadline, parameters))
 
@@ -84,19 +84,19 @@ class InfluxConnection:
         return rows.reading(self._limit.read(rows, parameters, send))
 
     def reconnect(self) -> InfluxConnection:
-        """A further connection to the same server, by the same way."""
+        """Another connection to the same server, in the same way."""
         return InfluxConnection(self._way.again(), self._databases, self.server_version)
 
     def close(self) -> None:
-        """Release it."""
+        """Close the connection."""
         self._way.close()
 
     def abort(self) -> None:
-        """Break off what runs."""
+        """Abort the current statement."""
         self._way.abort()
 
     def answers(self, timeout_s: float) -> bool:
-        """Whether anything comes back by this way at all, be it a refusal."""
+        """Whether there is any response in this way, even a refusal."""
         database = self._databases[0] if self._databases else _CATALOGUE
         try:
             for _ in self._way.run(
@@ -108,19 +108,21 @@ class InfluxConnection:
         return True
 
     def _listed(self, rows: Rows, deadline: float, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
-        """All databases; those that the target names where the token may not list them."""
+        """All databases; those that the target names if the token may not list them."""
         try:
             yield from self._send("databases", rows, deadline, parameters)
         except FactError as error:
             if error.reason not in (Reason.DENIED, Reason.FAILED):
                 raise
             if not self._databases:
-                raise FactError(error.reason, f"{error.detail}; or name the databases in `databases:`") from error
-            rows.scope = "those that tsaudit.yaml names: the token may not list databases"
+                raise FactError(error.reason, f"{error.detail}; or list the databases in `databases:`") from error
+            rows.scope = "those listed in tsaudit.yaml: the token has no permission to list databases"
             yield pa.record_batch({"database": pa.array(self._databases, pa.string())})
 
     def _tables(self, rows: Rows, deadline: float, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
-        """By the catalogue of all databases, which says what was deleted; by names where it cannot be read."""
+        """Tables from the catalog of all databases, which includes deleted ones; by name if the catalog cannot
+        be read.
+        """
         if self._knows_deleted:
             try:
                 found = list(self._send("measurements", rows, deadline, {**parameters, "catalog": "system"}))
@@ -133,16 +135,16 @@ class InfluxConnection:
                 if any(batch.num_rows for batch in found):
                     yield from found
                     return
-                # Nothing is known of a database that is not there: the database itself says so.
+                # If the database does not exist, only the database itself reports that.
                 rows.statements += 1
         yield from self._send("measurements", rows, deadline, {**parameters, "catalog": "information_schema"})
 
     def _columns(self, rows: Rows, deadline: float, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
-        """By the engine's own table of tags and fields; by their Arrow types where it has none."""
+        """Columns from the engine's own table of tags and fields; by their Arrow types if there is none."""
         database = parameters["database"]
         if database not in self._without_schema_table:
             try:
-                # Whole or not at all: what came before a failure must not be there twice.
+                # All or nothing: rows from before a failure must not appear twice.
                 yield from list(self._send("columns", rows, deadline, {**parameters, "catalog": "influxdb_schema"}))
                 return
             except FactError as error:
@@ -150,7 +152,7 @@ class InfluxConnection:
                     raise
             self._without_schema_table.add(database)
             rows.statements += 1
-        rows.scope = "told by the columns' Arrow types: the server has no system.influxdb_schema"
+        rows.scope = "according to the columns' Arrow types: the server has no system.influxdb_schema"
         yield from self._send("columns", rows, deadline, {**parameters, "catalog": "information_schema"})
 
     def _send(self, fact: str, rows: Rows, deadline: float, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
@@ -160,7 +162,7 @@ class InfluxConnection:
         try:
             for batch in self._way.run(database, rows.statement, deadline, rows, _expected(fact, parameters)):
                 if fact in _NAMED and batch.num_columns and batch.column(0).null_count:
-                    raise FactError(Reason.FAILED, "the answer has rows without a name; is it InfluxDB's?")
+                    raise FactError(Reason.FAILED, "the response has rows without a name; does it come from InfluxDB?")
                 yield batch
         except FactError as error:
             if error.reason is Reason.DENIED:

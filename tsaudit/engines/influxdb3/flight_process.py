@@ -1,7 +1,7 @@
-"""The process that reads Arrow Flight, so that what a peer makes it take goes away with it; see `flight_reader`.
+"""The process that reads Arrow Flight, so that ending it frees all memory it used; see `flight_reader`.
 
-gRPC collects a whole message before it refuses it, and Arrow decompresses a batch in one call: neither can be bounded
-from within the process that it happens in, except by ending that process.
+gRPC collects a complete message before it refuses it, and Arrow decompresses a batch in one call: neither can be
+limited from within the same process, except by ending it.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ if TYPE_CHECKING:
     from influxdb_client_3 import InfluxDBClient3
 
 HEADER: Final = struct.Struct(">cI")
-"""Of each frame on standard output: its kind, and the bytes that follow."""
+"""Header of each frame on standard output: its kind, and the number of bytes that follow."""
 READY: Final = b"R"
 AT_WORK: Final = b"W"
 BATCH: Final = b"B"
 ERROR: Final = b"E"
-"""A JSON list: what kind of error, one of those below, and the server's words."""
+"""A JSON list: the kind of error, one of those below, and the server's message."""
 DONE: Final = b"D"
-"""The answer came whole. Not empty if the process has grown, and had better be replaced."""
+"""The response is complete. Not empty if the process has grown and should be replaced."""
 
 TIMED_OUT, DENIED, CANCELLED, UNAVAILABLE, OTHER = "timed out", "denied", "cancelled", "unavailable", "other"
 
 TOO_MUCH: Final = 70
-"""The exit code of a process that took too much memory."""
+"""The exit code of a process that used too much memory."""
 MOST_TAKEN: Final = 150_000_000
-"""Bytes of resident memory above those at the start; as many again stay for what is taken between two looks."""
+"""Bytes of resident memory beyond those at the start; the same again is reserved for growth between two checks."""
 MOST_MESSAGE: Final = 32_000_000
-"""Bytes of one message. Arrow sets no limit; servers split what they send into messages of about 2 MB."""
+"""Maximum size of one message. Arrow sets no limit; servers split their data into messages of about 2 MB."""
 IDLE_S: Final = 60.0
-"""How long a process stays that no connection uses."""
+"""How long an unused process stays alive."""
 _LOOK_S: Final = 0.01
 _PIECE: Final = 4_000_000
 _MOST_PIECE: Final = 32_000_000
@@ -50,7 +50,7 @@ _WORDS: Final = 4_000
 _STATM: Final = Path("/proc/self/statm")
 _OPTIONS: Final = (
     ("grpc.max_receive_message_length", MOST_MESSAGE),
-    # What is sent ahead of the reader is 4 MiB, not as much as the network turns out to carry.
+    # At most 4 MiB is sent ahead of the reader, instead of as much as the network allows.
     ("grpc.http2.bdp_probe", 0),
     ("grpc.http2.lookahead_bytes", 4_194_304),
 )
@@ -60,8 +60,8 @@ def serve() -> None:
     """Read requests from standard input, a line of JSON each, until it ends; frames go to standard output."""
     parent = os.getppid()
     out = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # a library that prints does not do so between the frames
-    # Not buffered: a request that was read ahead would be none to `select`.
+    os.dup2(2, 1)  # a library that prints must not do so between the frames
+    # Unbuffered: `select` would not see a request that was read ahead.
     requests = os.fdopen(os.dup(0), "rb", buffering=0)
     guard = _Guard(parent)
     client = _Client()
@@ -86,7 +86,7 @@ def serve() -> None:
 
 
 class _Guard:
-    """Ends this process when it has taken too much, or when nobody is left to read its answers."""
+    """Ends this process when it uses too much memory, or when nobody reads its responses any more."""
 
     def __init__(self, parent: int) -> None:
         self._parent = parent
@@ -110,7 +110,7 @@ class _Guard:
 
 
 def _resident() -> int:
-    """Bytes; the highest so far where the system does not tell the present ones."""
+    """Resident bytes; the maximum so far if the system does not report the current value."""
     if _STATM.exists():
         return int(_STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     import resource
@@ -120,14 +120,14 @@ def _resident() -> int:
 
 
 class _Client:
-    """The client of the connection that asked last."""
+    """The client of the connection used last."""
 
     def __init__(self) -> None:
         self._connection = ""
         self._client: InfluxDBClient3 | None = None
 
     def load(self) -> None:
-        """Import what takes long, before the memory at the start is looked at."""
+        """Import slow modules before measuring the memory at the start."""
         import influxdb_client_3  # noqa: F401
 
     def of(self, request: dict[str, Any]) -> InfluxDBClient3:
@@ -157,7 +157,7 @@ def _answer(out: BinaryIO, client: _Client, request: dict[str, Any]) -> None:
 
     reader = None
     try:
-        # The timeout is in seconds; it travels with the call, and the server cancels the query, too.
+        # The timeout is in seconds; it is sent with the call, so the server cancels the query, too.
         reader = client.of(request).query(
             request["statement"], "sql", "chunk", request["database"], timeout=request["timeout_s"]
         )
@@ -167,7 +167,7 @@ def _answer(out: BinaryIO, client: _Client, request: dict[str, Any]) -> None:
             for piece in _pieces(chunk.data):
                 _send(out, BATCH, _stream(piece))
     except (InfluxDB3ClientError, InfluxDBError, pa.ArrowException, OSError) as error:
-        # The client hides what was raised behind an exception of its own.
+        # The client hides the original error behind an exception of its own.
         cause = error.__context__ if isinstance(error, InfluxDB3ClientError) and error.__context__ else error
         _send(out, ERROR, json.dumps([_kind(cause), str(cause)[:_WORDS] or type(cause).__name__]).encode())
     finally:
@@ -189,7 +189,7 @@ def _kind(error: BaseException) -> str:
 
 def _pieces(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     """The batch in parts of a few megabytes, which need no second copy of it; pa.ArrowInvalid."""
-    # Older versions of pyarrow cannot tell `nbytes` where a column is a view of text.
+    # Older versions of pyarrow cannot compute `nbytes` if a column is a string view.
     rows = max(1, batch.num_rows * _PIECE // max(_PIECE, batch.get_total_buffer_size()))
     for start in range(0, batch.num_rows, rows):
         piece = plain(batch.slice(start, rows))
@@ -199,7 +199,7 @@ def _pieces(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
 
 
 def plain(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The batch without encodings that differ from one batch to the next: dictionaries and views become text."""
+    """The batch without encodings that differ between batches: dictionaries and views become strings."""
     arrays = [
         column.cast(pa.string())
         if pa.types.is_dictionary(column.type) or pa.types.is_string_view(column.type)

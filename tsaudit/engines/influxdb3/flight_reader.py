@@ -1,4 +1,4 @@
-"""Processes that read Arrow Flight for this one: started, asked, taken over from one connection to the next, ended."""
+"""Manages the processes that read Arrow Flight: starts, queries, reuses, and ends them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CODE: Final = (
 
 
 class EndedError(Exception):
-    """The process has ended instead of answering."""
+    """The process ended instead of responding."""
 
     def __init__(self, code: int) -> None:
         super().__init__(f"the process that reads Arrow Flight ended with code {code}")
@@ -32,18 +32,18 @@ class EndedError(Exception):
 
 
 class FlightReader:
-    """A process that reads one answer at a time."""
+    """A process that reads one response at a time."""
 
     def __init__(self) -> None:
-        """Start it, without waiting until it is ready; OSError."""
-        # Nothing secret is on the command line: addresses, tokens and statements go through the pipe.
+        """Start the process without waiting until it is ready; OSError."""
+        # The command line contains no secrets: addresses, tokens, and statements go through the pipe.
         self._process = subprocess.Popen(
             [sys.executable, "-c", _CODE, json.dumps(sys.path)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             bufsize=0,
-            start_new_session=True,  # an interrupt from the keyboard is for this process to handle
+            start_new_session=True,  # only this process handles keyboard interrupts
         )
         self._ready = False
         self.since = time.monotonic()
@@ -56,13 +56,13 @@ class FlightReader:
         return self._process.poll() is None
 
     def start(self, until: float) -> None:
-        """Wait until it reads requests; TimeoutError at that moment, EndedError."""
+        """Wait until the process reads requests; TimeoutError at that time, EndedError."""
         if not self._ready:
             self._frame(until)
             self._ready = True
 
     def answer(self, request: dict[str, Any], until: float) -> Iterator[tuple[bytes, bytearray]]:
-        """The frames up to the one that ends the answer; TimeoutError at that moment, EndedError."""
+        """The frames up to the one that ends the response; TimeoutError at that time, EndedError."""
         self._write(request)
         kind = b""
         while kind != DONE:
@@ -70,16 +70,16 @@ class FlightReader:
             yield kind, body
 
     def release(self) -> None:
-        """Tell it that no connection uses it for now; OSError."""
+        """Tell the process that no connection uses it for now; OSError."""
         self._write(None)
         self.since = time.monotonic()
 
     def kill(self) -> None:
-        """End it, from any thread; who waits for its answer gets EndedError."""
+        """End the process, from any thread; a thread that waits for its response gets EndedError."""
         self._process.kill()
 
     def end(self) -> None:
-        """End it and forget it."""
+        """End the process and forget it."""
         self._process.kill()
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
@@ -125,26 +125,26 @@ class FlightReader:
 
 
 _idle: deque[FlightReader] = deque()
-"""Starting one takes about a second; those of a closed connection serve the next."""
-# A fork has the pipes, too, but the processes answer to the one that started them.
+"""Idle processes. Starting one takes about a second; those of a closed connection serve the next one."""
+# A fork inherits the pipes, but the processes belong to the parent.
 os.register_at_fork(after_in_child=_idle.clear)
 
 
 def take() -> FlightReader:
-    """One that waits, or a new one; OSError if none can be started."""
+    """An idle process, or a new one; OSError if none can be started."""
     while True:
         try:
             reader = _idle.pop()
         except IndexError:
             return FlightReader()
-        # One that has waited for long may be about to leave.
+        # A process that has been idle for long may be about to end.
         if reader.alive() and time.monotonic() - reader.since < IDLE_S / 2:
             return reader
         reader.end()
 
 
 def give_back(reader: FlightReader) -> None:
-    """For another connection, unless enough are waiting; it must not be in the middle of an answer."""
+    """Make it available to another connection, unless enough are idle; it must not be in the middle of a response."""
     if len(_idle) < _MOST_IDLE:
         with contextlib.suppress(OSError, EndedError):
             reader.release()

@@ -1,9 +1,9 @@
-"""Which guidelines matter here."""
+"""The guidelines that matter on InfluxDB 3."""
 
 from typing import Final
 
 OWN: Final = frozenset({"B2"})
-"""Those of few engines that hold here."""
+"""Guidelines specific to a few engines that also apply here."""
 
 MOOT: Final = {
     **dict.fromkeys(
@@ -11,8 +11,7 @@ MOOT: Final = {
         "tag values are not indexed, so their number does not matter",
     ),
     "B6": "the server rejects a write that would create one",
-    "C1": "neither tag nor field values are indexed, so filtering costs the same",
     "C5": "tag values are always text",
     "D7": "D6 covers the same",
 }
-"""Those that do not matter here, each with the reason."""
+"""Guidelines that do not matter here, each with the reason."""

@@ -1,12 +1,13 @@
 """MongoDB, and servers that speak its protocol."""
 
+import re
 from typing import Final
 
-from tsaudit.engines.engine import Engine, Ladder, Language, Words
+from tsaudit.engines.engine import Engine, Ladder, Language, LocalServer, Words
 from tsaudit.engines.mongodb.guidelines import MOOT, OWN
 
 DOCUMENT_ID: Final = "_id"
-"""What names a document in its collection: always there, always indexed."""
+"""The field that identifies a document in its collection: always present, always indexed."""
 
 ENGINE: Final = Engine(
     name="mongodb",
@@ -18,8 +19,10 @@ ENGINE: Final = Engine(
     language=Language.MONGOSH,
     words=Words(
         measurement="collection",
-        series="One distinct value of the metaField: documents of one value share buckets.",
+        series="One distinct value of the metaField: documents with the same value share buckets.",
     ),
+    # To a browser it says that this is not HTTP.
+    local=LocalServer(27017, "/", re.compile("MongoDB over HTTP"), "mongodb://127.0.0.1:27017"),
     keeps_documents=True,
     id_field=DOCUMENT_ID,
     asked_in_pieces={"row_estimate": 500, "storage": 500, "indexes": 500, "index_use": 500},

@@ -1,4 +1,4 @@
-"""From MongoDB's answers to the columns of each fact."""
+"""Converts MongoDB's responses to the columns of each fact."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from tsaudit.model.facts import FACTS
 
 _OWN: Final = frozenset({"admin", "config", "local"})
 _BATCH: Final = 500
-"""Documents that are turned into rows together, if they do not come to so many bytes before:"""
+"""Number of documents converted to rows together, unless they reach this many bytes first:"""
 _BATCH_BYTES: Final = 4_000_000
 MOST_BYTES: Final = 100_000_000
-"""Bytes after which no more documents of a collection are read: a thousand may be of 16 MB each."""
+"""Bytes after which no more documents of a collection are read: a thousand may have 16 MB each."""
 _VIEWLESS: Final = 9
-"""From this version on time series have no collection of buckets beside them."""
+"""From this version on, time series have no separate collection of buckets."""
 _RAW: Final[CodecOptions[RawBSONDocument]] = CodecOptions(document_class=RawBSONDocument)
 
 
@@ -41,7 +41,7 @@ def _databases(asking: Asking) -> Iterator[pa.RecordBatch]:
 
 
 def _listed(asking: Asking) -> Iterator[Row]:
-    """The collections, without what is the server's own, and without views, which hold nothing."""
+    """The collections, without the server's own, and without views, which contain no data."""
     for document in asking.documents(asking.statement()):
         kind = document.get("type", "collection")
         asking.server.kinds[asking.database, document["name"]] = kind
@@ -63,7 +63,7 @@ def _options(asking: Asking) -> Iterator[pa.RecordBatch]:
 
 
 _WHOLE: Final = frozenset({"validator", "pipeline", "collation", "clusteredIndex", "storageEngine"})
-"""Options that are kept as one text."""
+"""Options that are stored as one string."""
 
 
 def _flat(options: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
@@ -77,7 +77,7 @@ def _flat(options: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, st
 def _row_estimate(asking: Asking) -> Iterator[pa.RecordBatch]:
     def ask(collection: str) -> Iterator[Row]:
         if asking.server.kinds.get((asking.database, collection)) == "timeseries":
-            return  # there it would go through all buckets
+            return  # there, it would read all buckets
         yield {"measurement": collection, "rows": asking.command(asking.statement(measurement=collection))["n"]}
 
     yield _table("row_estimate", list(asking.each(ask)))
@@ -111,7 +111,7 @@ def _columns_of(collection: str, spec: Row, size: int | None) -> Iterator[Row]:
             "index": spec["name"],
             "kind": direction if isinstance(direction, str) else "btree",
             "position": position,
-            # A wildcard covers whatever there is; a collation has an order, and an equality, of its own.
+            # A wildcard covers all fields; a collation has its own order and equality.
             "column": None if "$**" in column or "collation" in spec else column,
             "is_unique": primary or bool(spec.get("unique")),
             "is_constraint": primary or bool(spec.get("unique")),
@@ -128,7 +128,7 @@ def _index_use(asking: Asking) -> Iterator[pa.RecordBatch]:
         for answer in asking.documents(asking.statement(measurement=collection)):
             uses.setdefault(answer["name"], []).append(answer["accesses"])
         for name, parts in uses.items():
-            # All shards have counted only since the last of them began to.
+            # The common start of counting is that of the last shard to start.
             since = max(part["since"] for part in parts)
             scans = sum(int(part["ops"]) for part in parts)
             yield {"measurement": collection, "index": name, "scans": scans, "counted_since": since}
@@ -159,7 +159,7 @@ def _activity(asking: Asking) -> Iterator[pa.RecordBatch]:
 
 def _database_storage(asking: Asking) -> Iterator[pa.RecordBatch]:
     stats = asking.command(asking.statement())
-    # Each shard has a disk of its own; the fullest one is the first to stop.
+    # Each shard has its own disk; the fullest one is the first to stop.
     disks = [d for d in (stats, *stats.get("raw", {}).values()) if d.get("fsTotalSize")]
     disk: Row = max(disks[1:] or disks, key=lambda d: d["fsUsedSize"] / d["fsTotalSize"], default={})
     figures = [stats.get("storageSize"), stats.get("indexSize"), disk.get("fsUsedSize"), disk.get("fsTotalSize")]
@@ -202,8 +202,9 @@ def _buckets(asking: Asking) -> Iterator[pa.RecordBatch]:
 
 
 def _is_viewless(asking: Asking, series: str) -> bool:
-    """Whether there is no collection of buckets. One that was listed is there, whatever the version: it goes only when
-    an upgrade is finished."""
+    """Whether there is no collection of buckets. A listed one exists, whatever the version: it is only removed when an
+    upgrade is finished.
+    """
     newer = int(asking.server.build["version"].partition(".")[0]) >= _VIEWLESS
     return newer and (asking.database, f"system.buckets.{series}") not in asking.server.kinds
 
@@ -221,4 +222,4 @@ READERS: Final[Mapping[str, Callable[[Asking], Iterator[pa.RecordBatch]]]] = {
     "documents": _documents,
     "buckets": _buckets,
 }
-"""Fact to what reads the answer to it."""
+"""Fact to the function that converts the response to it."""

@@ -1,4 +1,4 @@
-"""Sends commands that read, within the time that is left, and says in one line why there was no answer."""
+"""Sends read commands within the remaining time, and explains failures in one line."""
 
 from __future__ import annotations
 
@@ -23,9 +23,11 @@ from tsaudit.model.profile import Reason
 ENGINE: Final = "mongodb"
 
 _COUNTERS: Final = frozenset({"activity", "index_use"})
-"""Facts that each server counts for itself. Only the primary counts writes; asked of another, all would look unused."""
+"""Facts that each server counts for itself. Only the primary counts writes; on another member, everything would look
+unused.
+"""
 
-_LOGIN: Final = "set username and password of the target, or put them into its url"
+_LOGIN: Final = "set the target's username and password, or put them into its url"
 _READ: Final = "grant it read on the database"
 _MONITOR: Final = "grant it clusterMonitor on admin"
 _RIGHTS: Final = {
@@ -34,48 +36,49 @@ _RIGHTS: Final = {
     "buckets": "grant it readAnyDatabase on admin (action find on system.buckets.*)",
 }
 _GONE: Final = frozenset({26, 166})
-"""NamespaceNotFound, CommandNotSupportedOnView: a collection that was dropped meanwhile, or is a view."""
+"""NamespaceNotFound, CommandNotSupportedOnView: the collection was dropped meanwhile, or is a view."""
 _UNKNOWN: Final = frozenset({59, 115, 238, 40324, 304, 305})
-"""CommandNotFound, CommandNotSupported, NotImplemented, and a stage that this server does not have; the last two are
-what Amazon DocumentDB says of stages and operators."""
+"""CommandNotFound, CommandNotSupported, NotImplemented, and an unknown stage; Amazon DocumentDB uses the last two for
+stages and operators.
+"""
 _SAYS_NO: Final = frozenset({13, 8000})
-"""Unauthorized, and Atlas' own code for what a shared cluster does not let its users do."""
+"""Unauthorized, and Atlas' own code for operations that a shared cluster does not allow."""
 
 Row = dict[str, Any]
 
 
 @dataclass(slots=True)
 class Server:
-    """A client, which threads may share, and what the server, or cluster, has told so far."""
+    """A client, which threads may share, and what is known about the server or cluster so far."""
 
     client: Client
     build: Row
-    """What it says of its version."""
+    """The version it reports."""
     kinds: dict[tuple[str, str], str] = field(default_factory=dict)
-    """(database, collection) to its type, of all that were listed, the server's own among them."""
+    """(database, collection) to its type, for all listed collections, including the server's own."""
     stats: dict[tuple[str, str], list[Row]] = field(default_factory=dict)
-    """(database, collection) to what each shard says of its storage."""
+    """(database, collection) to each shard's information about its storage."""
     activity: tuple[Row, Row] | None = None
-    """How often each collection of all databases was used, and how long the server has been counting."""
+    """How often each collection of all databases was used, and since when the server has been counting."""
 
     @property
     def ferretdb(self) -> str:
-        """Its version, if it is that product, which speaks the protocol; empty for MongoDB."""
+        """Its version, if it is FerretDB, which speaks the same protocol; empty for MongoDB."""
         return str(self.build.get("ferretdbVersion", "")).lstrip("v")
 
     @property
     def is_ferretdb1(self) -> bool:
-        """It has no `$sample`, and hangs up on a `$project` behind `$collStats`."""
+        """FerretDB 1 has no `$sample`, and closes the connection on a `$project` after `$collStats`."""
         return self.ferretdb.startswith("1.")
 
     @property
     def version(self) -> str:
-        """With the product's name, if it is another one than MongoDB."""
+        """Includes the name of the product if it is not MongoDB."""
         return f"FerretDB {self.ferretdb}" if self.ferretdb else str(self.build["version"])
 
 
 class Asking:
-    """One fact being asked for. `about`: the parameters that fill in the query."""
+    """A query for one fact. `about`: the parameters of the query."""
 
     def __init__(self, server: Server, fact: str, rows: Rows, timeout_s: float, about: Mapping[str, Any]) -> None:
         self.server, self.fact, self.rows, self.about = server, fact, rows, about
@@ -88,27 +91,27 @@ class Asking:
 
     @property
     def collections(self) -> Sequence[str]:
-        """Those that are to be asked one by one."""
+        """The collections to query individually."""
         return tuple(self.about["measurements"])
 
     def statement(self, fact: str = "", **more: Any) -> Row:
-        """The fact's command, or that of another one, with its parameters filled in."""
+        """The command of the fact, or of another one, with its parameters filled in."""
         return self.parsed(queries.render(ENGINE, fact or self.fact, **{**self.about, **more}))
 
     def parsed(self, text: str) -> Row:
-        """A command as a document. The first one stands for all where there is one for each collection."""
+        """A command as a document. If there is one per collection, the first one represents all."""
         self.rows.statement = self.rows.statement or text
         command: Row = json_util.loads(text)
         return command
 
     def command(self, command: Row) -> Row:
-        """The answer to a command that has a single document for it."""
+        """The response to a command that returns a single document."""
         with self._within_time():
             answer: Row = self._of(command, READ).command(command, read_preference=self._reading)
             return answer
 
     def documents(self, command: Row, options: CodecOptions[Any] = READ) -> Generator[Any, None, None]:
-        """The documents of an answer that comes in batches. The cursor is closed on the server when left early."""
+        """The documents of a response in batches. If left early, the cursor is closed on the server."""
         with self._within_time():
             database = self._of(command, options)
             cursor = database.cursor_command(command, read_preference=self._reading, codec_options=options)
@@ -121,13 +124,13 @@ class Asking:
                 yield found
 
     def _of(self, command: Row, options: CodecOptions[Any]) -> Any:
-        """The database that the command is for; later batches are decoded by its options too."""
+        """The database for the command; later batches are decoded with its options, too."""
         self.rows.statements += 1
         return self.server.client.driver.get_database(command.pop("$db"), codec_options=options)
 
     @contextmanager
     def _within_time(self) -> Iterator[None]:
-        """For what is left of the time, also on the server; the driver's errors as a FactError."""
+        """Limits the time, also on the server; converts the driver's errors to FactError."""
         left = self._deadline - time.monotonic()
         try:
             if left <= 0:
@@ -139,20 +142,20 @@ class Asking:
 
     def _said(self, error: errors.PyMongoError) -> FactError:
         if getattr(error, "timeout", False):
-            return FactError(Reason.TIMED_OUT, f"no answer within {self._timeout_s:g} s")
+            return FactError(Reason.TIMED_OUT, f"no response within {self._timeout_s:g} s")
         if isinstance(error, errors.ConnectionFailure):
-            return FactError(Reason.UNREACHABLE, f"the connection broke off ({in_short(error)})")
+            return FactError(Reason.UNREACHABLE, f"the connection broke ({in_short(error)})")
         if not isinstance(error, errors.OperationFailure):
             return FactError(Reason.FAILED, in_short(error))
         if error.code in _SAYS_NO:
             right = _LOGIN if "requires authentication" in str(error) else _RIGHTS.get(self.fact, _READ)
             return FactError(Reason.DENIED, f"{in_short(error)}; {right}, see sql/mongodb/grants.md")
         if error.code in _UNKNOWN:
-            return FactError(Reason.UNSUPPORTED, f"this server does not do it ({in_short(error)})")
+            return FactError(Reason.UNSUPPORTED, f"this server does not support it ({in_short(error)})")
         return (_CollectionGone if error.code in _GONE else FactError)(Reason.FAILED, in_short(error))
 
     def each(self, ask: Callable[[str], Iterator[Row]]) -> Iterator[Row]:
-        """The rows of each collection; nothing of one that is gone or is a view."""
+        """The rows of each collection; none for one that was dropped or is a view."""
         for collection in self.collections:
             try:
                 yield from ask(collection)
@@ -160,7 +163,7 @@ class Asking:
                 continue
 
     def stats(self, collection: str) -> list[Row]:
-        """What each shard says of the collection's storage; asked for once."""
+        """Each shard's information about the collection's storage; queried once."""
         key = self.database, collection
         if key not in self.server.stats:
             command = self.statement("storage", measurement=collection, whole=self.server.is_ferretdb1)
@@ -173,8 +176,8 @@ class _CollectionGone(FactError):  # noqa: N818 -- never leaves this module
 
 
 def in_short(error: Exception) -> str:
-    """The driver's message without the server's whole answer and the client's settings behind it."""
+    """The driver's message without the server's full response and the client settings after it."""
     text = str(error).split(", full error:")[0].split(" (configured timeouts:")[0].split(", Timeout:")[0]
     words = " ".join(text.split()).rstrip(".")
-    # What a server that is none leaves out, the driver quotes as Python's None.
+    # If another server leaves out a field, the driver prints Python's None.
     return "an error without a message" if words in ("", "None") else words

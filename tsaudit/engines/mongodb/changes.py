@@ -6,19 +6,14 @@ from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from typing import Final
 
-from tsaudit.engines.mongodb.kinds import (
-    ItemsToDocuments,
-    KeepCounts,
-    LongerSpan,
-    MakeTimeSeries,
-    NamesToValues,
-    OneCollection,
-    UseAsId,
-    Validate,
-)
-from tsaudit.engines.mongodb.mongosh import is_one_of, text
+from tsaudit.engines.mongodb.collection_changes import CHANGES, collection_changes
+from tsaudit.engines.mongodb.kinds import ItemsToDocuments, KeepCounts, OneCollection, UseAsId
+from tsaudit.engines.mongodb.looks import inspect
+from tsaudit.engines.mongodb.merging import merge
+from tsaudit.engines.mongodb.mongosh import collection, is_one_of, text
 from tsaudit.engines.rendering import Place, Renderers
-from tsaudit.model.change import Inspect
+from tsaudit.engines.sql import changes as sql
+from tsaudit.model.change import Inspect, LeaveOut, MergeMeasurements
 from tsaudit.model.plan import Phase, Step
 
 _KEEP: Final = timedelta(days=400)
@@ -127,53 +122,22 @@ def one_collection(place: Place, changes: Sequence[OneCollection]) -> Iterator[S
     for change in changes:
         at = change.at.database if place.measurement or change.at.measurement else ""
         database = f"db.getSiblingDB({text(at)})" if at else "db"
-        collection = f"{database}.getCollection({text(change.into)})"
+        into = f"{database}.getCollection({text(change.into)})"
         yield Step(
             Phase.WRITE,
             "Write the documents of all periods to one collection, with the period as a date in a field. Measurements "
             "with a time belong in a time series collection. If closed periods are only ever counted, keep their "
             "counts instead (closed-period-kept).",
         )
-        yield Step(Phase.PREPARE, "Index the period.", f"{collection}.createIndex({{ period: 1 }})", "mongosh")
+        yield Step(Phase.PREPARE, "Index the period.", f"{into}.createIndex({{ period: 1 }})", "mongosh")
         yield Step(
             Phase.REMOVE,
             "Or, in place of that index, let documents expire by their period.",
-            f"{collection}.createIndex({{ period: 1 }}, {{ expireAfterSeconds: {int(_KEEP.total_seconds())} }})",
+            f"{into}.createIndex({{ period: 1 }}, {{ expireAfterSeconds: {int(_KEEP.total_seconds())} }})",
             "mongosh",
             can_undo=False,
             loses=f"documents whose period is more than {_KEEP.days} days ago",
         )
-
-
-def names_to_values(place: Place, changes: Sequence[NamesToValues]) -> Iterator[Step]:
-    """Names become values, in a copy of the collection."""
-    for change in changes:
-        yield Step(
-            Phase.WRITE,
-            "Write the varying part of the names as a value, so that one index serves all: "
-            f"{{ {text(change.name)}: [{{ k: {text(change.example)}, v: ... }}] }}",
-        )
-    stages = ", ".join(_as_array(change) for change in changes)
-    copy = place.free(f"{place.here.name}_new")
-    yield Step(
-        Phase.COPY,
-        f"Convert what is stored, into a new collection {copy}.",
-        f"{_collection(place)}.aggregate([{stages}, {{ $out: {text(copy)} }}])",
-        "mongosh",
-        cost="reads and writes all documents",
-    )
-    for change in changes:
-        keys = f"{{ {text(f'{change.name}.k')}: 1, {text(f'{change.name}.v')}: 1 }}"
-        words = f"Index names and values in {copy}."
-        yield Step(Phase.COPY, words, f"{_collection(place, copy)}.createIndex({keys})", "mongosh")
-
-
-def _as_array(change: NamesToValues) -> str:
-    """The stage that turns names into values; at the top, all fields except `_id`."""
-    if change.above:
-        return f"{{ $set: {{ {text(change.above)}: {{ $objectToArray: {text(f'${change.above}')} }} }} }}"
-    pairs = '{ $filter: { input: { $objectToArray: "$$ROOT" }, cond: { $ne: ["$$this.k", "_id"] } } }'
-    return f"{{ $project: {{ {text(change.name)}: {pairs} }} }}"
 
 
 def items_to_documents(place: Place, changes: Sequence[ItemsToDocuments]) -> Iterator[Step]:
@@ -189,7 +153,8 @@ def items_to_documents(place: Place, changes: Sequence[ItemsToDocuments]) -> Ite
         yield Step(
             Phase.COPY,
             f"Copy what is stored to {copy}. It may be repeated: what is there already stays.",
-            f'{_collection(place)}.aggregate([{{ $unwind: {{ path: {unwound}, includeArrayIndex: "place" }} }}, '
+            f"{collection(place.database, place.here.name)}.aggregate("
+            f'[{{ $unwind: {{ path: {unwound}, includeArrayIndex: "place" }} }}, '
             f'{{ $project: {{ _id: {{ of: "$_id", at: "$place" }}, of: "$_id", item: {unwound} }} }}, '
             f'{{ $merge: {{ into: {text(copy)}, whenMatched: "keepExisting" }} }}])',
             "mongosh",
@@ -197,105 +162,13 @@ def items_to_documents(place: Place, changes: Sequence[ItemsToDocuments]) -> Ite
         )
 
 
-def validate(place: Place, changes: Sequence[Validate]) -> Iterator[Step]:
-    """A validator that first only logs."""
-    for change in changes:
-        command = f'collMod: {text(place.here.name)}, validationLevel: "moderate", validationAction: "warn"'
-        yield Step(
-            Phase.PREPARE,
-            "Decide what the documents have to look like, and let the server check it. At first it only logs what does "
-            'not fit; when the log is silent, set validationAction to "error". By what is there today:',
-            f"db.getSiblingDB({text(place.database)}).runCommand({{ {command}, validator: {change.schema} }})",
-            "mongosh",
-        )
-
-
-def make_time_series(place: Place, changes: Sequence[MakeTimeSeries]) -> Iterator[Step]:
-    """A time series collection, and the copy into it."""
-    for change in changes[:1]:
-        series, database = place.free(f"{place.here.name}_series"), text(place.database)
-        options = f"timeField: {text(change.time)}, metaField: {text(change.source)}"
-        yield Step(
-            Phase.PREPARE,
-            "Create a time series collection. It has no unique index, and changes documents only by their source.",
-            f"db.getSiblingDB({database}).createCollection({text(series)}, {{ timeseries: {{ {options} }} }})",
-            "mongosh",
-        )
-        yield Step(
-            Phase.COPY,
-            "With the writers stopped, and before anything else is written to it, copy the documents: $out replaces "
-            "what is there. This takes MongoDB 7.0.3 or later.",
-            f"{_collection(place)}.aggregate([{{ $out: {{ db: {database}, coll: {text(series)}, timeseries: "
-            f"{{ {options} }} }} }}])",
-            "mongosh",
-            cost="reads and writes all documents",
-        )
-        yield Step(
-            Phase.CHECK,
-            "Compare the counts: they have to agree.",
-            "\n".join(f"{_collection(place, name)}.countDocuments({{}})" for name in (place.here.name, series)),
-            "mongosh",
-        )
-        yield Step(Phase.SWITCH, f"Have writers and queries use {series}.")
-
-
-def longer_span(place: Place, changes: Sequence[LongerSpan]) -> Iterator[Step]:
-    """Buckets that cover more time."""
-    for change in changes:
-        settings = f"timeseries: {{ granularity: {text(change.granularity)} }}"
-        yield Step(
-            Phase.PREPARE,
-            "Let a bucket cover more time, which keeps more of each source together.",
-            f"db.getSiblingDB({text(place.database)}).runCommand({{ collMod: {text(place.here.name)}, {settings} }})",
-            "mongosh",
-            can_undo=False,
-        )
-
-
-def inspect(place: Place, changes: Sequence[Inspect]) -> Iterator[Step]:
-    """Queries that show what a finding is about."""
-    for change in changes:
-        if change.what == "sizes":
-            database = f"db.getSiblingDB({text(place.database)})"
-            yield Step(
-                Phase.LOOK,
-                "Find the largest collections.",
-                f"{database}.getCollectionNames().map(name => ({{ name: name, bytes: "
-                f"{database}.getCollection(name).totalSize() }})).sort((a, b) => b.bytes - a.bytes).slice(0, 10)",
-                "mongosh",
-            )
-        elif change.what == "large rows":
-            yield Step(
-                Phase.LOOK,
-                "Find the largest documents.",
-                f'{_collection(place)}.aggregate([{{ $project: {{ bytes: {{ $bsonSize: "$$ROOT" }} }} }}, '
-                "{ $sort: { bytes: -1 } }, { $limit: 5 }])",
-                "mongosh",
-                cost="reads all documents",
-            )
-        elif change.what == "types":
-            for kind in change.values:
-                found = f"{{ {text(change.column)}: {{ $type: {text(kind)} }} }}"
-                yield Step(
-                    Phase.LOOK,
-                    f"See some documents whose {change.column} is {kind}.",
-                    f"{_collection(place)}.find({found}).limit(5)",
-                    "mongosh",
-                )
-
-
-def _collection(place: Place, name: str = "") -> str:
-    return f"db.getSiblingDB({text(place.database)}).getCollection({text(name or place.here.name)})"
-
-
 RENDERERS: Final[Renderers] = {
     Inspect: inspect,
     ItemsToDocuments: items_to_documents,
     KeepCounts: keep_counts,
-    LongerSpan: longer_span,
-    MakeTimeSeries: make_time_series,
-    NamesToValues: names_to_values,
+    LeaveOut: sql.leave_out,
+    MergeMeasurements: merge,
     OneCollection: one_collection,
     UseAsId: use_as_id,
-    Validate: validate,
+    **dict.fromkeys(CHANGES, collection_changes),
 }

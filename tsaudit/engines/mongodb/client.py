@@ -1,4 +1,4 @@
-"""pymongo's client with limits that it does not set by itself: on time without end, and on the size of an answer."""
+"""pymongo's client with additional limits: on time, and on the size of a response."""
 
 from __future__ import annotations
 
@@ -9,16 +9,15 @@ import pymongo
 from pymongo.synchronous.pool import Connection, Pool
 
 _MOST_BYTES: Final = 17_000_000
-"""Of an answer: a document of 16 MiB, or a batch of as much, and what is around it.
-
+"""Maximum size of a response: a document of 16 MiB, or a batch of that size, plus overhead.
 https://www.mongodb.com/docs/manual/reference/limits/#mongodb-limit-BSON-Document-Size
 """
 _MOST_OF_MONITOR: Final = 1_000_000
-"""Of what a server says of itself."""
+"""Maximum size of the server's description of itself."""
 
 
 class _Pool(Pool):
-    """Connections that take no answer for more than there are. A server may say that it sends 2 GB at once."""
+    """Connections with a limited response size. Otherwise, a server may announce 2 GB at once."""
 
     def connect(self, *arguments: Any, **settings: Any) -> Connection:
         made = super().connect(*arguments, **settings)
@@ -26,7 +25,7 @@ class _Pool(Pool):
         receive = made.receive_message
 
         def receive_bounded(request_id: int | None) -> Any:
-            # Set anew by every hello of the server's.
+            # Set again by every hello of the server.
             made.max_message_size = min(made.max_message_size, most)
             return receive(request_id)
 
@@ -35,24 +34,24 @@ class _Pool(Pool):
 
 
 class Client:
-    """One server or cluster, whose connections threads share. Connects when it is first asked something."""
+    """One server or cluster, whose connections are shared by threads. Connects on first use."""
 
     def __init__(self, url: str, timeout_s: float, login: dict[str, Any]) -> None:
         self._url, self._timeout_ms, self._login = url, int(timeout_s * 1000), login
         self._pools: weakref.WeakSet[_Pool] = weakref.WeakSet()
         self._closed = False
         self.driver = self._made()
-        """pymongo's; another one after `open_again`."""
+        """pymongo's client; another one after `open_again`."""
 
     def abort(self) -> None:
-        """Break off whatever runs, in all threads: within half a second they get an error."""
+        """Abort everything in all threads: within half a second, they get an error."""
         self._closed = True
         for pool in tuple(self._pools):
             pool.reset(interrupt_connections=True)
         self.driver.close()
 
     def open_again(self) -> None:
-        """Go on with new connections where the last ones were broken off."""
+        """Continue with new connections after the last ones were aborted."""
         if self._closed:
             self.driver, self._closed = self._made(), False
 
@@ -60,7 +59,7 @@ class Client:
         pools = self._pools
 
         class Known(_Pool):
-            """So that they can be found again."""
+            """Keeps track of the connections."""
 
             def __init__(self, *arguments: Any, **settings: Any) -> None:
                 super().__init__(*arguments, **settings)
@@ -71,7 +70,7 @@ class Client:
             appname="tsaudit",
             serverSelectionTimeoutMS=self._timeout_ms,
             connectTimeoutMS=self._timeout_ms,
-            # For what nobody sets a time for, such as the goodbye; statements have their own.
+            # For operations without a time limit, such as the goodbye; statements have their own.
             timeoutMS=self._timeout_ms,
             _pool_class=Known,
             **self._login,

@@ -1,4 +1,4 @@
-"""Collections made anew for each period, with what each holds: known for some of a family, worked out for the rest."""
+"""Collections created for each period, with their contents: measured for some of a family, estimated for the rest."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Member:
     end: datetime
     measurement: Measurement
     documents: int | None
-    """None where their number is not known, as that of a time series that was not looked into."""
+    """None if the number is not known, such as for a time series that was not examined."""
     data_bytes: float
     index_bytes: float
 
@@ -38,13 +38,13 @@ class Member:
 
     @property
     def measured(self) -> bool:
-        """Whether its bytes were measured, and not worked out by those of its neighbours."""
+        """Whether its bytes were measured, rather than estimated from its neighbors."""
         return self.measurement.storage is not None
 
 
 @dataclass(frozen=True, slots=True)
 class CollectionFamily:
-    """Collections of one database that differ in nothing but the period in their names."""
+    """Collections of one database whose names differ only in the period."""
 
     database: str
     template: str
@@ -55,7 +55,7 @@ class CollectionFamily:
 
     @property
     def documents(self) -> int | None:
-        """None where the number is not known of one of them."""
+        """None if the number is not known for one of them."""
         return documents_of(self.members)
 
     @property
@@ -72,22 +72,22 @@ class CollectionFamily:
 
     @property
     def how(self) -> str:
-        """How the bytes were had, in words."""
+        """How the bytes were determined, in words."""
         measured = len(self.measured)
         if measured == len(self.members):
             return "measured"
-        by = "their number of documents" if all(m.measurement.rows for m in self.members) else "their neighbours"
-        return f"{number(measured)} of {many(len(self.members), 'collection')} measured, the others by {by}"
+        by = "their number of documents" if all(m.measurement.rows for m in self.members) else "their neighbors"
+        return f"{number(measured)} of {many(len(self.members), 'collection')} measured, the others estimated from {by}"
 
 
 def documents_of(members: Sequence[Member]) -> int | None:
-    """Documents in all of them; None where the number is not known of one."""
+    """Documents in all of them; None if the number is not known for one."""
     counts = [member.documents for member in members]
     return None if None in counts else sum(n or 0 for n in counts)
 
 
 def collection_families(profile: Profile) -> list[CollectionFamily]:
-    """The families of all databases, whose members are of one kind. Empty where nothing of their bytes is known."""
+    """The families of all databases, whose members are of one kind. Empty if nothing is known about their bytes."""
     from tsaudit.analysis.shapes.periods import period_families
 
     found = []
@@ -107,9 +107,9 @@ def families_by_member(profile: Profile) -> dict[tuple[str, str], CollectionFami
 
 
 def once_for_family(profile: Profile, judge: Callable[[Measurement], Iterable[Finding]]) -> Iterator[Finding]:
-    """What there is to say of each measurement; of collections of one family once, by the newest one it is true of.
+    """The findings about each measurement; for collections of one family only once, about the newest one they apply to.
 
-    The family is then its subject, so that it stays the same one when the next period begins.
+    The family is then the subject, so the subject stays the same when the next period begins.
     """
     families = families_by_member(profile) if ENGINES[profile.engine].keeps_documents else {}
     told: set[Subject] = set()
@@ -129,7 +129,7 @@ def once_for_family(profile: Profile, judge: Callable[[Measurement], Iterable[Fi
 def _of_one_kind(measurements: Sequence[Measurement]) -> bool:
     """Whether most collections that were read have a field in common, if they have any besides `_id`.
 
-    Over the years a field may have been renamed, so it need not be in all of them.
+    A field may have been renamed over the years, so it need not be in all of them.
     """
     fields = [{f.key.partition(".")[0] for f in m.fields} - {DOCUMENT_ID} for m in measurements if m.documents]
     known = [names for names in fields if names]
@@ -150,9 +150,9 @@ def _members(family: PeriodFamily, measurements: Sequence[Measurement]) -> tuple
 def _estimated(
     measurements: Sequence[Measurement], counts: Sequence[int | None], bytes_of: Callable[[Measurement], int | None]
 ) -> Iterator[float]:
-    """Bytes of each: as measured, else its documents times what one takes in the neighbours that were measured.
+    """Bytes of each: measured, or its documents times the mean document size of its measured neighbors.
 
-    Where the number of its documents is not known, as much as the neighbours take.
+    If the number of its documents is not known, the same as its neighbors.
     """
     from tsaudit.analysis.shapes.positions import interpolated
 

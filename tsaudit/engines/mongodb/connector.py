@@ -1,4 +1,4 @@
-"""MongoDB: commands over its own protocol, by pymongo."""
+"""MongoDB: commands over its own protocol, through pymongo."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _AUTHENTICATION_FAILED: Final = 18
 def connect(
     url: str, *, username: str | None, password: str | None, options: Mapping[str, Any]
 ) -> Iterator[MongoConnection]:
-    """A connection to the server or cluster, whose version has been asked for. ConnectorError."""
+    """An open connection to the server or cluster, whose version is known. ConnectorError."""
     if not url.startswith(("mongodb://", "mongodb+srv://")):
         raise ConnectorError("the URL is not of the form mongodb://host:27017 or mongodb+srv://host")
     timeout_s = float(options.get("connect_timeout_s", 10.0))
@@ -33,12 +33,12 @@ def connect(
     try:
         client = Client(url, timeout_s, login)
     except (errors.PyMongoError, ValueError) as error:
-        # What the driver says may quote a password that it took for a port.
+        # The driver's message may quote a password that it mistook for a port.
         kind = type(error).__name__
         seek = " Does the domain name have an SRV record?" if url.startswith("mongodb+srv://") else ""
         raise ConnectorError(
-            f"the URL is none that MongoDB's driver understands ({kind}); is it mongodb://user:password@host:27017, "
-            f"with what is special in user and password percent-encoded?{seek}"
+            f"MongoDB's driver does not understand the URL ({kind}); is it mongodb://user:password@host:27017, "
+            f"with special characters in user and password percent-encoded?{seek}"
         ) from None
     try:
         yield MongoConnection(Server(client, _build_info(client.driver, url, timeout_s)))
@@ -47,7 +47,7 @@ def connect(
 
 
 class MongoConnection:
-    """A server, which threads may share: the client keeps connections of its own."""
+    """A server, which threads may share: the client has its own connections."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
@@ -61,15 +61,15 @@ class MongoConnection:
         return rows.reading(READERS[fact](Asking(self._server, fact, rows, timeout_s, parameters)))
 
     def reconnect(self) -> MongoConnection:
-        """The same client, or a new one after it was closed, and what is known of the server."""
+        """The same client, or a new one after it was closed, with what is known about the server."""
         self._server.client.open_again()
         return MongoConnection(self._server)
 
     def close(self) -> None:
-        """Nothing: the client is closed by whoever connected."""
+        """Does nothing: the code that connected closes the client."""
 
     def abort(self) -> None:
-        """Break off what runs, for all threads that share the client."""
+        """Abort current operations, for all threads that share the client."""
         self._server.client.abort()
 
 
@@ -81,27 +81,27 @@ def _build_info(client: pymongo.MongoClient[Any], url: str, timeout_s: float) ->
     except errors.PyMongoError as error:
         if not isinstance(error, errors.OperationFailure):
             _name_another(url)
-        hint = "; is it the right address?" if error.timeout else ""
+        hint = "; is the address correct?" if error.timeout else ""
         raise ConnectorError(f"{_what_failed(error)} ({in_short(error)}){hint}") from error
 
 
 def _what_failed(error: errors.PyMongoError) -> str:
     if error.timeout:
-        return "the server does not answer"
+        return "the server does not respond"
     if isinstance(error, errors.OperationFailure):
         if error.code == _AUTHENTICATION_FAILED:
-            return "the server refuses the user name or the password"
-        return "the server refuses the command buildInfo"
+            return "the server rejects the user name or the password"
+        return "the server rejects the command buildInfo"
     if isinstance(error, errors.ConnectionFailure):
-        return "the connection broke off before the server sent its version"
-    return "MongoDB's driver cannot talk to this server"
+        return "the connection broke before the server sent its version"
+    return "MongoDB's driver does not support this server"
 
 
 def _name_another(url: str) -> None:
-    """ConnectorError if what listens there is known for something else."""
+    """ConnectorError if another product is known to listen there."""
     if not url.startswith("mongodb://"):
-        return  # the hosts are only known to the domain name system
+        return  # only DNS knows the hosts
     host, port = uri_parser.parse_uri(url)["nodelist"][0]
     other = what_listens(host, port) if port else ""
     if other not in ("", "MongoDB"):
-        raise ConnectorError(f"{host}:{port}: {other} answers, not MongoDB")
+        raise ConnectorError(f"{host}:{port}: {other} responds, not MongoDB")

@@ -1,4 +1,4 @@
-"""From BSON to rows: each leaf of each document, with its path, type and size."""
+"""Converts BSON to rows: each leaf of each document, with its path, type, and size."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from bson.dbref import DBRef
 READ: Final[CodecOptions[Mapping[str, Any]]] = CodecOptions(
     tz_aware=True, datetime_conversion=DatetimeConversion.DATETIME_AUTO, unicode_decode_error_handler="replace"
 )
-"""How answers are decoded: instants in UTC, those that Python cannot hold as they are, broken text marked."""
+"""How responses are decoded: times in UTC, unrepresentable ones as they are, invalid text marked."""
 
 DEEPEST: Final = 20
-"""Levels of nesting that are looked into; below, a document is a value."""
+"""Maximum nesting depth; below it, a document counts as a value."""
 _LONGEST: Final = 256
-"""Characters kept of a value."""
+"""Characters to keep of a value."""
 _SCHEMA: Final = pa.schema(
     [
         ("document", pa.int64()),
@@ -36,15 +36,15 @@ _SCHEMA: Final = pa.schema(
 
 
 class Leaf(NamedTuple):
-    """A value that is no document, or an array, which is not looked into."""
+    """A value that is not a document, or an array, whose items are not examined."""
 
     path: str
     data_type: str | None
-    """As `$type` names it; None for null."""
+    """In the notation of `$type`; None for null."""
     value: str | None
     value_bytes: int
     items: int | None
-    """Of an array."""
+    """Number of items of an array."""
 
 
 def batch(first: int, documents: Iterable[bytes]) -> pa.RecordBatch:
@@ -58,11 +58,11 @@ def batch(first: int, documents: Iterable[bytes]) -> pa.RecordBatch:
 
 
 def leaves(document: Mapping[str, Any], above: str = "", depth: int = 1) -> Iterator[Leaf]:
-    """The leaves of a document, in its order."""
+    """The leaves of a document, in order."""
     for key, value in document.items():
         path = f"{above}{key}"
         if isinstance(value, DBRef):
-            value = value.as_doc()  # a class of the driver's; stored, it is a document
+            value = value.as_doc()  # a class of the driver; stored as a document
         if isinstance(value, Mapping) and value and depth < DEEPEST:
             yield from leaves(value, f"{path}.", depth + 1)
         else:
@@ -70,17 +70,17 @@ def leaves(document: Mapping[str, Any], above: str = "", depth: int = 1) -> Iter
 
 
 def _leaf(path: str, value: Any) -> Leaf:
-    # An element is its type, its name and a zero, and the value; the document around it takes five bytes more.
+    # An element has its type, its name with a zero byte, and the value; the surrounding document takes five bytes more.
     size = len(bson.encode({"": value})) - 7
     kind, text = _described(value)
     return Leaf(path, kind, text, size, len(value) if isinstance(value, list) else None)
 
 
 def _described(value: Any) -> tuple[str | None, str | None]:
-    """Type and text of a value; neither for null."""
+    """Type and string of a value; neither for null."""
     if value is None:
         return None, None
-    # The nearest of its own classes decides: a boolean is an integer to Python, an Int64 too.
+    # The most specific class decides: in Python, a boolean is an integer, and so is an Int64.
     for kind in type(value).__mro__:
         if kind in _TYPES:
             name, text = _TYPES[kind]
@@ -89,7 +89,7 @@ def _described(value: Any) -> tuple[str | None, str | None]:
 
 
 def as_text(value: Any) -> str:
-    """The value as one text, the same for equal values."""
+    """The value as a string, the same for equal values."""
     return json.dumps(value, default=lambda v: _described(v)[1], sort_keys=True, ensure_ascii=False)
 
 
@@ -113,4 +113,4 @@ _TYPES: Final[Mapping[type, tuple[str, Callable[[Any], str]]]] = {
     bson.MinKey: ("minKey", repr),
     bson.MaxKey: ("maxKey", repr),
 }
-"""Python's class to the alias that `$type` knows, and how a value reads as text."""
+"""Python class to its `$type` alias, and the conversion of a value to a string."""

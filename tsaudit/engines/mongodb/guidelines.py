@@ -1,9 +1,9 @@
-"""Which guidelines matter here."""
+"""The guidelines that matter on MongoDB."""
 
 from typing import Final
 
 OWN: Final = frozenset({"B2", "C7", "H2", "H3", "H4", "H6"})
-"""Those of few engines that hold here."""
+"""Guidelines specific to a few engines that also apply here."""
 
 MOOT: Final = {
     **dict.fromkeys(
@@ -20,4 +20,4 @@ MOOT: Final = {
     "E8": "H2 covers the index of an ID",
     "F1": "expiry is set for each collection",
 }
-"""Those that do not matter here, each with the reason."""
+"""Guidelines that do not matter here, each with the reason."""

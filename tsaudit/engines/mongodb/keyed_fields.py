@@ -1,4 +1,4 @@
-"""Fields of documents whose names are data: dates, ids or numbers side by side, `scores: { u1001: 7, u1002: 3 }`."""
+"""Document fields whose names are data: dates, IDs, or numbers as siblings, `scores: { u1001: 7, u1002: 3 }`."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from typing import Final
 from tsaudit.model.profile import Field, Measurement
 
 FEWEST: Final = 8
-"""Names of one kind; fewer may be a fixed set, such as quarters or sizes."""
+"""Minimum number of names of one kind; fewer may be a fixed set, such as quarters or sizes."""
 _WHOLE: Final = {"{id}": re.compile(r"[0-9a-f]{24}"), "{n}": re.compile(r"\d{1,23}")}
-"""Names that are nothing but data: an ObjectId as text, a number."""
+"""Names that consist only of data: an ObjectId as a string, a number."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeyedFields:
-    """Names side by side that differ only in data."""
+    """Sibling names that differ only in data."""
 
     above: str
-    """The path that holds them; empty at the top."""
+    """The path that contains them; empty at the top."""
     template: str
     names: tuple[str, ...]
 
@@ -31,7 +31,7 @@ class KeyedFields:
 
 
 def keyed_fields(measurement: Measurement, fewest: int = FEWEST) -> Iterator[KeyedFields]:
-    """Those of a collection, the outer ones first; nothing of what is inside of them."""
+    """Those of a collection, outer ones first; none inside of them."""
     from tsaudit.analysis.shapes.name_families import name_families
 
     below: dict[str, set[str]] = defaultdict(set)
@@ -53,7 +53,7 @@ def keyed_fields(measurement: Measurement, fewest: int = FEWEST) -> Iterator[Key
 
 
 def named_fields(measurement: Measurement) -> list[Field]:
-    """The fields whose names are names: without those that are data, and what is in them."""
+    """The fields with regular names: without names that are data, and without their contents."""
     keyed = [path for found in keyed_fields(measurement) for path in found.paths]
     return [field for field in measurement.fields if not _is_in(field.key, keyed)]
 

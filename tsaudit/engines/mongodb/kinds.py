@@ -1,4 +1,4 @@
-"""Changes that only collections of documents know."""
+"""Changes that only apply to collections of documents."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from tsaudit.model.change import Change, Claim
 
 @dataclass(frozen=True, slots=True)
 class UseAsId(Change):
-    """A field that identifies documents becomes their `_id`."""
+    """Use a field that identifies documents as their `_id`."""
 
     field: str
     index: str
-    """The unique index on it, which goes."""
+    """The unique index on it, which is dropped."""
     collections: tuple[str, ...]
-    """In the order of their periods; one, where the collection is of no family."""
+    """In the order of their periods; one if the collection is not part of a family."""
 
     def claims(self) -> Mapping[Claim, str]:
         return {("_id", ""): self.field}
@@ -24,7 +24,7 @@ class UseAsId(Change):
 
 @dataclass(frozen=True, slots=True)
 class KeepCounts(Change):
-    """Collections of periods that are over are replaced by the number of their documents."""
+    """Replace collections of past periods by their numbers of documents."""
 
     into: str
     """The collection of counts."""
@@ -34,19 +34,19 @@ class KeepCounts(Change):
 
 @dataclass(frozen=True, slots=True)
 class OneCollection(Change):
-    """The documents of all periods are kept in one collection, each with its period."""
+    """Keep the documents of all periods in one collection, each with its period."""
 
     into: str
 
 
 @dataclass(frozen=True, slots=True)
 class NamesToValues(Change):
-    """Data in the names of fields becomes values, in an array of names and values."""
+    """Turn data in field names into values, in an array of names and values."""
 
     above: str
-    """The document that has the fields; empty for the top of the document."""
+    """The document that contains the fields; empty for the top of the document."""
     name: str
-    """Of the array."""
+    """Name of the array."""
     example: str
     """One of the field names."""
 
@@ -56,7 +56,7 @@ class NamesToValues(Change):
 
 @dataclass(frozen=True, slots=True)
 class ItemsToDocuments(Change):
-    """Items of an array become documents of their own."""
+    """Turn the items of an array into documents."""
 
     field: str
 
@@ -66,7 +66,7 @@ class ItemsToDocuments(Change):
 
 @dataclass(frozen=True, slots=True)
 class Validate(Change):
-    """The server holds documents to a schema."""
+    """Have the server validate documents against a schema."""
 
     schema: str
     """The validator as JSON."""
@@ -77,11 +77,11 @@ class Validate(Change):
 
 @dataclass(frozen=True, slots=True)
 class MakeTimeSeries(Change):
-    """Documents with a time and a source move to a time series collection."""
+    """Move documents that have a time and a source to a time series collection."""
 
     time: str
     source: str
-    """The field that names the source of a document."""
+    """The field that identifies the source of a document."""
 
     def claims(self) -> Mapping[Claim, str]:
         return {("type", ""): "timeseries"}
@@ -89,7 +89,7 @@ class MakeTimeSeries(Change):
 
 @dataclass(frozen=True, slots=True)
 class LongerSpan(Change):
-    """A bucket of a time series collection covers more time."""
+    """Let a bucket of a time series collection cover more time."""
 
     granularity: str
 

@@ -1,19 +1,24 @@
-"""JavaScript for mongosh that several rules propose. It is shown to people, never run; every name in it is quoted."""
+"""JavaScript for mongosh that several rules suggest. It is displayed, never run; every name in it is quoted."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
 
 from tsaudit.model.profile import Profile
 
+_PLAIN: Final = re.compile(r"[$A-Za-z_][$\w]*", re.ASCII)
+
 
 def is_one_of(profile: Profile, database: str, names: Sequence[str]) -> str:
-    """A condition that `name` is one of these collections, oldest first: their form, the first and the last of them.
+    """A condition that `name` is one of these collections, oldest first: matches their form between the first and the
+    last.
 
-    Where names do not sort as their periods do, or not all collections were looked at, so that others may be of that
-    form, it is a list of all.
+    If names do not sort like their periods, or if other collections that were not examined may have this form, it is a
+    list of all.
     """
     if len(names) == 1:
         return f"name === {text(names[0])}"
@@ -30,5 +35,22 @@ def is_one_of(profile: Profile, database: str, names: Sequence[str]) -> str:
 
 
 def text(value: str | list[str]) -> str:
-    """As JavaScript writes it."""
+    """A JavaScript string literal."""
     return json.dumps(value, ensure_ascii=False)
+
+
+def script(value: Any) -> str:
+    """Documents, lists, texts, numbers and instants as JavaScript writes them."""
+    if isinstance(value, datetime):
+        return f'ISODate("{value:%Y-%m-%dT%H:%M:%SZ}")'
+    if isinstance(value, Mapping):
+        inside = ", ".join(f"{k if _PLAIN.fullmatch(k) else text(k)}: {script(v)}" for k, v in value.items())
+        return f"{{ {inside} }}" if inside else "{}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(script, value))}]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def collection(database: str, name: str) -> str:
+    """The collection, wherever the shell is."""
+    return f"db.getSiblingDB({text(database)}).getCollection({text(name)})"

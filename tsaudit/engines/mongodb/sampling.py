@@ -1,4 +1,4 @@
-"""How many documents may be read at random without the server going through all of them."""
+"""How many documents can be read at random without the server reading all of them."""
 
 from __future__ import annotations
 
@@ -7,30 +7,34 @@ from typing import Final
 from tsaudit.text import many, number
 
 FEWEST: Final = 100
-"""Up to so many documents `$sample` reads all: https://www.mongodb.com/docs/manual/reference/operator/aggregation/sample/"""
+"""Up to this many documents, `$sample` reads all:
+https://www.mongodb.com/docs/manual/reference/operator/aggregation/sample/
+"""
 LARGEST_SHARE: Final = 0.05
-"""From this share on too."""
+"""From this share on, it reads all, too."""
 
 
 def sample_size(total: int | None, most: int, *, may_choose: bool = True) -> tuple[int, bool]:
-    """How many to ask for, and whether at random; else they are the first ones.
+    """How many documents to request, and whether at random; otherwise, the first ones.
 
-    `total`: how many there are; None: not known. Where most of them would be read anyway, the first ones do.
-    `may_choose`: the server can choose at random.
+    `total`: their number; None if not known. If most of them would be read anyway, the first ones suffice.
+    `may_choose`: the server can select at random.
     """
     if not may_choose or total is None or total <= FEWEST or total <= 2 * most:
         return most, False
     if most < LARGEST_SHARE * total:
         return most, True
-    # Just below the share, as the count is an estimate.
+    # Just below the share, because the count is an estimate.
     return max(1, int(0.98 * LARGEST_SHARE * total)), True
 
 
 def in_words(read: int, total: int | None, limit: int, random: bool) -> str:
-    """Which documents were read. `limit`: how many were asked for; with so many there may be more than `total` says."""
+    """Which documents were read, in words. `limit`: how many were requested; if that many were read, there may be more
+    than `total` says.
+    """
     if total is not None and total <= read < limit:
         return f"all {many(read, 'document')}"
     of = (
         f"{number(read)} of {many(total, 'document')}" if total is not None and read < total else many(read, "document")
     )
-    return f"{of}, chosen at random" if random else f"the first {of}"
+    return f"{of}, chosen randomly" if random else f"the first {of}"

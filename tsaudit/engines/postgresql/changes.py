@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from tsaudit.engines.postgresql.dependents import dependents
 from tsaudit.engines.postgresql.retention import keep_for
 from tsaudit.engines.quoting import quote_text
 from tsaudit.engines.rendering import Renderers
@@ -16,13 +17,13 @@ from tsaudit.model.change import SetRetention
 
 def _converted(column: str, kind: str, is_text: bool) -> str:
     if not is_text:
-        return values.whole(column) if kind == "integer" else f"CAST({column} AS {_TYPES[kind]})"
+        return values.whole(column) if kind == "integer" else values.real(column, _TYPES[kind])
     text = f"btrim(CAST({column} AS TEXT))"
     if kind == "boolean":
         return values.boolean(text)
     if kind == "time":
         since = values.since_1970(text, "TIMESTAMPTZ 'epoch'", "{number} * INTERVAL '1 microsecond'")
-        # Without a zone a time would be taken for one of the session's.
+        # Without a time zone, the time would be interpreted in the session's zone.
         return (
             f"CASE WHEN {text} ~ '{values.EPOCH}' THEN {since} "
             f"WHEN {text} ~ '{values.TIME}' AND {text} ~ '{values.ZONE}' THEN CAST({text} AS TIMESTAMPTZ) "
@@ -41,6 +42,8 @@ DIALECT: Final = Dialect(
     text="TEXT",
     converted=_converted,
     piece=_piece,
+    dependents=dependents,
+    views_follow=True,
     folds_case=False,
     locks="readers and writers of the table, for a moment",
     beside_writers="CONCURRENTLY",

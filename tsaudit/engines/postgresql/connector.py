@@ -1,4 +1,4 @@
-"""PostgreSQL through SQLAlchemy and psycopg: read-only transactions, answers streamed by a cursor on the server."""
+"""PostgreSQL through SQLAlchemy and psycopg: read-only transactions, responses streamed by a server-side cursor."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _FORM: Final = "postgresql://user@host:5432/database"
 _GRANTS: Final = "see sql/postgresql/grants.md"
 _BATCH_ROWS: Final = 10_000
 _LOCK_TIMEOUT_S: Final = 2.0
-"""A table that somebody changes is passed over: nobody may queue behind an audit that queues behind a change."""
+"""Tables with a lock are skipped: nobody should wait for an audit that waits for a lock."""
 _SETTINGS: Final = {
     "search_path": "pg_catalog",
     "standard_conforming_strings": "on",
@@ -44,13 +44,13 @@ _SETTINGS: Final = {
     "intervalstyle": "iso_8601",
     "bytea_output": "hex",
     "extra_float_digits": "1",
-    # Rows that a policy hides would be missed without a word: with this, the statement is refused.
+    # Rows hidden by a policy would be missing without notice: with this setting, the statement is refused.
     "row_security": "off",
-    # An answer is read to its end, and a guest takes one process, not several.
+    # Responses are read completely, and an audit should use one process, not several.
     "cursor_tuple_fraction": "1",
     "max_parallel_workers_per_gather": "0",
     "jit": "off",
-    # Where an index has the newest rows first, they are read from there, not sorted out of all of them.
+    # If an index has the newest rows first, they are read from there instead of sorting all rows.
     "enable_sort": "off",
 }
 _TIMESCALEDB: Final = """
@@ -71,18 +71,18 @@ _INTEGERS: Final = frozenset({20, 21, 23})
 _FLOATS: Final = frozenset({700, 701})
 _BOOLEAN: Final = 16
 _ZONED: Final = 1184
-"""Object ids of PostgreSQL's types, which never change: https://www.postgresql.org/docs/current/datatype-oid.html"""
+"""Object IDs of PostgreSQL's types, which never change: https://www.postgresql.org/docs/current/datatype-oid.html"""
 
 
 _CANCEL_S: Final = 1.0
 _GRACE_S: Final = 1.5
-"""How much longer than the statement may run its end is waited for: an answer to the cancelling says more."""
+"""How much longer than the statement's timeout to wait: the response to the cancellation says more."""
 _FETCHED_BYTES: Final = 8_000_000
-"""What is fetched at a time, by the width of the rows before."""
+"""Bytes per fetch, based on the width of the previous rows."""
 _FEW_ROWS: Final = 100
-"""Fetched first, while nothing is known of their width."""
+"""Rows in the first fetch, while their width is unknown."""
 _MOST_BYTES: Final = 64_000_000
-"""More than this may not come at once: the driver holds all of it, twice over."""
+"""Maximum bytes at once: the driver keeps two copies of them."""
 
 _Reader = Callable[["psycopg.Connection[Any]"], Iterator[pa.RecordBatch]]
 
@@ -91,7 +91,7 @@ _Reader = Callable[["psycopg.Connection[Any]"], Iterator[pa.RecordBatch]]
 def connect(
     url: str, *, username: str | None, password: str | None, options: Mapping[str, Any]
 ) -> Iterator[PostgresqlConnection]:
-    """A connection to the database that the SQLAlchemy URL names. ConnectorError."""
+    """An open connection to the database that the SQLAlchemy URL names. ConnectorError."""
     address = _address(url, username, password)
     connect_s = float(options.get("connect_timeout_s", 10.0))
     engine = sa.create_engine(
@@ -114,7 +114,7 @@ def connect(
 
 
 class PostgresqlConnection:
-    """One connection, on which one statement runs at a time, each in a transaction of its own."""
+    """One connection, which runs one statement at a time, each in its own transaction."""
 
     def __init__(self, engine: sa.Engine) -> None:
         self._engine = engine
@@ -122,7 +122,7 @@ class PostgresqlConnection:
         self._timescaledb, version = next(iter(self._look_up(_TIMESCALEDB)), ("", ""))
         parents = self._look_up(_INHERITED)
         self._inherited = parents - self._look_up(_HYPERTABLES) if parents and self._timescaledb else parents
-        """(schema, table) that others inherit from and that have rows of their own: they are what is meant."""
+        """(schema, table) that others inherit from and that have rows of their own: queries are about these rows."""
         self.server_version = self._raw.info.parameter_status("server_version") or ""
         self.server_version += f", TimescaleDB {version or ''}".rstrip() if self._timescaledb else ""
 
@@ -141,15 +141,15 @@ class PostgresqlConnection:
         return Rows(statement, self._stream(read, timeout_s))
 
     def reconnect(self) -> PostgresqlConnection:
-        """A further connection to the same database."""
+        """Another connection to the same database."""
         return PostgresqlConnection(self._engine)
 
     def close(self) -> None:
-        """Close the connection; the server ends what runs on it."""
+        """Close the connection; the server stops its current statement."""
         self._raw.close()
 
     def abort(self) -> None:
-        """Wait no longer; the server ends the statement at its own timeout, or when it cannot send."""
+        """Stop waiting; the server stops the statement at its own timeout, or when it cannot send."""
         self._raw.abort()
 
     def _open(self) -> None:
@@ -162,7 +162,7 @@ class PostgresqlConnection:
         self._raw.rollback()
         self._raw.read_only = True
         self._raw.prepare_threshold = None
-        # Values come as PostgreSQL prints them: it knows times and numbers that Python has no types for.
+        # Values arrive as PostgreSQL prints them: it has times and numbers that Python cannot represent.
         for kind in (None, *psycopg.postgres.types):
             for oid in (0,) if kind is None else (kind.oid, kind.array_oid):
                 self._raw.adapters.register_loader(oid, TextLoader)
@@ -181,17 +181,17 @@ class PostgresqlConnection:
             self._open()  # ConnectorError when the server is gone
         raw = self._raw
         deadline = time.monotonic() + timeout_s
-        # For a server that heeds neither its own timeout nor the cancelling.
+        # For a server that ignores its own timeout and the cancellation.
         raw.deadline = deadline + _GRACE_S
-        # The server's own timeout is for each part that is fetched; this one is for the whole answer.
+        # The server's own timeout applies to each fetch; this one applies to the whole response.
         timer = threading.Timer(timeout_s, _cancel, [raw])
         timer.daemon = True
         timer.start()
         try:
             raw.execute(_settings(timeout_s))
             for batch in read(raw):
-                if time.monotonic() >= deadline:  # it passed while nothing ran that could be cancelled
-                    raise FactError(Reason.TIMED_OUT, f"cancelled after {timeout_s:g} s")
+                if time.monotonic() >= deadline:  # it passed while nothing was running that could be canceled
+                    raise FactError(Reason.TIMED_OUT, f"canceled after {timeout_s:g} s")
                 yield batch
         except psycopg.Error as error:
             raise _failed(error, raw, timeout_s, time.monotonic() >= deadline) from error
@@ -199,7 +199,7 @@ class PostgresqlConnection:
             timer.cancel()
             timer.join()
             if not raw.closed:
-                with suppress(wire.OutOfTimeError):  # it closed itself; a new one is made for the next statement
+                with suppress(wire.OutOfTimeError):  # it closed itself; the next statement creates a new one
                     raw.rollback()
 
 
@@ -211,7 +211,9 @@ def _address(url: str, username: str | None, password: str | None) -> sa.URL:
     if parsed.drivername not in _DRIVERS:
         raise ConnectorError(f"the URL starts with `{parsed.drivername}:`; expected {_FORM}")
     if parsed.password and "@" in f"{parsed.host}{parsed.database}":
-        raise ConnectorError("the password in the URL has characters of its own meaning there: put it under `password`")
+        raise ConnectorError(
+            "the password in the URL contains characters with a special meaning: set it under `password`"
+        )
     if not parsed.database:
         raise ConnectorError(f"the URL names no database; expected {_FORM}")
     parsed = parsed.set(drivername="postgresql+psycopg")
@@ -219,7 +221,7 @@ def _address(url: str, username: str | None, password: str | None) -> sa.URL:
 
 
 def _settings(timeout_s: float) -> str:
-    """One statement that holds for the transaction only, so that a pooler's connection is left as it was."""
+    """One statement that applies to the transaction only, so that a pooler's connection stays unchanged."""
     timeouts = {"statement_timeout": timeout_s, "lock_timeout": min(timeout_s, _LOCK_TIMEOUT_S)}
     milliseconds = {name: f"{max(1, round(seconds * 1000))}ms" for name, seconds in timeouts.items()}
     pairs = (_SETTINGS | milliseconds).items()
@@ -230,7 +232,7 @@ def _cancel(raw: wire.TimedConnection) -> None:
     try:
         raw.cancel_safe(timeout=_CANCEL_S)
     except psycopg.Error:
-        raw.abort()  # whoever waits for the answer is told, and the server sees that nobody reads it
+        raw.abort()  # The waiting thread gets an error, and the server sees that nobody reads the response.
 
 
 def _read_rows(raw: psycopg.Connection[Any], statement: str, as_text: bool) -> Iterator[pa.RecordBatch]:
@@ -247,7 +249,7 @@ def _read_rows(raw: psycopg.Connection[Any], statement: str, as_text: bool) -> I
 
 
 def _read_plans(raw: psycopg.Connection[Any], statements: list[str]) -> Iterator[pa.RecordBatch]:
-    # No cursor can be declared for a plan.
+    # A cursor cannot be declared for EXPLAIN.
     answers = [json.loads(raw.execute(statement.encode()).fetchall()[0][0]) for statement in statements]
     inside, every, *newest = (plan["Plan"] for (plan,) in answers)
     found = scan_estimate(inside, every, newest[0] if newest else None)
@@ -264,7 +266,9 @@ def _batch(rows: list[tuple[str | None, ...]], description: Any, as_text: bool) 
 
 
 def _array(texts: pa.Array, oid: int, as_text: bool) -> pa.Array:
-    """Numbers and booleans as such, all else as text; in answers about the catalogue, times as times."""
+    """Numbers and booleans in their types, everything else as strings; in responses about the catalog, times as
+    times.
+    """
     if oid in _INTEGERS:
         return texts.cast(pa.int64())
     if oid in _FLOATS:
@@ -277,27 +281,27 @@ def _array(texts: pa.Array, oid: int, as_text: bool) -> pa.Array:
 def _failed(error: psycopg.Error, raw: psycopg.Connection[Any], timeout_s: float, late: bool) -> FactError:
     text = _first_line(error)
     if isinstance(error, wire.TooBigError):
-        return FactError(Reason.OVER_BUDGET, f"{text}: rows too wide to be read, or not a PostgreSQL")
+        return FactError(Reason.OVER_BUDGET, f"{text}: the rows are too wide to be read, or this is not PostgreSQL")
     if isinstance(error, errors.InsufficientPrivilege):
         return FactError(Reason.DENIED, f"{text}; {_GRANTS}")
     if isinstance(error, errors.LockNotAvailable):
         seconds = min(timeout_s, _LOCK_TIMEOUT_S)
         return FactError(Reason.TIMED_OUT, f"locked by another session for more than {seconds:g} s")
     if late or isinstance(error, errors.QueryCanceled):
-        return FactError(Reason.TIMED_OUT, f"cancelled after {timeout_s:g} s")
+        return FactError(Reason.TIMED_OUT, f"canceled after {timeout_s:g} s")
     if raw.closed:
         return FactError(Reason.UNREACHABLE, f"the connection was lost ({text})")
     return FactError(Reason.FAILED, text)
 
 
 def _no_session(url: sa.URL, error: Exception) -> str:
-    """What is wrong, and what listens there if it is not PostgreSQL."""
+    """What is wrong, and which other server listens there."""
     said = _cannot_connect(url, error)
     host, port = url.host, url.port or 5432
     if "FATAL:" in str(error) or not host or "refused" in said or "resolve" in said:
         return said
     other = what_listens(host, port)
-    return said if other in ("", "PostgreSQL") else f"cannot connect to {host}:{port}: {other} answers, not PostgreSQL"
+    return said if other in ("", "PostgreSQL") else f"cannot connect to {host}:{port}: {other} responds, not PostgreSQL"
 
 
 def _cannot_connect(url: sa.URL, error: Exception) -> str:
@@ -311,5 +315,5 @@ def _cannot_connect(url: sa.URL, error: Exception) -> str:
 def _first_line(error: Exception) -> str:
     origin = getattr(error, "orig", None) or error
     lines = str(origin).strip().splitlines()
-    # Masked before it is cut: of a password cut in half, the rest would not be known again.
+    # Masked before it is cut: part of a cut password would not be recognized.
     return mask(lines[0])[:300] if lines else type(origin).__name__

@@ -1,4 +1,4 @@
-"""What PostgreSQL's planner says a statement would read, from `EXPLAIN (FORMAT JSON)`."""
+"""How much a statement would read according to PostgreSQL's planner, from `EXPLAIN (FORMAT JSON)`."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 Plan = Mapping[str, Any]
-"""A node of a plan, with the ones below it."""
+"""A node of a plan, with its child nodes."""
 _WHOLE: Final = frozenset({"Seq Scan", "Sample Scan"})
-"""Nodes that read all rows of a relation, however few they keep."""
+"""Nodes that read all rows of a relation, however few they return."""
 _SORTS: Final = frozenset({"Sort", "Incremental Sort"})
 _OVER_CHUNKS: Final = frozenset({"ChunkAppend", "ConstraintAwareAppend"})
-"""TimescaleDB's own nodes that stand for a hypertable, and let others read its chunks."""
+"""TimescaleDB's own nodes for a hypertable, whose child nodes read its chunks."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScanEstimate:
-    """Rows of a table by the planner's estimate, which goes by the size of its files today and the last ANALYZE."""
+    """The planner's estimates of a table's rows, from the current size of its files and the last ANALYZE."""
 
     rows: int
     """Within the window."""
@@ -26,14 +26,15 @@ class ScanEstimate:
     rows_all: int
     """In the table."""
     rows_sorted: int | None
-    """Sorted to hand over as many of the newest rows as were asked for: 0 where an index has their order. None for a
-    table without time."""
+    """Sorted to return the requested number of newest rows: 0 if an index has their order. None for a table without a
+    time.
+    """
 
 
 def scan_estimate(inside: Plan, every: Plan, newest: Plan | None) -> ScanEstimate:
-    """From the plans for reading the rows inside a window, every row, and the newest of those inside, in their order.
+    """From the plans for reading the rows in the window, every row, and the newest rows in the window, in order.
 
-    `newest`: with a limit; None for a table without time, which has no such order.
+    `newest`: with a limit; None for a table without a time, which has no such order.
     """
     sizes: dict[str, int] = {}
     for scan in _scans(every):
@@ -48,14 +49,14 @@ def scan_estimate(inside: Plan, every: Plan, newest: Plan | None) -> ScanEstimat
 
 
 def _read(scans: Iterable[Plan], sizes: Mapping[str, int]) -> int:
-    """Rows that the nodes read. `sizes`: relation to all its rows."""
+    """Rows that the nodes read. `sizes`: relation to its total number of rows."""
     return sum(
         sizes.get(scan["Relation Name"], 0) if scan["Node Type"] in _WHOLE else scan["Plan Rows"] for scan in scans
     )
 
 
 def _sorted_for_newest(newest: Plan, sizes: Mapping[str, int]) -> int:
-    """Rows of chunks, which come in the order of time, only until there are enough rows."""
+    """Rows of chunks that are read in time order until there are enough rows."""
     top, wanted = newest, newest["Plan Rows"]
     while top["Node Type"] == "Limit":
         top = top["Plans"][0]
@@ -71,7 +72,7 @@ def _sorted_for_newest(newest: Plan, sizes: Mapping[str, int]) -> int:
 
 
 def _is_sorted(plan: Plan) -> bool:
-    """Whether rows are sorted above the nodes that read them; below one, it is TimescaleDB's batches that are."""
+    """Whether rows are sorted above the nodes that read them; below one, TimescaleDB sorts its batches."""
     if plan["Node Type"] in _SORTS:
         return True
     return not _is_scan(plan) and any(map(_is_sorted, plan.get("Plans", ())))
@@ -82,7 +83,7 @@ def _is_scan(plan: Plan) -> bool:
 
 
 def _scans(plan: Plan) -> Iterator[Plan]:
-    """The nodes that read a relation; what stands below one, such as the index it asks, is a part of that."""
+    """The nodes that read a relation; nodes below one, such as its index scan, are part of it."""
     if _is_scan(plan):
         yield plan
         return

@@ -1,8 +1,8 @@
-"""psycopg with limits by the wall clock: nothing on a connection is waited for longer than is given to it.
+"""psycopg with wall-clock limits: no operation on a connection waits longer than its limit.
 
-libpq's own settings do not do that: `statement_timeout` is the server's, and one that is frozen keeps to none;
-`tcp_user_timeout` sees a network that is gone, but not a process that is stopped, whose machine goes on confirming what
-it is sent. psycopg waits in short steps, and between any two of them the clock is looked at here.
+libpq's own settings cannot do that: `statement_timeout` is enforced by the server, and a frozen server does not enforce
+it; `tcp_user_timeout` detects a broken network, but not a stopped process whose machine still acknowledges packets.
+psycopg waits in short steps, and the clock is checked between them.
 """
 
 from __future__ import annotations
@@ -23,37 +23,37 @@ from tsaudit.net import watchdog
 from tsaudit.net.watchdog import within
 
 _RECEIVED: Final = slice(128, 136)
-"""Where Linux' `struct tcp_info` has `tcpi_bytes_received`: https://man7.org/linux/man-pages/man7/tcp.7.html"""
+"""Offset of `tcpi_bytes_received` in Linux' `struct tcp_info`: https://man7.org/linux/man-pages/man7/tcp.7.html"""
 
 
 _FULL: Final = ("too many clients already", "remaining connection slots", "too many connections for")
-"""What a server that speaks English says when it takes no further connection; libpq brings no code along with it."""
+"""English messages of a server that accepts no more connections; libpq does not pass on an error code."""
 
 
 class OutOfTimeError(psycopg.OperationalError):
-    """Nothing came within the time given, and the connection was closed."""
+    """Nothing arrived within the time limit, and the connection was closed."""
 
 
 class TooBigError(psycopg.OperationalError):
-    """More came at once than there may be, and the connection was closed."""
+    """More data arrived at once than allowed, and the connection was closed."""
 
 
 class TimedConnection(psycopg.Connection[Any]):
-    """A connection that gives up, and closes itself, when the wall clock passes its limits."""
+    """A connection that closes itself when it exceeds its wall-clock limits."""
 
     answer_s: float = math.inf
-    """For each exchange with the server: a statement, the next rows of a cursor, a COMMIT."""
+    """Per exchange with the server: a statement, the next rows of a cursor, a COMMIT."""
     deadline: float = math.inf
     """By `time.monotonic()`, for everything on this connection."""
     most_bytes: int | None = None
-    """What one exchange may bring; None for no limit. libpq keeps all of it. Watched on Linux only, for TCP."""
+    """Maximum bytes per exchange; None for no limit. libpq keeps all of them. Checked on Linux only, for TCP."""
 
     def wait(self, gen: Generator[Any, Any, Any], *args: Any, **kwargs: Any) -> Any:
-        """As psycopg's, which all that needs the network goes through. OutOfTimeError, TooBigError."""
+        """psycopg's wait, which every network operation uses. OutOfTimeError, TooBigError."""
         return super().wait(self._watched(gen), *args, **kwargs)
 
     def abort(self) -> None:
-        """Let whoever waits for this connection, in another thread, wait no longer; it closes then."""
+        """Stop another thread's wait for this connection, which is then closed."""
         self.deadline = -math.inf
 
     def _watched(self, gen: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
@@ -63,10 +63,10 @@ class TimedConnection(psycopg.Connection[Any]):
             while True:
                 if time.monotonic() >= min(self.deadline, began + self.answer_s):
                     self._give_up(gen)
-                    raise OutOfTimeError(f"no answer within {time.monotonic() - began:.3g} s")
+                    raise OutOfTimeError(f"no response within {time.monotonic() - began:.3g} s")
                 if self.most_bytes is not None and self._received() - received > self.most_bytes:
                     self._give_up(gen)
-                    raise TooBigError(f"more than {self.most_bytes / 1e6:,.0f} MB came at once")
+                    raise TooBigError(f"more than {self.most_bytes / 1e6:,.0f} MB arrived at once")
                 state = gen.send((yield state))
         except StopIteration as end:
             return end.value
@@ -76,7 +76,7 @@ class TimedConnection(psycopg.Connection[Any]):
         self.close()
 
     def _received(self) -> int:
-        """Bytes that ever came in; 0 where the system does not count them."""
+        """Total bytes received; 0 if the system does not count them."""
         if self.most_bytes is None or not sys.platform.startswith("linux"):
             return 0
         try:
@@ -84,18 +84,18 @@ class TimedConnection(psycopg.Connection[Any]):
                 try:
                     info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _RECEIVED.stop)
                 finally:
-                    connection.detach()  # the socket is libpq's
+                    connection.detach()  # the socket belongs to libpq
         except (OSError, psycopg.Error):
             return 0
         return struct.unpack("=Q", info[_RECEIVED])[0] if len(info) >= _RECEIVED.stop else 0
 
 
 def keep_time(engine: sa.Engine, connect_s: float, most_bytes: int | None = None, crowded_s: float = 0.0) -> None:
-    """Let the engine's connections be timed ones, each made and greeted within `connect_s`.
+    """Replace the engine's connections with timed ones that connect within `connect_s`.
 
-    `most_bytes`: what one exchange may bring, SQLAlchemy's own questions to a new connection included. What a
-    connection may wait for later is for whoever checks it out to say. `crowded_s`: for how long it is tried again while
-    the server has no place for a further client. OutOfTimeError, TooBigError, or psycopg's errors.
+    `most_bytes`: the maximum for one exchange, including SQLAlchemy's own queries on a new connection. The code that
+    checks a connection out sets its later timeouts. `crowded_s`: how long to retry while the server has no free
+    connection slot. OutOfTimeError, TooBigError, or psycopg's errors.
     """
 
     def connect(_dialect: object, _record: object, _arguments: object, parameters: dict[str, Any]) -> TimedConnection:
@@ -111,11 +111,14 @@ def keep_time(engine: sa.Engine, connect_s: float, most_bytes: int | None = None
     def greeted(parameters: dict[str, Any]) -> TimedConnection:
         deadline = time.monotonic() + connect_s
         try:
-            # In a thread of its own: the system's look-up of a name cannot be interrupted, and addresses add up.
+            # In a separate thread: DNS lookups cannot be interrupted, and the times of several addresses add up.
             made = within(connect_s, lambda: TimedConnection.connect(**parameters), too_late=TimedConnection.close)
         except watchdog.OutOfTimeError:
-            raise OutOfTimeError(f"no answer within {connect_s:.3g} s") from None
-        made.deadline, made.most_bytes = deadline, most_bytes  # SQLAlchemy asks a new connection about its server
+            raise OutOfTimeError(f"no response within {connect_s:.3g} s") from None
+        made.deadline, made.most_bytes = (
+            deadline,
+            most_bytes,
+        )  # SQLAlchemy queries a new connection for its server's version
         return made
 
     sa.event.listen(engine, "do_connect", connect)

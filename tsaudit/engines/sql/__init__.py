@@ -1,1 +1,1 @@
-"""What the engines that speak SQL share."""
+"""What the SQL engines share."""

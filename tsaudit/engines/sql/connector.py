@@ -1,4 +1,4 @@
-"""DuckDB and SQLite through SQLAlchemy: files opened read-only, statements interrupted when their time is up."""
+"""DuckDB and SQLite through SQLAlchemy: files opened read-only, statements interrupted at the time limit."""
 
 from __future__ import annotations
 
@@ -26,30 +26,30 @@ from tsaudit.net.watchdog import OutOfTimeError, bounded
 
 BATCH_ROWS: Final = 10_000
 _LOCK_S: Final = 5.0
-"""How long a writer is waited for, at most."""
+"""How long to wait for a writer, at most."""
 _MAGIC: Final = {"sqlite": (0, b"SQLite format 3\0"), "duckdb": (8, b"DUCK")}
-"""Where a file of the engine says so, and how."""
+"""Where the signature of the engine's files is, and its value."""
 _TEXT_FACTS: Final = frozenset({"series_listing"})
-"""Facts whose columns are read as text, so that all batches of one answer have one schema."""
+"""Facts whose columns are read as strings, so that all batches of one response have the same schema."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Dialect:
-    """What SQLAlchemy does not level out between the engines."""
+    """Differences between the engines that SQLAlchemy does not cover."""
 
     opening: str
-    """The statement that returns the server's version and the catalogue's name; fails for a file of another kind."""
+    """The statement that returns the server's version and the catalog's name; fails for other kinds of files."""
     read_only: Callable[[Path, float], tuple[sa.URL, dict[str, Any]]]
     """(file, seconds to wait for a writer) to the URL and arguments of the driver that open the file read-only."""
     batches: Callable[[Any, str, bool], Iterator[pa.RecordBatch]]
-    """(driver's connection, statement, as text) to the answer."""
+    """(driver's connection, statement, as text) to the response."""
 
 
 @contextmanager
 def connect(
     url: str, *, username: str | None, password: str | None, options: Mapping[str, Any]
 ) -> Iterator[SqlConnection]:
-    """A read-only connection to the file that the SQLAlchemy URL names. Never creates one. ConnectorError."""
+    """A read-only connection to the file that the SQLAlchemy URL names. Never creates a file. ConnectorError."""
     del username, password  # files have no logins
     engine_name, path = _file(url, options.get("engine"))
     dialect = _DIALECTS[engine_name]
@@ -92,25 +92,25 @@ class SqlConnection:
         return Rows(statement, self._stream(statement, fact in _TEXT_FACTS, timeout_s))
 
     def reconnect(self) -> SqlConnection:
-        """A further connection to the same file."""
+        """Another connection to the same file."""
         return SqlConnection(self._name, self._engine, self._path)
 
     def close(self) -> None:
-        """Give the connection back."""
+        """Return the connection to the pool."""
         self._connection.close()
 
     def abort(self) -> None:
-        """Interrupt the statement that runs, and any that begins later."""
+        """Interrupt the current statement, and any later one."""
         self._aborted = True
         with suppress(*_errors()):  # it is closed
             self._raw.interrupt()
 
     def _stream(self, statement: str, as_text: bool, timeout_s: float) -> Iterator[pa.RecordBatch]:
-        timed_out = FactError(Reason.TIMED_OUT, f"cancelled after {timeout_s:g} s")
+        timed_out = FactError(Reason.TIMED_OUT, f"canceled after {timeout_s:g} s")
         try:
             with bounded(timeout_s, self._raw.interrupt) as limit:
                 for batch in self._dialect.batches(self._raw, statement, as_text):
-                    # The time may pass while nothing runs that could be interrupted.
+                    # The time may pass while nothing is running that could be interrupted.
                     if self._aborted or limit.fired:
                         raise timed_out
                     yield batch
@@ -138,13 +138,13 @@ def _file(url: str, expected: str | None) -> tuple[str, Path]:
 
 
 def _unusable(path: Path, engine_name: str) -> str:
-    """Why the path cannot be a database of the engine, in one line; empty where its driver has to find out."""
+    """Why the path cannot be a database of the engine, in one line; empty if only its driver can find out."""
     try:
         mode = path.stat().st_mode
         if stat.S_ISDIR(mode):
             return f"{path} is a directory; give the path of the file"
         if not stat.S_ISREG(mode):
-            # Opening a pipe would wait for somebody who writes to it.
+            # Opening a pipe would wait for a writer.
             return f"{path} is not a regular file"
         with path.open("rb") as file:
             head = file.read(16)
@@ -154,27 +154,27 @@ def _unusable(path: Path, engine_name: str) -> str:
         return f"cannot open {path}: {error.strerror or type(error).__name__}"
     other = next((name for name, (at, magic) in _MAGIC.items() if head[at : at + len(magic)] == magic), engine_name)
     if other != engine_name:
-        return f"{path} is a {other} database; set `engine: {other}` and begin the URL with `{other}:`"
+        return f"{path} is a {other} database; set `engine: {other}` and start the URL with `{other}:`"
     return ""
 
 
 def _cannot_open(path: Path, error: BaseException) -> str:
     text = _one_line(error)
     if "different configuration" in text:
-        return f"{path} is open for writing in this very process; close that connection first"
+        return f"{path} is open for writing in this process; close that connection first"
     if re.search(r"\block(ed)?\b", text):
-        return f"{path} is locked by another process that writes to it; audit a copy, or when the writer is done"
+        return f"{path} is locked by another process that writes to it; audit a copy, or wait until the writer is done"
     return f"cannot open {path}: {text}"
 
 
 def _one_line(error: BaseException) -> str:
-    """The driver's own words, without SQLAlchemy's frame and without the statement."""
+    """The driver's own message, without SQLAlchemy's wrapping and without the statement."""
     origin = getattr(error, "orig", None) or error
     return str(origin).strip().splitlines()[0][:300] if str(origin).strip() else type(origin).__name__
 
 
 def _errors() -> tuple[type[Exception], ...]:
-    """What a driver may raise; DuckDB's reader of record batches raises Arrow's and the system's errors."""
+    """The errors that a driver may raise; DuckDB's record batch reader raises Arrow's and the system's errors."""
     common = (DBAPIError, sqlite3.Error, pa.ArrowException, OSError)
     try:
         import duckdb
@@ -188,15 +188,15 @@ def _errors() -> tuple[type[Exception], ...]:
 
 def _duckdb_read_only(path: Path, lock_s: float) -> tuple[sa.URL, dict[str, Any]]:
     del lock_s  # it does not wait at all
-    # An audit neither fetches extensions from the network nor leaves temporary files beside the database.
+    # An audit neither downloads extensions nor leaves temporary files next to the database.
     spill = str(Path(tempfile.gettempdir(), "tsaudit-duckdb"))
     config = {"autoinstall_known_extensions": "false", "temp_directory": spill}
     return sa.URL.create("duckdb", database=str(path)), {"read_only": True, "config": config}
 
 
 def _duckdb_batches(raw: Any, statement: str, as_text: bool) -> Iterator[pa.RecordBatch]:
-    # The relation streams; a cursor's Arrow output would hold the whole answer in memory.
-    del as_text  # columns have one type here, and query files cast where they want text
+    # The relation streams; a cursor's Arrow output would keep the whole response in memory.
+    del as_text  # columns have one type here, and query files cast to text if needed
     found = raw.sql(statement)
     # DuckDB before 1.5 has another name for it.
     read = found.to_arrow_reader if hasattr(found, "to_arrow_reader") else found.fetch_arrow_reader
@@ -222,7 +222,8 @@ def _sqlite_batches(raw: sqlite3.Connection, statement: str, as_text: bool) -> I
     try:
         names = [column[0] for column in cursor.description]
         first = True
-        # Sized for all that is read whole, so that the types found hold for the answer; listings are text anyway.
+        # Sized for facts that are read completely, so that the inferred types hold for the response; listings are
+        # strings anyway.
         while (rows := cursor.fetchmany(BATCH_ROWS if as_text else _WHOLE)) or first:
             first = False
             columns = list(zip(*rows, strict=True)) or [()] * len(names)
@@ -239,7 +240,7 @@ def _lenient_text(raw: bytes) -> str:
 
 
 def _array(values: tuple[Any, ...], as_text: bool) -> pa.Array:
-    """SQLite's values have types of their own, row by row: a column that mixes them becomes text."""
+    """Converts SQLite's values, which have types row by row: a column with mixed types becomes strings."""
     kinds = {type(v) for v in values if v is not None}
     if not as_text and kinds <= {int}:
         return pa.array(values, pa.int64() if kinds else pa.string())

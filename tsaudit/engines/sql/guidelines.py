@@ -1,9 +1,9 @@
-"""Which guidelines matter in databases whose tables are declared in SQL."""
+"""The guidelines that matter in databases whose tables are declared in SQL."""
 
 from typing import Final
 
 OWN: Final = frozenset({"E8"})
-"""Those of few engines that hold here."""
+"""Guidelines specific to a few engines that also apply here."""
 
 MOOT: Final = {
     **dict.fromkeys(("D6", "D7"), "the engine is built to join tables"),
@@ -12,4 +12,4 @@ MOOT: Final = {
     "F2": "permissions are granted per table or row",
     "H1": "these engines partition into a table per period; the number of tables is reported under A7",
 }
-"""Those that do not matter here, each with the reason."""
+"""Guidelines that do not matter here, each with the reason."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 from tsaudit.engines.quoting import Qualified, quote_name
@@ -11,18 +11,24 @@ from tsaudit.engines.rendering import Place
 from tsaudit.engines.sql.dialect import Dialect, create_index, drop_index, free, relations
 from tsaudit.model.change import AddIndex, DropIndex
 from tsaudit.model.plan import Phase, Step
+from tsaudit.model.subject import Subject
 from tsaudit.text import listed
 
 HYPERTABLE: Final = "timescaledb.compress"
 """An option that hypertables have, and no other table."""
 
 
-def identify(place: Place, columns: Sequence[str]) -> Iterator[Step]:
-    """Columns that name a source: nothing in the table changes, tsaudit is told."""
+def identify(place: Place, columns: Sequence[str], names: Mapping[str, str], table: str) -> Iterator[Step]:
+    """Columns that name a source: nothing in the table changes, tsaudit is told.
+
+    `names`, `table`: what columns that get other names, and the table, are called afterwards.
+    """
+    later = [names.get(column, column) for column in columns]
     yield Step(
         Phase.WRITE,
-        f"Take {listed(columns, 20)} for part of what identifies a row of {place.here.name}, and tell tsaudit.",
-        f"columns:\n  {_json(place.here.name)}:\n    tags: {_json(columns)}",
+        f"Treat {listed(columns, 20)} as part of what identifies a row of {place.here.name}, and declare it in "
+        "tsaudit.yaml.",
+        f"columns:\n  {_json(table)}:\n    tags: {_json(later)}",
         "yaml",
     )
 
@@ -31,25 +37,32 @@ def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
+def of_source(place: Place, dialect: Dialect, column: str) -> AddIndex:
+    """The index by which the rows of one source are found."""
+    time = place.here.time_column
+    alone = dialect.indexes_one_column or not time or column == time
+    return AddIndex(Subject(place.database, place.here.name), (column,) if alone else (column, str(time)))
+
+
 def added(
     place: Place,
     dialect: Dialect,
     changes: Sequence[AddIndex],
-    tags: Sequence[str],
     phase: Phase,
     table: str,
     names: Mapping[str, str],
+    gone: Collection[str] = (),
 ) -> Iterator[Step]:
-    """Indexes that are made: those asked for, and one for each column that is to name a source.
+    """Indexes that are made.
 
-    `table`, `names`: what the table, and columns that get other names, are called by then.
+    `table`, `names`: what the table, and columns that get other names, are called by then. `gone`: indexes that this
+    plan drops.
     """
     time = place.here.time_column
-    wanted = [(change.columns, change.method) for change in changes]
-    wanted += [((tag, time) if time and time != tag else (tag,), "") for tag in tags]
-    for columns, method in wanted:
+    for change in changes:
+        columns, method = change.columns, change.method
         members = [names.get(c, c) for c in columns]
-        if _is_there(place, columns):
+        if _is_there(place, columns, gone):
             continue
         if dialect.beside_writers and method == "" and columns == (time,):
             method = "brin"
@@ -67,8 +80,8 @@ def added(
         yield Step(phase, words, statement, "sql", locks=waits, cost="reads all rows")
 
 
-def _is_there(place: Place, columns: Sequence[str]) -> bool:
-    indexes = place.here.indexes or ()
+def _is_there(place: Place, columns: Sequence[str], gone: Collection[str]) -> bool:
+    indexes = [index for index in place.here.indexes or () if index.name not in gone]
     return any(i.valid and not i.partial and i.columns[: len(columns)] == tuple(columns) for i in indexes)
 
 
@@ -130,8 +143,8 @@ def dropped(place: Place, dialect: Dialect, changes: Sequence[DropIndex], phase:
         if change.index in known:
             yield Step(
                 phase,
-                f"Drop {change.index}, and watch the slow queries before the next one: what was dropped is made again "
-                "only by reading the whole table.",
+                f"Drop {change.index}, and watch the slow queries before you drop the next one: "
+                "creating an index again reads the whole table.",
                 drop_index(place, dialect, change.index),
                 "sql",
                 locks="" if dialect.beside_writers and is_whole else "readers and writers of the table, for a moment",

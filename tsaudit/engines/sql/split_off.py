@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from tsaudit.engines.rendering import Place
-from tsaudit.engines.sql.dialect import Dialect, a_day_of, aside, constrained, drop_index, free, relations
+from tsaudit.engines.sql.dialect import Dialect, a_day_of, aside, constrained, drop_index, free, may_refuse, relations
 from tsaudit.model.change import SplitMeasurement
 from tsaudit.model.plan import Phase, Step
 from tsaudit.model.profile import Index
@@ -24,9 +24,9 @@ def steps(
 
     `indexes`: those of the table that stay. `names`, `table`: what columns, and the old table, are called by then.
     """
-    taken = relations(place)
+    taken = relations(place) | {table}
     for change in changes:
-        columns = [c for c in change.columns if c in {field.key for field in place.here.fields}]
+        columns = [c for c in change.columns if c in place.here.columns and c != place.here.time_column]
         if not columns:
             continue
         name = free(change.name, taken, dialect)
@@ -40,7 +40,8 @@ def _moved(place: Place, name: str, columns: Sequence[str]) -> Iterator[Step]:
     types = {tag.key: tag.data_type for tag in here.tags} | {field.key: field.types[0] for field in here.fields}
     time = [here.time_column] if here.time_column else []
     types |= dict.fromkeys(time, here.time_type or "TIMESTAMP")
-    kept = [*time, *(tag.key for tag in here.tags)]
+    # A text that repeats is taken for a tag, and may still be one of those that move.
+    kept = [*time, *(tag.key for tag in here.tags if tag.key not in columns)]
     lines = [f"{place.quoted([c])} {types[c]}" for c in (*kept, *columns)]
     key = next((i for i in here.indexes or () if i.constraint and i.columns and set(i.columns) <= set(kept)), None)
     if key is not None:
@@ -52,7 +53,7 @@ def _moved(place: Place, name: str, columns: Sequence[str]) -> Iterator[Step]:
     )
     yield Step(
         Phase.PREPARE,
-        f"Make a table for {listed(columns, 20)}, with what says when and of what the values are.",
+        f"Create a table for {listed(columns, 20)}, with the time and the columns that identify a row.",
         f"CREATE TABLE {place.table(name)} (\n{body}\n);",
         "sql",
     )
@@ -63,19 +64,19 @@ def _moved(place: Place, name: str, columns: Sequence[str]) -> Iterator[Step]:
     statement = f"INSERT INTO {place.table(name)} ({listing}) SELECT {listing} FROM {place.table()} WHERE ({filled})"  # noqa: S608
     yield Step(
         Phase.COPY,
-        f"Copy them{' one day at a time, the newest day first' if every else ''}. Each day is copied once.",
+        f"Copy them{' one day at a time, the newest day first' if every else ''}. Copy each day once.",
         f"{statement}{within};",
         "sql",
         cost="reads all rows",
         repeat_every=every,
     )
     if day:
-        yield Step(Phase.COPY, "Copy those without a time.", f"{statement} AND {place.quoted(time)} IS NULL;", "sql")
+        yield Step(Phase.COPY, "Copy the rows without a time.", f"{statement} AND {place.quoted(time)} IS NULL;", "sql")
     counts = [
         f"SELECT count(*) FROM {place.table()} WHERE {filled};",  # noqa: S608 -- shown, never run
         f"SELECT count(*) FROM {place.table(name)};",  # noqa: S608
     ]
-    yield Step(Phase.CHECK, "Compare the counts: they have to agree.", "\n".join(counts), "sql", cost="reads all rows")
+    yield Step(Phase.CHECK, "Compare the counts: they must be equal.", "\n".join(counts), "sql", cost="reads all rows")
 
 
 def _removed(
@@ -87,7 +88,7 @@ def _removed(
     names: Mapping[str, str],
     table: str,
 ) -> Iterator[Step]:
-    bound = [c for c in columns if constrained(place, c) is not None]
+    bound = [c for c in columns if constrained(place, c)]
     if bound:
         yield Step(Phase.REMOVE, f"{listed(bound)} stays in {place.here.name}, as a constraint needs it.")
     going = [c for c in columns if c not in bound]
@@ -101,7 +102,8 @@ def _removed(
     lost = f"; and the indexes {listed([i.name for i in on_them], 8)}" if on_them else ""
     yield Step(
         Phase.REMOVE,
-        f"Drop {listed(going, 20)} from {table} once the counts agree and nothing reads them there.",
+        f"Drop {listed(going, 20)} from {table} once the counts are equal and nothing reads them there."
+        + may_refuse(place, dialect),
         "\n".join([*first, *dropped, *last]),
         "sql",
         can_undo=False,

@@ -1,19 +1,19 @@
-"""All that becomes of one table of a SQL database: its columns, its name and its indexes.
+"""All changes of one table of a SQL database: its columns, its name, and its indexes.
 
-A column that gets another type, or is taken apart, is made anew beside the old one, filled day by day, and checked; the
-old one goes last. So no value is lost that the check has not shown, and writers wait for no rebuild of the table.
+A column that is converted or split is created next to the old one, filled day by day, and checked; the old one is
+dropped last. So no value is lost that the check has not shown, and writers do not wait for a rebuild of the table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tsaudit.engines.quoting import quote_text
 from tsaudit.engines.rendering import Place, Renderer, Renderers
 from tsaudit.engines.sql import changes as sql
-from tsaudit.engines.sql import index_changes, split_off
+from tsaudit.engines.sql import conversions, dependents, index_changes, merging, split_off
+from tsaudit.engines.sql.conversions import Replaced
 from tsaudit.engines.sql.dialect import (
     Dialect,
     a_day_of,
@@ -23,9 +23,9 @@ from tsaudit.engines.sql.dialect import (
     create_index,
     drop_index,
     free,
+    may_refuse,
     relations,
 )
-from tsaudit.engines.sql.types import is_text, sql_type
 from tsaudit.model.change import (
     AddIndex,
     Change,
@@ -33,6 +33,7 @@ from tsaudit.model.change import (
     DropIndex,
     MakeField,
     MakeTag,
+    MergeMeasurements,
     Rename,
     SplitColumn,
     SplitMeasurement,
@@ -54,36 +55,14 @@ _KINDS: Final[tuple[type[Change], ...]] = (
 
 
 def renderers(dialect: Dialect) -> Renderers:
-    """One renderer for all changes of a table, so that each step knows of the others."""
+    """One renderer for all changes of a table, so that each step takes the others into account."""
 
     def render(place: Place, changes: Sequence[Change]) -> Iterator[Step]:
         yield from _Table(place, dialect, tuple(changes)).steps()
 
     renderer: Renderer = render
-    return dict.fromkeys(_KINDS, renderer)
-
-
-@dataclass(frozen=True, slots=True)
-class _Made:
-    """A column that is made out of another one."""
-
-    name: str
-    type: str
-    value: str
-    """Its expression: null for a value that it cannot hold."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Replaced:
-    """A column that others take the place of."""
-
-    column: str
-    made: tuple[_Made, ...]
-    kept_as: str
-    """What it is called until it goes."""
-    takes_name: bool
-    """Whether the one that is made has its name afterwards."""
-    loses: str
+    merge = merging.renderer(merging.create_table(dialect.text), relations, dialect.folds_case)
+    return {**dict.fromkeys(_KINDS, renderer), MergeMeasurements: merge}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,105 +74,51 @@ class _Table:
     changes: tuple[Change, ...]
 
     def steps(self) -> Iterator[Step]:
-        """All steps; a plan puts them into the order of their phases."""
-        replaced = self._replaced()
+        replaced = conversions.replaced(self.place, self.dialect, self.changes)
         renames, table = self._renames(replaced)
         if fields := [c for c in self.changes if isinstance(c, MakeField)]:
-            yield from sql.make_fields(self.place, fields)
+            yield from sql.make_fields(self.place, fields, renames, table)
         if tags := [c.column for c in self.changes if isinstance(c, MakeTag)]:
-            yield from index_changes.identify(self.place, tags)
-        yield from self._in_constraints()
+            yield from index_changes.identify(self.place, tags, renames, table)
+        yield from conversions.in_words(self.place, self.changes)
+        yield from self._depended_on(replaced, renames, table)
         yield from self._filled(replaced)
+        blocked = self.dialect.indexes_block and bool(replaced or renames or table != self.place.here.name)
+        drops, when = [c for c in self.changes if isinstance(c, DropIndex)], Phase.SWITCH if blocked else Phase.REMOVE
+        yield from index_changes.dropped(self.place, self.dialect, drops, when)
         splits = [c for c in self.changes if isinstance(c, SplitMeasurement)]
         yield from split_off.steps(self.place, self.dialect, splits, self._own(), renames, table)
-        drops = [c for c in self.changes if isinstance(c, DropIndex)]
-        blocked = self.dialect.indexes_block and bool(replaced or renames or table != self.place.here.name)
-        yield from index_changes.dropped(self.place, self.dialect, drops, Phase.SWITCH if blocked else Phase.REMOVE)
         yield from self._switched(replaced, renames, table)
         yield from self._removed(replaced, renames, table)
+        added, gone = self._indexed(replaced, tags), {change.index for change in drops}
+        if blocked:
+            yield from index_changes.added(self.place, self.dialect, added, Phase.REMOVE, table, renames, gone)
+            return
+        # What is filled first is indexed under the name that it has until the switch; an index follows its columns.
+        names = {each.column: each.made[0].name for each in replaced if each.takes_name}
+        later = [one for one in added if names.keys() & one.columns]
+        now = [one for one in added if one not in later]
+        here = self.place.here.name
+        yield from index_changes.added(self.place, self.dialect, now, Phase.PREPARE, here, {}, gone)
+        yield from index_changes.added(self.place, self.dialect, later, Phase.COPY, here, names, gone)
+
+    def _indexed(self, replaced: Sequence[Replaced], tags: Sequence[str]) -> list[AddIndex]:
+        """The indexes asked for, and one for each column that is to name a source; none on a column that goes."""
         added = [c for c in self.changes if isinstance(c, AddIndex)]
-        name, phase = (table, Phase.REMOVE) if blocked else (self.place.here.name, Phase.PREPARE)
-        yield from index_changes.added(self.place, self.dialect, added, tags, phase, name, renames if blocked else {})
+        added += [index_changes.of_source(self.place, self.dialect, tag) for tag in tags]
+        going = {each.column for each in replaced if not each.takes_name}
+        going |= {column for c in self.changes if isinstance(c, SplitMeasurement) for column in c.columns}
+        return [one for one in dict.fromkeys(added) if not going & set(one.columns)]
+
+    def _depended_on(self, replaced: Sequence[Replaced], renames: Mapping[str, str], table: str) -> Iterator[Step]:
+        moved = (c for one in self.changes if isinstance(one, SplitMeasurement) for c in one.columns)
+        renamed = [*renames, *(self.place.here.columns if table != self.place.here.name else ())]
+        named = [*(each.column for each in replaced), *moved, *(() if self.dialect.views_follow else renamed)]
+        yield from dependents.looked_up(self.place, self.dialect, named)
 
     # --- What is made beside ----------------------------------------------------------------------------------------
 
-    def _typed(self) -> dict[str, str]:
-        """Column to the type that its values have, of those that are to get it."""
-        wanted = {c.column: c.to for c in self.changes if isinstance(c, ChangeType)}
-        wanted |= {c.tag: c.to for c in self.changes if isinstance(c, MakeField) and c.to and self._is_text(c.tag)}
-        return {column: kind for column, kind in wanted.items() if column in self.place.here.columns}
-
-    def _is_text(self, column: str) -> bool:
-        here = self.place.here
-        types = {tag.key: (tag.data_type,) for tag in here.tags} | {f.key: f.types for f in here.fields}
-        return any(map(is_text, types.get(column, ())))
-
-    def _replaced(self) -> list[_Replaced]:
-        taken = list(self.place.here.columns)
-        found = []
-
-        def name(wanted: str) -> str:
-            taken.append(free(wanted, taken, self.dialect))
-            return taken[-1]
-
-        for column, kind in self._typed().items():
-            if constrained(self.place, column) is None:
-                found.append(self._converted(column, kind, name))
-        for change in self.changes:
-            if not isinstance(change, SplitColumn) or change.column not in self.place.here.columns:
-                continue
-            if (parts := self._parts(change, name)) is not None:
-                found.append(parts)
-        return found
-
-    def _converted(self, column: str, kind: str, name: Callable[[str], str]) -> _Replaced:
-        quoted, of_text = self.place.quoted([column]), self._is_text(column)
-        value = self.dialect.converted(quoted, kind, of_text)
-        made = _Made(name(f"{column}_{kind}"), sql_type(self.place.profile.engine, kind), value)
-        kept_as = name(f"{column}_{'text' if of_text else 'former'}")
-        known = next((c.exceptions for c in self.changes if isinstance(c, ChangeType) and c.column == column), ())
-        others = f", and at least {listed([repr(v) for v in known], 5)}, which cannot be converted" if known else ""
-        loses = (
-            f"how the values of {column} were written{others}: the check shows all that are not converted, and how "
-            "many rows have them"
-        )
-        return _Replaced(column, (made,), kept_as, takes_name=True, loses=loses)
-
-    def _parts(self, change: SplitColumn, name: Callable[[str], str]) -> _Replaced | None:
-        """None where the database has no function that takes its values apart."""
-        column, engine = self.place.quoted([change.column]), self.place.profile.engine
-        texts = change.example.split(change.separator)
-        values, joined = [], []
-        for number, (part, text) in enumerate(zip(change.parts, texts, strict=False), 1):
-            piece, before = self.dialect.piece(column, change.separator, number), text.find(part.example)
-            if piece is None or len(texts) != len(change.parts) or text[before:] != part.example:
-                return None
-            values.append(f"substr({piece}, {before + 1})" if before else piece)
-            joined.append(f"{quote_text(engine, text[:before])} || {values[-1]}" if before else piece)
-        # What does not come out again when it is put together is of another form, and is left alone.
-        whole = f" || {quote_text(engine, change.separator)} || ".join(joined)
-        made = tuple(
-            _Made(name(part.name), self.dialect.text, f"CASE WHEN {whole} = {column} THEN {value} END")
-            for part, value in zip(change.parts, values, strict=True)
-        )
-        loses = f"values of {change.column} of another form, if the check has shown any"
-        return _Replaced(change.column, made, change.column, takes_name=False, loses=loses)
-
-    def _in_constraints(self) -> Iterator[Step]:
-        for column, kind in self._typed().items():
-            if (key := constrained(self.place, column)) is not None:
-                yield Step(
-                    Phase.WRITE,
-                    f"{column} holds values of the kind {kind} and is part of {key.name}, so no statement changes it "
-                    "in place: copy the table into one that has the column with that type, and compare the two.",
-                )
-        for change in self.changes:
-            if isinstance(change, SplitColumn):
-                parts = {part.name: part.example for part in change.parts}
-                example = ", ".join(f"{name}={value}" for name, value in parts.items())
-                yield Step(Phase.WRITE, f"Write each attribute of {change.column} into a column of its own: {example}.")
-
-    def _filled(self, replaced: Sequence[_Replaced]) -> Iterator[Step]:
+    def _filled(self, replaced: Sequence[Replaced]) -> Iterator[Step]:
         if not replaced:
             return
         table, made = self.place.table(), [one for each in replaced for one in each.made]
@@ -218,7 +143,7 @@ class _Table:
             f"UPDATE {table} SET {values}{where};",  # noqa: S608 -- shown, never run
             "sql",
             locks=self.dialect.locks and "writers of the same rows",
-            cost="writes all rows anew",
+            cost="rewrites all rows",
             repeat_every=every,
         )
         indexed = [statement for each in replaced for statement in self._indexed_alike(each)]
@@ -226,7 +151,7 @@ class _Table:
             yield Step(Phase.COPY, "Index them as the old ones are.", "\n".join(indexed), "sql", cost="reads all rows")
         yield from (self._checked(each) for each in replaced)
 
-    def _indexed_alike(self, each: _Replaced) -> Iterator[str]:
+    def _indexed_alike(self, each: Replaced) -> Iterator[str]:
         """Statements that index the column that takes the old one's name as that one is."""
         if self.dialect.indexes_block or not each.takes_name:
             return
@@ -235,13 +160,13 @@ class _Table:
                 columns = [each.made[0].name if c == each.column else str(c) for c in index.columns]
                 yield create_index(self.place, self.dialect, self.place.here.name, columns, like=index)
 
-    def _checked(self, each: _Replaced) -> Step:
+    def _checked(self, each: Replaced) -> Step:
         column, made = self.place.quoted([each.column]), self.place.quoted([each.made[0].name])
-        empty = f"trim({column}) = ''" if self._is_text(each.column) else "FALSE"
+        empty = f"trim({column}) = ''" if conversions.is_text(self.place, each.column) else "FALSE"
         return Step(
             Phase.CHECK,
-            f"See which values of {each.column} are left over: they stay in the old column, and none of them is in the "
-            "new one. Nothing is to be dropped while they are needed.",
+            f"See which values of {each.column} did not convert. They are in the old column only: do not drop it "
+            "while you need them.",
             f"SELECT {column}, count(*) FROM {self.place.table()} "  # noqa: S608 -- shown, never run
             f"WHERE {column} IS NOT NULL AND NOT ({empty}) AND {made} IS NULL GROUP BY {column} ORDER BY 2 DESC;",
             "sql",
@@ -250,7 +175,7 @@ class _Table:
 
     # --- The new takes the place of the old -------------------------------------------------------------------------
 
-    def _renames(self, replaced: Sequence[_Replaced]) -> tuple[dict[str, str], str]:
+    def _renames(self, replaced: Sequence[Replaced]) -> tuple[dict[str, str], str]:
         """Column to its new name, and the table's."""
         taken = [*self.place.here.columns, *(m.name for r in replaced for m in r.made), *(r.kept_as for r in replaced)]
         names: dict[str, str] = {}
@@ -264,7 +189,7 @@ class _Table:
                 table = free(change.new, relations(self.place) - {self.place.here.name}, self.dialect)
         return names, table
 
-    def _switched(self, replaced: Sequence[_Replaced], renames: Mapping[str, str], table: str) -> Iterator[Step]:
+    def _switched(self, replaced: Sequence[Replaced], renames: Mapping[str, str], table: str) -> Iterator[Step]:
         here, now = self.place.here.name, self.place.table()
         statements = []
         for each in replaced:
@@ -272,9 +197,8 @@ class _Table:
                 statements.append(self._renamed(each.column, each.kept_as))
                 if self.place.profile.engine == "postgresql":
                     old = self.place.quoted([each.kept_as])
-                    statements.append(
-                        f"ALTER TABLE {now} ALTER COLUMN {old} DROP NOT NULL, ALTER COLUMN {old} DROP DEFAULT;"
-                    )
+                    dropped = f"ALTER COLUMN {old} DROP IDENTITY IF EXISTS, ALTER COLUMN {old} DROP NOT NULL"
+                    statements.append(f"ALTER TABLE {now} {dropped};")
                 statements.append(self._renamed(each.made[0].name, each.column))
         for old, new in renames.items():
             statements.append(self._renamed(old, new))
@@ -290,9 +214,9 @@ class _Table:
         if self.dialect.indexes_block:
             first, last = aside(self.place, self.dialect, self._own(), renames, table, ())
         lost = [i.name for i in self._own() if not can_be_made_again(i)] if first else []
-        words = "Have writers and queries use the new names from the same moment on: the old ones are gone then."
-        if not renames and table == here:
-            words = "Let the new columns take the names of the old ones, and have writers send values of their types."
+        words = "Give the new columns the names of the old ones, and have writers send values of their types."
+        if renames or table != here:
+            words = "Switch writers and queries to the new names at the same moment: the old ones no longer exist."
         yield Step(
             Phase.SWITCH,
             words,
@@ -313,13 +237,12 @@ class _Table:
 
     # --- The old goes -----------------------------------------------------------------------------------------------
 
-    def _removed(self, replaced: Sequence[_Replaced], renames: Mapping[str, str], table: str) -> Iterator[Step]:
+    def _removed(self, replaced: Sequence[Replaced], renames: Mapping[str, str], table: str) -> Iterator[Step]:
         for each in replaced:
-            if (key := constrained(self.place, each.column)) is not None:
-                yield Step(
-                    Phase.REMOVE,
-                    f"{each.column} is part of {key.name} and stays until the key is made of the columns in its place.",
-                )
+            name = renames.get(each.kept_as, each.kept_as)
+            if key := constrained(self.place, each.column):
+                words = f"{name} is part of {key} and stays until the key uses the columns that replace it."
+                yield Step(Phase.REMOVE, words)
                 continue
             touched = [i for i in self._own() if each.column in i.columns or None in i.columns]
             if self.dialect.indexes_block:
@@ -328,13 +251,13 @@ class _Table:
             else:
                 first = [drop_index(self.place, self.dialect, i.name) for i in touched if each.column in i.columns]
                 last = []
-            name = renames.get(each.kept_as, each.kept_as)
             lost = [i.name for i in touched if not can_be_made_again(i)]
             unknown = f"; and the indexes {listed(lost)}, if they are on it" if lost else ""
             statement = f"ALTER TABLE {self.place.table(table)} DROP COLUMN {self.place.quoted([name])};"
             yield Step(
                 Phase.REMOVE,
-                f"Drop the old column, {name}, once the check has shown nothing that is needed.",
+                f"Drop the old column, {name}, once the check shows no value that you need."
+                + may_refuse(self.place, self.dialect),
                 "\n".join([*first, statement, *last]),
                 "sql",
                 can_undo=False,

@@ -1,4 +1,4 @@
-"""What the engines' type names mean, as far as rules need it."""
+"""The meaning of the engines' type names, as far as rules need it."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _SCHEMA: Final = re.compile(r'(\w+|"([^"]|"")*")\.')
 
 
 def is_made(data_type: str) -> bool:
-    """Whether the type is not the engine's own but was made in a schema, such as an extension's `public.citext`."""
+    """Whether the type is user-defined in a schema, such as an extension's `public.citext`, rather than built in."""
     return bool(_SCHEMA.match(data_type))
 
 
 def is_list(data_type: str) -> bool:
-    """Whether columns of the type hold several values each."""
+    """Whether values of the type are lists."""
     return data_type.endswith("]")
 
 
@@ -30,20 +30,26 @@ def is_text(data_type: str) -> bool:
 
 
 _NUMBERS: Final = frozenset({"int", "long", "double", "decimal"})
-"""BSON types that compare as one, and between which drivers choose by the value: `1` or `1.5`."""
+"""BSON types that compare as equal; drivers choose between them based on the value: `1` or `1.5`."""
 
 
-def told_apart(engine: str, types: Sequence[str]) -> tuple[str, ...]:
-    """The types of which queries notice that they differ, sorted."""
+def distinct_types(engine: str, types: Sequence[str]) -> tuple[str, ...]:
+    """The types whose difference affects queries, sorted."""
     if not ENGINES[engine].keeps_documents:
         return tuple(types)
     return tuple(sorted({"number" if t in _NUMBERS else t for t in types}))
 
 
 def is_integer(data_type: str) -> bool:
-    """Whether columns of the type hold whole numbers."""
+    """Whether columns of the type contain integers."""
     is_one = re.match(r"U?(TINY|SMALL|BIG|HUGE|MEDIUM)?INT(EGER)?([248]|16|32|64)?\b|UNSIGNED", data_type.upper())
     return bool(is_one) and not is_list(data_type)
+
+
+def is_number(data_type: str) -> bool:
+    """Whether columns of the type contain integers, floats, or decimals."""
+    is_one = re.match(r"FLOAT|REAL|DOUBLE|NUMERIC|DECIMAL|DEC\b", data_type.upper())
+    return is_integer(data_type) or (bool(is_one) and not is_list(data_type))
 
 
 _SQL_TYPES: Final = {"integer": "BIGINT", "float": "DOUBLE", "boolean": "BOOLEAN", "time": "TIMESTAMP"}
@@ -54,5 +60,5 @@ _OWN_SQL_TYPES: Final = {
 
 
 def sql_type(engine: str, kind: str) -> str:
-    """What the engine calls a column of integers, floats, booleans or times (`integer`, `float`, ...)."""
+    """The engine's type for a column of integers, floats, booleans, or times (`integer`, `float`, ...)."""
     return (_SQL_TYPES | _OWN_SQL_TYPES.get(engine, {}))[kind]

@@ -1,11 +1,13 @@
-"""Expressions of SQL that read a value as another type, and null where it is none: never a wrong value."""
+"""SQL expressions that convert a value to another type, or to null if it does not fit: never to a wrong value."""
 
 from __future__ import annotations
 
 from typing import Final
 
 WHOLE: Final = r"^[+-]?(0|[1-9][0-9]{0,17})$"
-"""A leading zero makes a number a code, which a number could not hold; more digits than these have no type."""
+"""A number with a leading zero is a code, which a numeric type could not represent; more digits than these fit
+no type.
+"""
 NUMBER: Final = r"^[+-]?((0|[1-9][0-9]{0,17})(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,2})?$"
 TIME: Final = (
     r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
@@ -18,18 +20,23 @@ _NO: Final = ("false", "no", "off")
 
 
 def boolean(text: str, yes: str = "TRUE", no: str = "FALSE") -> str:
-    """The words that mean true and false."""
+    """Converts the words for true and false."""
     words = [", ".join(f"'{word}'" for word in ones) for ones in (_YES, _NO)]
     return f"CASE WHEN lower({text}) IN ({words[0]}) THEN {yes} WHEN lower({text}) IN ({words[1]}) THEN {no} END"
 
 
 def whole(column: str) -> str:
-    """A number with a fraction as an integer, where it has none."""
+    """Converts a float to an integer if it has no fraction."""
     return f"CASE WHEN {column} = floor({column}) AND abs({column}) < 9e15 THEN CAST({column} AS BIGINT) END"
 
 
+def real(column: str, to: str) -> str:
+    """Converts a number to a float of type `to` if one can hold it: integers beyond 2^53 would be rounded."""
+    return f"CASE WHEN abs({column}) <= {2**53} THEN CAST({column} AS {to}) END"
+
+
 def since_1970(text: str, epoch: str, microsecond: str) -> str:
-    """A text of digits as the time that it means: their number tells seconds from smaller units."""
+    """Converts a string of digits to a time: the number of digits shows whether it is in seconds or a smaller unit."""
     number = f"CAST({text} AS BIGINT)"
     times = {10: f"{number} * 1000000", 13: f"{number} * 1000", 16: number, 19: f"{number} / 1000"}
     units = " ".join(f"WHEN {digits} THEN {value}" for digits, value in times.items())

@@ -12,6 +12,7 @@ ENGINE: Final = Engine(
     example_url="sqlite:///{name}.db",
     keywords=("sqlite/keywords.txt",),
     is_a_file=True,
+    file_magic=(0, b"SQLite format 3\0"),
     infers_roles=True,
     enforces_types=False,
     own_guidelines=OWN,

@@ -9,7 +9,10 @@ from tsaudit.engines.rendering import Renderers
 from tsaudit.engines.sql import changes as sql
 from tsaudit.engines.sql import values
 from tsaudit.engines.sql.dialect import Dialect
+from tsaudit.engines.sql.looks import Looks, renderer
 from tsaudit.engines.sql.table_changes import renderers
+from tsaudit.engines.sqlite.dependents import dependents
+from tsaudit.model.change import Inspect
 
 _ESCAPED: Final = frozenset('\\"') | frozenset(map(chr, range(32)))
 """What JSON writes in another way."""
@@ -28,10 +31,12 @@ def _converted(column: str, kind: str, is_text: bool) -> str:
         found = f"CASE WHEN json_type({text}) = 'integer' AND length({text}) <= 18 THEN CAST({text} AS INTEGER) END"
     else:
         finite = f"abs(CAST({text} AS REAL)) < 1e300"
-        # More digits than these are none of a number.
-        fits = f"json_type({text}) = 'real' OR json_type({text}) = 'integer' AND length({text}) <= 18"
+        # A float holds 15 digits of any integer.
+        fits = f"json_type({text}) = 'real' OR json_type({text}) = 'integer' AND length({text}) <= 15"
         found = f"CASE WHEN ({fits}) AND {finite} THEN CAST({text} AS REAL) END"
-    return f"CASE WHEN json_valid({text}) THEN {found} END"
+    # As text, a float would keep 15 digits only.
+    own = f"WHEN typeof({column}) = 'real' THEN {column} " if kind == "float" else ""
+    return f"CASE {own}WHEN json_valid({text}) THEN {found} END"
 
 
 def _piece(column: str, separator: str, number: int) -> str | None:
@@ -46,7 +51,11 @@ DIALECT: Final = Dialect(
     text="TEXT",
     converted=_converted,
     piece=_piece,
-    can_drop_not_null=False,
+    dependents=dependents,
     locks="all writers of the file",
 )
-RENDERERS: Final[Renderers] = {**sql.COMMON, **renderers(DIALECT)}
+_LOOKS: Final = Looks(
+    columns=lambda place: f"PRAGMA table_info({quote_text('sqlite', place.here.name)})",
+    tables=lambda _: "SELECT name FROM sqlite_master WHERE type = 'table'",
+)
+RENDERERS: Final[Renderers] = {**sql.COMMON, **renderers(DIALECT), Inspect: renderer(_LOOKS)}

@@ -18,14 +18,12 @@ ENGINE: Final = Engine(
     keywords=("timestream/keywords.txt",),
     words=Words(
         tag="dimension",
-        series="One distinct combination of dimension values; Timestream itself also tells measure names apart.",
+        series="One distinct combination of dimension values; Timestream itself also includes the measure name.",
     ),
     icon="aws",
     default_schema="",
-    overwrites=True,
     own_prefixes=(SINGLE_VALUE,),
     can_change=False,
-    is_metered=True,
     describes_singly=True,
     successor="Timestream for InfluxDB",
     parameters={

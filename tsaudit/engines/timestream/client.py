@@ -1,4 +1,4 @@
-"""Calls to Timestream's two services through boto3: credentials, endpoints, throttling, and what errors mean."""
+"""Calls Timestream's two services through boto3: credentials, endpoints, throttling, and the meaning of errors."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _GRACE_S: Final = 0.5
 _FIRST_WAIT_S: Final = 0.2
 _LONGEST_WAIT_S: Final = 5.0
 _MOST_FAILURES: Final = 3
-"""Of the service, one after the other, for one call."""
+"""Consecutive failures of the service tolerated per call."""
 _THROTTLED: Final = frozenset({"ThrottlingException", "Throttling", "TooManyRequestsException"})
 _UNKNOWN_CALLER: Final = frozenset(
     {
@@ -60,7 +60,7 @@ _UNKNOWN_CALLER: Final = frozenset(
         "MissingAuthenticationTokenException",
     }
 )
-# Of `aws login`, which came with botocore 1.41; nothing raises it before.
+# Used by `aws login`, which was added in botocore 1.41; nothing raises it before.
 _NOT_LOGGED_IN: Final[type[Exception]] = getattr(botocore.exceptions, "LoginError", SSOError)
 _NO_CREDENTIALS: Final = (
     *(NoCredentialsError, PartialCredentialsError, CredentialRetrievalError, SSOError, TokenRetrievalError),
@@ -71,24 +71,24 @@ _UNREACHABLE: Final = (
     EndpointDiscoveryRefreshFailed,
 )
 _GRANT: Final = "see sql/timestream/grants.md"
-_SET_CREDENTIALS: Final = "set AWS_PROFILE or the AWS_ keys, or give a profile's name as `username`"
+_SET_CREDENTIALS: Final = "set AWS_PROFILE or the AWS_ keys, or set the name of a profile as `username`"
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Where the services are, and as whom they are asked."""
+    """The location of the services, and the identity to use."""
 
     region: str
     profile: str | None
-    """Of the AWS configuration; None leaves it to boto3, which looks into the environment first."""
+    """From the AWS configuration; None leaves it to boto3, which checks the environment first."""
     query_endpoint: str | None
-    """None: discovered, as the services ask for."""
+    """None: discovered, as the services require."""
     write_endpoint: str | None
     connect_timeout_s: float
 
 
 class _Services:
-    """What all connections to an account share: credentials, and a client of botocore's for each service."""
+    """What all connections to an account share: credentials, and a botocore client for each service."""
 
     def __init__(self, account: Account) -> None:
         self.account = account
@@ -102,12 +102,12 @@ class _Services:
         self.session = boto3.session.Session(botocore_session=core, region_name=account.region)
 
     def of(self, service: str) -> Any:
-        """The service's client. It prepares, signs and reads; what is sent goes by a `Sender`."""
+        """The service's client. It prepares, signs, and parses; a `Sender` sends the requests."""
         with self._lock:
             if service not in self._made:
                 endpoint = self.account.query_endpoint if service == "timestream-query" else None
                 endpoint = endpoint or (self.account.write_endpoint if service == "timestream-write" else None)
-                # Tried again here, where the statement's time is known.
+                # Retries happen here, where the statement's time limit is known.
                 config = Config(retries={"total_max_attempts": 1})
                 self._made[service] = self.session.client(service, endpoint_url=endpoint, config=config)
                 attach(self._made[service])
@@ -130,15 +130,15 @@ class Client:
         return Client(self._account, self._services)
 
     def abort(self) -> None:
-        """Break off the call that runs, from any thread."""
+        """Abort the current call, from any thread."""
         self._sender.abort()
 
     def close(self) -> None:
-        """Release the connections."""
+        """Close the connections."""
         self._sender.close()
 
     def greet(self) -> None:
-        """See whether the service answers at all, be it with a refusal. ConnectorError."""
+        """Check whether the service responds at all, even with a refusal. ConnectorError."""
         region = self._account.region
         try:
             answer = self._sent("timestream-write", "ListDatabases", self._account.connect_timeout_s, {"MaxResults": 1})
@@ -147,36 +147,36 @@ class Client:
                 raise ConnectorError(_unknown(error)) from error
             if _code(error).isdigit():
                 # The service's own errors have names.
-                raise ConnectorError(f"what answers {self._place} is not Timestream: HTTP {_code(error)}") from error
+                raise ConnectorError(f"the server at {self._place} is not Timestream: HTTP {_code(error)}") from error
         except _NO_CREDENTIALS as error:
             raise ConnectorError(_without_credentials(error)) from error
         except UnfitAnswerError as error:
-            raise ConnectorError(f"what answers {self._place} is not Timestream: {error}") from error
+            raise ConnectorError(f"the server at {self._place} is not Timestream: {error}") from error
         except (BotoCoreError, HTTPError, OSError) as error:
             said = causes.words(error) if isinstance(error, HTTPError | OSError) else _words(error)
-            raise ConnectorError(f"Timestream in {region} does not answer: {said}{self._hint()}") from error
+            raise ConnectorError(f"Timestream in {region} does not respond: {said}{self._hint()}") from error
         except Exception as error:
-            # botocore raises whatever comes of reading an answer of another kind.
-            raise ConnectorError(f"what answers {self._place} is not Timestream: {_words(error)}") from error
+            # botocore raises arbitrary errors when it parses unexpected responses.
+            raise ConnectorError(f"the server at {self._place} is not Timestream: {_words(error)}") from error
         else:
             if "Databases" not in answer:
-                raise ConnectorError(f"what answers {self._place} is not Timestream: it lists no databases")
+                raise ConnectorError(f"the server at {self._place} is not Timestream: it lists no databases")
 
     @property
     def _place(self) -> str:
         return f"at {self._account.write_endpoint}" if self._account.write_endpoint else f"in {self._account.region}"
 
     def _hint(self) -> str:
-        """Where the service is, if not in the region; empty when it is, or is reached by an address."""
+        """The regions of the service, if it is not in this one; empty if it is, or if it is reached by an address."""
         known = self._services.session.get_available_regions("timestream-write")
         if self._account.write_endpoint or self._account.region in known:
             return ""
-        return f"; it is offered in {', '.join(known)}"
+        return f"; it is available in {', '.join(known)}"
 
     def call(self, service: str, operation: str, deadline: float, **parameters: Any) -> dict[str, Any]:
-        """The answer to one call, tried again while the service throttles, a few times where it fails. FactError.
+        """The response to one call; retried while the service throttles, and a few times on failures. FactError.
 
-        Not beyond the deadline.
+        Does not exceed the deadline.
         """
         wait, failures = _FIRST_WAIT_S, 0
         while True:
@@ -195,12 +195,14 @@ class Client:
             except (BotoCoreError, HTTPError, OSError) as error:
                 raise _failed(error, left) from error
             except ParserError as error:
-                raise FactError(Reason.FAILED, f"the answer is not Timestream's: {_words(error)}") from error
+                raise FactError(
+                    Reason.FAILED, f"the response does not come from Timestream: {_words(error)}"
+                ) from error
             time.sleep(wait)
             wait = min(2 * wait, _LONGEST_WAIT_S)
 
     def _sent(self, service: str, operation: str, seconds: float, parameters: dict[str, Any]) -> dict[str, Any]:
-        """The answer to a single try. What finds credentials has connections of its own, and takes its own time."""
+        """The response to a single try. The lookup of credentials has its own connections and takes its own time."""
         sender = self._sender
 
         def send() -> dict[str, Any]:
@@ -211,7 +213,7 @@ class Client:
         try:
             return within(seconds + _GRACE_S, send)
         except OutOfTimeError:
-            # What was left behind may still send.
+            # The abandoned thread may still send.
             sender.abort()
             self._sender = self._new_sender()
             raise
@@ -225,7 +227,7 @@ def _code(error: ClientError) -> str:
 
 
 def _is_failure(error: ClientError) -> bool:
-    """Whether the service failed, which a second try may mend."""
+    """Whether the service failed, so that a retry may help."""
     return int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)) >= 500
 
 
@@ -244,9 +246,7 @@ def _failed(error: BotoCoreError | HTTPError | OSError, timeout_s: float) -> Fac
     if isinstance(error, UnfitAnswerError):
         return FactError(Reason.FAILED, str(error))
     if isinstance(error, TimeoutError | ReadTimeoutError):
-        return FactError(
-            Reason.TIMED_OUT, f"no answer within {timeout_s:.3g} s, and no id by which to cancel the query"
-        )
+        return FactError(Reason.TIMED_OUT, f"no response within {timeout_s:.3g} s, and no ID to cancel the query with")
     if isinstance(error, _NO_CREDENTIALS):
         return FactError(Reason.DENIED, _without_credentials(error))
     if isinstance(error, HTTPError | OSError):
@@ -263,6 +263,6 @@ def _without_credentials(error: BotoCoreError) -> str:
 
 
 def _words(error: Exception) -> str:
-    """The service's own words in one line."""
+    """The service's own message in one line."""
     text = error.response.get("Error", {}).get("Message") if isinstance(error, ClientError) else str(error)
     return " ".join(str(text or error).split())[:300]

@@ -1,4 +1,4 @@
-"""Amazon Timestream for LiveAnalytics: tables by the write service, SQL by the query service."""
+"""Amazon Timestream for LiveAnalytics: tables through the write service, SQL through the query service."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ _SETTINGS: Final = frozenset({"endpoint", "query_endpoint", "write_endpoint"})
 _ROLES: Final = {"DIMENSION": "tag", "TIMESTAMP": "time", "MEASURE_VALUE": "field", "MULTI": "field"}
 """Attribute of a column to its role."""
 _MEASURE_NAME: Final = "MEASURE_NAME"
-"""Neither of them: the measure name has a notion of its own."""
+"""Neither: tsaudit treats the measure name separately."""
 _FOREVER_DAYS: Final = 73_000
 _ON_ITS_WAY_OUT: Final = "DELETING"
 _CANCEL_S: Final = 1.5
 _MOST_LISTED: Final = 100_000
-"""An account has 50,000 tables at most."""
+"""An account has at most 50,000 tables."""
 _MOST_QUERIES: Final = 200
-"""Each is described by a call of its own, and five calls a second are allowed."""
+"""Each is described by a separate call, and five calls a second are allowed."""
 _SPARE_S: Final = 2.0
-"""With less time left no further one is described: what is known by then is an answer, a time-out would be none."""
+"""With less time left, no more are described: a partial result is a response, a timeout would not be."""
 _COLUMNS: Final = pa.schema(
     [
         ("measurement", pa.string()),
@@ -63,7 +63,7 @@ _AT_WORK: Final = pa.record_batch([], names=[])
 def connect(
     url: str, *, username: str | None, password: str | None, options: Mapping[str, Any]
 ) -> Iterator[TimestreamConnection]:
-    """A connection to the services of a region, of which one has answered. ConnectorError."""
+    """A connection to the services of a region, one of which has responded. ConnectorError."""
     parts = urlsplit(url)
     settings = {key: values[-1] for key, values in parse_qs(parts.query).items()}
     if parts.scheme != "timestream" or not parts.netloc or parts.path.strip("/") or settings.keys() - _SETTINGS:
@@ -72,9 +72,9 @@ def connect(
         )
     for name, value in settings.items():
         if not re.match(r"https?://[^/]", value):
-            raise ConnectorError(f"`{name}` in the URL is no address: it begins with https://")
+            raise ConnectorError(f"`{name}` in the URL is not an address: it must start with https://")
     if password:
-        raise ConnectorError("AWS credentials come from the environment or a profile: give no `password`")
+        raise ConnectorError("AWS credentials come from the environment or a profile: do not set `password`")
     both = settings.get("endpoint")
     account = Account(
         parts.netloc,
@@ -92,10 +92,10 @@ def connect(
 
 
 class TimestreamConnection:
-    """Calls to both services, and what the last listing of a database's tables said."""
+    """Calls to both services, and the last listing of a database's tables."""
 
     server_version = "LiveAnalytics 2018-11-01"
-    """The product and the version of its API: the service itself tells none."""
+    """The product and the version of its API: the service does not report one."""
 
     def __init__(self, client: Client, databases: tuple[str, ...]) -> None:
         self._client = client
@@ -103,10 +103,10 @@ class TimestreamConnection:
         self._keys: dict[str, str] = {}
         """Database to the KMS key that encrypts it."""
         self._tables: tuple[str, list[dict[str, Any]]] = ("", [])
-        """The database whose tables were listed last, and these."""
+        """The database whose tables were listed last, and these tables."""
 
     def query(self, fact: str, timeout_s: float, given: Given) -> Rows:
-        """Ask for the fact by `sql/timestream/<fact>.*`; see `connector.Connection`."""
+        """Query the fact with `sql/timestream/<fact>.*`; see `connector.Connection`."""
         parameters = given.variables()
         own: dict[str, Callable[[Rows, float, Mapping[str, Any]], Iterator[pa.RecordBatch]]] = {
             "databases": self._list_databases,
@@ -126,15 +126,15 @@ class TimestreamConnection:
         return rows.reading(self._run(rows.statement, rows, deadline, timeout_s, names))
 
     def reconnect(self) -> TimestreamConnection:
-        """A further connection to the same account."""
+        """Another connection to the same account."""
         return TimestreamConnection(self._client.again(), self._databases)
 
     def close(self) -> None:
-        """Release the connections."""
+        """Close the connections."""
         self._client.close()
 
     def abort(self) -> None:
-        """Break off the call that runs; a query goes on at the service until its own timeout."""
+        """Abort the current call; a query continues in the service until its own timeout."""
         self._client.abort()
 
     # --- Metadata ------------------------------------------------------------------------------------------------
@@ -145,7 +145,7 @@ class TimestreamConnection:
         except FactError as error:
             if error.reason is not Reason.DENIED or not self._databases:
                 raise
-            rows.scope = "those that tsaudit.yaml names: the identity may not list databases"
+            rows.scope = "those listed in tsaudit.yaml: the identity has no permission to list databases"
             listed = [{"DatabaseName": name} for name in self._databases]
         self._keys = {found["DatabaseName"]: found["KmsKeyId"] for found in listed if "KmsKeyId" in found}
         yield pa.record_batch({"database": pa.array([found["DatabaseName"] for found in listed], pa.string())})
@@ -157,7 +157,7 @@ class TimestreamConnection:
         yield pa.record_batch({"measurement": pa.array([table["TableName"] for table in tables], pa.string())})
 
     def _tables_of(self, fact: str, rows: Rows, deadline: float, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """The tables as they were listed just before, else listed now."""
+        """The tables from the last listing if it was of this database, otherwise from a new one."""
         if self._tables[0] == parameters["database"]:
             rows.statements, rows.statement = 0, queries.render(_ENGINE, fact, **parameters)
             return self._tables[1]
@@ -180,7 +180,7 @@ class TimestreamConnection:
         tables = self._tables_of("options", rows, deadline, parameters)
         key = self._keys.get(parameters["database"])
         if key is None and any(_encrypts_rejected(table) for table in tables):
-            # Databases that may not be listed may still be looked at. Without their key there is nothing to compare.
+            # Databases that may not be listed may still be readable. Without their key, there is nothing to compare.
             rows.statements += 1
             answer = self._client.call(_WRITE, "DescribeDatabase", deadline, DatabaseName=parameters["database"])
             key = answer["Database"].get("KmsKeyId")
@@ -206,7 +206,7 @@ class TimestreamConnection:
     def _pages(
         self, fact: str, word: str, rows: Rows, deadline: float, parameters: Mapping[str, Any]
     ) -> list[dict[str, Any]]:
-        """All items that the listing of a query file returns, page by page."""
+        """All items that the listing in a query file returns, page by page."""
         rows.statement, rows.statements = queries.render(_ENGINE, fact, **parameters), 0
         request = json.loads(rows.statement)
         found: list[dict[str, Any]] = []
@@ -228,7 +228,7 @@ class TimestreamConnection:
             column, data_type, attribute = list(row.values())[:3]
             if attribute != _MEASURE_NAME:
                 described = {"measurement": table, "column": column, "data_type": data_type, "key_position": None}
-                # An attribute that is not documented: then the column's type has to tell.
+                # An undocumented attribute: the column's type has to show it.
                 yield pa.RecordBatch.from_pylist([described | {"role": _ROLES.get(attribute)}], _COLUMNS)
 
     def _measure_names(self, rows: Rows, deadline: float, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
@@ -238,7 +238,7 @@ class TimestreamConnection:
         )
         for table, row in self._of_each_table("measure_names", rows, deadline, parameters):
             name, data_type, dimensions = list(row.values())[:3]
-            # Told as an array of rows; the service's own samples show the same as JSON.
+            # Documented as an array of rows; the service's own examples show the same as JSON.
             told = json.loads(dimensions) if isinstance(dimensions, str) else dimensions or ()
             described = {"measurement": table, "measure_name": name, "data_type": data_type}
             keys = sorted(one["dimension_name"] for one in told)
@@ -260,9 +260,9 @@ class TimestreamConnection:
     def _run(
         self, statement: str, rows: Rows, deadline: float, timeout_s: float, names: Sequence[str] = ()
     ) -> Iterator[pa.RecordBatch]:
-        """The pages as they come; one without rows while the query is at work. Cancelled unless read to its end.
+        """The pages as they arrive; one without rows while the query is running. Canceled unless read completely.
 
-        `names`: of the columns; empty for those in the answer.
+        `names`: of the columns; empty for those in the response.
         """
         scanned, metered = rows.bytes_scanned or 0, rows.bytes_metered or 0
         asked = {"QueryString": statement}
@@ -270,7 +270,7 @@ class TimestreamConnection:
         try:
             while True:
                 answer = self._client.call(_QUERY, "Query", deadline, **asked)
-                # The counters of the last page hold; the first may be empty and have none.
+                # The counters of the last page apply; the first one may be empty and have none.
                 status = answer.get("QueryStatus", {})
                 if "CumulativeBytesScanned" in status:
                     rows.bytes_scanned = scanned + status["CumulativeBytesScanned"]
@@ -281,21 +281,21 @@ class TimestreamConnection:
                 if not begun:
                     return
                 if time.monotonic() >= deadline:
-                    raise FactError(Reason.TIMED_OUT, f"no answer within {timeout_s:g} s")
+                    raise FactError(Reason.TIMED_OUT, f"no response within {timeout_s:g} s")
                 asked["NextToken"] = answer["NextToken"]
         except FactError as error:
             if error.reason is not Reason.TIMED_OUT or not begun:
                 raise
             query, begun = begun, ""
             refused = self._cancel(query)
-            detail = f"given up after {timeout_s:g} s, and not cancelled: {refused}"
-            raise FactError(error.reason, detail if refused else f"cancelled after {timeout_s:g} s") from error
+            detail = f"abandoned after {timeout_s:g} s, and not canceled: {refused}"
+            raise FactError(error.reason, detail if refused else f"canceled after {timeout_s:g} s") from error
         finally:
             if begun:
                 self._cancel(begun)
 
     def _cancel(self, query: str) -> str:
-        """Why the query could not be cancelled; empty when it was."""
+        """Why the query could not be canceled; empty if it was."""
         try:
             self._client.call(_QUERY, "CancelQuery", time.monotonic() + _CANCEL_S, QueryId=query)
         except FactError as error:
@@ -319,12 +319,12 @@ def _last_run(query: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _encrypts_rejected(table: Mapping[str, Any]) -> bool:
-    """Whether it was set how records that it rejects are encrypted."""
+    """Whether encryption of rejected records is configured."""
     return any(option.startswith(f"{REJECTED}.Enc") for option, _ in _set_options(table, None))
 
 
 def _set_options(table: Mapping[str, Any], key: str | None) -> Iterator[tuple[str, str]]:
-    """What the table was set to, by the names that the API gives it."""
+    """The configured options of the table, under the names of the API."""
     for option, value in table.get("RetentionProperties", {}).items():
         yield option, str(value)
     writes = table.get("MagneticStoreWriteProperties", {})
@@ -334,7 +334,7 @@ def _set_options(table: Mapping[str, Any], key: str | None) -> Iterator[tuple[st
         if rejected.get(option):
             yield f"{REJECTED}.{option}", str(rejected[option])
     for part in table.get("Schema", {}).get(KEY, ()):
-        # Of the type MEASURE is what every table has: the measure name.
+        # Of type MEASURE is what every table has: the measure name.
         if part["Type"] == "DIMENSION":
             yield KEY, part["Name"]
             yield ENFORCEMENT, part.get(ENFORCEMENT, "OPTIONAL")

@@ -1,4 +1,4 @@
-"""Changes that only Timestream knows."""
+"""Changes that only apply to Timestream."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tsaudit.model.change import Change, Claim
 
 @dataclass(frozen=True, slots=True)
 class PartitionBy(Change):
-    """A table that is partitioned by a dimension takes the place of this one."""
+    """Replace a table with one that is partitioned by a dimension."""
 
     dimension: str
 
@@ -21,7 +21,7 @@ class PartitionBy(Change):
 
 @dataclass(frozen=True, slots=True)
 class EnforceKey(Change):
-    """Records without the dimension by which the table is partitioned are rejected."""
+    """Reject records without the dimension by which the table is partitioned."""
 
     dimension: str
 
@@ -31,7 +31,7 @@ class EnforceKey(Change):
 
 @dataclass(frozen=True, slots=True)
 class EncryptRejected(Change):
-    """Rejected records are encrypted with the key of the database."""
+    """Encrypt rejected records with the key of the database."""
 
     key: str
 
@@ -41,7 +41,7 @@ class EncryptRejected(Change):
 
 @dataclass(frozen=True, slots=True)
 class OneRecord(Change):
-    """Measures that share their instants are written as one multi-measure record."""
+    """Write measures that share their times as one multi-measure record."""
 
     names: tuple[str, ...]
-    """Measure names, those with most rows first."""
+    """Measure names, those with the most rows first."""

@@ -1,4 +1,4 @@
-"""Keeps calls that list and describe below the quota of the account, once the service has refused one for it."""
+"""Keeps list and describe calls below the quota of the account, once the service has throttled one."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import time
 from typing import Final
 
 _APART_S: Final = 0.25
-"""An account may list and describe five times a second, and is not ours alone."""
+"""An account may list and describe five times a second, and others may use it, too."""
 
 
 class Pace:
-    """Of all connections to one account. Safe for use by several threads."""
+    """The pace of all connections to one account. Thread-safe."""
 
     def __init__(self) -> None:
         self._next = 0.0
@@ -19,12 +19,12 @@ class Pace:
         self._lock = threading.Lock()
 
     def throttled(self) -> None:
-        """From now on calls keep their distance."""
+        """From now on, space out the calls."""
         with self._lock:
             self._slow = True
 
     def wait(self, operation: str, deadline: float) -> bool:
-        """Wait for the operation's turn; False at once when that is not before the deadline. Queries have no quota."""
+        """Wait for the operation's turn; immediately False if that is after the deadline. Queries have no quota."""
         if not operation.startswith(("List", "Describe")):
             return True
         with self._lock:

@@ -1,4 +1,4 @@
-"""Which tables a query reads and which columns it filters by, as sqlglot parses it."""
+"""Which tables a query reads and which columns it filters by, parsed by sqlglot."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from sqlglot.dialects import Dialect
 
 _UNITS: Final = ("NS", "US", "MS", "S", "M", "H", "D", "W", "MO", "Y")
-"""Of durations such as `15m`, which Trino's SQL does not have."""
+"""Units of durations such as `15m`, which Trino's SQL does not have."""
 
 
 class UnreadableError(Exception):
-    """The text is no query that sqlglot can parse."""
+    """sqlglot cannot parse the text as a query."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,15 +26,27 @@ class Reading:
     """What a query reads."""
 
     tables: frozenset[tuple[str, str]]
-    """(database, table), the database empty where it is not named. Names that WITH defines are none."""
+    """(database, table); the database is empty if it is not named. Names defined by WITH are not included."""
     filters: frozenset[str]
     """Columns that stand beside a comparison in WHERE or ON, by themselves: within a function they prune nothing."""
+    each: tuple[tuple[tuple[str, str], frozenset[str]], ...]
+    """For each place where a table is read: the table, and the columns by which its rows are filtered there."""
+
+    def filters_of(self, database: str, table: str) -> frozenset[str]:
+        """Columns by which the rows of the table are filtered wherever it is read: in each part of a UNION."""
+        found = [columns for place, columns in self.each if place == (database, table)]
+        return frozenset.intersection(*found) if found else frozenset()
 
 
 def read(sql: str) -> Reading:
-    """What the query reads, its subqueries included. UnreadableError; ConnectorError without sqlglot."""
+    """What the query reads, including its subqueries. UnreadableError; ConnectorError without sqlglot."""
     tree = _parsed(sql)
-    return Reading(frozenset(_tables(tree)), frozenset(_filters(tree)))
+    places = _Places(tree)
+    try:
+        each = tuple(((t.db, t.name), frozenset(places.filters(t))) for t in _tables(tree))
+    except RecursionError as error:
+        raise UnreadableError("it is nested too deeply") from error
+    return Reading(frozenset(place for place, _ in each), frozenset(_filters(tree)), each)
 
 
 def _parsed(sql: str) -> exp.Query:
@@ -45,7 +57,7 @@ def _parsed(sql: str) -> exp.Query:
         raise missing_driver("timestream", "timestream") from error
     try:
         tokens = _dialect().tokenize(sql)
-        # Of other statements sqlglot logs that it does not understand them.
+        # For other statements, sqlglot logs that it does not understand them.
         if not tokens or tokens[0].text.upper() not in ("SELECT", "WITH", "("):
             raise UnreadableError("it does not begin with SELECT or WITH")
         trees = _dialect().parser().parse(tokens, sql)
@@ -64,7 +76,7 @@ def _parsed(sql: str) -> exp.Query:
 
 @cache
 def _dialect() -> Dialect:
-    """Trino's, which Timestream runs on, with its durations; the parser takes them for numbers."""
+    """Trino's dialect, which Timestream runs on, with its durations; the parser reads them as numbers."""
     from sqlglot.dialects.trino import Trino
 
     class Timestream(Trino):
@@ -74,13 +86,13 @@ def _dialect() -> Dialect:
     return Timestream()
 
 
-def _tables(tree: exp.Query) -> Iterator[tuple[str, str]]:
+def _tables(tree: exp.Query) -> Iterator[exp.Table]:
     from sqlglot import exp
 
     defined = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
     for table in tree.find_all(exp.Table):
         if isinstance(table.this, exp.Identifier) and (table.db or table.name.lower() not in defined):
-            yield table.db, table.name
+            yield table
 
 
 def _filters(tree: exp.Query) -> Iterator[str]:
@@ -89,12 +101,79 @@ def _filters(tree: exp.Query) -> Iterator[str]:
     conditions = [where.this for where in tree.find_all(exp.Where)]
     conditions += [join.args["on"] for join in tree.find_all(exp.Join) if join.args.get("on")]
     for condition in conditions:
-        # Queries within it have conditions of their own.
-        for node in condition.walk(prune=lambda found: isinstance(found, exp.Query)):
-            if isinstance(node, exp.EQ | exp.NEQ | exp.GT | exp.GTE | exp.LT | exp.LTE):
-                sides = [node.this, node.expression]
-            elif isinstance(node, exp.Predicate) and not isinstance(node, exp.Func):
-                sides = [node.this]
-            else:
-                continue
-            yield from (bare.name for side in sides if isinstance(bare := side.unnest(), exp.Column) and bare.name)
+        yield from (column.name for column in _compared(condition))
+
+
+def _compared(condition: exp.Expression) -> Iterator[exp.Column]:
+    """Columns that stand beside a comparison."""
+    from sqlglot import exp
+
+    # Queries within it have conditions of their own.
+    for node in condition.walk(prune=lambda found: isinstance(found, exp.Query)):
+        if isinstance(node, exp.EQ | exp.NEQ | exp.GT | exp.GTE | exp.LT | exp.LTE):
+            sides = [node.this, node.expression]
+        elif isinstance(node, exp.Predicate) and not isinstance(node, exp.Func):
+            sides = [node.this]
+        else:
+            continue
+        yield from (bare for side in sides if isinstance(bare := side.unnest(), exp.Column) and bare.name)
+
+
+class _Places:
+    """By what the rows are filtered that a query reads at one place."""
+
+    def __init__(self, tree: exp.Query) -> None:
+        self._tree = tree
+        self._defined: dict[str, set[str]] = {}
+        """Of what WITH defines, by name: by what all that read it filter."""
+
+    def filters(self, source: exp.Expression) -> set[str]:
+        """Columns in conditions on a table or a subquery in FROM: its own query's, and those of queries around it."""
+        from sqlglot import exp
+
+        select = source.find_ancestor(exp.Select)
+        if select is None:
+            return set()
+        where, name = select.args.get("where"), source.alias_or_name.lower()
+        found = _always(where.this, name) if where else set()
+        for join in select.args.get("joins") or ():
+            # An outer join keeps the rows of one side, whatever its condition says.
+            is_joined = join.this is source
+            keeps = {"LEFT": not is_joined, "RIGHT": is_joined, "FULL": True}.get(join.side.upper(), False)
+            if join.args.get("on") and not keeps:
+                found |= _always(join.args["on"], name)
+        return found | self._around(select)
+
+    def _around(self, query: exp.Expression) -> set[str]:
+        from sqlglot import exp
+
+        around = query.parent
+        while isinstance(around, exp.SetOperation) or (
+            isinstance(around, exp.Subquery) and isinstance(around.parent, exp.SetOperation | exp.Subquery | exp.CTE)
+        ):
+            around = around.parent
+        if isinstance(around, exp.Subquery) and isinstance(around.parent, exp.From | exp.Join):
+            return self.filters(around)
+        return self._of_readers(around.alias.lower()) if isinstance(around, exp.CTE) else set()
+
+    def _of_readers(self, name: str) -> set[str]:
+        from sqlglot import exp
+
+        if name not in self._defined:
+            self._defined[name] = set()  # it may read itself
+            readers = [t for t in self._tree.find_all(exp.Table) if not t.db and t.name.lower() == name]
+            found = [self.filters(reader) for reader in readers]
+            self._defined[name] = set.intersection(*found) if found else set()
+        return self._defined[name]
+
+
+def _always(condition: exp.Expression, name: str) -> set[str]:
+    """Columns of the source called `name` that are compared whichever side of an OR holds."""
+    from sqlglot import exp
+
+    if isinstance(condition, exp.Paren):
+        return _always(condition.this, name)
+    if isinstance(condition, exp.And | exp.Or):
+        left, right = _always(condition.this, name), _always(condition.expression, name)
+        return left | right if isinstance(condition, exp.And) else left & right
+    return {c.name for c in _compared(condition) if c.table.lower() in ("", name)}

@@ -1,6 +1,6 @@
-"""Sends what botocore has prepared and signed through a bounded pool, in place of its own connections.
+"""Sends botocore's prepared and signed requests through a bounded pool, instead of its own connections.
 
-Those read answers of any length, with timeouts that count from one packet to the next.
+Those read responses of any length, with timeouts that restart with each packet.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from botocore.utils import get_environ_proxies
 from tsaudit.net.pool import BoundedPool, BoundedProxy, whole
 
 _MOST_BYTES: Final = 8 << 20
-"""Of an answer: the services' own pages have at most one megabyte."""
+"""Maximum size of a response: the services' own pages have at most one megabyte."""
 
 _turn: ContextVar[tuple[Sender, float] | None] = ContextVar("_turn", default=None)
-"""Whose turn it is in this thread, and for how many seconds."""
+"""The sender to use in this thread, and the time limit in seconds."""
 
 
 class Sender:
@@ -31,11 +31,11 @@ class Sender:
         self._connect_timeout_s = connect_timeout_s
         self._trust = {"ca_certs": certificates} if certificates else {}
         self._pools: dict[str, BoundedPool] = {}
-        """Proxy, or nothing for none, to the connections through it."""
+        """Proxy, or an empty string for none, to the connections through it."""
 
     @contextmanager
     def turn(self, seconds: float) -> Iterator[None]:
-        """Let the calls inside, in this thread, be sent by this sender, and end after that time."""
+        """Send the calls inside, in this thread, through this sender, and stop them after that time."""
         token = _turn.set((self, seconds))
         try:
             yield
@@ -43,17 +43,19 @@ class Sender:
             _turn.reset(token)
 
     def abort(self) -> None:
-        """Shut all sockets down, from any thread."""
+        """Abort by shutting all sockets down, from any thread."""
         for pool in list(self._pools.values()):
             pool.abort()
 
     def close(self) -> None:
-        """Release them."""
+        """Close the connections."""
         for pool in self._pools.values():
             pool.clear()
 
     def send(self, request: Any, seconds: float) -> AWSResponse:
-        """The answer to one request. urllib3's errors, OSError, OutOfTimeError; UnfitAnswerError for one too long."""
+        """The response to one request. urllib3's errors, OSError, OutOfTimeError; UnfitAnswerError if it is too
+        long.
+        """
         pool = self._pool(request.url)
         timeout = urllib3.Timeout(connect=min(self._connect_timeout_s, seconds), read=seconds + 1)
         with pool.until(seconds):
@@ -65,7 +67,7 @@ class Sender:
                 timeout=timeout,
                 preload_content=False,
             )
-            # Those of errors have been read.
+            # Bodies of errors have been read.
             body = whole(response, _MOST_BYTES) if 200 <= response.status < 300 else response.data
         return AWSResponse(request.url, response.status, response.headers, _Body(body))
 
@@ -78,7 +80,7 @@ class Sender:
 
 
 class _Body:
-    """What botocore reads a body from."""
+    """A body for botocore to read from."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -88,7 +90,7 @@ class _Body:
 
 
 def attach(client: Any) -> None:
-    """Let the client's requests be sent by whose turn it is."""
+    """Send the client's requests through the current sender."""
     client.meta.events.register("before-send", _send)
 
 

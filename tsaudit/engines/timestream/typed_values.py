@@ -1,4 +1,4 @@
-"""Reads Timestream's answers: rows of values that are all texts, beside a description of their types.
+"""Reads Timestream's responses: rows of values that are all strings, with a description of their types.
 
 https://docs.aws.amazon.com/timestream/latest/developerguide/API_query_Datum.html
 """
@@ -17,7 +17,7 @@ _SCALARS: Final[Mapping[str, pa.DataType]] = {
     "BOOLEAN": pa.bool_(),
     "TIMESTAMP": pa.timestamp("us"),
 }
-"""The rest stays text: VARCHAR, DATE, TIME, the intervals, and UNKNOWN, which is what nulls alone have."""
+"""All others remain strings: VARCHAR, DATE, TIME, the intervals, and UNKNOWN, the type of columns with only nulls."""
 _READ: Final[Mapping[pa.DataType, Callable[[str], Any]]] = {
     pa.int64(): int,
     pa.float64(): float,
@@ -26,21 +26,22 @@ _READ: Final[Mapping[pa.DataType, Callable[[str], Any]]] = {
 
 
 def batch(answer: Mapping[str, Any], names: Sequence[str] = ()) -> pa.RecordBatch:
-    """The rows of one page; times to the microsecond, in UTC without saying so. ValueError for what is no such page.
+    """The rows of one page; times to the microsecond, in UTC without a time zone. ValueError for invalid pages.
 
-    `names`: of the columns; empty for those in the answer, where an array has none and gets its position as one.
+    `names`: of the columns; empty for those in the response, where array elements have none and get their position
+    instead.
     """
     described: Sequence[Mapping[str, Any]] = answer["ColumnInfo"]
     names = names or [str(column.get("Name") or position) for position, column in enumerate(described)]
     rows = [row["Data"] for row in answer["Rows"]]
     if any(len(row) != len(described) for row in rows):
-        raise ValueError("a row has not as many values as there are columns")
+        raise ValueError("a row has fewer or more values than there are columns")
     arrays = [_array([row[i] for row in rows], arrow_type(c["Type"])) for i, c in enumerate(described)]
     return pa.RecordBatch.from_arrays(arrays, names=list(names))
 
 
 def arrow_type(described: Mapping[str, Any]) -> pa.DataType:
-    """The Arrow type of a type as the service describes it."""
+    """The Arrow type for the service's description of a type."""
     if "ScalarType" in described:
         return _SCALARS.get(described["ScalarType"], pa.string())
     if "ArrayColumnInfo" in described:
@@ -54,7 +55,7 @@ def arrow_type(described: Mapping[str, Any]) -> pa.DataType:
 
 def _array(values: Sequence[Mapping[str, Any]], kind: pa.DataType) -> pa.Array:
     if pa.types.is_timestamp(kind):
-        # Nine digits behind the point, of which six are kept.
+        # Nine digits after the point, of which six are kept.
         texts = pa.array([v.get("ScalarValue") for v in values], pa.string())
         return texts.cast(pa.timestamp("ns")).cast(kind, safe=False)
     return pa.array([_value(v, kind) for v in values], kind)

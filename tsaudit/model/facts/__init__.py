@@ -1,7 +1,7 @@
-"""The facts: what a connector can be asked, and what its answer looks like.
+"""The facts: what a connector can be asked for, and the format of its answers.
 
-A fact is the contract between a rule and a connector. A rule names the facts it `requires`; a connector
-offers those for which `sql/<engine>/` holds a query file; a fact nobody asks for is not collected.
+A fact is the contract between a rule and a connector. A rule names the facts it `requires`; a connector offers those
+with a query file in `sql/<engine>/`. A fact that no rule needs is not collected.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ __all__ = ["FACTS", "STRUCTURE", "Fact", "Given", "Scope", "Step", "asked_for", 
 FACTS: Final = {fact.name: fact for fact in (*OF_DATABASES, *OF_MEASUREMENTS)}
 
 STRUCTURE: Final = frozenset({"databases", "policies", "measurements", "columns", "tag_keys", "field_types"})
-"""The facts that say which measurements and columns there are."""
+"""The facts that list measurements and columns."""
 
 
 def offered(query_files: frozenset[str]) -> frozenset[str]:
-    """The facts that can be had from the given ones: themselves, and all that can be worked out of them."""
+    """The facts available from the given ones: themselves, and all that can be derived from them."""
     derived = {f.name for f in FACTS.values() if any(source in query_files for source in f.derived_from)}
     return query_files | derived
 
 
 def asked_for(wanted: frozenset[str], query_files: frozenset[str]) -> frozenset[str]:
-    """Which of the query files have to be run so that all of `wanted` that can be had is had."""
+    """The query files to run so that every available fact in `wanted` is measured."""
     direct = wanted & query_files
     sources = {s for name in wanted - query_files for s in FACTS[name].derived_from if s in query_files}
     return direct | sources
 
 
 def sources_of(name: str) -> frozenset[str]:
-    """The fact itself and those it can be worked out of: a gap in any of them is a gap in it."""
+    """The fact itself and those it can be derived from: a gap in any of them is a gap in it."""
     return frozenset((name, *FACTS[name].derived_from))

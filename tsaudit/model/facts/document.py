@@ -1,4 +1,4 @@
-"""The document of the facts: what a query file is given, and what it has to return."""
+"""The documentation of the facts: the parameters of each query file, and what it has to return."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TYPES = (
 
 
 def markdown(facts: Sequence[Fact]) -> str:
-    """A page with each fact that is asked for: `docs/facts.md`."""
+    """The page about the facts: `docs/facts.md`."""
     asked = [fact for fact in facts if fact.columns or not fact.derived_from]
     return "\n".join(_lines(asked)) + "\n"
 
@@ -27,7 +27,7 @@ def _lines(facts: Sequence[Fact]) -> Iterator[str]:
     yield "# Facts"
     yield ""
     yield (
-        "What tsaudit asks of a database. `sql/<engine>/<fact>.*` holds the query; a fact for which an engine has no "
+        "What tsaudit queries. `sql/<engine>/<fact>.*` contains the query; a fact for which an engine has no "
         "file is not asked of it, and rules that need it do not apply."
     )
     yield ""
@@ -38,7 +38,7 @@ def _lines(facts: Sequence[Fact]) -> Iterator[str]:
         "connector adds it (`Engine.parameters`)."
     )
     yield ""
-    yield "Generated from `tsaudit/model/facts/`; `make golden` writes it anew."
+    yield "Generated from `tsaudit/model/facts/`; `make golden` regenerates it."
     kinds = list(dict.fromkeys(fact.given for fact in facts))
     for kind in kinds:
         yield from _kind(kind, [fact for fact in facts if fact.given is kind])

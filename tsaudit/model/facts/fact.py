@@ -10,7 +10,7 @@ from tsaudit.model.facts.given import Given, OfDatabase, OfMeasurement, OfTarget
 
 
 class Scope(enum.StrEnum):
-    """What one query for the fact is about."""
+    """What one query for the fact covers."""
 
     TARGET = "target"
     DATABASE = "database"
@@ -18,10 +18,10 @@ class Scope(enum.StrEnum):
 
 
 class Step(enum.IntEnum):
-    """The rung of the ladder: how dear a fact is. A higher step is climbed only where a lower one gave cause."""
+    """The step of the ladder: how expensive a fact is. A higher step is taken only if a lower one gave a reason to."""
 
     METADATA = 1
-    """Catalogue look-ups; no data and no index is read."""
+    """Catalog lookups; reads no data and no index."""
     INDEX = 2
     """Answered from an index or from statistics."""
     LISTING = 3
@@ -32,14 +32,14 @@ class Step(enum.IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One thing that can be asked of a database."""
+    """One thing that a database can be asked for."""
 
     name: str
-    """Also the stem of its query files, and the word in a rule's `requires`."""
+    """Also the stem of its query files, and its name in a rule's `requires`."""
     scope: Scope
     step: Step
     columns: tuple[str, ...]
-    """What each row of the answer holds; empty where the columns are the measurement's own."""
+    """The columns of each row; empty if the columns are the measurement's own."""
     meaning: str
     derived_from: tuple[str, ...] = ()
     """Facts any one of which lets tsaudit work this one out; empty: it has to be asked."""

@@ -1,6 +1,7 @@
-"""What a query file is given to fill in. The fields of a fact's class are the names that its files may use.
+"""The parameters of query files.
 
-What an engine's own connector adds is declared beside the engine (`Engine.parameters`).
+The fields of a fact's class are the names that its files may use. Parameters that an engine's own connector adds are
+declared with the engine (`Engine.parameters`).
 """
 
 from __future__ import annotations
@@ -17,15 +18,15 @@ def _is(meaning: str) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
-    """The parameters of one query. Of itself: none."""
+    """The parameters of one query; none in this base class."""
 
     @property
     def subject(self) -> tuple[str | None, str | None]:
-        """The database and the measurement it is about; None for all of them."""
+        """The database and the measurement of the query; None for all of them."""
         return getattr(self, "database", None), getattr(self, "measurement", None)
 
     def variables(self) -> dict[str, Any]:
-        """By name, for the template."""
+        """The parameters by name, for the template."""
         return {one.name: getattr(self, one.name) for one in fields(self)}
 
 
@@ -45,7 +46,9 @@ class OfDatabase(Given):
 class OfMeasurements(OfDatabase):
     """Facts about all measurements of one database at once."""
 
-    measurements: Sequence[str] = field(metadata=_is("names of those to look at; the answer may hold others"))
+    measurements: Sequence[str] = field(
+        metadata=_is("names of the measurements to query; the response may contain others")
+    )
     start: datetime = field(metadata=_is("first instant of the window, in UTC"))
     end: datetime = field(metadata=_is("first instant after the window, in UTC"))
 
@@ -55,13 +58,13 @@ class OfMeasurement(OfDatabase):
     """Facts about one measurement."""
 
     measurement: str = field(metadata=_is("measurement, table or collection"))
-    tags: Sequence[str] = field(metadata=_is("its tags, as far as they are known by then"))
-    fields: Sequence[str] = field(metadata=_is("its fields, as far as they are known by then"))
+    tags: Sequence[str] = field(metadata=_is("its tags, as far as they are known yet"))
+    fields: Sequence[str] = field(metadata=_is("its fields, as far as they are known yet"))
     time: str | None = field(metadata=_is("its time column; None: it has none, and all rows count"))
     time_kind: str | None = field(
-        metadata=_is("how times are kept: timestamp, zoned, text, or s, ms, us or ns since 1970; None without time")
+        metadata=_is("how times are stored: timestamp, zoned, text, or s, ms, us or ns since 1970; None without a time")
     )
-    policies: Sequence[str] = field(metadata=_is("retention policies of its database (InfluxDB); else empty"))
+    policies: Sequence[str] = field(metadata=_is("retention policies of its database (InfluxDB); otherwise empty"))
     start: datetime = field(metadata=_is("first instant of the window, in UTC"))
     end: datetime = field(metadata=_is("first instant after the window, in UTC"))
 
@@ -71,11 +74,11 @@ class Part:
     """A part of a table that is too big to be read."""
 
     newest: bool
-    """The newest rows, by an index; else rows on pages chosen at random."""
+    """The newest rows, from an index; otherwise rows on pages selected at random."""
     rows: int
-    """About how many rows."""
+    """Approximate number of rows."""
     percent: str
-    """The share of the table's pages that holds so many rows, as a decimal number."""
+    """The share of the table's pages that contains this many rows, as a decimal number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,10 +89,21 @@ class OfScanEstimate(OfMeasurement):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OfTimeExtents(OfMeasurement):
+    """`time_extents`."""
+
+    columns: Sequence[str] = field(metadata=_is("the columns that may be the time"))
+    percent: str | None = field(
+        default=None,
+        metadata=_is("the share of the table's pages to read, as a decimal number; None for the whole table"),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OfSeriesListing(OfMeasurement):
     """`series_listing`."""
 
-    limit: int = field(metadata=_is("the most tag sets to return; one more than may be used"))
+    limit: int = field(metadata=_is("maximum number of tag sets to return; one more than may be used"))
     excerpt: Part | None = field(
         metadata=_is("the part to list: `newest`, `rows`, and `percent` of pages; None for all rows of the window")
     )
@@ -109,11 +123,11 @@ class OfRowSample(OfMeasurement):
     """`row_sample`."""
 
     columns: Sequence[str] = field(metadata=_is("columns to return, in this order; empty: fields, then tags"))
-    texts: Sequence[str] = field(metadata=_is("those columns whose values may be long texts"))
-    longest: int = field(metadata=_is("characters to return of a long text"))
-    limit: int = field(metadata=_is("the most rows to return"))
+    texts: Sequence[str] = field(metadata=_is("the columns among them whose values may be long strings"))
+    longest: int = field(metadata=_is("number of characters to return of a long string"))
+    limit: int = field(metadata=_is("maximum number of rows to return"))
     series: Sequence[Mapping[str, str | None]] = field(
-        default=(), metadata=_is("tag sets, each by tag, of which rows are wanted; empty for all series")
+        default=(), metadata=_is("tag sets, each by tag, whose rows are wanted; empty for all series")
     )
     excerpt: Part | None = field(
         default=None,
@@ -137,17 +151,17 @@ class OfNullCounts(OfMeasurement):
 class OfDocuments(OfMeasurement):
     """`documents`."""
 
-    total: int | None = field(metadata=_is("how many documents there are by the metadata; None where it is not known"))
-    limit: int = field(metadata=_is("the most documents to return"))
+    total: int | None = field(metadata=_is("number of documents according to the metadata; None if not known"))
+    limit: int = field(metadata=_is("maximum number of documents to return"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfBuckets(OfMeasurement):
     """`buckets`."""
 
-    limit: int = field(metadata=_is("the most buckets to return"))
+    limit: int = field(metadata=_is("maximum number of buckets to return"))
 
 
 def names_of(given: type[Given]) -> dict[str, str]:
-    """Each name that a file may use, to its meaning."""
+    """Each name that a file may use, with its meaning."""
     return {one.name: one.metadata["meaning"] for one in fields(given)}

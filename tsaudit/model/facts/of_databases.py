@@ -8,40 +8,41 @@ from tsaudit.model.facts.fact import Fact, Scope, Step
 from tsaudit.model.facts.given import OfMeasurements
 
 OF_DATABASES: Final = (
-    Fact("databases", Scope.TARGET, Step.METADATA, ("database",), "databases, buckets or schemas to audit"),
+    Fact("databases", Scope.TARGET, Step.METADATA, ("database",), "databases, buckets, or schemas to audit"),
     Fact(
         "scheduled_queries",
         Scope.TARGET,
         Step.METADATA,
         ("query", "statement", "enabled", "bytes_scanned", "spatial_coverage", "temporal_range_s"),
-        "queries that the service runs by itself (Timestream), with the bytes that the last run read and the share "
-        "of a "
-        "table's partitions, 0 to 1; both None where it does not tell",
+        "queries that the service runs on a schedule (Timestream), with the bytes that the last run read and "
+        "the share of a table's partitions, 0 to 1; both None if not reported",
     ),
     Fact(
         "target_storage",
         Scope.TARGET,
         Step.METADATA,
         ("data_bytes", "index_bytes"),
-        "bytes that all databases of the target take, where they are one file; index_bytes None where it is part of "
-        "data_bytes",
+        "bytes of all databases of the target, if they are one file; index_bytes None if it is part of data_bytes",
     ),
     Fact(
         "policies",
         Scope.DATABASE,
         Step.METADATA,
         ("database", "policy", "policy_of"),
-        "the names under which a database is audited: its own for the default retention policy, `database/policy` for "
-        "each other one that holds data, with `policy_of`, the database; policy empty where there is no default one",
+        "the names under which a database is audited: its own for the default retention policy, "
+        "`database/policy` for every other one that contains data, with `policy_of`, the database; policy "
+        "empty if there is no default one",
     ),
-    Fact("measurements", Scope.DATABASE, Step.METADATA, ("measurement",), "measurements, tables or collections"),
+    Fact("measurements", Scope.DATABASE, Step.METADATA, ("measurement",), "measurements, tables, or collections"),
     Fact(
         "columns",
         Scope.DATABASE,
         Step.METADATA,
         ("measurement", "column", "data_type", "key_position"),
-        "columns in the order of the table; key_position counts from 1 in the primary key, None outside it; an engine "
-        "that knows tags adds a column `role`: time, tag or field, and may add a column `reason`",
+        "columns in the order of the table; key_position counts from 1 in the primary key, None outside it; "
+        "an engine with tags adds a column `role`: time, tag, or field, and may add a column `reason`; one with keys "
+        "adds `is_unique`, true if a key on this column alone makes its values different in every row, and "
+        "`refers_to`, the table that a foreign key on it refers to",
         asked_with=OfMeasurements,
     ),
     Fact(
@@ -65,7 +66,7 @@ OF_DATABASES: Final = (
         Scope.DATABASE,
         Step.METADATA,
         ("policy", "duration_s", "partition_s", "default"),
-        "retention policies; duration_s 0 means forever",
+        "retention policies; duration_s 0 means no retention",
         derived_from=("table_retention",),
     ),
     Fact(
@@ -73,8 +74,9 @@ OF_DATABASES: Final = (
         Scope.DATABASE,
         Step.METADATA,
         ("measurement", "policy", "duration_s", "partition_s"),
-        "how long each table keeps its rows, where that is not set for the database; duration_s 0 means forever, None "
-        "that it is not known; policy empty where there is no such thing, and rows stay until somebody deletes them",
+        "the retention of each table, if it is not set for the database; duration_s 0 means no retention, "
+        "None that it is not known; policy empty if the engine has no such setting, and rows stay until "
+        "somebody deletes them",
         asked_with=OfMeasurements,
     ),
     Fact(
@@ -82,23 +84,25 @@ OF_DATABASES: Final = (
         Scope.DATABASE,
         Step.METADATA,
         ("measurement", "column", "type", "data_type"),
-        "columns that the server itself enforces, where it does; type is timestamp, tag or field, data_type a field's; "
-        "a row without a measurement says that it enforces a schema, whether a measurement is declared or not",
+        "columns that the server itself enforces, if it does; type is timestamp, tag, or field, data_type is "
+        "that of a field; a row without a measurement says that it enforces a schema, whether or not a "
+        "measurement is declared",
     ),
     Fact(
         "database_series",
         Scope.DATABASE,
         Step.INDEX,
         ("series", "counts_fields"),
-        "series in the database, exact; counts_fields where each field of a tag set is a series of its own",
+        "series in the database, exact; counts_fields if each field of a tag set is a separate series",
     ),
     Fact(
         "row_estimate",
         Scope.DATABASE,
         Step.INDEX,
         ("measurement", "rows"),
-        "rows by the engine's own statistics; rows None where it keeps none; an engine that knows better than by their "
-        "number whether rows were written adds a column `state`, a text that is another one then, None when not known",
+        "rows according to the engine's own statistics; rows None if it has none; an engine that can detect "
+        "writes better than by their number adds a column `state`, a text that changes with writes, None if "
+        "not known",
         asked_with=OfMeasurements,
     ),
     Fact(
@@ -116,9 +120,9 @@ OF_DATABASES: Final = (
             "analysed_at",
             "changed_ratio",
         ),
-        "what the engine's own statistics say of each column of the measurements named: distinct values (at_least "
-        "where of a part of the rows only), share of nulls, common values as a JSON list; from how many rows at most, "
-        "when, and how many rows were written since, as a share; None for what is not known",
+        "the engine's own statistics on each column of the named measurements: distinct values (at_least if "
+        "only from part of the rows), share of nulls, common values as a JSON list; the maximum number of "
+        "rows used, when, and rows written since then as a share; None for what is not known",
         asked_with=OfMeasurements,
     ),
     Fact(
@@ -126,7 +130,7 @@ OF_DATABASES: Final = (
         Scope.DATABASE,
         Step.METADATA,
         ("measurement", "data_bytes", "index_bytes"),
-        "bytes that the rows and that the indexes of each measurement take; None where the engine does not tell",
+        "bytes of the rows and of the indexes of each measurement; None if the engine does not report them",
         asked_with=OfMeasurements,
     ),
     Fact(
@@ -134,7 +138,7 @@ OF_DATABASES: Final = (
         Scope.DATABASE,
         Step.METADATA,
         ("measurement", "option", "value"),
-        "storage options of each measurement, by the engine's own names, as text; an option left out has its default",
+        "storage options of each measurement, by the engine's own names, as text; a missing option has its default",
         asked_with=OfMeasurements,
     ),
     Fact(
@@ -142,8 +146,8 @@ OF_DATABASES: Final = (
         Scope.DATABASE,
         Step.METADATA,
         ("measurement", "option", "value"),
-        "options that are in force whether the measurement names them or not, as the engine at work has them; they go "
-        "before those of `options`",
+        "options in force whether or not the measurement sets them, as reported by the running engine; they "
+        "take precedence over `options`",
         asked_with=OfMeasurements,
     ),
     Fact(
@@ -163,11 +167,11 @@ OF_DATABASES: Final = (
             "scans",
             "counted_since",
         ),
-        "indexes, a row for each column in one; column None for an expression, or for one that is not kept in the "
-        "usual order (operator class, collation); is_constraint where a primary key or a unique constraint "
-        "needs it; scans None where none are counted, else how often it was used since; an engine that may have "
-        "indexes that no query uses, as they are not finished, adds a column `is_valid`, and one that sorts columns in "
-        "several ways `sorting`: desc, desc nulls last or nulls first, empty for ascending",
+        "indexes, a row for each column in one; column None for an expression, or for one with an unusual "
+        "order (operator class, collation); is_constraint if a primary key or a unique constraint needs it; "
+        "scans None if uses are not counted, otherwise the number of uses since; an engine that may have "
+        "unfinished indexes that no query uses adds a column `is_valid`, and one that sorts columns in "
+        "several ways `sorting`: desc, desc nulls last, or nulls first, empty for ascending",
         asked_with=OfMeasurements,
     ),
     Fact(
@@ -175,8 +179,9 @@ OF_DATABASES: Final = (
         Scope.DATABASE,
         Step.METADATA,
         ("measurement", "key", "partition", "bounds", "rows", "bytes"),
-        "partitions, chunks or regions; key: the columns that decide, with commas; rows and bytes by the engine's own "
-        "statistics, None where it keeps none; a measurement without partitions has no row",
+        "partitions, chunks, or regions; key: the partition columns, separated by commas; rows and bytes "
+        "according to the engine's own statistics, None if it has none; a measurement without partitions has "
+        "no row",
         asked_with=OfMeasurements,
     ),
     Fact(
@@ -184,7 +189,7 @@ OF_DATABASES: Final = (
         Scope.DATABASE,
         Step.METADATA,
         ("measurement", "index", "scans", "counted_since"),
-        "how often each index was used since, where it takes a right of its own to know; else `indexes` tells",
+        "how often each index was used since, if that needs a separate permission; otherwise it is in `indexes`",
         asked_with=OfMeasurements,
     ),
     Fact(
@@ -192,7 +197,7 @@ OF_DATABASES: Final = (
         Scope.DATABASE,
         Step.METADATA,
         ("measurement", "reads", "writes", "counted_since"),
-        "operations on each measurement since, by the server that was asked; one that is not named had none",
+        "operations on each measurement since, by the connected server; one without a row had none",
         asked_with=OfMeasurements,
     ),
     Fact(
@@ -200,22 +205,22 @@ OF_DATABASES: Final = (
         Scope.DATABASE,
         Step.METADATA,
         ("data_bytes", "index_bytes", "disk_used_bytes", "disk_bytes"),
-        "bytes that the database takes, those used on the file system it is on, and that one's size",
+        "bytes of the database, the bytes used on its file system, and the size of that",
     ),
     Fact(
         "database_bytes",
         Scope.DATABASE,
         Step.METADATA,
         ("data_bytes", "index_bytes"),
-        "bytes that the database takes, where the engine tells neither of single measurements nor of its disk; "
-        "index_bytes None where they are not told",
+        "bytes of the database, if the engine reports neither single measurements nor its disk; index_bytes "
+        "None if not reported",
     ),
     Fact(
         "stored_bytes",
         Scope.DATABASE,
         Step.METADATA,
         (),
-        "bytes that data and indexes take, told for the target, each database or each measurement",
+        "bytes of data and indexes, for the target, each database, or each measurement",
         derived_from=("target_storage", "database_storage", "database_bytes", "storage"),
     ),
     Fact(
@@ -223,8 +228,8 @@ OF_DATABASES: Final = (
         Scope.DATABASE,
         Step.METADATA,
         ("measurement", "measure_name", "data_type", "dimensions"),
-        "measure names of each table (Timestream): the type of their values, `multi` where a record has several, and "
-        "the tags that they were written with",
+        "measure names of each table (Timestream): the type of their values, `multi` if a record has several, "
+        "and the tags they were written with",
         asked_with=OfMeasurements,
     ),
 )

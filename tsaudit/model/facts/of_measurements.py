@@ -1,4 +1,4 @@
-"""Facts about one measurement, and what decides how much of it is read."""
+"""Facts about one measurement, and facts that decide how much of it is read."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from tsaudit.model.facts.given import (
     OfRowSample,
     OfScanEstimate,
     OfSeriesListing,
+    OfTimeExtents,
 )
 
 OF_MEASUREMENTS: Final = (
@@ -22,17 +23,26 @@ OF_MEASUREMENTS: Final = (
         Scope.MEASUREMENT,
         Step.METADATA,
         ("rows", "rows_read", "rows_all", "rows_sorted"),
-        "by the planner's estimate, rows within the window, read to find these, in the table, and sorted to hand over "
-        "the newest ones, as many as were asked for; the last 0 where an index has their order, None without a time",
+        "the planner's estimates of rows within the window, rows read to find these, rows in the table, and "
+        "rows sorted to return the requested number of newest ones; the last is 0 if an index has their "
+        "order, None without a time",
         asked_with=OfScanEstimate,
+    ),
+    Fact(
+        "time_extents",
+        Scope.MEASUREMENT,
+        Step.METADATA,
+        ("rows", "*"),
+        "rows examined, then, for each column that may be the time, its number of values, the lowest, and the highest",
+        asked_with=OfTimeExtents,
     ),
     Fact(
         "stored_rows",
         Scope.DATABASE,
         Step.METADATA,
         ("measurement", "rows", "first_time"),
-        "rows in the files that lie within the window as a whole, each version of a row counted, and their first time; "
-        "a measurement without such a file has no row",
+        "rows in the files that are completely within the window, counting each version of a row, and their "
+        "first time; a measurement without such a file has no row",
         asked_with=OfMeasurements,
     ),
     Fact(
@@ -40,7 +50,7 @@ OF_MEASUREMENTS: Final = (
         Scope.MEASUREMENT,
         Step.LISTING,
         (),
-        "every distinct tag set, streamed; a column per tag, null where the tag is absent",
+        "every distinct tag set, streamed; a column per tag, null if the tag is absent",
         asked_with=OfSeriesListing,
     ),
     Fact(
@@ -64,7 +74,7 @@ OF_MEASUREMENTS: Final = (
         Scope.MEASUREMENT,
         Step.SCAN,
         (),
-        "whole rows from within the window, newest first, at most a given number; columns as in the table",
+        "complete rows within the window, newest first, at most a given number; columns as in the table",
         asked_with=OfRowSample,
     ),
     Fact(
@@ -72,7 +82,7 @@ OF_MEASUREMENTS: Final = (
         Scope.MEASUREMENT,
         Step.SCAN,
         ("rows", "first_time", "last_time", "*"),
-        "rows within the window, their first and last time, then for each field how many of them are not null",
+        "rows within the window, their first and last time, then the number of non-null values for each field",
         asked_with=OfNullCounts,
     ),
     Fact(
@@ -80,8 +90,8 @@ OF_MEASUREMENTS: Final = (
         Scope.MEASUREMENT,
         Step.SCAN,
         ("document", "bytes", "path", "data_type", "value", "value_bytes", "items"),
-        "documents chosen at random, a row for each leaf of each: its dotted path, type, value as text, and, of an "
-        "array, how many items it has; data_type None for null",
+        "random documents, a row for each of their leaves: its dotted path, type, value as text, and, for an "
+        "array, its number of items; data_type None for null",
         asked_with=OfDocuments,
     ),
     Fact(
@@ -89,8 +99,8 @@ OF_MEASUREMENTS: Final = (
         Scope.MEASUREMENT,
         Step.SCAN,
         ("buckets", "source", "rows"),
-        "buckets of a time-series collection, chosen at random: how many there are in all, what tells the bucket's "
-        "source, as text, and how many rows it holds, None where it does not say",
+        "random buckets of a time series collection: their total number, the bucket's source, as text, and "
+        "its number of rows, None if not reported",
         asked_with=OfBuckets,
     ),
     Fact(
@@ -98,8 +108,9 @@ OF_MEASUREMENTS: Final = (
         Scope.MEASUREMENT,
         Step.SCAN,
         ("measure_name", "rows", "first_time", "last_time", "series", "*"),
-        "for each measure name rows within the window, their first and last time, about how many tag sets, then for "
-        "each tag and each field how many rows are not null, then for each tag about how many values it has",
+        "for each measure name the rows within the window, their first and last time, and the approximate "
+        "number of tag sets, then the number of non-null rows for each tag and each field, then the "
+        "approximate number of values of each tag",
     ),
     Fact(
         "null_ratios",
@@ -122,7 +133,7 @@ OF_MEASUREMENTS: Final = (
         Scope.MEASUREMENT,
         Step.SCAN,
         (),
-        "which columns rows fill together, and how often rows of a series fill only what the one before lacks",
+        "which columns rows fill together, and how often rows of a series fill only what the previous one lacks",
         derived_from=("row_sample", "documents"),
     ),
     Fact(
@@ -130,7 +141,7 @@ OF_MEASUREMENTS: Final = (
         Scope.MEASUREMENT,
         Step.SCAN,
         (),
-        "in how many of the series read each field's values come at even intervals, and in how many at uneven ones",
+        "the number of series read in which each field's values arrive at even intervals, and at uneven ones",
         derived_from=("row_sample",),
     ),
     Fact(
@@ -138,7 +149,7 @@ OF_MEASUREMENTS: Final = (
         Scope.MEASUREMENT,
         Step.SCAN,
         (),
-        "hashes of a few points' tag sets and times, the same few in measurements with the same points",
+        "hashes of the tag sets and times of a few points, the same few in measurements with the same points",
         derived_from=("row_sample",),
     ),
     Fact(
@@ -146,7 +157,7 @@ OF_MEASUREMENTS: Final = (
         Scope.MEASUREMENT,
         Step.SCAN,
         (),
-        "how the value of each tag changes over time, for sources named by the other tags",
+        "how the value of each tag changes over time, for sources identified by the other tags",
         derived_from=("row_sample",),
     ),
     Fact(
@@ -154,7 +165,7 @@ OF_MEASUREMENTS: Final = (
         Scope.MEASUREMENT,
         Step.SCAN,
         (),
-        "how many of the rows read have the tags and the time of another, or are the same in all columns",
+        "the number of rows read with the same tags and time as another, or the same values in all columns",
         derived_from=("row_sample",),
     ),
     Fact(
@@ -162,7 +173,7 @@ OF_MEASUREMENTS: Final = (
         Scope.MEASUREMENT,
         Step.SCAN,
         (),
-        "how far fields that hold times lie before the time of their rows",
+        "how far fields with times are before the time of their rows",
         derived_from=("row_sample",),
     ),
     Fact(
@@ -170,7 +181,7 @@ OF_MEASUREMENTS: Final = (
         Scope.MEASUREMENT,
         Step.SCAN,
         (),
-        "rows per measurement, from which each one's share follows",
+        "rows per measurement, from which each share is computed",
         derived_from=("null_counts", "measure_name_counts", "row_count"),
     ),
 )

@@ -1,9 +1,10 @@
-"""What was measured of one target on one day."""
+"""The measurements of one target on one day."""
 
 from tsaudit.model.profile.coverage import Cost, Gap, Listed, Reason, Selection, UnusedSetting, Window, utc_now
 from tsaudit.model.profile.database import POLICY_MARK, Database
 from tsaudit.model.profile.fields import Field, FieldRhythm, Items, PartingTag, Rhythms, SharedInstants, TimeLag
 from tsaudit.model.profile.figures import FOREVER, SAMPLE_SIZE, Count, Forever, How, Ratio, Role, Source, how_summed
+from tsaudit.model.profile.kinds import READ_BY_TIME, SERIES_KINDS, TableKind
 from tsaudit.model.profile.measurement import Measurement
 from tsaudit.model.profile.profile import SCHEMA_VERSION, Profile
 from tsaudit.model.profile.rows import (
@@ -57,8 +58,10 @@ __all__ = [
     "MAX_PARTITIONS",
     "MAX_PATTERNS",
     "POLICY_MARK",
+    "READ_BY_TIME",
     "SAMPLE_SIZE",
     "SCHEMA_VERSION",
+    "SERIES_KINDS",
     "Activity",
     "Arrivals",
     "Bucketing",
@@ -107,6 +110,7 @@ __all__ = [
     "Storage",
     "StoredQuery",
     "StoredRows",
+    "TableKind",
     "Tag",
     "TagChanges",
     "TagSets",

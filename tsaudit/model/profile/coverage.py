@@ -1,4 +1,4 @@
-"""What was asked for, what it cost, and what was not measured."""
+"""What was requested, what it cost, and what was not measured."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class Reason(enum.StrEnum):
     UNSUPPORTED = "unsupported"
     FAILED = "failed"
     NOTHING_THERE = "nothing there"
-    """The server was asked and answered; it holds nothing, or nothing that the configuration lets through."""
+    """The server responded, but contains nothing, or nothing that the configuration selects."""
     DISPUTED = "disputed"
-    """It was measured, and another figure contradicts it."""
+    """It was measured, but another figure contradicts it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Something that was asked for and not measured."""
+    """Something that was requested and not measured."""
 
     fact: str
     reason: Reason
@@ -39,11 +39,11 @@ class Gap:
     """None: the whole database, or the whole target."""
 
     def __post_init__(self) -> None:
-        # Whatever a driver quoted: gaps go into the history, the report, and messages.
+        # A driver's error may contain anything, and gaps go into the history, the report, and messages.
         object.__setattr__(self, "detail", mask(self.detail))
 
     def covers(self, database: str, measurement: str | None = None) -> bool:
-        """Whether it leaves something unmeasured there; a server that is gone leaves all that would have followed."""
+        """Whether it leaves something unmeasured there; if a server is gone, this includes everything after that."""
         if self.database is None or (self.reason is Reason.UNREACHABLE and self.measurement is None):
             return True
         return self.database == database and (self.measurement is None or self.measurement == measurement)
@@ -58,21 +58,21 @@ class Cost:
     seconds: float
     rows: int
     bytes: int | None
-    """Received; None where the driver does not tell."""
+    """Received; None if the driver does not report it."""
     bytes_scanned: int | None = None
-    """Read by the server; None where it does not tell."""
+    """Read by the server; None if it does not report it."""
     bytes_metered: int | None = None
-    """Charged for; None where the provider does not tell."""
+    """Billed; None if the provider does not report it."""
 
     @property
     def bytes_charged(self) -> int:
-        """What counts against `budget.max_bytes_scanned`: a provider may charge for more than is read."""
+        """What counts toward `budget.max_bytes_scanned`: a provider may bill for more than is read."""
         return max(self.bytes_scanned or 0, self.bytes_metered or 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The rows a data fact looks at: from `start` (included) to `end` (excluded)."""
+    """The time range of rows for data facts: from `start` (included) to `end` (excluded)."""
 
     start: datetime
     end: datetime
@@ -80,18 +80,18 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which measurements were to be looked at. What is outside was not seen, which does not say it was not there."""
+    """Which measurements to audit. Whatever is outside was not seen, which does not mean that it did not exist."""
 
     databases: tuple[str, ...] = ()
     """Empty for all."""
     include: tuple[str, ...] = ("*",)
     exclude: tuple[str, ...] = ()
-    """Patterns of measurement names; wins over `include`."""
+    """Patterns of measurement names; takes precedence over `include`."""
     parts_of: tuple[str, ...] = ()
-    """Databases of which all retention policies were to be looked at, as `database/policy` (InfluxDB 1.x)."""
+    """Databases with all their retention policies in scope, as `database/policy` (InfluxDB 1.x)."""
 
     def takes(self, database: str, measurement: str | None = None) -> bool:
-        """Whether the database, or the measurement in it, was to be looked at."""
+        """Whether the database, or the measurement in it, is in scope."""
         if self.databases and database not in self.databases and not self._is_part(database):
             return False
         if measurement is None:
@@ -108,31 +108,31 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """How many measurements a database has, and how many of them the patterns leave out."""
+    """How many measurements a database has, and how many of them the patterns exclude."""
 
     database: str
     measurements: int
     left_out: int
-    """By `include` and `exclude`; the budget may leave out more, which is a gap."""
+    """By `include` and `exclude`; the budget may skip more, which is a gap."""
     examples: tuple[str, ...] = ()
-    """The first few of those left out."""
+    """The first few excluded ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnusedSetting:
-    """A setting that fits nothing there is, so that it does nothing."""
+    """A setting that matches nothing on the server, so it has no effect."""
 
     setting: str
-    """Where it stands below the target, e.g. `include` or `columns.cpu.tags`; `routes[2].measurements` of all."""
+    """Its path below the target, e.g. `include` or `columns.cpu.tags`; `routes[2].measurements` for all targets."""
     value: str
-    """As it is written."""
+    """As written in the file."""
     detail: str
-    """What it does not match, and what comes near: `matches none of 42 measurements, did you mean cpu?`."""
+    """What it does not match, and similar names: `matches none of 42 measurements, did you mean cpu?`."""
 
     def __str__(self) -> str:
         return f"{self.setting}: `{self.value}` {self.detail}"
 
 
 def utc_now() -> datetime:
-    """The present instant, aware, in UTC."""
+    """The current time, timezone-aware, in UTC."""
     return datetime.now(UTC)

@@ -1,4 +1,4 @@
-"""A database, bucket, schema or retention policy."""
+"""A database, bucket, schema, or retention policy."""
 
 from __future__ import annotations
 
@@ -9,27 +9,30 @@ from tsaudit.model.profile.figures import Count
 from tsaudit.model.profile.storage import DatabaseStorage, DeclaredColumn, Retention
 
 POLICY_MARK: Final = "/"
-"""Between a database and its retention policy, in the name under which a policy is audited (`shop/raw`)."""
+"""Between a database and its retention policy, in the name of an audited policy (`shop/raw`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Database:
-    """A database, bucket or schema within the target."""
+    """A database, bucket, or schema within the target."""
 
     name: str
     series: Count | None = None
-    """Distinct tag sets, as everywhere in a profile. Where retention policies are audited beside it (`policy_of`), of
-    all of them together: the server counts a series once, in however many policies it is."""
+    """Distinct tag sets, as everywhere in a profile. If retention policies are audited separately (`policy_of`), of all
+    of them together: the server counts a series once, however many policies contain it.
+    """
     retention: tuple[Retention, ...] | None = None
     """None: not measured, or the engine has no such thing (then without a gap)."""
     series_with_fields: Count | None = None
-    """Distinct pairs of a tag set and a field, where the product counts those (InfluxDB Cloud); never compared with
-    `series`, and kept under a name of its own in the history."""
+    """Distinct pairs of a tag set and a field, if the product counts those (InfluxDB Cloud); never compared with
+    `series`, and stored under a separate name in the history.
+    """
     storage: DatabaseStorage | None = None
     declared: tuple[DeclaredColumn, ...] | None = None
-    """All that may be written, by measurement and column, where the server enforces a schema (an explicit bucket of
-    InfluxDB Cloud). None: it enforces none, or it was not asked."""
+    """Everything that may be written, by measurement and column, if the server enforces a schema (an explicit bucket of
+    InfluxDB Cloud). None: it enforces none, or it was not queried.
+    """
     own_series: Count | None = None
-    """The part of `series` that is in its own policy. None: there is no other policy with data, or it is not known."""
+    """The part of `series` in its own policy. None: there is no other policy with data, or it is not known."""
     policy_of: str = ""
-    """The database of which it is one retention policy, not the default one (InfluxDB 1.x: `shop` of `shop/raw`)."""
+    """The database of which this is one retention policy, not the default one (InfluxDB 1.x: `shop` of `shop/raw`)."""

@@ -1,4 +1,4 @@
-"""Fields, and what their values are."""
+"""Fields, and what their values look like."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tsaudit.model.profile.figures import Count, Ratio, Source
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """How many items the arrays hold that were read of a field."""
+    """The number of items in the arrays of a field, among the values read."""
 
     mean: float
     most: int
@@ -17,20 +17,20 @@ class Items:
 
 @dataclass(frozen=True, slots=True)
 class TimeLag:
-    """How far a field that holds times lies before the time of its row, in the rows read that have both."""
+    """How far a field that contains times is before the time of its row, in the rows read that have both."""
 
     rows: int
     before_ratio: float
     """Share of these rows in which the field is earlier."""
     median_s: float
-    """Of all these rows; negative where the field is mostly later."""
+    """Median over all these rows; negative if the field is mostly later."""
     spread_s: float
-    """Between the 10% with the least lag and the 10% with the most."""
+    """Between the 10% with the smallest lag and the 10% with the largest."""
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A column that holds what was measured."""
+    """A column that contains measured values."""
 
     key: str
     types: tuple[str, ...]
@@ -39,53 +39,55 @@ class Field:
     distinct: Count | None = None
     """Distinct values among the rows read."""
     sample: tuple[str, ...] = ()
-    """Up to SAMPLE_SIZE distinct values, as text, sorted."""
+    """Up to SAMPLE_SIZE distinct values, as strings, sorted."""
     constant_ratio: Ratio | None = None
     """Share of the series read, with at least two rows, in which the field has only one value."""
     whole_ratio: Ratio | None = None
-    """Share of the values read that are whole numbers; None for fields that are not floats."""
+    """Share of the values read that are integers; None for fields that are not floats."""
+    number_ratio: Ratio | None = None
+    """Share of the texts read that are numbers; None for fields that are not text."""
     role_reason: str = ""
     value_bytes: float | None = None
-    """Mean bytes of a value where there is one; None where the engine does not tell."""
+    """Mean size of the values that are present, in bytes; None if the engine does not report it."""
     items: Items | None = None
-    """None for fields that never hold an array."""
+    """None for fields that never contain an array."""
     lag: TimeLag | None = None
-    """None where it holds no times, or no rows with times were read."""
+    """None if it contains no times, or no rows with times were read."""
 
 
 @dataclass(frozen=True, slots=True)
 class SharedInstants:
-    """How many rows of a single value have the tags and the time of others, and could be one row."""
+    """Rows with a single value that share tags and time with others, and could be merged with them into one row."""
 
     names: tuple[str, ...]
-    """Measure names of a single value among the rows read that share an instant, sorted."""
+    """Names of single-value measures that share an instant with others among the rows read, sorted."""
     rows: int
-    """Rows read of these names."""
+    """Number of rows read with these names."""
     instants: int
-    """Different tag sets and times among them: the rows that would be left."""
+    """Distinct combinations of tags and time among them: the number of rows after merging."""
     bytes_now: int
-    """What these rows take: names and values of their tags, measure name, time and value."""
+    """Size of these rows: names and values of their tags, measure name, time, and value."""
     bytes_merged: int
-    """The same with the values of an instant in one row."""
+    """The same with all values of an instant in one row."""
     source: Source
 
 
 @dataclass(frozen=True, slots=True)
 class FieldRhythm:
-    """How evenly the values of one field come, by the series of which enough rows were read to tell."""
+    """How regularly the values of one field arrive, over the series with enough rows among those read."""
 
     field: str
     regular: int
-    """Series in which they come at even intervals, as metrics do."""
+    """Series in which they arrive at regular intervals, as metrics do."""
     irregular: int
-    """Series in which they come at uneven ones, mostly in rows of their own, as events do."""
+    """Series in which they arrive irregularly, mostly in rows of their own, as events do."""
     interval_s: float | None
-    """Median interval of the regular ones; None where there are none."""
+    """Median interval of the regular series; None if there are none."""
 
 
 @dataclass(frozen=True, slots=True)
 class PartingTag:
-    """A tag of which no value occurs in both a regular and an irregular series."""
+    """A tag that separates regular from irregular series: none of its values occurs in both."""
 
     tag: str
     regular: tuple[str | None, ...]
@@ -95,9 +97,11 @@ class PartingTag:
 
 @dataclass(frozen=True, slots=True)
 class Rhythms:
-    """How evenly points come. A field that is neither regular nor irregular anywhere counts in neither."""
+    """How regularly points arrive. A field that is neither regular nor irregular anywhere is not counted in either."""
 
     fields: tuple[FieldRhythm, ...]
     parted_by: PartingTag | None
-    """What tells wholly regular series from wholly irregular ones; None where no tag does, or one kind is all."""
+    """The tag that separates completely regular from completely irregular series; None if no tag does, or if all series
+    are of one kind.
+    """
     source: Source

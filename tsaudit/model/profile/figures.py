@@ -1,4 +1,4 @@
-"""A figure: its value, where it came from, and how far it is to be trusted."""
+"""A figure: its value, its source, and how reliable it is."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ from datetime import datetime
 from typing import Final, Literal
 
 SAMPLE_SIZE: Final = 64
-"""How many distinct values of a column a profile keeps."""
+"""Number of distinct values of a column that a profile stores."""
 Forever = Literal["forever"]
 FOREVER: Final[Forever] = "forever"
 """The duration of a retention that never drops data."""
 
 
 class How(enum.StrEnum):
-    """How a figure was had."""
+    """How a figure was measured."""
 
     EXACT = "exact"
     ESTIMATE = "estimate"
-    """Computed by the engine or by us from statistics; has a standard error where one is known."""
+    """Computed by the engine or by tsaudit from statistics; has a standard error if one is known."""
     SAMPLED = "sampled"
-    """Exact for a part of the data; `Source.scope` names the part."""
+    """Exact for part of the data; `Source.scope` names the part."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a figure came from."""
+    """Where a figure comes from."""
 
     query: str
     """The query file below `sql/`, e.g. `duckdb/row_count.sql`."""
     how: How
     as_of: datetime
-    """When it was measured; older than the profile when the figure was reused."""
+    """When it was measured; older than the profile if the figure was reused."""
     scope: str = ""
-    """Which part of the data it covers, in words; empty for all of it."""
+    """The part of the data it covers, in words; empty for all of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +46,11 @@ class Count:
     value: int
     source: Source
     standard_error: float | None = None
-    """In the same unit as `value`; None when exact or unknown."""
+    """In the same unit as `value`; None if exact or unknown."""
 
 
 def how_summed(counts: Sequence[Count]) -> tuple[How, float | None]:
-    """How the sum of the counts was measured, and its standard error; None where it is exact, or one is not known."""
+    """How the sum of the counts was measured, and its standard error; None if it is exact, or not known."""
     estimates = [count for count in counts if count.source.how is not How.EXACT]
     if not estimates:
         return How.EXACT, None
@@ -68,7 +68,7 @@ class Ratio:
 
 
 class Role(enum.StrEnum):
-    """What a column is for. InfluxDB says so itself; in SQL it is inferred or configured."""
+    """The role of a column. InfluxDB declares it; in SQL it is inferred or configured."""
 
     TIME = "time"
     TAG = "tag"

@@ -1,4 +1,4 @@
-"""A measurement, table or collection."""
+"""A measurement, table, or collection."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from datetime import datetime
 
 from tsaudit.model.profile.fields import Field, Rhythms
 from tsaudit.model.profile.figures import Count
+from tsaudit.model.profile.kinds import TableKind
 from tsaudit.model.profile.rows import (
     Activity,
     Buckets,
@@ -26,7 +27,7 @@ from tsaudit.model.profile.tags import Arrivals, Tag, TagSets
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """A measurement, table or collection."""
+    """A measurement, table, or collection."""
 
     database: str
     name: str
@@ -34,59 +35,67 @@ class Measurement:
     tags: tuple[Tag, ...]
     fields: tuple[Field, ...]
     series: Count | None = None
-    """Distinct tag sets; fields are not counted in (InfluxDB OSS's definition)."""
+    """Distinct tag sets; fields do not count (InfluxDB OSS's definition)."""
     rows: Count | None = None
     """Rows (points) within the profile's window."""
     rows_total: Count | None = None
-    """Rows of whatever time, by the engine's own statistics. None: it keeps none, or they were not asked for."""
+    """Rows of any time, according to the engine's own statistics. None: it has none, or they were not queried."""
     tag_sets: TagSets | None = None
     arrivals: Arrivals | None = None
-    """None where the tag sets were not listed in full, or no history was at hand to compare them with."""
+    """None if the tag sets were not listed completely, or there was no history to compare them with."""
     row_patterns: RowPatterns | None = None
-    """None where no rows were read."""
+    """None if no rows were read."""
     rhythms: Rhythms | None = None
-    """None where no rows, or no times of them, were read."""
+    """None if no rows, or no times of them, were read."""
     point_sample: PointSample | None = None
     """As above."""
     measure_names: MeasureNames | None = None
     """None: not measured, or the engine has no such thing."""
     storage: Storage | None = None
     options: Mapping[str, str] | None = None
-    """Storage options by the engine's own names; those not here have their default. None: not measured."""
+    """Storage options by the engine's own names; missing ones have their default. None: not measured."""
     indexes: tuple[Index, ...] | None = None
-    """By name. None: not measured, or the engine's users make none."""
+    """By name. None: not measured, or users of the engine do not create any."""
     partitioning: Partitioning | None = None
     """None: it has no partitions, or the fact `partitions` was not measured."""
     retention: Retention | None = None
-    """Where the engine keeps it for each table. None: it does not, or it is not known."""
+    """If the engine sets it per table. None: it does not, or it is not known."""
     activity: Activity | None = None
     documents: Documents | None = None
-    """None for tables with columns, and where none was read."""
+    """None for tables with columns, and if no document was read."""
     buckets: Buckets | None = None
     rows_apart: RowsApart | None = None
-    """None where no rows with times were read, or only those of some series."""
+    """None if no rows with times were read, or only those of some series."""
     repeats: Repeats | None = None
-    """None where no rows with times were read."""
+    """None if no rows with times were read."""
     stored: StoredRows | None = None
-    """None: the engine does not tell, or no file lies within the window."""
+    """None: the engine does not report it, or no file is within the window."""
+    kind: TableKind | None = None
+    """What its rows are. None: nothing shows it, or the engine is not asked; all rules judge it."""
+    kind_reason: str = ""
+    """Why: part of a sentence."""
+    time_reason: str = ""
+    """Why this is the time column, and what counts against others; empty if the engine allows only one."""
     time_type: str | None = None
-    """The engine's own name; None where the catalogue does not tell, as in InfluxDB, where it is always the same."""
+    """The engine's own name; None if the catalog does not contain it, as in InfluxDB, where it is always the same."""
     first_time: datetime | None = None
     last_time: datetime | None = None
-    """Oldest and newest row among those read; None where there were none or nothing was read."""
+    """Oldest and newest row among those read; None if there were none or nothing was read."""
     later_rows: bool | None = None
-    """Whether rows lie at or after the end of the window. None: not measured."""
+    """Whether there are rows at or after the end of the window. None: not measured."""
     fingerprint: str = ""
-    """Cheap state (keys, types, counts) by which the next audit sees whether anything moved."""
+    """Cheap state (keys, types, counts) by which the next audit detects changes."""
     fingerprint_as_of: datetime | None = None
-    """The instant that both the fingerprint and the figures are of: the end of the window they were measured in. None
-    where they are not of one instant, as after an audit of a past day: the fingerprint is always of the present."""
+    """The time that both the fingerprint and the figures describe: the end of their window. None if they describe
+    different times, as after an audit of a past day, since the fingerprint always describes the present.
+    """
     statements: Mapping[str, str] = field(default_factory=dict)
-    """Fact name to the statement that was sent, so that a reader can run it by hand."""
+    """Fact name to the statement that was sent, so that a reader can run it manually."""
     path: tuple[str, ...] = ()
-    """What a statement puts before the name to reach it from anywhere: database and retention policy. On InfluxDB 2.x
-    those of the DBRP mapping by which InfluxQL answered; empty there where InfluxQL does not reach the bucket. Empty on
-    all other engines, where `database` says it all."""
+    """What a statement puts before the name to reach it from anywhere: database and retention policy. On InfluxDB 2.x,
+    those of the DBRP mapping through which InfluxQL answered; empty there if InfluxQL does not reach the bucket. Empty
+    on all other engines, where `database` is enough.
+    """
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -96,8 +105,13 @@ class Measurement:
 
     @property
     def parts(self) -> tuple[Measurement | MeasureName, ...]:
-        """Whose rows are looked at apart: its measure names where it has such, else itself."""
+        """The groups of rows to look at separately: its measure names if it has any, otherwise itself."""
         return (self,) if self.measure_names is None else self.measure_names.names
+
+    @property
+    def has_series(self) -> bool:
+        """Whether its rows may form series; False for a table of orders or a log in a SQL database."""
+        return self.kind is None or self.kind.has_series or self.series is not None
 
     def tag(self, key: str) -> Tag | None:
         return next((t for t in self.tags if t.key == key), None)

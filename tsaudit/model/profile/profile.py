@@ -14,12 +14,12 @@ from tsaudit.model.profile.measurement import Measurement
 from tsaudit.model.profile.storage import Storage, StoredQuery
 
 SCHEMA_VERSION: Final = 1
-"""Raised when a stored profile of the version before cannot be read as one of this version."""
+"""Increased if a stored profile of the previous version cannot be read as one of this version."""
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """All that was learnt about one target on one day."""
+    """Everything measured about one target on one day."""
 
     target: str
     engine: str
@@ -29,7 +29,7 @@ class Profile:
     collected_at: datetime
     window: Window
     facts: tuple[str, ...]
-    """Facts the engine offers, asked for or not."""
+    """Facts that the engine offers, whether queried or not."""
     databases: tuple[Database, ...]
     measurements: tuple[Measurement, ...]
     gaps: tuple[Gap, ...]
@@ -37,17 +37,16 @@ class Profile:
     statements: Mapping[str, str] = field(default_factory=dict)
     """Fact name to statement, for facts about a database or the whole target."""
     reused: int = 0
-    """Measurements whose expensive facts were taken over from the snapshot before."""
+    """Measurements whose expensive facts were reused from the previous snapshot."""
     selection: Selection = field(default_factory=Selection)
     listed: tuple[Listed, ...] = ()
-    """By database, those of which the measurements could be listed."""
+    """By database, those whose measurements could be listed."""
     unused_settings: tuple[UnusedSetting, ...] = ()
-    """What the configuration says of this target and does nothing. Empty too where the server did not tell what is
-    there."""
+    """Settings for this target without effect. Also empty if the server did not report what exists."""
     stored_queries: tuple[StoredQuery, ...] | None = None
-    """Those that are enabled, by name. None: not measured, or the engine keeps none."""
+    """Enabled ones, by name. None: not measured, or the engine has none."""
     storage: Storage | None = None
-    """Of all databases together, where they are one file. None: they are not, or it was not measured."""
+    """Of all databases together, if they are one file. None: they are not, or it was not measured."""
     schema_version: int = SCHEMA_VERSION
 
     def gaps_for(self, fact: str, measurement: Measurement | None = None) -> Iterator[Gap]:
@@ -61,18 +60,18 @@ class Profile:
                 yield gap
 
     def all_listed(self, database: str | None = None) -> bool:
-        """Whether every measurement of the database, or of the target, that was to be looked at is in here."""
+        """Whether every measurement of the database, or of the target, that is in scope is in here."""
         gaps = (g for g in self.gaps if g.fact == "measurements" and g.measurement is None)
         return not any(database is None or g.database in (None, database) for g in gaps)
 
     @property
     def wholes(self) -> tuple[Database, ...]:
-        """The databases without those that are a retention policy of another one here: each series is in one."""
+        """The databases without retention policies of another one here: each series is in one of them."""
         names = {database.name for database in self.databases}
         return tuple(database for database in self.databases if database.policy_of not in names)
 
     def policies_beside(self, database: Database) -> tuple[Database, ...]:
-        """Retention policies of the database that are audited as databases of their own."""
+        """Retention policies of the database that are audited as separate databases."""
         return tuple(other for other in self.databases if other.policy_of == database.name)
 
     def is_within(self, database: str, other: str) -> bool:
@@ -83,21 +82,21 @@ class Profile:
         return is_named_so and any(d.name == database and d.policy_of == other for d in self.databases)
 
     def inside(self, database: Database) -> tuple[Measurement, ...]:
-        """All measurements of the database, those in its other retention policies too."""
+        """All measurements of the database, including those in its other retention policies."""
         names = {database.name, *(policy.name for policy in self.policies_beside(database))}
         return tuple(m for m in self.measurements if m.database in names)
 
     @property
     def edition(self) -> str:
-        """The product among those of one engine, such as `Core` or `Cloud Serverless`; empty where it has no name."""
+        """The product among those of one engine, such as `Core` or `Cloud Serverless`; empty if it has no name."""
         named = re.match(r"[A-Za-z ]*", self.server_version)
         return named[0].strip() if named else ""
 
     @property
     def series(self) -> int | None:
-        """Series of the whole target: each database's own count, else the sum over all its measurements.
+        """Series of the whole target: each database's own count, or the sum over all its measurements.
 
-        None when one of them is not known: a part must not look like the whole.
+        None if any of them is not known: a part must not look like the whole.
         """
         if not self.databases and not self.all_listed():
             return None
@@ -107,9 +106,9 @@ class Profile:
                 total += database.series.value
                 continue
             if self.policies_beside(database):
-                # A series may be in several of them, so that their sum is not it.
+                # A series may be in several of them, so the database's count is not their sum.
                 return None
-            counts = [m.series for m in self.measurements if m.database == database.name]
+            counts = [m.series for m in self.measurements if m.database == database.name and m.has_series]
             known = [c.value for c in counts if c is not None]
             if len(known) != len(counts) or not self.all_listed(database.name):
                 return None

@@ -1,4 +1,4 @@
-"""Rows: what is filled together, and what documents and measure names there are."""
+"""Rows: which columns are filled together, and which documents and measure names there are."""
 
 from __future__ import annotations
 
@@ -25,41 +25,41 @@ class RowPattern:
 
 @dataclass(frozen=True, slots=True)
 class RowPatterns:
-    """Which columns the rows read fill together."""
+    """Which columns are filled together in the rows read."""
 
     patterns: tuple[RowPattern, ...]
     """Up to MAX_PATTERNS, most common first."""
     rows: int
     """All rows read."""
     pairs: int
-    """Rows read that follow one another in one series."""
+    """Consecutive rows of a series among those read."""
     complementary_pairs: int
     """Of these, the pairs in which no field is filled in both."""
     source: Source
 
     @property
     def complementary_ratio(self) -> float:
-        """Their share of the pairs, 0 to 1; 0 where there are no pairs."""
+        """Their share of the pairs, 0 to 1; 0 if there are no pairs."""
         return self.complementary_pairs / self.pairs if self.pairs else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class MeasureName:
-    """One of the names that Timestream keeps with each record, and partitions a table by."""
+    """One of the names that Timestream stores with each record, and partitions a table by."""
 
     name: str
     data_type: str
-    """Of the values; `multi` where a record holds several. Empty: not told."""
+    """Of the values; `multi` if a record contains several. Empty: not reported."""
     dimensions: tuple[str, ...]
     """The tags that its records were ever written with."""
     rows: int | None = None
     """Within the window; None: not counted."""
     series: int | None = None
-    """Tag sets that it was written with within the window, roughly; None: not counted."""
+    """Approximate number of tag sets within the window; None: not counted."""
     filled: Mapping[str, int] = field(default_factory=dict)
-    """Tag or field to the rows in which it is not null; those that are null in all of them are left out."""
+    """Tag or field to the number of rows in which it is not null; those that are always null are left out."""
     row_patterns: RowPatterns | None = None
-    """Of its rows among those read; None where there are none, or for a name with fewer rows than many others."""
+    """Of its rows among those read; None if there are none, or if many other names have more rows."""
     rhythms: Rhythms | None = None
     """As above."""
 
@@ -74,12 +74,13 @@ class MeasureNames:
 
     count: Count
     names: tuple[MeasureName, ...]
-    """Up to MAX_MEASURE_NAMES, those with most rows first."""
+    """Up to MAX_MEASURE_NAMES, those with the most rows first."""
     shared: SharedInstants | None = None
-    """None where no rows were read, or none of them holds a single value."""
+    """None if no rows were read, or none of them contains a single value."""
     series_keys: Count | None = None
-    """Tag sets under each measure name, added up: the series of an engine to which the name is one tag more. None: not
-    counted."""
+    """The sum of the tag sets under each measure name: the series on an engine where the name becomes a tag. None: not
+    counted.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +88,14 @@ class SampledPoint:
     """A point by which measurements are compared."""
 
     hash: int
-    """Of its tag set and its time to the microsecond; 32 bits."""
+    """Hash of its tag set and its time to the microsecond; 32 bits."""
     time_s: int
     """Seconds since 1970."""
 
 
 @dataclass(frozen=True, slots=True)
 class PointSample:
-    """A few of the points read, by which it is seen which measurements have the same ones."""
+    """A few of the points read, which show which measurements have the same ones."""
 
     points: tuple[SampledPoint, ...]
     """Those with the lowest hashes, ascending."""
@@ -108,7 +109,7 @@ class PointSample:
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """Operations on a collection, as the server counted them that was asked."""
+    """Operations on a collection, as counted by the connected server."""
 
     reads: int
     writes: int
@@ -127,12 +128,12 @@ class Documents:
 
 @dataclass(frozen=True, slots=True)
 class Repeats:
-    """Rows read that repeat another of them. Of a table that keeps one row per source and time there are none."""
+    """Duplicate rows among those read. A table that keeps one row per source and time has none."""
 
     rows: int
     """All rows read that have a time."""
     repeated: int
-    """Rows with the tags and the time of one before them."""
+    """Rows with the same tags and time as an earlier one."""
     identical: int
     """Of these, the rows that are the same in all other columns, too."""
     source: Source
@@ -140,46 +141,46 @@ class Repeats:
 
 @dataclass(frozen=True, slots=True)
 class SetApart:
-    """Tags that alone tell rows of one instant apart."""
+    """Tags that alone distinguish rows with the same time."""
 
     tags: tuple[str, ...]
     rows: int
-    """Those that differ in exactly these tags from another row of their instant."""
+    """Those that differ in exactly these tags from another row with the same time."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowsApart:
-    """What tells rows of one instant apart, and so which rows would be one without some of the tags."""
+    """What distinguishes rows with the same time, and so which rows would collide without some of the tags."""
 
     rows: int
     """All rows read that have a time."""
     by: tuple[SetApart, ...]
     """The smallest sets, fewest tags first: none contains another one."""
     complete: bool
-    """Whether all rows of each instant were compared, and all sets are here."""
+    """Whether all rows of each time were compared, and all sets are here."""
     source: Source
 
     def without(self, tags: Collection[str]) -> int:
-        """Rows that would be like another one, at least, without the tags; none where it is 0 and `complete`."""
+        """Minimum number of rows that would equal another one without the tags; 0 means none if it is `complete`."""
         return max((one.rows for one in self.by if set(one.tags) <= set(tags)), default=0)
 
 
 @dataclass(frozen=True, slots=True)
 class Buckets:
-    """The buckets of a time-series collection, each of which holds rows of one source."""
+    """The buckets of a time series collection, each of which contains rows of one source."""
 
     count: int
     read: int
     sources: int
-    """Different ones among the buckets read."""
+    """Distinct sources among the buckets read."""
     median_rows: float | None
-    """Rows in a bucket; None where the buckets do not say."""
+    """Rows in a bucket; None if the buckets do not report it."""
     source: Source
 
 
 @dataclass(frozen=True, slots=True)
 class StoredRows:
-    """Rows in the files that lie within the window as a whole; of a row that was written again, each version."""
+    """Rows in the files that are completely within the window; each version of a rewritten row counts."""
 
     rows: int
     first_time: datetime

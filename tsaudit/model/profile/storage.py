@@ -1,4 +1,4 @@
-"""How an engine stores a table, and for how long."""
+"""How an engine stores a table, and its retention."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from tsaudit.model.profile.figures import Forever
 
 MAX_PARTITIONS: Final = 100
 DEFAULT_PARTITION: Final = "DEFAULT"
-"""The bounds of the partition that takes the rows for which there is no other one (PostgreSQL)."""
+"""The bounds of the partition for rows that no other one accepts (PostgreSQL)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """Bytes on the engine's disk, by its own account. None: it does not tell."""
+    """Bytes on the engine's disk, as reported by the engine. None: not reported."""
 
     data_bytes: int | None
     index_bytes: int | None
@@ -29,97 +29,98 @@ class Index:
     kind: str
     """The engine's own word, in lower case: btree, inverted, skipping, ..."""
     columns: tuple[str | None, ...]
-    """In the order of the index; None for an expression, or a column that it does not keep in the usual order."""
+    """In the order of the index; None for an expression, or for a column with an unusual order."""
     unique: bool
     constraint: bool
-    """A primary key, a unique or another constraint needs it, so that it cannot simply be dropped."""
+    """A primary key, a unique constraint, or another one needs it, so it cannot simply be dropped."""
     partial: bool
-    """It holds only the rows that fulfil its condition."""
+    """It contains only the rows that meet its condition."""
     size_bytes: int | None = None
-    """None: the engine does not tell."""
+    """None: the engine does not report it."""
     scans: int | None = None
-    """How often it was used since `counted_since`; None where the engine does not count."""
+    """Number of uses since `counted_since`; None if the engine does not count."""
     counted_since: datetime | None = None
-    """None: since always, or it is not known."""
+    """None: since always, or not known."""
     valid: bool = True
-    """False where no query uses it, as it was never finished."""
+    """False if no query uses it, because it was never finished."""
     sorting: tuple[str, ...] = ()
-    """How each column is sorted, as SQL says it: desc, desc nulls last, nulls first; empty for ascending, and the whole
-    where all are."""
+    """How each column is sorted, in SQL terms: desc, desc nulls last, nulls first; empty for ascending, and altogether
+    if all are.
+    """
 
     def finds_ranges_of(self, column: str) -> bool:
-        """Whether rows between two values of the column are found by it, without reading all rows."""
+        """Whether it finds rows between two values of the column without reading all rows."""
         return self.valid and not self.partial and column in (self.columns if self.kind == "brin" else self.columns[:1])
 
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """One partition, chunk or region of a table."""
+    """One partition, chunk, or region of a table."""
 
     name: str
     bounds: str
     """Which rows belong into it, in the engine's own words."""
     rows: int | None
-    """By the engine's statistics; None where it keeps none."""
+    """According to the engine's statistics; None if it has none."""
     bytes: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class Partitioning:
-    """How a table is cut into parts."""
+    """How a table is partitioned."""
 
     key: tuple[str, ...]
     """The columns, or expressions, that decide where a row goes."""
     count: int
     partitions: tuple[Partition, ...]
-    """Up to MAX_PARTITIONS, the largest first; a default partition in any case."""
+    """Up to MAX_PARTITIONS, the largest first; always including a default partition."""
 
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """How long a database, or a table, keeps its rows."""
+    """The retention of a database or table."""
 
     policy: str
-    """Its name; empty where the engine has no such thing, so that rows stay until somebody deletes them."""
+    """Its name; empty if the engine has no such thing, so that rows stay until somebody deletes them."""
     duration_s: int | Forever
     partition_s: int | None
-    """Length of a shard group, chunk or partition."""
+    """Length of a shard group, chunk, or partition."""
     default: bool
 
 
 @dataclass(frozen=True, slots=True)
 class DatabaseStorage:
-    """Bytes by the server's own account. None: it does not tell."""
+    """Bytes as reported by the server. None: not reported."""
 
     data_bytes: int | None
     index_bytes: int | None
     disk_used_bytes: int | None
-    """On the file system the database is on, by whatever is on it."""
+    """On the file system of the database, including everything else on it."""
     disk_bytes: int | None
     """Size of that file system."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeclaredColumn:
-    """A column that the server itself lets a measurement have."""
+    """A column that the server allows in a measurement."""
 
     measurement: str
     column: str
     type: str
-    """`timestamp`, `tag` or `field`."""
+    """`timestamp`, `tag`, or `field`."""
     data_type: str | None
     """Of a field."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredQuery:
-    """A query that the database runs by itself."""
+    """A query that the database runs on a schedule."""
 
     name: str
     statement: str
     bytes_scanned: int | None
-    """By its last run; None: not told."""
+    """By its last run; None: not reported."""
     spatial_coverage: float | None
-    """The largest share of a table's partitions that its last run read, 0 to 1; None: not told."""
+    """The largest share of a table's partitions that its last run read, 0 to 1; None: not reported."""
     temporal_range_s: float | None = None
-    """The longest time of which its last run read a table; None: not told."""
+    """The longest time range of a table that its last run read; None: not reported."""

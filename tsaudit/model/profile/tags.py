@@ -1,4 +1,4 @@
-"""Tags, their values, and the combinations that make series."""
+"""Tags, their values, and the combinations that form series."""
 
 from __future__ import annotations
 
@@ -22,54 +22,52 @@ ValuesKind = Literal["bounded", "churning", "unbounded", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class ValuesOverTime:
-    """What the listings so far tell of a tag's values. Sampled figures are scaled up to all values."""
+    """What the listings so far show about a tag's values. Sampled figures are scaled up to all values."""
 
     kind: ValuesKind
-    """Whether the values end; `unknown` with less than a week of listings."""
+    """Whether the number of values is bounded; `unknown` with less than a week of listings."""
     beta: float | None
-    """How the distinct values grow with the days: 0 the same every day, 1 all new every day; None when unknown."""
+    """How the distinct values grow with the days: 0 the same every day, 1 all new every day; None if unknown."""
     turnover: float | None
-    """Share of a week's values that were new in it; None when unknown."""
+    """Share of a week's values that were new that week; None if unknown."""
     days: int
     """Days with a listing, of the last 28, from the first on which the tag had values."""
     new_values: int | None
-    """Values that no listing before this one showed; None where there was none before."""
+    """Values that no earlier listing contained; None if there was none."""
     new_per_day: float | None
     """Over these days; None with a single one."""
-    life_days: float | None
-    """Median, of the values that ended; None when none did, or when what was listed never leaves the listing."""
     series: tuple[SeriesSince, ...]
     """The listed series by the day their value of this tag was first seen, oldest first. See `Arrivals.began`."""
     newest: date | None
-    """When the newest values were first seen; None where all may be older than the first listing."""
+    """When the newest values were first seen; None if all may be older than the first listing."""
     examples: tuple[str, ...] = ()
     """Up to three of those."""
     shape: str = "unknown"
-    """What those look like, by a sample of them."""
+    """The format of those, based on a sample of them."""
     sampled_values: int | None = None
-    """Of how many values the series by day are known; None for all of them."""
+    """For how many values the series by day are known; None for all of them."""
     standard_error: float | None = None
-    """Of `new_values`, which is too small to be seen within twice of it; None where all values are known."""
+    """Of `new_values`, which cannot be distinguished from 0 within twice of it; None if all values are known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arrivals:
-    """Which series of a listing are new, by the listings of the days before."""
+    """Which series of a listing are new, compared with the listings of earlier days."""
 
     observed: date
     """The day of the listing."""
     before: date | None
-    """The day of the listing before it; None for the first, by which nothing can be called new."""
+    """The day of the previous listing; None for the first, in which nothing counts as new."""
     began: date
-    """The day of the first listing: what it showed may be older."""
+    """The day of the first listing: its contents may be older."""
     new_series: int | None
-    """Series that no listing before this one showed; None where there was none before."""
+    """Series that no earlier listing contained; None if there was none."""
     series: tuple[SeriesSince, ...]
     """The listed series by the day they were first seen, oldest first; those of more than 90 days together."""
     sampled_series: int | None = None
-    """Of how many series this is known; None for all of them."""
+    """For how many series this is known; None for all of them."""
     standard_error: float | None = None
-    """Of `new_series`; None where all series are known."""
+    """Of `new_series`; None if all series are known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,55 +75,63 @@ class TagChanges:
     """How a tag changes over time for one source, in the rows read. An instant is a time at which a source has rows."""
 
     by: tuple[str, ...]
-    """The tags that name the source; none: all rows are of one."""
+    """The tags that identify the source; none: all rows belong to one."""
     values: int
-    """Distinct ones, absence counted as one."""
+    """Distinct values, counting absence as one."""
     shared: int
-    """Of these, the values that occur with several values of each tag in `by` that has several: the fewest for any.
-    With none of them the tag names a part of what another one names."""
+    """Of these, the values that occur with several values of each tag in `by` that has several: the minimum over those
+    tags. If there are none, the tag names a part of what another tag names.
+    """
     sources: int
     """With rows at several instants."""
     changing: int
     """Of these, with more than one value."""
     pairs: int
-    """Instants of the changing sources that follow one another."""
+    """Consecutive instants of the changing sources."""
     changes: int
     """Of these, with another value than before."""
     by_chance: float
-    """Changes to be expected if each source's values came in any order."""
+    """Changes to expect if each source's values came in random order."""
     instants: int
     """Of all sources."""
     clashes: int
     """Of these, with several values at once."""
     roughness: float | None
-    """Mean step between values that follow one another, by that between any two of the source: near 0 for a slow curve,
-    near 1 for numbers in any order. None where the values are no numbers or never change."""
+    """Mean step between consecutive values, divided by the mean difference of any two of the source: near 0 for a slow
+    curve, near 1 for numbers in random order. None if the values are not numbers or never change.
+    """
     source: Source
 
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """A column that identifies the source of a row; the tags together make the series."""
+    """A column that identifies the source of a row; the tags together form the series."""
 
     key: str
     data_type: str
     values: Count | None = None
-    """Distinct values, absence not counted."""
+    """Distinct values, not counting absence."""
     sample: tuple[str, ...] = ()
     """Up to SAMPLE_SIZE distinct values, spread over all of them, sorted."""
     absent: Ratio | None = None
     """Share of the series that lack this tag."""
     role_reason: str = ""
-    """Why the column counts as a tag; empty where the engine itself says so."""
+    """Why the column counts as a tag; empty if the engine itself declares it."""
     over_time: ValuesOverTime | None = None
-    """None where the values were not listed in full, or no history was at hand to compare them with."""
+    """None if the values were not listed completely, or there was no history to compare them with."""
     changes: tuple[TagChanges, ...] | None = None
-    """By all other tags, then by the one of them with most values. None where no rows with times were read."""
+    """By all other tags, then by the one of them with the most values. None if no rows with times were read."""
+    recurring: float | None = None
+    """Share of the values read that occur in both halves of the time read, 0 to 1. None if that is too short, or if
+    most values have a single row.
+    """
+    metrics: tuple[str, ...] = ()
+    """In a table that holds the rows of several metrics: those with this tag, sorted; empty if all have it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dependency:
-    """Every value of `determinant` occurs with one value of `dependent` only."""
+    """Every value of `determinant` occurs with only one value of `dependent`."""
 
     determinant: str
     dependent: str
@@ -133,7 +139,9 @@ class Dependency:
 
 @dataclass(frozen=True, slots=True)
 class JointDependency:
-    """Every combination of the two `determinants` occurs with one value of `dependent` only; neither alone does it."""
+    """Every combination of the two `determinants` occurs with only one value of `dependent`; neither alone determines
+    it.
+    """
 
     determinants: tuple[str, str]
     dependent: str
@@ -150,63 +158,63 @@ class NearDependency:
     values: int
     """Values of `determinant` that occur in several series, and so could be among `broken`."""
     exceptions: int
-    """Series without which `determinant` would determine `dependent`: the fewest there are."""
+    """Minimum number of series to remove so that `determinant` would determine `dependent`."""
     examples: tuple[str | None, ...]
-    """Up to three of the values that break it; None stands for an absent tag."""
+    """Up to three of the exceptions; None stands for an absent tag."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """What is left if `tag`, and with it every tag that determines it, were no tag any more."""
+    """What is left without `tag` and every tag that determines it."""
 
     tag: str
     together_with: tuple[str, ...]
-    """Tags that determine `tag`: without dropping them too, nothing is gained."""
+    """Tags that determine `tag`: unless they are dropped too, nothing is saved."""
     series_left: int
-    """Where only a sample of the series was kept: at most so many."""
+    """If only a sample of the series was kept: an upper bound."""
     at_least: int | None = None
-    """Where only a sample of the series was kept: at least so many. None: `series_left` is exact."""
+    """If only a sample of the series was kept: a lower bound. None: `series_left` is exact."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bucketing:
-    """What is left if the values of `tag` were hashed into so many buckets."""
+    """What is left if the values of `tag` are hashed into this many buckets."""
 
     tag: str
     buckets: int
     series_left: int
-    """Where only a sample of the series was kept: at most so many."""
+    """If only a sample of the series was kept: an upper bound."""
 
 
 @dataclass(frozen=True, slots=True)
 class TagSets:
-    """What one listing of a measurement's tag sets tells. Figures share the listing's source."""
+    """What one listing of a measurement's tag sets shows. Figures share the listing's source."""
 
     series: int
-    """Distinct tag sets; with the error of the measurement's `series` where they were sampled."""
+    """Distinct tag sets; with the error of the measurement's `series` if they were sampled."""
     worst_case: int
-    """Product of the distinct values of all tags (an absent tag counts as one value more)."""
+    """Product of the distinct values of all tags (an absent tag counts as another value)."""
     independent_bound: int
     """The same product without the tags that another tag determines."""
     dependencies: tuple[Dependency, ...]
     minimal_key: tuple[str, ...]
-    """Tags that alone tell all series apart; irreducible, not proven smallest."""
+    """Tags that are enough to identify all series; irreducible, not proven smallest."""
     contributions: tuple[Contribution, ...]
     """One per tag, fewest series left first."""
     drop_curve: tuple[Contribution, ...]
-    """Greedy: the tag to drop first, then next, with the series left after each."""
+    """Greedy: which tag to drop first, second, and so on, with the series left after each."""
     source: Source
     joint: tuple[JointDependency, ...] | None = None
-    """The tags that follow from two others only together. None: not looked for; `not_looked_for` says why."""
+    """Tags that only two others together determine. None: not searched; `not_looked_for` says why."""
     near: tuple[NearDependency, ...] | None = None
-    """The tags that nearly follow from another. None: not looked for."""
-    not_looked_for: str = "measured by a version of tsaudit that did not look for them"
-    """Why `joint` or `near` is None, or how they fall short; empty when both were looked for in full."""
+    """Tags that another tag nearly determines. None: not searched."""
+    not_looked_for: str = "measured by a version of tsaudit that did not search for them"
+    """Why `joint` or `near` is None or incomplete; empty if both were searched completely."""
     bucketings: tuple[Bucketing, ...] = ()
-    """Of the first tag of `drop_curve`, where it can be dropped alone and has more values than buckets."""
+    """Of the first tag of `drop_curve`, if it can be dropped alone and has more values than buckets."""
     sampled: int | None = None
-    """The number of series looked at, chosen by their hash, where there were too many to keep. None: all of them.
+    """The number of sampled series, chosen by their hash, if there were too many to keep. None: all of them.
 
-    Then `series`, the products and what is left are estimates. What is said of dependencies and of the key was seen
-    on the sample only; that a dependency is missing is certain.
+    Then `series`, the products, and the remaining series are estimates. Dependencies and the key were seen in the
+    sample only; that a dependency does not exist is certain.
     """

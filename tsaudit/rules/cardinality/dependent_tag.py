@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tsaudit.advice.series_estimate import estimate, on_sample
 from tsaudit.model.finding import Evidence, Finding, Severity
-from tsaudit.model.profile import JointDependency, Measurement, NearDependency, TagSets
-from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.model.profile import SERIES_KINDS, JointDependency, Measurement, NearDependency, TagSets
+from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
+from tsaudit.rules.series_estimate import estimate, on_sample
 from tsaudit.text import listed, many, number, percent
 
 
@@ -17,7 +17,9 @@ from tsaudit.text import listed, many, number, percent
     title="A tag is determined by other tags",
     severity=Severity.INFO,
     guidelines=("A3",),
+    follows_from=dict.fromkeys(("TAG001", "TAG002", "TAG006", "TAG008"), Reach.SUBJECT),
     requires={"series_listing", "tag_values", "field_types"},
+    kinds=SERIES_KINDS,
     thresholds=(
         Threshold(
             "min_series",
@@ -31,10 +33,11 @@ def dependent_tag(case: Case) -> Iterator[Finding]:
     """Tags whose value is determined by another tag, by two tags together, or by another tag with few exceptions.
 
     Tags with a single value are left out. If several tags determine one, the finding names the one with the fewest
-    values, which is the closest. Two tags are named only if neither determines it alone. A tag that determines it with
-    exceptions (at most 5% of its values) is named only if nothing determines it completely. If there are so few series
-    that it may be a coincidence, nothing is reported: the chance of unrelated tags agreeing this well must be below 1%
-    per measurement.
+    values, which is the closest. All tags that one tag determines are one finding, and of tags that determine each
+    other, such as the name and the address of a host, the first by name stands for the others. Two tags are named only
+    if neither determines it alone. A tag that determines it with exceptions (at most 5% of its values) is named only if
+    nothing determines it completely. If there are so few series that it may be a coincidence, nothing is reported: the
+    chance of unrelated tags agreeing this well must be below 1% per measurement.
 
     ## Why it matters
 
@@ -63,8 +66,8 @@ def dependent_tag(case: Case) -> Iterator[Finding]:
         sets, limit = measurement.tag_sets, case.limit("min_series", measurement)
         if sets is None or sets.series < limit.value:
             continue
-        for dependent, said in _dependent_tags(measurement, sets).items():
-            yield _finding(measurement, sets, dependent, said)
+        for column, said in _dependencies(measurement, sets):
+            yield _finding(measurement, sets, column, said)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,18 +104,57 @@ def _finding(measurement: Measurement, sets: TagSets, dependent: str, said: _Sai
     )
 
 
-def _dependent_tags(measurement: Measurement, sets: TagSets) -> dict[str, _Said]:
-    """Dependent tags by name, each with the strongest dependency found."""
-    found = {
-        dependent: _determined(measurement, dependent, determinants)
-        for dependent, determinants in _determinants(measurement, sets).items()
-    }
+def _by_determinant(determinants: dict[str, list[str]]) -> dict[str, list[str]]:
+    """Tags that determine others completely, each with those of which it is the closest determinant.
+
+    `determinants`: of each dependent tag, closest first.
+    """
+
+    def leader(tag: str) -> str:
+        """The first by name of the tags that determine each other."""
+        return min([tag, *(other for other in determinants.get(tag, ()) if tag in determinants.get(other, ()))])
+
+    found: dict[str, list[str]] = {}
+    for tag, others in determinants.items():
+        first = leader(tag)
+        # The first of them has no one but the others, or a tag that they all follow from.
+        closest = first if first != tag else next((leader(o) for o in others if leader(o) != tag), None)
+        if closest is not None:
+            found.setdefault(closest, []).append(tag)
+    return {determinant: sorted(found[determinant]) for determinant in sorted(found)}
+
+
+def _determined_all(measurement: Measurement, sets: TagSets, determinant: str, dependents: list[str]) -> _Said:
+    values = many(_values(measurement, determinant), "value")
+    each = [Evidence(f"values of {tag}", number(_values(measurement, tag))) for tag in dependents[:8]]
+    return _Said(
+        f"Each of the {values} of tag {determinant} occurs with only one value of {listed(dependents, 6)}, so these "
+        f"{number(len(dependents))} tags add no series{on_sample(sets)}.",
+        "Keep those that queries group or filter by: they add no series. Leave them out when you multiply tag values "
+        f"to estimate series. Those that no query needs can be looked up from {determinant} outside the database.",
+        (Evidence("determined by", determinant), *each),
+    )
+
+
+def _dependencies(measurement: Measurement, sets: TagSets) -> Iterator[tuple[str, _Said]]:
+    """The dependent tags, or the tag that determines several, each with the strongest dependency found."""
+    determinants = _determinants(measurement, sets)
+    groups = _by_determinant(determinants)
+    for determinant, dependents in groups.items():
+        if len(dependents) > 1:
+            yield determinant, _determined_all(measurement, sets, determinant, dependents)
+        else:
+            first = dependents[0]
+            others = [tag for tag in determinants[first] if tag != determinant]
+            # There is one finding per subject.
+            yield determinant if first in groups else first, _determined(measurement, first, [determinant, *others])
+    rest: dict[str, _Said] = {}
     for joint in sets.joint or ():
-        found.setdefault(joint.dependent, _determined_jointly(sets, joint))
+        rest.setdefault(joint.dependent, _determined_jointly(sets, joint))
     nearest = sorted(sets.near or (), key=lambda n: (n.broken / n.values, _values(measurement, n.determinant)))
     for near in nearest:
-        found.setdefault(near.dependent, _nearly_determined(sets, near))
-    return dict(sorted(found.items()))
+        rest.setdefault(near.dependent, _nearly_determined(sets, near))
+    yield from ((tag, said) for tag, said in sorted(rest.items()) if tag not in determinants and tag not in groups)
 
 
 def _determined(measurement: Measurement, dependent: str, determinants: list[str]) -> _Said:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tsaudit.advice.series_estimate import contribution_evidence, left_in_words, on_sample
 from tsaudit.analysis.cardinality.contributions import guilty_tag, left_ratio, made_fields, share_of
 from tsaudit.model.finding import Finding, Severity
-from tsaudit.model.profile import Contribution, Measurement
-from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.model.profile import SERIES_KINDS, Contribution, Measurement
+from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
+from tsaudit.rules.series_estimate import contribution_evidence, left_in_words, on_sample
 from tsaudit.text import listed, number, percent
 
 
@@ -17,7 +17,9 @@ from tsaudit.text import listed, number, percent
     title="One tag causes nearly all series",
     severity=Severity.WARN,
     guidelines=("A8",),
+    follows_from=dict.fromkeys(("TAG001", "TAG002", "TAG006", "TAG008"), Reach.SUBJECT),
     requires={"series_listing"},
+    kinds=SERIES_KINDS,
     thresholds=(
         Threshold("max_left_ratio", 0.1, "share of the series left without it", "our default: a tenfold reduction"),
         Threshold("min_series", 1_000, "series", "our default: below this, no engine is affected"),

@@ -6,7 +6,12 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tsaudit.advice.series_estimate import (
+from tsaudit.analysis.cardinality.contributions import guilty_tag, made_fields, share_of
+from tsaudit.model.finding import Evidence, Finding, Limit, Severity
+from tsaudit.model.profile import SERIES_KINDS, Measurement
+from tsaudit.model.subject import Subject
+from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.rules.series_estimate import (
     COUNT_FIELDS,
     MAX_SERIES,
     counts_fields,
@@ -14,11 +19,6 @@ from tsaudit.advice.series_estimate import (
     series_limit,
     series_of,
 )
-from tsaudit.analysis.cardinality.contributions import guilty_tag, made_fields, share_of
-from tsaudit.model.finding import Evidence, Finding, Limit, Severity
-from tsaudit.model.profile import Measurement
-from tsaudit.model.subject import Subject
-from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import number, percent
 
 _ELSEWHERE = "engine timestream"
@@ -33,6 +33,7 @@ _UNKNOWN = "Find the measurement that grew and the tag that multiplies its serie
     guidelines=("A1", "E1"),
     requires={"series_listing"},
     uses={"database_series", "options"},
+    kinds=SERIES_KINDS,
     thresholds=(
         MAX_SERIES,
         COUNT_FIELDS,
@@ -110,7 +111,7 @@ def _scopes(case: Case) -> Iterator[_Scope]:
     wholes = case.profile.wholes
     # A policy comes before its database.
     for database in sorted(case.profile.databases, key=lambda d: not d.policy_of):
-        inside = case.profile.inside(database)
+        inside = case.inside(database)
         own = database.series_with_fields if counts_fields(case) else database.series
         several = not own and case.profile.policies_beside(database)
         # Several policies may share a series, so their sum is not the database's total.

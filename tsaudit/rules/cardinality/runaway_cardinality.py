@@ -7,21 +7,22 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING
 
-from tsaudit.advice.growth_cause import cause_of
-from tsaudit.advice.series_estimate import series_limit, series_of
 from tsaudit.analysis.cardinality.contributions import made_fields
 from tsaudit.model.change import Change, Inspect
 from tsaudit.model.finding import Evidence, Finding, Forecast, Limit, Severity
-from tsaudit.model.profile import Measurement
+from tsaudit.model.profile import SERIES_KINDS, Measurement
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point
 from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.rules.growth_cause import cause_of
+from tsaudit.rules.series_estimate import series_limit, series_of
 from tsaudit.text import number, percent, quantity
 from tsaudit.text.forecasts import PROVISIONAL, limit_reached
 
 if TYPE_CHECKING:
     from tsaudit.analysis.growth.detection import Growth
 
+_CHANGING = {"speeding up": " and speeding up", "slowing": " and slowing down"}
 _UNKNOWN = "Compare the tag values of its measurements with the snapshot before; the newest ones are the cause."
 
 
@@ -32,6 +33,7 @@ _UNKNOWN = "Compare the tag values of its measurements with the snapshot before;
     guidelines=("A4",),
     requires={"series_listing", "tag_values"},
     uses={"database_series"},
+    kinds=SERIES_KINDS,
     thresholds=(
         Threshold("min_series", 1_000, "series", "our default: below this, no engine is affected"),
         Threshold("critical_days", 14, "days to the limit", "our default: the time it takes to deploy a change"),
@@ -44,16 +46,21 @@ _UNKNOWN = "Compare the tag values of its measurements with the snapshot before;
             "dating_share", 0.5, "of the new series", "our default: if most new series have it, it dates the growth"
         ),
         Threshold("step_days", 14, "days", "our default: after that, the new level counts as normal"),
+        Threshold("filling_days", 31, "days", "our default: until then, data fills up to a retention of a month"),
     ),
 )
 def runaway_cardinality(case: Case) -> Iterator[Finding]:
     """Growing series counts: since when, how fast, which tag causes it, and when the limit will be reached.
 
-    The daily history of the counts separates growth from steps and noise. A finding is critical if the limit will
-    probably be reached within `critical_days`, or if there are more than `critical_factor` times as many series as
-    before. It is a warning if the limit is within sight or the count has doubled, and information otherwise. With less
-    than seven days of history, only a tenfold increase is reported, as provisional. The limit is the one of
-    high-series-cardinality. The days of an earlier incident of this rule that was resolved are left out of the history.
+    The daily history of the counts separates growth from steps and noise (`docs/growth.md`). Growth is over when the
+    level has stopped rising for 12 days. A finding is critical if the limit will probably be reached within
+    `critical_days`, or if there are more than `critical_factor` times as many series as before. It is a warning if the
+    limit is within sight or the count has doubled, and information otherwise. A rise that has lasted since the first
+    audit is information for `filling_days` unless the count doubles: data may be filling up to its retention. An open
+    incident stays open while the count grows, however slowly. A jump is reported on its second day, a burst of one day
+    never. With less than seven days of history, only a tenfold increase is reported, as provisional. The limit is the
+    one of high-series-cardinality. The days of an earlier incident of this rule that was resolved are left out of the
+    history.
 
     To find the cause, the rule compares today's listing with those of earlier days: the main contributor is the tag
     whose new values occur in most of the new series. If at least `dating_share` of the new series have such a value,
@@ -112,11 +119,23 @@ class _Course:
 
     @property
     def factor(self) -> float:
+        if self.growth.step_ratio is not None:
+            return self.growth.step_ratio
         return self.now.value / max(self.before.value, 1.0)
+
+    @property
+    def added(self) -> int:
+        """Series a day at the present rate."""
+        return round(self.growth.growth_per_day * self.now.value)
 
     @property
     def since(self) -> date:
         return self.growth.onset or self.before.day
+
+    @property
+    def age(self) -> int:
+        """Days since it began."""
+        return (self.now.day - self.since).days
 
 
 def _judge(case: Case, subject: Subject, series: int | None, measurement: Measurement | None = None) -> Finding | None:
@@ -165,15 +184,18 @@ def _severity(case: Case, course: _Course, measurement: Measurement | None) -> S
     if course.growth.kind == "unknown":
         return Severity.WARN if tenfold else None
     if course.growth.kind == "step":
-        age = (course.now.day - course.since).days
-        return Severity.WARN if course.factor >= limit("warn_factor") and age <= limit("step_days") else None
+        recent = course.age <= limit("step_days")
+        return Severity.WARN if course.factor >= limit("warn_factor") and recent else None
     if course.growth.kind != "growth":
         return None
     days = course.forecast.days if course.forecast else None
     near = days is not None and days <= limit("critical_days")
     if near or (tenfold and course.now.value >= limit("critical_min_series")):
         return Severity.CRITICAL
-    return Severity.WARN if days is not None or course.factor >= limit("warn_factor") else Severity.INFO
+    doubled = course.factor >= limit("warn_factor")
+    if not doubled and course.growth.onset is None and course.age < limit("filling_days"):
+        return Severity.INFO
+    return Severity.WARN if doubled or days is not None else Severity.INFO
 
 
 def _finding(
@@ -220,23 +242,23 @@ def _changes(case: Case, measurement: Measurement, tag: str) -> tuple[Change, ..
 
 
 def _pace(course: _Course) -> Iterator[Evidence]:
-    """The kind of growth, or the size of the step."""
+    """How the count grows, or the size of the step."""
     growth, doubling = course.growth, course.growth.doubling_days
     if growth.step_ratio is not None:
         yield Evidence("trend", f"a step to {number(growth.step_ratio)} times the level before")
-    elif doubling is not None and growth.shape == "linear":
-        yield Evidence("trend", f"linear, {number(round(growth.growth_per_day * course.now.value))} series a day")
-    elif doubling is not None and growth.shape == "exponential":
-        yield Evidence("trend", f"exponential, doubling in {number(round(doubling, 1))} days")
     elif doubling is not None:
-        yield Evidence("trend", "linear or exponential, undecided")
+        added = f"{number(course.added)} series a day"
+        doubles = f"doubling in {number(round(doubling, 1))} days at the present rate"
+        pace = "" if growth.shape == "undecided" else f"{growth.shape}, "
+        yield Evidence("trend", f"{pace}{added}, {doubles}")
 
 
 def _message(course: _Course, since: date, blame: str) -> str:
     verb = "jumped" if course.growth.kind == "step" else "grew"
     parts = [f"Series {verb} from {number(course.before.value)} to {number(course.now.value)} since {since}"]
     if course.growth.growth_per_day:
-        parts[0] += f", {percent(course.growth.growth_per_day)} a day"
+        parts[0] += f", now {number(course.added)} a day ({percent(course.growth.growth_per_day)})"
+        parts[0] += _CHANGING.get(course.growth.shape, "")
     parts += [blame] if blame else []
     parts += [limit_reached(course.forecast)] if course.forecast and course.forecast.days is not None else []
     parts += [PROVISIONAL] if course.growth.provisional else []

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tsaudit.advice.families import merged
 from tsaudit.model.change import Change
 from tsaudit.model.finding import Evidence, Finding, Limit, Severity
 from tsaudit.model.profile import Selection
 from tsaudit.model.subject import Subject
-from tsaudit.rule import Case, Threshold, rule
+from tsaudit.rule import Case, Reach, Threshold, rule
+from tsaudit.rules.merged_families import merged
 from tsaudit.text import listed, many, number, percent
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ _INFLUXDB3 = "https://docs.influxdata.com/influxdb3"
     title="Too many measurements",
     severity=Severity.WARN,
     guidelines=("A7",),
+    follows_from={"NAM002": Reach.SUBJECT},
     requires={"measurements"},
     thresholds=(
         Threshold("max_measurements", 1_000, "measurements", "our default: more than anyone can remember"),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tsaudit.advice.series_estimate import contribution_evidence, estimate, on_sample
 from tsaudit.model.finding import Finding, Severity
-from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.model.profile import SERIES_KINDS
+from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
+from tsaudit.rules.series_estimate import contribution_evidence, estimate, on_sample
 from tsaudit.text import listed, number
 
 
@@ -15,7 +16,9 @@ from tsaudit.text import listed, number
     title="The tags allow more series than the limit",
     severity=Severity.INFO,
     guidelines=("A2",),
+    follows_from={"CAR001": Reach.SUBJECT} | dict.fromkeys(("TAG001", "TAG002", "TAG006", "TAG008"), Reach.MEASUREMENT),
     requires={"series_listing", "field_types"},
+    kinds=SERIES_KINDS,
     thresholds=(
         Threshold(
             "max_series",

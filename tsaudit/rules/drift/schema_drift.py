@@ -11,6 +11,8 @@ from tsaudit.model.profile import Measurement, Profile, Role
 from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, rule, subject_of
 from tsaudit.schema.diff import Column, Difference, Kind, differences
+from tsaudit.schema.planned_changes import asked_by
+from tsaudit.text import listed
 
 
 @rule(
@@ -27,6 +29,9 @@ def schema_drift(case: Case) -> Iterator[Finding]:
     that was removed or changed its type is a warning too. Names created for each period (`users_2026_03`) are not
     reported when they come and go. Nothing counts as removed or new if one of the two audits could not see it: a denied
     or timed-out query, a measurement over the budget, or a pattern that excluded it.
+
+    A change that the plan of an earlier audit asked for is information: somebody carried it out. The finding names the
+    rules that asked. Any other change of the same column, such as a type that nobody asked for, is a warning.
 
     ## Why it matters
 
@@ -52,7 +57,8 @@ def schema_drift(case: Case) -> Iterator[Finding]:
     if previous is None:
         return
     for difference in differences(previous, case.profile):
-        yield _finding(case, difference, previous)
+        asked = asked_by(difference, case.timeline.plans, case.profile)
+        yield _as_planned(case, difference, previous, asked) if asked else _finding(case, difference, previous)
 
 
 _FIND_OUT = (
@@ -126,6 +132,24 @@ def _finding(case: Case, difference: Difference, previous: Profile) -> Finding:
         changes=() if words.fix else (_look(case, subject),),
         guilty=subject.column or None,
         evidence=(Evidence(f"on {previous.day}", words.before), Evidence(f"on {case.profile.day}", words.after)),
+        since=case.profile.day,
+        facts=("measurements", "tag_keys", "field_types"),
+    )
+
+
+def _as_planned(case: Case, difference: Difference, previous: Profile, rules: tuple[str, ...]) -> Finding:
+    """Good news: what a plan asked for was done."""
+    words = _words(difference)
+    return Finding(
+        subject=difference.subject,
+        severity=Severity.INFO,
+        message=f"{words.message.partition(';')[0].rstrip('.')}, as planned for {listed(rules)}.",
+        fix="Nothing: an earlier audit asked for this change.",
+        evidence=(
+            Evidence(f"on {previous.day}", words.before),
+            Evidence(f"on {case.profile.day}", words.after),
+            Evidence("asked for by", listed(rules)),
+        ),
         since=case.profile.day,
         facts=("measurements", "tag_keys", "field_types"),
     )

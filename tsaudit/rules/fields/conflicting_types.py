@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tsaudit.engines.mongodb.collection_families import once_for_family
-from tsaudit.engines.sql.types import told_apart
+from tsaudit.engines.sql.types import distinct_types
 from tsaudit.model.change import Inspect
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Measurement
@@ -51,7 +51,7 @@ def conflicting_types(case: Case) -> Iterator[Finding]:
 
 def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
     for field in measurement.fields:
-        found = told_apart(case.profile.engine, field.types)
+        found = distinct_types(case.profile.engine, field.types)
         if len(found) < 2:
             continue
         types = listed(found)

@@ -3,25 +3,43 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Final
 
 from tsaudit.engines.greptimedb.tables import indexes_on, is_append_only
 from tsaudit.engines.sql.types import is_integer, is_text
-from tsaudit.model.change import AddIndex, MakeTag
+from tsaudit.model.change import AddIndex, Change, MakeTag
 from tsaudit.model.finding import Evidence, Finding, Severity
-from tsaudit.model.profile import Field, Measurement
+from tsaudit.model.profile import SERIES_KINDS, Field, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
-from tsaudit.text import count, many, number, percent
+from tsaudit.text import count, listed, many, number, percent
 
-_SOURCE_NAME = re.compile(
-    r"(^|_)(id|uuid|serial|name|host|hostname|server|instance|node|device|sensor|machine|meter|station|site|location|room|"
-    r"building|region|zone|country|city|tenant|customer|model|vendor|firmware|version|type|kind|unit|owner|team)$|Id$",
-    re.IGNORECASE,
+_THING: Final = (
+    "host|hostname|server|instance|node|device|sensor|machine|meter|station|pump|motor|inverter|turbine|vehicle|truck|"
+    "robot|gateway|router|switch|camera|vm|plant|line|panel|probe|tracker|unit|asset"
 )
+_PLACE: Final = "site|location|room|building|floor|region|zone|rack|country|city|tenant|customer"
+_SOURCE_NAME: Final = re.compile(
+    rf"(?i)(^|_)({_THING}|{_PLACE})$|(^|_)({_THING}|{_PLACE})s?_?(id|uid|uuid|no|nr|number|name|serial|code|mac|addr)$|"
+    r"(^|_)(serial|serial_?n(o|r|umber)|mac|mac_?addr(ess)?|imei|vin|eui|dev_?eui|uuid)$|^id$"
+)
+"""Names of what reports, or of where it stands."""
+_ID_NAME: Final = re.compile(r"(^|_)id$|Id$")
+_PASSING_NAME: Final = re.compile(
+    r"(?i)(^|_)(trace|span|request|req|correlation|session|message|msg|event|order|job|task|run|build|transaction|tx|"
+    r"container|pod|process|thread|batch|invocation|execution|parent|root)(_?u?u?id|_?name|_?kind)?$|"
+    r"^(pid|tid|uid|iter|vu)$"
+)
+"""Names of what passes: each is over soon, and another one follows."""
 _STATE_NAME = re.compile(
     r"(^|_)(status|state|level|severity|result|error|message|mode|reason|phase|code|health)$", re.I
 )
-_SOURCE_KINDS = frozenset({"uuid", "ulid", "id", "mac", "ip", "hostname", "container_id", "pod", "hash"})
+_SOURCE_KINDS: Final = frozenset({"id", "mac", "ip", "hostname"})
+_ENDLESS_KINDS: Final = frozenset({"uuid", "ulid", "hash", "container_id", "pod"})
+"""Kinds of IDs of which a program makes new ones all the time, unless their name is that of a thing."""
+
+_MOSTLY_CONSTANT: Final = 0.5
+"""Share of the series from which on it is an attribute of the source, which was changed in the others."""
 
 
 @rule(
@@ -30,7 +48,8 @@ _SOURCE_KINDS = frozenset({"uuid", "ulid", "id", "mac", "ip", "hostname", "conta
     severity=Severity.WARN,
     guidelines=("C1",),
     requires={"field_types", "field_values"},
-    uses={"row_count", "null_counts", "options", "indexes"},
+    uses={"row_count", "row_patterns", "null_counts", "options", "indexes"},
+    kinds=SERIES_KINDS,
     thresholds=(
         Threshold(
             "max_values", 100, "distinct values", "our default: with more values, a tag would cost more than it helps"
@@ -44,8 +63,11 @@ def metadata_in_field(case: Case) -> Iterator[Finding]:
     """Fields that say where a row comes from: texts or IDs with few repeated values, or one value per series.
 
     The field's values and its name show whether it identifies a source. A text that repeats but looks like a state
-    (`status`, `level`) is information only. In GreptimeDB, any column can have its own index, so in a table that keeps
-    all rows the finding is information only, and there is no finding if the field has an index.
+    (`status`, `level`) or describes an event is information only. IDs of what passes, such as traces, requests, and
+    containers, are not reported: as tags they would create series without bound. In GreptimeDB, any column can have its
+    own index, so in a table that keeps all rows the finding is information only, and there is no finding if the field
+    has an index. InfluxDB 3 has no index of tags: there, only names of sources that share a series are reported,
+    because their rows overwrite each other.
 
     ## Why it matters
 
@@ -60,7 +82,8 @@ def metadata_in_field(case: Case) -> Iterator[Finding]:
 
     ## Fix
 
-    Write it as a tag. If it has one value per series, this adds no series.
+    Write it as a tag. If it has one value per series, this adds no series. A finding that is information only has no
+    plan: whether the field is metadata depends on what queries do with it.
 
     ## References
 
@@ -68,34 +91,67 @@ def metadata_in_field(case: Case) -> Iterator[Finding]:
     - Tags versus fields: https://docs.influxdata.com/influxdb/v1/concepts/schema_and_data_layout/
     """
     for measurement in case.measurements:
-        rows = measurement.rows
-        if rows is None or rows.value < case.limit("min_rows", measurement).value:
+        rows = _rows_read(measurement)
+        if rows < case.limit("min_rows", measurement).value:
             continue
         for field in measurement.fields:
-            if _repeats(case, measurement, field, rows.value):
+            if not case.engine.indexes_tag_values:
+                # Filtering by a tag or a field costs the same there, but only tags keep rows apart.
+                if _mixes_sources(case, measurement, field, rows):
+                    yield _of_mixed_sources(case, measurement, field)
+            elif _repeats(case, measurement, field, rows) and not _is_passing(field):
                 finding = _finding(case, measurement, field)
                 if finding.severity is not Severity.INFO or not indexes_on(measurement, field.key):
                     yield finding
 
 
-def _repeats(case: Case, measurement: Measurement, field: Field, rows: int) -> bool:
+def _rows_read(measurement: Measurement) -> int:
+    """The rows that the distinct values were counted in: all of them, or a sample; 0 if that is not known."""
+    rows = measurement.rows.value if measurement.rows else 0
+    return min(rows, measurement.row_patterns.rows) if measurement.row_patterns else rows
+
+
+def _mixes_sources(case: Case, measurement: Measurement, field: Field, rows: int) -> bool:
+    """Whether rows of one series come from several sources, which only this field names.
+
+    Any number of values may be sources: what was overwritten left fewer rows for each of them.
+    """
+    many_values = {"max_values": float("inf"), "min_rows_per_value": 2.0}
+    varies = field.constant_ratio is not None and field.constant_ratio.value < _MOSTLY_CONSTANT
+    is_source = bool(_SOURCE_NAME.search(field.key)) and not _STATE_NAME.search(field.key) and not _is_passing(field)
+    return is_source and varies and _repeats(case, measurement, field, rows, many_values)
+
+
+def _is_passing(field: Field) -> bool:
+    """Whether its values are IDs or names of what is over soon."""
+    from tsaudit.analysis.shapes import shapes
+
+    if _PASSING_NAME.search(field.key):
+        return True
+    return shapes.classify(field.sample).kind in _ENDLESS_KINDS and not _SOURCE_NAME.search(field.key)
+
+
+def _repeats(
+    case: Case, measurement: Measurement, field: Field, rows: int, limits: Mapping[str, float] | None = None
+) -> bool:
     """Whether the field has few repeated values and may be metadata, judging by its type and name."""
     if field.distinct is None or field.null_ratio is None or field.key.startswith(case.engine.own_prefixes):
         return False
     texts = any(is_text(t) for t in field.types) and not _are_numbers(field)
-    ids = any(is_integer(t) for t in field.types) and bool(re.search(r"(^|_)id$|Id$", field.key))
+    ids = any(is_integer(t) for t in field.types) and bool(_ID_NAME.search(field.key))
     values, filled = field.distinct.value, rows * (1 - field.null_ratio.value)
-    return (
-        (texts or ids)
-        and 2 <= values <= case.limit("max_values", measurement).value
-        and filled >= values * case.limit("min_rows_per_value", measurement).value
+    most, each = (
+        (limits or {}).get(name, case.limit(name, measurement).value) for name in ("max_values", "min_rows_per_value")
     )
+    return (texts or ids) and 2 <= values <= most and filled >= values * each
 
 
 def _are_numbers(field: Field) -> bool:
     from tsaudit.analysis.shapes import shapes
 
-    return shapes.number_kind(field.sample) is not None and not _SOURCE_NAME.search(field.key)
+    return shapes.number_kind(field.sample) is not None and not (
+        _SOURCE_NAME.search(field.key) or _ID_NAME.search(field.key)
+    )
 
 
 def _names_source(field: Field) -> bool:
@@ -119,6 +175,12 @@ def _finding(case: Case, measurement: Measurement, field: Field) -> Finding:
         if is_constant
         else f"As a tag it would create up to {number(max(series, 1) * field.distinct.value)} series."
     )
+    # Where all rows are kept, an index serves as well as a place in the key.
+    change: Change = MakeTag(subject_of(measurement), field.key)
+    if is_append_only(measurement):
+        change = AddIndex(subject_of(measurement), (field.key,), "inverted")
+    what = "index it" if isinstance(change, AddIndex) else "write it as a tag"
+    advice = (effect,) if warned else (f"If queries filter or group by it, {what}.", effect)
     evidence = [Evidence("distinct values among the rows read", count(field.distinct))]
     if constant is not None:
         evidence.append(Evidence("series where it never changes", percent(constant.value)))
@@ -128,11 +190,8 @@ def _finding(case: Case, measurement: Measurement, field: Field) -> Finding:
         severity=Severity.WARN if warned and not is_append_only(measurement) else Severity.INFO,
         message=f"Field {field.key} has {values}, {habit}: it "
         + ("says where a row comes from." if warned else "may be metadata."),
-        fix=" ".join(filter(None, (_served(measurement, field.key), effect))),
-        # Where all rows are kept, an index serves as well as a place in the key.
-        changes=(AddIndex(subject_of(measurement), (field.key,), "inverted"),)
-        if is_append_only(measurement)
-        else (MakeTag(subject_of(measurement), field.key),),
+        fix=" ".join(filter(None, (_served(measurement, field.key), *advice))),
+        changes=(change,) if warned else (),
         observed=field.distinct.value,
         limit=case.limit("max_values", measurement),
         unit="distinct values",
@@ -140,6 +199,33 @@ def _finding(case: Case, measurement: Measurement, field: Field) -> Finding:
         samples=field.sample[:3],
         evidence=tuple(evidence),
         facts=("field_values", "row_count", "null_counts", "indexes"),
+        source=field.distinct.source,
+    )
+
+
+def _of_mixed_sources(case: Case, measurement: Measurement, field: Field) -> Finding:
+    assert field.distinct is not None
+    assert field.constant_ratio is not None
+    tags = listed([tag.key for tag in measurement.tags]) or "none"
+    return Finding(
+        subject=subject_of(measurement, field.key),
+        severity=Severity.WARN,
+        message=f"Field {field.key} names {many(field.distinct.value, 'source')} that share a series: of their rows "
+        "with the same time, only the last one is kept.",
+        fix="Only tags and time distinguish rows. Rows that were overwritten are lost, and have to be written "
+        f"again with {field.key} as a tag.",
+        changes=(MakeTag(subject_of(measurement), field.key),),
+        observed=field.distinct.value,
+        limit=case.limit("max_values", measurement),
+        unit="distinct values",
+        guilty=field.key,
+        samples=field.sample[:3],
+        evidence=(
+            Evidence("tags", tags),
+            Evidence("distinct values among the rows read", count(field.distinct)),
+            Evidence("series where it never changes", percent(field.constant_ratio.value)),
+        ),
+        facts=("field_values", "row_count", "null_counts"),
         source=field.distinct.source,
     )
 

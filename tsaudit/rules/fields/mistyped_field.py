@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
+from tsaudit.engines.sql.name_words import HINT, words_of
 from tsaudit.engines.sql.roles import names_code
 from tsaudit.engines.sql.types import is_text
 from tsaudit.model.change import ChangeType
@@ -13,6 +15,7 @@ from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import count, number
 
 _WORDS = {"integer": "whole numbers", "float": "numbers", "boolean": "true and false", "time": "times"}
+_NEARLY = 0.95
 _FITS = {
     "integer": {"integer", "time"},  # A number with ten digits may be seconds since 1970.
     "float": {"float", "integer", "time"},
@@ -20,6 +23,8 @@ _FITS = {
     "time": {"time"},
 }
 """Patterns for single values of each kind."""
+_BOOLEANS: Final = frozenset({"true", "false", ""})
+"""Other pairs, such as on and off or open and closed, are states: a third one, such as `unavailable`, may follow."""
 
 
 @rule(
@@ -38,7 +43,8 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
     """Text fields that contain numbers, booleans, or times, and float fields that only contain whole numbers.
 
     This is based on the values read within the window. Float fields are information only: values that are whole today
-    may have a fraction tomorrow. Text with leading zeros and fields named like codes are not reported.
+    may have a fraction tomorrow. Text with leading zeros, fields named like codes, and states such as `on` and `off`
+    are not reported.
 
     ## Why it matters
 
@@ -65,19 +71,31 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
         if rows is None or rows.value < case.limit("min_rows", measurement).value:
             continue
         for field in measurement.fields:
-            if kind := _text_kind(field):
+            if kind := _text_kind(case, field):
                 yield _finding(measurement, field, kind, Severity.WARN)
             elif _is_whole(case, measurement, field):
                 yield _finding(measurement, field, "integer", Severity.INFO)
 
 
-def _text_kind(field: Field) -> str | None:
+def _text_kind(case: Case, field: Field) -> str | None:
     """The type the values should have; None if they really are text."""
     from tsaudit.analysis.shapes import shapes
 
     if not all(is_text(t) for t in field.types) or names_code(field.key):
         return None
-    return shapes.number_kind(field.sample)
+    kind = shapes.number_kind(field.sample)
+    if kind == "boolean" and not {v.strip().lower() for v in field.sample} <= _BOOLEANS:
+        return None
+    if kind in ("integer", "float") and field.number_ratio and field.number_ratio.value < _NEARLY:
+        # Among the distinct values, `on` and `off` are two of hundreds; among the rows, they are many.
+        return None
+    return None if kind == "time" and not _is_time(case, field) else kind
+
+
+def _is_time(case: Case, field: Field) -> bool:
+    """Whether times as text should have another type: not where the engine has none, nor dates as names of days."""
+    of_day = any(":" in value for value in field.sample)
+    return case.engine.enforces_types and (of_day or bool(words_of(field.key) & HINT))
 
 
 def _is_whole(case: Case, measurement: Measurement, field: Field) -> bool:

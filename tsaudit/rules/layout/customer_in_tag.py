@@ -8,7 +8,7 @@ from typing import Final
 
 from tsaudit.model.change import Inspect
 from tsaudit.model.finding import Evidence, Finding, Severity
-from tsaudit.model.profile import Count, Database, Measurement
+from tsaudit.model.profile import SERIES_KINDS, Count, Database, Measurement
 from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, Threshold, rule
 from tsaudit.text import listed, number, values_of
@@ -26,6 +26,7 @@ _CUSTOMER: Final = re.compile(
     guidelines=("F2",),
     requires={"measurements", "tag_keys"},
     uses={"tag_values", "documents"},
+    kinds=SERIES_KINDS,
     thresholds=(
         Threshold(
             "min_share",

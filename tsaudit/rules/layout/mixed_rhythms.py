@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from tsaudit.model.change import SplitMeasurement
 from tsaudit.model.finding import Evidence, Finding, Severity
-from tsaudit.model.profile import FieldRhythm, Measurement, Rhythms
-from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.model.profile import SERIES_KINDS, FieldRhythm, Measurement, Rhythms
+from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.text import listed, many, number, percent
 
 
@@ -17,7 +17,9 @@ from tsaudit.text import listed, many, number, percent
     title="Regular metrics and irregular events are mixed",
     severity=Severity.WARN,
     guidelines=("D8",),
+    follows_from={"LAY010": Reach.MEASUREMENT, "NAM006": Reach.MEASUREMENT},
     requires={"rhythms", "field_types"},
+    kinds=SERIES_KINDS,
     thresholds=(
         Threshold(
             "min_share",

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from tsaudit.engines.greptimedb.tables import has_given_columns
 from tsaudit.engines.mongodb.collection_families import once_for_family
 from tsaudit.engines.mongodb.keyed_fields import named_fields
 from tsaudit.model.change import Change, SplitMeasurement
 from tsaudit.model.finding import Evidence, Finding, Severity
-from tsaudit.model.profile import Measurement, MeasureName, RowPatterns
-from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.model.profile import SERIES_KINDS, Measurement, MeasureName, RowPatterns
+from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.text import listed, many, number, percent, under
 
 if TYPE_CHECKING:
@@ -23,8 +22,10 @@ if TYPE_CHECKING:
     title="Rows of different kinds share a table",
     severity=Severity.WARN,
     guidelines=("D4", "G2"),
+    follows_from={"LAY010": Reach.MEASUREMENT, "NAM006": Reach.MEASUREMENT},
     requires={"row_patterns", "field_types"},
     uses={"options"},
+    kinds=SERIES_KINDS,
     thresholds=(
         Threshold("min_rows", 8, "rows read", "our default: with fewer, the filled columns may be a coincidence"),
         Threshold("min_share", 0.05, "share of rows", "our default: rarer rows are exceptions, not a kind"),
@@ -73,7 +74,7 @@ def mixed_rows(case: Case) -> Iterator[Finding]:
 def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
     from tsaudit.analysis.rows import cohesion
 
-    if has_given_columns(measurement):
+    if case.tables.has_given_columns(measurement):
         return
     for part in measurement.parts:
         found = part.row_patterns

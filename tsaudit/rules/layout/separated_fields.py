@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tsaudit.model.finding import Evidence, Finding, Severity
-from tsaudit.model.profile import Measurement, PointSample
+from tsaudit.model.profile import SERIES_KINDS, Measurement, PointSample
 from tsaudit.model.subject import Subject
-from tsaudit.rule import Case, Threshold, rule
+from tsaudit.rule import Case, Reach, Threshold, rule
 from tsaudit.text import listed, many, number, percent
 
 if TYPE_CHECKING:
     from tsaudit.analysis.rows.coincidence import Group, Signature
+
+_COLLECTED_TAGS: Final = frozenset({"metric_type", "type_instance", "__name__"})
+_COLLECTED_FIELDS: Final = frozenset({"gauge", "counter", "count", "sum", "greptime_value"})
+_COLLECTED_NAME: Final = re.compile(r"[.:/]|_(total|seconds|bytes|ratio|count|sum|bucket|info|max|min)$")
+"""Tags, fields and names by which Prometheus, StatsD, collectd and what follows them name what they collect."""
 
 
 @rule(
@@ -21,7 +27,9 @@ if TYPE_CHECKING:
     title="Fields of one reading are in separate measurements",
     severity=Severity.WARN,
     guidelines=("D6", "D7"),
+    follows_from={"NAM002": Reach.MEASUREMENT},
     requires={"point_sample", "field_types"},
+    kinds=SERIES_KINDS,
     thresholds=(
         Threshold(
             "max_fields",
@@ -38,6 +46,12 @@ if TYPE_CHECKING:
         Threshold(
             "min_instants", 5, "instants", ("our default: with fewer, a single import of old data would look the same")
         ),
+        Threshold(
+            "min_warned",
+            3,
+            "measurements",
+            "our default: a pair, such as received and sent, costs a single join",
+        ),
     ),
 )
 def separated_fields(case: Case) -> Iterator[Finding]:
@@ -46,6 +60,11 @@ def separated_fields(case: Case) -> Iterator[Finding]:
     They share at least `min_share` of their points, at `min_instants` or more timestamps, according to a sample of
     points (the same few of each). Measurements with more than `max_fields` fields, and names that differ only in data,
     are left out.
+
+    It is a warning if at least `min_warned` measurements with the same fields are named after quantities, so that the
+    names should have been the fields' names. It is information if the names or tags are those of a collector, which
+    splits its readings by design: names that begin alike (`load_shortterm`, `load_midterm`), are dotted, or end in a
+    unit (`_total`, `_bytes`), the tag `metric_type`, or fields such as `gauge` and `counter`.
 
     ## Why it matters
 
@@ -116,11 +135,12 @@ def _finding(case: Case, group: Group, members: Sequence[Measurement]) -> Findin
     limit = case.limit("min_share")
     tags = [tag.key for tag in first.tags]
     tag = case.engine.words.tag
-    alike = len({tuple(field.key for field in m.fields) for m in members}) == 1
+    alike = _are_alike(members)
+    few = len(members) < case.limit("min_warned").value
     assert first.point_sample is not None
     return Finding(
         subject=Subject(first.database, first.name),
-        severity=Severity.WARN,
+        severity=Severity.INFO if few or not alike or _are_collected(members) else Severity.WARN,
         message=f"{listed(group.members, 4)} contain points of the same sources at the same times: one reading "
         f"is written in {number(len(members))} pieces.",
         fix=f"Write what is asked for together as fields of one {case.engine.words.measurement}, with the {tag}s they "
@@ -138,6 +158,23 @@ def _finding(case: Case, group: Group, members: Sequence[Measurement]) -> Findin
         ),
         facts=("point_sample",),
         source=first.point_sample.source,
+    )
+
+
+def _are_alike(members: Sequence[Measurement]) -> bool:
+    """Whether they have the same fields, so that only their names say what is measured."""
+    return len({tuple(field.key for field in m.fields) for m in members}) == 1
+
+
+def _are_collected(members: Sequence[Measurement]) -> bool:
+    """Whether a collector chose the names, which nobody can change without another collector."""
+    columns = {tag.key for m in members for tag in m.tags}
+    fields = {field.key for m in members for field in m.fields}
+    first_words = {re.split(r"[^A-Za-z0-9]", m.name)[0] for m in members}
+    return (
+        bool(columns & _COLLECTED_TAGS or fields & _COLLECTED_FIELDS)
+        or len(first_words) == 1
+        or any(_COLLECTED_NAME.search(m.name) for m in members)
     )
 
 

@@ -6,14 +6,13 @@ import dataclasses
 from collections.abc import Iterator
 from datetime import timedelta
 
-from tsaudit.engines.greptimedb.tables import has_given_columns
 from tsaudit.engines.mongodb.collection_families import once_for_family
 from tsaudit.engines.mongodb.keyed_fields import named_fields
 from tsaudit.model.change import Change, Inspect, SplitMeasurement
 from tsaudit.model.finding import Evidence, Finding, Severity
-from tsaudit.model.profile import Measurement, MeasureName, Ratio
+from tsaudit.model.profile import SERIES_KINDS, Measurement, MeasureName, Ratio
 from tsaudit.model.timeline import Point
-from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.text import listed, many, percent, under
 
 
@@ -22,8 +21,10 @@ from tsaudit.text import listed, many, percent, under
     title="Most cells of a table are empty",
     severity=Severity.WARN,
     guidelines=("D3", "G4"),
+    follows_from=dict.fromkeys(("NAM005", "LAY004"), Reach.MEASUREMENT),
     requires={"null_ratios", "field_types"},
     uses={"row_count", "options"},
+    kinds=SERIES_KINDS,
     thresholds=(
         Threshold("max_null_ratio", 0.5, "share of cells without a value", "our default: more nulls than values"),
         Threshold(
@@ -93,7 +94,7 @@ def _judge_nulls(case: Case, measurement: Measurement, nulls: dict[str, Ratio]) 
     worst = sorted(nulls, key=lambda key: (-nulls[key].value, key))
     empty = [key for key in worst if nulls[key].value > column_limit.value]
     is_table_of_several = mean > table_limit.value and len(cells) >= case.limit("min_fields", measurement).value
-    if is_table_of_several and not has_given_columns(measurement):
+    if is_table_of_several and not case.tables.has_given_columns(measurement):
         message = f"{percent(mean)} of the cells in its {many(len(cells), 'field')}{under(part)} are null."
         worst = sorted(cells, key=lambda key: (-cells[key].value, key))
         yield _finding(case, measurement, cells, worst, Severity.WARN, message, mean)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tsaudit.model.finding import Evidence, Finding, Severity
-from tsaudit.model.profile import Measurement, MeasureName, RowPatterns
+from tsaudit.model.profile import SERIES_KINDS, Measurement, MeasureName, RowPatterns
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import listed, many, number, percent, under
 
@@ -16,6 +16,7 @@ from tsaudit.text import listed, many, number, percent, under
     severity=Severity.WARN,
     guidelines=("D5",),
     requires={"row_patterns", "field_types"},
+    kinds=SERIES_KINDS,
     thresholds=(
         Threshold("min_pairs", 20, "pairs of rows", "our default: with fewer, their order may be a coincidence"),
         Threshold(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tsaudit.advice.series_estimate import on_sample
-from tsaudit.engines.greptimedb.tables import DESIGN, is_metric
+from tsaudit.engines.greptimedb.tables import DESIGN
 from tsaudit.model.change import MakeField
 from tsaudit.model.finding import Evidence, Finding, Severity
-from tsaudit.model.profile import Measurement
+from tsaudit.model.profile import SERIES_KINDS, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.rules.series_estimate import on_sample
 from tsaudit.text import listed, number
 
 
@@ -20,6 +20,7 @@ from tsaudit.text import listed, number
     guidelines=("D2", "E3"),
     requires={"tag_keys"},
     uses={"series_listing", "tag_values", "options", "indexes"},
+    kinds=SERIES_KINDS,
     thresholds=(
         Threshold(
             "max_tags",
@@ -61,7 +62,7 @@ def too_many_tags(case: Case) -> Iterator[Finding]:
     """
     for measurement in case.measurements:
         limit, tags = case.limit("max_tags", measurement), [t.key for t in measurement.tags]
-        if len(tags) <= limit.value or is_metric(measurement):
+        if len(tags) <= limit.value or case.tables.has_labels_as_key(measurement):
             continue
         keep = _enough(measurement)
         drop = [key for key in tags if key not in keep]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tsaudit.model.finding import Evidence, Finding, Severity
-from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.text import number, percent
 
 _INFLUXDB3 = "https://docs.influxdata.com/influxdb3"
@@ -16,6 +16,7 @@ _INFLUXDB3 = "https://docs.influxdata.com/influxdb3"
     title="A table has too many columns",
     severity=Severity.WARN,
     guidelines=("D1",),
+    follows_from={"NAM005": Reach.MEASUREMENT},
     requires={"tag_keys", "field_types"},
     thresholds=(
         Threshold(

@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 def data_in_key_name(case: Case) -> Iterator[Finding]:
     """Tags or fields of a measurement whose names differ only in data: hosts, regions, IDs, dates, numbers.
 
-    Names that differ only in a number are information up to `warn_numbered` of them.
+    Words are data as well if at least twelve names combine nearly all words of two lists, separated by periods,
+    slashes, colons, or blanks. Names that differ only in a number are information up to `warn_numbered` of them.
 
     ## Why it matters
 
@@ -59,13 +60,16 @@ def data_in_key_name(case: Case) -> Iterator[Finding]:
     - Data in names: https://docs.influxdata.com/influxdb/v1/concepts/schema_and_data_layout/
     """
     from tsaudit.analysis.shapes import shapes
+    from tsaudit.analysis.tables import grids
 
     for measurement in case.measurements:
         for role, names in (
             ("tag", [t.key for t in measurement.tags]),
             ("field", [f.key for f in measurement.fields]),
         ):
-            for family in shapes.name_families(names):
+            families = shapes.name_families(names)
+            rest = set(names) - {name for family in families for name in family.members}
+            for family in (*families, *(grid.family for grid in grids.grids(rest, strong_only=True))):
                 if len(family.members) >= case.limit("min_names", measurement).value:
                     yield _finding(case, measurement, role, family)
 
@@ -82,7 +86,7 @@ def _finding(case: Case, measurement: Measurement, role: str, family: NameFamily
         message=f"{many(count, role)} named {family.template} should be one {role} {family.measurement} with {what}.",
         fix=f"Write one {role} {family.measurement} and what varies as {what}, in a row for each: "
         f"{listed([f'{key}={value}' for key, value in tags.items()] or ['its time'])}. What is stored keeps its names: "
-        "read it and write it anew, and leave out what has no value.",
+        "read it and write it again, without columns that have no value.",
         observed=count,
         limit=limit if numbered else case.limit("min_names", measurement),
         unit="names",

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tsaudit.advice.families import merged
+from tsaudit.model.change import MergeMeasurements
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Measurement
 from tsaudit.model.subject import Subject
-from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
+from tsaudit.rules.merged_families import grids_of, merged, merged_grid
 from tsaudit.text import listed, many, number
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ _FEWEST = 3
     title="Names of measurements contain data",
     severity=Severity.WARN,
     guidelines=("B2", "H1"),
+    follows_from={"NAM006": Reach.SUBJECT},
     requires={"measurements", "field_types"},
     uses={"measure_names"},
     thresholds=(Threshold("min_names", 1, "names", "our default: raise it to ignore small families"),),
@@ -34,8 +36,11 @@ def data_in_measurement_name(case: Case) -> Iterator[Finding]:
     """Measurements whose names differ only in data: hosts, regions, IDs, dates, numbers.
 
     The finding suggests the measurement, tags, and field to write. A single name is reported only if its parts leave no
-    doubt. On Timestream, the measure names of a table are checked too, from three of a kind. Periods in names are
-    included, except for collections of documents, which collection-per-period covers in more detail.
+    doubt. Words are data as well if at least twelve names of measurements with the same columns combine nearly all
+    words of two lists, such as rooms and quantities, or if five differ in one word only and have several numbers each,
+    such as a table per customer or continent. On Timestream, the measure names of a table are checked too, from three
+    of a kind. Periods in names are included, except for collections of documents, which collection-per-period covers in
+    more detail.
 
     ## Why it matters
 
@@ -67,7 +72,11 @@ def data_in_measurement_name(case: Case) -> Iterator[Finding]:
             families = _of_collections(case, list(inside), families)
         for family in families:
             if len(family.members) >= case.limit("min_names").value:
-                yield _finding(case, database.name, family)
+                yield _finding(case, database.name, family, merged(database.name, family))
+        taken = {name for family in families for name in family.members} | _in_periods(case, list(inside))
+        for grid in grids_of(case, {name: m for name, m in inside.items() if name not in taken}):
+            if len(grid.members) >= case.limit("min_names").value:
+                yield _finding(case, database.name, grid.family, merged_grid(database.name, grid))
     for measurement in case.measurements:
         names = [n.name for n in measurement.measure_names.names] if measurement.measure_names else []
         # There is one finding per table, about its largest family.
@@ -76,14 +85,18 @@ def data_in_measurement_name(case: Case) -> Iterator[Finding]:
             yield _of_measure_names(case, measurement, largest)
 
 
+def _in_periods(case: Case, names: list[str]) -> set[str]:
+    from tsaudit.analysis.shapes.periods import period_families
+
+    return {p.name for family in period_families(names, now=case.profile.window.end) for p in family.members}
+
+
 def _of_collections(case: Case, names: list[str], families: list[NameFamily]) -> list[NameFamily]:
     """The families that differ in more than a date, including numbers that could be read as dates.
 
     collection-per-period reports collections of periods; a date in one or two names may also be a number.
     """
-    from tsaudit.analysis.shapes.periods import period_families
-
-    by_period = {p.name for family in period_families(names, now=case.profile.window.end) for p in family.members}
+    by_period = _in_periods(case, names)
     dated: dict[str, list[str]] = defaultdict(list)
     for family in families:
         if not family.tags:
@@ -91,7 +104,7 @@ def _of_collections(case: Case, names: list[str], families: list[NameFamily]) ->
     return [replace(f, members=tuple(sorted({*f.members, *dated[f.template]}))) for f in families if f.tags]
 
 
-def _finding(case: Case, database: str, family: NameFamily) -> Finding:
+def _finding(case: Case, database: str, family: NameFamily, change: MergeMeasurements) -> Finding:
     tags = {part.name: part.example for part in family.tags}
     documents = case.engine.keeps_documents
     word, kind = ("field", "collection") if documents else ("tag", "measurement")
@@ -102,7 +115,7 @@ def _finding(case: Case, database: str, family: NameFamily) -> Finding:
         subject=Subject(database, family.template),
         severity=Severity.WARN,
         message=f"{many(len(family.members), kind)} named {family.template} should be {listed(proposal)}.",
-        changes=(merged(database, family),),
+        changes=(change,),
         observed=len(family.members),
         limit=case.limit("min_names"),
         unit="names",

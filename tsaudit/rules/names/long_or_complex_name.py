@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tsaudit.advice.new_names import distinct, in_families
 from tsaudit.engines.influx.reach import own_name
 from tsaudit.model.change import Rename
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Measurement
 from tsaudit.model.subject import Subject
-from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
+from tsaudit.rules.new_names import distinct, in_families
 from tsaudit.text import listed, many, number
 
 _SHORT = 24
@@ -24,6 +24,7 @@ _PART = re.compile(r"[^\W_]+")
     title="A name is too long or has too many parts",
     severity=Severity.INFO,
     guidelines=("B1",),
+    follows_from={"NAM002": Reach.MEASUREMENT, "NAM005": Reach.MEASUREMENT},
     requires={"measurements", "tag_keys", "field_types"},
     thresholds=(
         Threshold("max_length", 64, "characters", "our default: still fits a legend or a column heading"),

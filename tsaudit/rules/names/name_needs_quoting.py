@@ -4,27 +4,30 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib import resources
+from typing import Final
 
-from tsaudit.advice.new_names import distinct, in_families
 from tsaudit.engines.engine import Language
-from tsaudit.engines.greptimedb.tables import has_given_columns
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.change import Rename
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Measurement
 from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, rule, subject_of
-from tsaudit.text import listed, number
+from tsaudit.rules.new_names import distinct, in_families
+from tsaudit.text import listed, many, number
 
-_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_QUOTES: Final = frozenset("\"'`\\")
+_MOST_APART: Final = 3
+"""Measurements that get a finding each. If more have such names, it is the habit of what writes them."""
 
 
 @rule(
     code="NAM003",
     title="Names that need quotes in queries",
-    severity=Severity.WARN,
+    severity=Severity.INFO,
     guidelines=("B5",),
     requires={"measurements", "tag_keys", "field_types"},
     uses={"options"},
@@ -34,7 +37,13 @@ def name_needs_quoting(case: Case) -> Iterator[Finding]:
 
     These are reserved words, and names with characters other than ASCII letters, digits, and underscores. Words that
     the engine accepts as names, such as `time` and `value`, are not reported. All such names of a measurement are one
-    finding. Tables whose columns GreptimeDB creates from protocol names, for traces and metrics, are left out.
+    finding; if more than three measurements of a database have some, these are one finding, too. Names of measurements
+    that data-in-measurement-name reports are left out, and so are tables whose columns GreptimeDB creates from protocol
+    names, for traces and metrics.
+
+    Many collectors have such names by design, such as Telegraf's `name` and `user` and OpenTelemetry's `service.name`.
+    Quotes are enough to use them, so the finding is information. It is a warning only if quotes are not enough: if a
+    name contains a quotation mark, a backslash, or an invisible character, or has a blank at either end.
 
     ## Why it matters
 
@@ -68,13 +77,36 @@ def name_needs_quoting(case: Case) -> Iterator[Finding]:
             continue
         if reason := _reason(database.name, reserved):
             yield _finding(case, Subject(database.name), {database.name: reason}, None)
-    for measurement in case.measurements:
-        if has_given_columns(measurement):
-            continue
-        names = [n for n in (measurement.name, *measurement.columns) if not n.startswith(case.engine.own_prefixes)]
-        bad = {name: reason for name in names if (reason := _reason(name, reserved))}
-        if bad:
+    for database in case.profile.databases:
+        escaped, quoted = _in_measurements(case, database.name)
+        if len(quoted) > _MOST_APART:
+            yield _habit(case, quoted)
+            quoted = []
+        for measurement, bad in (*escaped, *quoted):
             yield _finding(case, subject_of(measurement), bad, measurement)
+
+
+_Bad = tuple[Measurement, dict[str, str]]
+"""A measurement, and each of its names that needs quotes with the reason."""
+
+
+def _in_measurements(case: Case, database: str) -> tuple[list[_Bad], list[_Bad]]:
+    """Those with a name for which quotes are not enough, and the others that have such names."""
+    reserved, families = keywords(case.profile.engine), in_families(case.profile, database)
+    escaped, quoted = list[_Bad](), list[_Bad]()
+    for measurement in case.measurements:
+        if measurement.database != database or case.tables.has_given_columns(measurement):
+            continue
+        names = [] if measurement.name in families else [measurement.name]
+        names = [n for n in (*names, *measurement.columns) if not n.startswith(case.engine.own_prefixes)]
+        if bad := {name: reason for name in names if (reason := _reason(name, reserved))}:
+            (escaped if any(map(_needs_escape, bad)) else quoted).append((measurement, bad))
+    return escaped, quoted
+
+
+def _needs_escape(name: str) -> bool:
+    """Whether quotes are not enough to write the name, or nobody sees what it contains."""
+    return name != name.strip() or any(c in _QUOTES or not c.isprintable() for c in name)
 
 
 @functools.cache
@@ -115,7 +147,7 @@ def _finding(case: Case, subject: Subject, bad: dict[str, str], measurement: Mea
     first = columns[0] if columns else next(iter(bad))
     return Finding(
         subject=subject,
-        severity=Severity.WARN,
+        severity=Severity.WARN if any(map(_needs_escape, bad)) else Severity.INFO,
         message=f"{listed([f'{name} ({reason})' for name, reason in bad.items()], 5)} "
         f"{'needs' if len(bad) == 1 else 'need'} quotes in every query.",
         fix=f"Until then quote them in every query: {case.quoted(list(bad)[:3])}."
@@ -128,6 +160,34 @@ def _finding(case: Case, subject: Subject, bad: dict[str, str], measurement: Mea
         evidence=(
             Evidence("names that need quotes", number(len(bad))),
             *(Evidence(name, reason) for name, reason in list(bad.items())[:20]),
+        ),
+        facts=("measurements", "tag_keys", "field_types"),
+    )
+
+
+def _habit(case: Case, found: Sequence[_Bad]) -> Finding:
+    """One finding for all of them. No new names: what writes so many measurements probably fixes theirs by design."""
+    inside: dict[str, list[str]] = {}
+    reasons: dict[str, str] = {}
+    for measurement, bad in found:
+        reasons |= bad
+        for name in bad:
+            inside.setdefault(name, []).append(measurement.name)
+    most = sorted(inside, key=lambda name: (-len(inside[name]), name))
+    return Finding(
+        subject=subject_of(found[0][0]),
+        severity=Severity.INFO,
+        message=f"{many(len(most), 'name')} in {many(len(found), case.engine.words.measurement)} "
+        f"{'needs' if len(most) == 1 else 'need'} quotes in every query: "
+        f"{listed([f'{name} ({reasons[name]})' for name in most], 5)}.",
+        fix=f"Quote them in every query: {case.quoted(most[:3])}. If you chose the names, use plain ones for what you "
+        "write next.",
+        observed=len(most),
+        unit="names",
+        guilty=most[0],
+        evidence=(
+            Evidence("names that need quotes", number(len(most))),
+            *(Evidence(name, f"{reasons[name]}; in {listed(inside[name], 4)}") for name in most[:20]),
         ),
         facts=("measurements", "tag_keys", "field_types"),
     )

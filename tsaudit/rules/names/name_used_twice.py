@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tsaudit.advice.new_names import distinct
 from tsaudit.model.change import Inspect, Rename
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.rule import Case, rule, subject_of
+from tsaudit.rules.new_names import distinct
 
 
 @rule(

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from tsaudit.model.change import SetRetention
 from tsaudit.model.finding import Evidence, Finding, Severity
-from tsaudit.model.profile import FOREVER, Database, Measurement, Retention
+from tsaudit.model.profile import FOREVER, READ_BY_TIME, Database, Measurement, Retention
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point
 from tsaudit.rule import Case, Threshold, rule, subject_of
@@ -27,6 +27,7 @@ _COMPRESS_AFTER = "compress_after"
     guidelines=("F1",),
     requires={"retention"},
     uses={"database_series", "row_count", "storage", "table_retention", "options", "measure_name_counts"},
+    kinds=READ_BY_TIME,
     thresholds=(
         Threshold("min_series", 1_000, "series", "our default: below this, no engine is affected"),
         Threshold("min_bytes", 1_000_000_000, "bytes", "our default: a smaller table is no problem for years"),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tsaudit.model.change import AddIndex
 from tsaudit.model.finding import Evidence, Finding, Severity
-from tsaudit.model.profile import Measurement
+from tsaudit.model.profile import READ_BY_TIME, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import count, listed, size
 
@@ -22,6 +22,7 @@ from tsaudit.text import count, listed, size
         "duckdb": "it keeps the smallest and largest time of each part of the column automatically",
         "greptimedb": "it stores rows by time automatically",
     },
+    kinds=READ_BY_TIME,
     thresholds=(
         Threshold("min_rows", 1_000_000, "rows", "our default: a full scan of fewer takes well under a second"),
         Threshold("min_bytes", 100_000_000, "bytes", "our default: less data stays in memory"),

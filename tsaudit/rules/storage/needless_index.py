@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tsaudit.engines.greptimedb.tables import has_given_columns
+from tsaudit.engines.engine import Engine
 from tsaudit.model.change import DropIndex
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Index, Measurement
@@ -52,6 +52,12 @@ _ON_DEMAND: Final = frozenset({"inverted", "skipping", "fulltext"})
             },
         ),
         Threshold("min_rows", 100_000, "rows", "our default: a small table may still get more values"),
+        Threshold(
+            "min_indexed_rows",
+            20_000,
+            "rows",
+            "our default: about 1 MB of an index on texts; counts where the engine does not report bytes",
+        ),
         Threshold("min_bytes", 1_000_000, "bytes", "our default: a smaller one costs almost nothing"),
     ),
 )
@@ -70,8 +76,9 @@ def needless_index(case: Case) -> Iterator[Finding]:
 
     Indexes of a primary key or unique constraint are never reported.
 
-    The finding is information if the index is smaller than `min_bytes`, if it is not known since when its uses are
-    counted, or if the previous audit did not see it. The same applies to an index on a tag with fewer than `min_values`
+    The finding is information if the index is smaller than `min_bytes` or, where the engine does not report its size,
+    if the table has fewer than `min_indexed_rows` rows; if it is not known since when its uses are counted; or if the
+    previous audit did not see it. The same applies to an index on a tag with fewer than `min_values`
     values in a table of `min_rows`, because it may be there for the rare values. The fix drops the indexes that are
     certainly redundant, and the others only after those are gone. Tables with more than `max_indexes` are reported even
     if each index is useful. Tables that GreptimeDB creates itself, for traces and metrics, have built-in indexes and
@@ -100,7 +107,7 @@ def needless_index(case: Case) -> Iterator[Finding]:
       https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
     """
     for measurement in case.measurements:
-        if has_given_columns(measurement):
+        if case.tables.has_given_columns(measurement):
             continue
         indexes = measurement.indexes or ()
         needless = [found for index in indexes if (found := _judge(case, measurement, index))]
@@ -122,11 +129,11 @@ def _judge(case: Case, measurement: Measurement, index: Index) -> _Needless | No
     """Why the index is not needed; None if it may be."""
     if index.constraint:
         return None
-    small = index.size_bytes is not None and index.size_bytes < case.limit("min_bytes", measurement).value
+    small = _is_small(case, measurement, index)
     sure = not small and _seen_before(case, measurement, index)
     if not index.valid:
         return _Needless(index, _UNFINISHED, Severity.WARN if sure else Severity.INFO)
-    if why := _served_otherwise(case.profile.engine, measurement, index):
+    if why := _served_otherwise(case.engine, measurement, index):
         return _Needless(index, why, Severity.INFO if small else Severity.WARN)
     if few := _few_values(case, measurement, index):
         return _Needless(index, few, Severity.INFO, sure=False)
@@ -138,6 +145,16 @@ def _judge(case: Case, measurement: Measurement, index: Index) -> _Needless | No
         return None
     why = f"not used once since {index.counted_since.date()}, or since it was created"
     return _Needless(index, why, Severity.WARN if sure else Severity.INFO, sure)
+
+
+def _is_small(case: Case, measurement: Measurement, index: Index) -> bool:
+    """Whether it costs almost nothing: by its bytes, or by the rows of its table where the engine reports no bytes."""
+    if index.size_bytes is not None:
+        return index.size_bytes < case.limit("min_bytes", measurement).value
+    if index.kind in _ON_DEMAND:
+        return False  # GreptimeDB builds them with each file: whether they fit does not depend on the rows so far
+    rows = measurement.rows_total or measurement.rows
+    return rows is not None and rows.value < case.limit("min_indexed_rows", measurement).value
 
 
 def _few_values(case: Case, measurement: Measurement, index: Index) -> str:
@@ -158,16 +175,16 @@ def _seen_before(case: Case, measurement: Measurement, index: Index) -> bool:
     return any(index.name == i.name and index.columns == i.columns for m in same for i in m.indexes or ())
 
 
-def _served_otherwise(engine: str, measurement: Measurement, index: Index) -> str:
+def _served_otherwise(engine: Engine, measurement: Measurement, index: Index) -> str:
     """What does the index's work without it; empty if nothing is known to."""
     indexes, on_time = measurement.indexes or (), index.columns == (measurement.time_column,)
     if other := next((i for i in indexes if _replaces(i, index)), None):
         verb = "has" if other.columns == index.columns else "starts with"
         return f"{other.name} ({_columns(other)}) {verb} the same {'columns' if len(index.columns) > 1 else 'column'}"
-    if engine == "duckdb" and not index.unique:
-        if len(index.columns) > 1:
-            return "DuckDB uses no index on several columns to answer a query"
-        return "DuckDB finds a time range by the range it keeps for each part of the column" if on_time else ""
+    if engine.several_columns_unused and len(index.columns) > 1 and not index.unique:
+        return engine.several_columns_unused
+    if engine.times_found_by and on_time and not index.unique:
+        return engine.times_found_by
     if index.kind in _ON_DEMAND:
         if on_time:
             return "rows are stored by time anyway"

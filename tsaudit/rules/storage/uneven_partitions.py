@@ -89,11 +89,11 @@ class _Trouble:
 def _troubles(case: Case, measurement: Measurement, cut: Partitioning) -> Iterator[_Trouble]:
     """What is wrong, worst first."""
     by_time = _by_time(measurement, cut)
-    if by_time and case.profile.engine == "greptimedb":
+    if by_time and case.engine.divides_by_time:
         step = "Divide by a column that queries filter by, or not at all: storage is divided by time already."
         yield _Trouble(f"partitions are by time ({listed(cut.key)})", step, cut.count, "partitions", merges=True)
     yield from _default(case, measurement, cut, by_time)
-    if case.profile.engine == "greptimedb" and not by_time:
+    if not by_time and case.tables.deduplicates_within_partitions(measurement):
         yield from _undivided_key(measurement, cut)
     if not by_time:
         yield from _skew(case, measurement, cut)
@@ -110,8 +110,8 @@ def _troubles(case: Case, measurement: Measurement, cut: Partitioning) -> Iterat
 
 def _undivided_key(measurement: Measurement, cut: Partitioning) -> Iterator[_Trouble]:
     """Rows are deduplicated only within their partition, and the server does not warn about it."""
-    options, outside = measurement.options, [key for key in cut.key if measurement.tag(key) is None]
-    if options is None or options.get("append_mode") == "true" or not outside:
+    outside = [key for key in cut.key if measurement.tag(key) is None]
+    if not outside:
         return
     step = "Divide by columns of the primary key, or make the table append-only if no row is ever written again."
     words = (

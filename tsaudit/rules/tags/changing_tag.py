@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from tsaudit.analysis.cardinality.contributions import made_fields, share_of_tag
 from tsaudit.model.finding import Evidence, Finding, Severity
-from tsaudit.model.profile import Measurement, Tag, TagChanges
-from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.model.profile import SERIES_KINDS, Measurement, Tag, TagChanges
+from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.text import listed, many, number
 
 
@@ -16,8 +16,10 @@ from tsaudit.text import listed, many, number
     title="A tag changes over time for the same source",
     severity=Severity.WARN,
     guidelines=("C6",),
+    follows_from=dict.fromkeys(("TAG001", "TAG002", "TAG006", "TAG008"), Reach.SUBJECT),
     requires={"tag_changes"},
     uses={"series_listing", "tag_values"},
+    kinds=SERIES_KINDS,
     thresholds=(
         Threshold(
             "min_changing_ratio",

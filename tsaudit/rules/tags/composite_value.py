@@ -9,7 +9,7 @@ from tsaudit.engines.sql.types import is_text
 from tsaudit.model.change import Part as ChangedPart
 from tsaudit.model.change import SplitColumn
 from tsaudit.model.finding import Evidence, Finding, Severity
-from tsaudit.model.profile import Field, Measurement, Tag
+from tsaudit.model.profile import READ_BY_TIME, Field, Measurement, Tag
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import listed, number
 
@@ -27,12 +27,15 @@ _VAGUE = frozenset({"id", "model", "name", "type", "kind", "version", "serial", 
     guidelines=("B3",),
     requires={"tag_values"},
     uses={"field_values"},
+    kinds=READ_BY_TIME,
     thresholds=(Threshold("min_values", 2, "distinct values", "our default: one value is not a pattern"),),
 )
 def composite_value(case: Case) -> Iterator[Finding]:
     """Tags and text fields whose values are several attributes joined into one text.
 
-    This is based on a sample of the distinct values. The suggested split uses the names that occur in the values.
+    This is based on a sample of the distinct values. The suggested split uses the names that occur in the values, or
+    what precedes a number or follows another part of a path. What is the same in all values is no attribute. A JSON
+    document in a field is not reported, because databases can read its members.
 
     ## Why it matters
 
@@ -62,6 +65,8 @@ def composite_value(case: Case) -> Iterator[Finding]:
                 continue
             if len(column.sample) < case.limit("min_values", measurement).value:
                 continue
+            if isinstance(column, Field) and shapes.classify(column.sample).kind == "json":
+                continue  # queries have functions for the members of a document
             if composite := shapes.split_composite(column.sample):
                 yield _finding(measurement, column, composite)
 
@@ -102,8 +107,10 @@ def _without_values(composite: Composite) -> str:
     """The example with made-up values in the same places: changes are kept and shown, values of people are not."""
     from tsaudit.analysis.shapes.shapes import redact
 
-    pieces = zip(composite.example.split(composite.separator), composite.parts, strict=False)
-    return composite.separator.join(text.replace(part.example, redact(part.example), 1) for text, part in pieces)
+    pieces = composite.example.split(composite.separator)
+    for place, part in zip(composite.places or range(len(pieces)), composite.parts, strict=False):
+        pieces[place] = pieces[place].replace(part.example, redact(part.example), 1)
+    return composite.separator.join(pieces)
 
 
 def _names(key: str, parts: Iterable[Part], taken: Iterable[str]) -> list[str]:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from tsaudit.analysis.cardinality.contributions import made_fields, share_of_tag
 from tsaudit.model.finding import Evidence, Finding, Limit, Severity
-from tsaudit.model.profile import How, Measurement, Tag
-from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.model.profile import SERIES_KINDS, How, Measurement, Tag
+from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.text import count, many, number, over_time, percent, values_of
 
 
@@ -16,8 +16,10 @@ from tsaudit.text import count, many, number, over_time, percent, values_of
     title="A tag contains an unbounded number of IDs",
     severity=Severity.WARN,
     guidelines=("A6", "E4", "G5"),
+    follows_from=dict.fromkeys(("TAG001", "TAG006", "TAG008", "STO013"), Reach.SUBJECT),
     requires={"tag_values"},
     uses={"row_count", "null_counts"},
+    kinds=SERIES_KINDS,
     thresholds=(
         Threshold("max_ids", 1_000, "values shaped like IDs", "our default: more than the things most people operate"),
         Threshold(
@@ -51,8 +53,12 @@ def identifier_tag(case: Case) -> Iterator[Finding]:
     A tag is reported in any of these cases. First, listings of at least `endless_days` days show that it is unbounded
     and it has more than `endless_values` values. Second, its values are shaped like IDs and there are more than
     `max_ids`, unless the listings show that it is bounded. With less than a week of listings this is provisional, and
-    the finding says so. Third, there are more than `max_values_per_row` values per row. Fourth, it is near the engine's
-    own limit on the values of a tag. IDs that are scoped, few, and reused, such as sensor IDs, are not reported.
+    the finding says so. IDs may be part of the values: names of pods, paths with a request ID, numbers of orders.
+    Third, there are more than `max_values_per_row` values per row, unless the listings show that the tag is bounded or
+    its values are addresses of devices. Fourth, it is near the engine's own limit on the values of a tag. IDs that are
+    scoped, few, and reused, such as sensor IDs, are not reported. Neither are those of a fleet, which may report
+    seldom: values that occur again in both halves of the time read or, if too little was read, tags named like a device
+    or its serial number. Listings of a week or more overrule both.
 
     ## Why it matters
 
@@ -80,6 +86,7 @@ def identifier_tag(case: Case) -> Iterator[Finding]:
 
 def _reason(case: Case, measurement: Measurement, tag: Tag) -> tuple[str, float, Limit] | None:
     """Why the tag is reported, with the observed value and the limit; None if it is not reported."""
+    from tsaudit.analysis.cardinality import fleets
     from tsaudit.analysis.shapes import shapes
 
     assert tag.values is not None
@@ -92,11 +99,12 @@ def _reason(case: Case, measurement: Measurement, tag: Tag) -> tuple[str, float,
         new = number(known.new_per_day or 0)
         return f"{said}{looks}, gains {new} a day and is not leveling off", values, limit
     limit = case.limit("max_ids", measurement)
-    if values > limit.value and looks and ends != "bounded":
+    fleet = fleets.is_fleet(tag) or ends == "bounded" or (kind == "mac" and ends != "unbounded")
+    if values > limit.value and looks and not fleet:
         guess = ", provisional until 7 daily audits" if ends == "unknown" else ""
         return f"{said}{looks}{guess}", values, limit
     limit, rows = case.limit("max_values_per_row", measurement), measurement.rows
-    if rows is not None and rows.value and values >= case.limit("min_values", measurement).value:
+    if rows is not None and rows.value and values >= case.limit("min_values", measurement).value and not fleet:
         ratio = values / rows.value
         if ratio > limit.value:
             return f"{many(values, 'value')} in {many(rows.value, 'row')}: hardly any is used again", ratio, limit

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from tsaudit.analysis.cardinality.contributions import made_fields, share_of_tag
 from tsaudit.model.finding import Evidence, Finding, Severity
-from tsaudit.model.profile import Measurement, Tag
-from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.model.profile import SERIES_KINDS, Measurement, Tag
+from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.text import count, many, number, over_time, percent, values_of
 
 _EMBEDDED = re.compile(
@@ -21,6 +21,7 @@ _WORDS = {
     "url": "URLs",
     "iso_time": "times",
 }
+_MOST = 0.8
 _MIXED = "texts that contain times or UUIDs"
 
 
@@ -29,9 +30,17 @@ _MIXED = "texts that contain times or UUIDs"
     title="A tag contains log messages or other free text",
     severity=Severity.WARN,
     guidelines=("A5",),
+    follows_from={"TAG008": Reach.SUBJECT},
     requires={"tag_values"},
+    kinds=SERIES_KINDS,
     thresholds=(
         Threshold("min_values", 20, "values", "our default: fewer texts are a list that somebody wrote"),
+        Threshold(
+            "min_mixed_values",
+            100,
+            "values",
+            "our default: where most values are short, a list that somebody wrote contains a sentence now and then",
+        ),
         Threshold("min_url_values", 1_000, "values", "our default: people monitor fewer addresses"),
         Threshold("min_embedded_ratio", 0.5, "share of the values read", "our default: more than an exception"),
     ),
@@ -40,8 +49,8 @@ def log_text_tag(case: Case) -> Iterator[Finding]:
     """Tags whose values are log messages, statements, documents, times, or texts that contain times or UUIDs.
 
     This is based on a sample of the distinct values, for tags with at least `min_values` of them, or `min_url_values`
-    for URLs. It is information only if listings of a week or more show that the tag is bounded: then the texts are a
-    list, even if a wordy one.
+    for URLs and `min_mixed_values` if less than 80% of the values read like text. It is information only if listings
+    of a week or more show that the tag is bounded: then the texts are a list, even if a wordy one.
 
     ## Why it matters
 
@@ -67,9 +76,10 @@ def log_text_tag(case: Case) -> Iterator[Finding]:
             if tag.values is None or tag.values.value < case.limit("min_values", measurement).value:
                 continue
             kind, share = _kind(tag.sample, case.limit("min_embedded_ratio", measurement).value)
-            if kind and not (
-                kind == _WORDS["url"] and tag.values.value < case.limit("min_url_values", measurement).value
-            ):
+            needed = (
+                "min_url_values" if kind == _WORDS["url"] else "min_mixed_values" if share < _MOST else "min_values"
+            )
+            if kind and tag.values.value >= case.limit(needed, measurement).value:
                 yield _finding(case, measurement, tag, kind, share)
 
 
@@ -78,7 +88,9 @@ def _kind(sample: Sequence[str], min_embedded: float) -> tuple[str, float]:
     from tsaudit.analysis.shapes import shapes
 
     shape = shapes.classify(sample)
-    if shape.kind in shapes.TEXT_KINDS or shape.kind == "iso_time":
+    if shape.kind == "json" and shapes.split_composite(sample):
+        return "", 0.0  # attributes in a row, which composite-value names
+    if shape.kind in shapes.TEXT_KINDS:
         return _WORDS[shape.kind], shape.share
     embedded = [v for v in sample if (found := _EMBEDDED.search(v)) and len(found[0]) < len(v.strip("{}"))]
     if shape.kind not in shapes.IDENTIFIER_KINDS and sample and len(embedded) >= min_embedded * len(sample):

@@ -46,7 +46,7 @@ def test_unknown_when_the_version_does_not_tell(version: str, outcome: Outcome) 
     result = judge(rule, profile)
     assert result.outcome is outcome
     if outcome is Outcome.OPEN:
-        assert result.reason.endswith("the server does not tell in which format it writes; 1.1 and later do")
+        assert result.reason.endswith("the server does not report its file format; 1.1 and later do")
 
 
 def test_silence_when_it_is_flat_not_said_or_another_tables() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from tests.builders import NOW, a_count, a_field
+from tests.builders import NOW, a_count, a_field, a_tag
 from tests.databases import Dataset, Greptime, Row, Table, times
 from tests.engines.greptimedb.cases import IDS, LINES, a_table, a_text, findings, steps, stored
 from tests.rules.cases import Case, dataset
@@ -32,7 +32,7 @@ CASES = (
 
 def _table(in_files: int | None, **changes: object) -> Measurement:
     known: dict[str, object] = {"fields": (a_text("message", LINES), a_text("trace_id", IDS))}
-    return a_table(stored=None if in_files is None else stored(in_files), **(known | changes))  # type: ignore[arg-type]
+    return a_table(stored=None if in_files is None else stored(in_files), **(known | changes))
 
 
 def _one(table: Measurement, version: str = "1.1.4") -> Finding:
@@ -73,7 +73,16 @@ def test_files_that_hold_less_than_was_read_show_no_duplicate() -> None:
 
 def test_silence_when_the_table_holds_no_events_or_few_rows() -> None:
     assert not findings(rule, _table(None, fields=(a_field("cpu", ("double",)),)))
-    assert not findings(rule, _table(None, rows=a_count(9_999)))
-    assert findings(rule, _table(None, rows=a_count(10_000)))
+    assert not findings(rule, _table(None, rows=a_count(999)))
+    assert findings(rule, _table(None, rows=a_count(1_000)))
     assert not findings(rule, _table(None, options={"append_mode": "true"}))
     assert not findings(rule, _table(None, key=()))
+
+
+def test_id_in_the_key_shows_that_no_row_replaces_another() -> None:
+    usage = (a_field("usage", ("double",)),)
+    for values, count in ((99_999, 0), (100_001, 1)):
+        tags = (a_tag("app"), a_tag("trace_id", values, IDS[:64]))
+        assert len(findings(rule, _table(1_000_000, fields=usage, tags=tags, key=("app", "trace_id")))) == count
+    fleet = (a_tag("meter_id", 200_000, IDS[:64], recurring=0.9),)
+    assert not findings(rule, _table(1_000_000, fields=usage, tags=fleet, key=("meter_id",)))

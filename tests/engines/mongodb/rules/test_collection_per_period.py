@@ -76,7 +76,7 @@ def test_bytes_of_what_was_not_measured_follow_from_its_documents() -> None:
     (finding,) = judge(rule, a_profile(*members, engine="mongodb")).findings
     assert "2,100 documents in 73.5 kB" in finding.message
     assert finding.evidence[1].value == (
-        "141 kB, 3 of 21 collections measured, the others by their number of documents"
+        "141 kB, 3 of 21 collections measured, the others estimated from their number of documents"
     )
 
 
@@ -105,12 +105,14 @@ def test_bytes_of_what_was_not_counted_follow_from_its_neighbours() -> None:
     members = [a_collection(n, data=3500 if i % 10 == 0 else None, documents=None) for i, n in enumerate(names)]
     (finding,) = judge(rule, a_profile(*members, engine="mongodb")).findings
     assert finding.message == "21 collections named visits_{day} take 73.5 kB, and 67.2 kB of indexes."
-    assert finding.evidence[1].value == "141 kB, 3 of 21 collections measured, the others by their neighbours"
+    assert (
+        finding.evidence[1].value == "141 kB, 3 of 21 collections measured, the others estimated from their neighbors"
+    )
 
 
 def test_family_is_gone_through_a_few_times_and_not_once_for_each_member(monkeypatch: pytest.MonkeyPatch) -> None:
     measured, times = CollectionFamily.measured, []
-    monkeypatch.setattr(CollectionFamily, "measured", property(lambda f: times.append(f) or measured.fget(f)))  # type: ignore[attr-defined, func-returns-value]
+    monkeypatch.setattr(CollectionFamily, "measured", property(lambda f: times.append(f) or measured.fget(f)))
     assert len(judge(rule, a_profile(*map(a_collection, days(200)), engine="mongodb")).findings) == 1
     assert 0 < len(times) < 10
 

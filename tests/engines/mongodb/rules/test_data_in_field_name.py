@@ -59,7 +59,7 @@ def test_fix_turns_names_into_values() -> None:
 
 def test_fix_at_the_top_leaves_none_of_the_names() -> None:
     (finding,) = _found("_id", *(f"2026_{m:02}" for m in range(1, 13)))
-    assert '.aggregate([{ $project: { "values": { $filter: { input: { $objectToArray: "$$ROOT" }' in finding.fix
+    assert '{ $project: { values: { $filter: { input: { $objectToArray: "$$ROOT" }' in finding.fix
     assert '{ "values": [{ k: "2026_01", v: ... }] }' in finding.fix
 
 

@@ -46,8 +46,8 @@ CASES = (
         breaks=SHOP,
         keeps=SHOP,
         subject=Subject(""),
-        history=full_in(85),  # type: ignore[arg-type]
-        quiet_history=full_in(float("inf")),  # type: ignore[arg-type]
+        history=full_in(85),
+        quiet_history=full_in(float("inf")),
     ),
 )
 
@@ -61,7 +61,7 @@ def _profile(used: int, total: int = 100_000_000_000, names: tuple[str, ...] = (
 
 
 def _found(profile: Profile, days: float = float("inf"), **limits: float) -> tuple[Finding, ...]:
-    timeline: Timeline = full_in(days)(profile)  # type: ignore[operator]
+    timeline: Timeline = full_in(days)(profile)
     return with_steps(rule, profile, limits, timeline)
 
 
@@ -76,7 +76,7 @@ def test_message_and_forecast() -> None:
     (finding,) = _found(_profile(60_000_000_000), 60)
     assert finding.message == (
         "60% of the disk's 100 GB are used; at this rate the limit of 100 GB is reached in about 60 days "
-        "(80% range 59 to 61)."
+        "(80% range 51 to 78)."
     )
     assert finding.forecast is not None
     assert finding.forecast.limit == 100_000_000_000

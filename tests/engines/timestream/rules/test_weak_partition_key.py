@@ -88,6 +88,18 @@ def test_information_when_a_large_table_has_none() -> None:
     assert judge(rule, _profile(None, rows=1_000_000), {"min_values": 501}).outcome is Outcome.PASS
 
 
+def test_warning_when_a_table_of_many_sources_has_none() -> None:
+    """A fleet of meters reports twice a day: the rows are few, and the key cannot be set later."""
+    for meters, outcome in ((999, Outcome.PASS), (1_000, Outcome.FAIL)):
+        fleet = _profile(None, rows=2 * meters, tags=(a_tag("meter_id", meters), a_tag("tariff", 3)))
+        assert judge(rule, fleet).outcome is outcome
+    finding = _finding(fleet)
+    assert finding.severity is Severity.WARN
+    assert "1,000 values of meter_id" in finding.message
+    events = _profile(None, rows=80_000, tags=(a_tag("request_id", 40_000), a_tag("tariff", 3)))
+    assert judge(rule, events).outcome is Outcome.PASS
+
+
 def test_silence_when_the_key_was_not_measured() -> None:
     assert judge(rule, _profile("gone", rows=0)).outcome is Outcome.PASS
     assert judge(rule, _profile(values=None)).outcome is Outcome.PASS

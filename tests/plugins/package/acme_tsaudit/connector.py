@@ -48,7 +48,7 @@ class AcmeConnection:
                 names = [column[0] for column in cursor.description]
                 columns = list(zip(*cursor, strict=True)) or [()] * len(names)
         except OutOfTimeError as error:
-            raise FactError(Reason.TIMED_OUT, f"cancelled after {timeout_s:g} s") from error
+            raise FactError(Reason.TIMED_OUT, f"canceled after {timeout_s:g} s") from error
         except sqlite3.Error as error:
             raise FactError(Reason.FAILED, str(error)) from error
         arrays = [pa.array(column) if not as_text else pa.array(column, pa.string()) for column in columns]

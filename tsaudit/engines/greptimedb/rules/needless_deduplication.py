@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from tsaudit.engines.greptimedb.tables import deduplicates, event_columns, overwritten
 from tsaudit.model.change import SetOption
 from tsaudit.model.finding import Evidence, Finding, Severity
-from tsaudit.model.profile import Field, Measurement
+from tsaudit.model.profile import Field, Measurement, Tag
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import listed, number, percent
+
+_VALUES_PER_ROW: Final = 0.1
+"""A lasting source has at least ten rows."""
 
 
 @rule(
@@ -18,9 +22,9 @@ from tsaudit.text import listed, number, percent
     severity=Severity.WARN,
     guidelines=("E9",),
     requires={"options", "field_values"},
-    uses={"stored_rows", "null_counts"},
+    uses={"stored_rows", "tag_values", "null_counts"},
     thresholds=(
-        Threshold("min_rows", 10_000, "rows", "our default: fewer are compared quickly"),
+        Threshold("min_rows", 1_000, "rows", "our default: with fewer, that none repeats may be a coincidence"),
         Threshold(
             "max_overwritten_ratio",
             0.001,
@@ -32,11 +36,11 @@ from tsaudit.text import listed, number, percent
 def needless_deduplication(case: Case) -> Iterator[Finding]:
     """Tables of events, such as log lines, that are not append-only.
 
-    Events are recognized by text fields with log lines, documents, addresses, or IDs. The finding is a warning if files
-    show that at most `max_overwritten_ratio` of the stored rows were written again, so the comparison is useless. It is
-    also a warning if files show that more were: if those were different lines, they are lost. Without that measurement,
-    it is information. Rows that were written again and already merged are no longer visible: make sure that nothing
-    sends updates.
+    Events are recognized by text fields with log lines, documents, addresses, or IDs, or by such an ID in the key. The
+    finding is a warning if files show that at most `max_overwritten_ratio` of the stored rows were written again, so
+    the comparison is useless. It is also a warning if files show that more were: if those were different lines, they
+    are lost. Without that measurement, it is information. Rows that were written again and already merged are no longer
+    visible: make sure that nothing sends updates.
 
     ## Why it matters
 
@@ -62,12 +66,27 @@ def needless_deduplication(case: Case) -> Iterator[Finding]:
         # Another rule covers tables without a key.
         if not measurement.tags or not deduplicates(measurement) or rows is None:
             continue
-        events = event_columns(measurement)
+        events: list[Field | Tag] = [*event_columns(measurement), *_ids_in_key(measurement, rows.value)]
         if events and rows.value >= case.limit("min_rows", measurement).value:
             yield _finding(case, measurement, events)
 
 
-def _finding(case: Case, measurement: Measurement, events: list[Field]) -> Finding:
+def _ids_in_key(measurement: Measurement, rows: int) -> list[Tag]:
+    """Tags with an ID for each event: they keep every row apart, so that none is ever replaced."""
+    from tsaudit.analysis.cardinality import fleets
+    from tsaudit.analysis.shapes import shapes
+
+    return [
+        tag
+        for tag in measurement.tags
+        if tag.values is not None
+        and tag.values.value > _VALUES_PER_ROW * rows
+        and shapes.classify(tag.sample).kind in shapes.IDENTIFIER_KINDS
+        and not fleets.is_fleet(tag)
+    ]
+
+
+def _finding(case: Case, measurement: Measurement, events: Sequence[Field | Tag]) -> Finding:
     lost, stored = overwritten(measurement), measurement.stored
     limit = case.limit("max_overwritten_ratio", measurement)
     ratio = None if lost is None or stored is None else lost / stored.rows
@@ -77,7 +96,7 @@ def _finding(case: Case, measurement: Measurement, events: list[Field]) -> Findi
         said = "each query compares its rows for duplicates, and their files contain almost none"
     else:
         said = f"{percent(ratio)} of the rows in its files are hidden, because others have the same key and time"
-    evidence = [Evidence("fields with a different value for each event", listed([f.key for f in events]))]
+    evidence = [Evidence("columns with a different value for each event", listed([f.key for f in events]))]
     if lost is not None and stored is not None:
         evidence.append(
             Evidence("rows in files that others overwrote, at least", f"{number(lost)} of {number(stored.rows)}")

@@ -86,7 +86,7 @@ def _judge(case: Case, measurement: Measurement, field: Field) -> Iterator[Findi
     if (
         "fulltext" in kinds
         and words < 1.5
-        and look not in shapes.TEXT_KINDS
+        and look not in shapes.TEXT_KINDS - {"iso_time"}
         and not _UNSPACED.search("".join(field.sample))
     ):
         better = "inverted" if field.distinct.value <= case.limit("max_low_values", measurement).value else "skipping"

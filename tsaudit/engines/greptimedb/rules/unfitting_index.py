@@ -10,7 +10,7 @@ from tsaudit.engines.sql.types import is_text
 from tsaudit.model.change import AddIndex, Change, DropIndex
 from tsaudit.model.finding import Evidence, Finding, Limit, Severity
 from tsaudit.model.profile import Count, Field, Measurement, Tag
-from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.text import count, listed, number
 
 
@@ -19,6 +19,7 @@ from tsaudit.text import count, listed, number
     title="An index does not fit the values of its column",
     severity=Severity.WARN,
     guidelines=("A9", "E5", "E6"),
+    follows_from={"TAG001": Reach.SUBJECT, "TAG002": Reach.SUBJECT},
     requires={"indexes", "tag_values", "field_values"},
     uses={"options"},
     thresholds=(

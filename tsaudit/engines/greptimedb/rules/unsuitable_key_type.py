@@ -99,7 +99,7 @@ def _long(case: Case, measurement: Measurement, tag: Tag, length: float) -> Find
         message=f"The values of {tag.key}, which is in the primary key, have {number(round(length))} "
         f"characters on average, more than {number(limit.value)}.",
         changes=(MakeField(subject_of(measurement), tag.key),),
-        fix=f"Where rows are told apart by {tag.key}, put a short id into the key in its place first.",
+        fix=f"If {tag.key} identifies rows, first put a short ID into the key instead.",
         observed=length,
         limit=limit,
         unit=limit.unit,

@@ -8,7 +8,7 @@ from typing import Final
 from tsaudit.engines.mongodb import DOCUMENT_ID
 from tsaudit.engines.mongodb.collection_families import once_for_family
 from tsaudit.engines.mongodb.kinds import MakeTimeSeries
-from tsaudit.engines.sql.types import told_apart
+from tsaudit.engines.sql.types import distinct_types
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Field, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
@@ -96,7 +96,7 @@ def _names_source(case: Case, measurement: Measurement, field: Field) -> bool:
 
 
 def _is_measured(case: Case, measurement: Measurement, field: Field) -> bool:
-    numbers = told_apart(case.profile.engine, field.types) == ("number",)
+    numbers = distinct_types(case.profile.engine, field.types) == ("number",)
     varies = _share(measurement, field) >= case.limit("min_value_share", measurement).value
     return field.key != DOCUMENT_ID and numbers and varies
 

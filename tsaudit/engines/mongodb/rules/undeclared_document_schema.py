@@ -11,7 +11,7 @@ from tsaudit.engines.mongodb import DOCUMENT_ID
 from tsaudit.engines.mongodb.collection_families import once_for_family
 from tsaudit.engines.mongodb.keyed_fields import named_fields
 from tsaudit.engines.mongodb.kinds import Validate
-from tsaudit.engines.sql.types import told_apart
+from tsaudit.engines.sql.types import distinct_types
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Field, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
@@ -75,7 +75,7 @@ def _judge(case: Case, measurement: Measurement) -> Iterator[Finding]:
         return
     rare = case.limit("rare_share", measurement).value
     fields = named_fields(measurement)
-    mixed = [f for f in fields if len(told_apart(case.profile.engine, f.types)) > 1]
+    mixed = [f for f in fields if len(distinct_types(case.profile.engine, f.types)) > 1]
     partial = [f for f in fields if f.null_ratio and rare <= f.null_ratio.value <= 1 - rare]
     if mixed or partial:
         yield _finding(case, measurement, mixed, partial)
@@ -89,7 +89,7 @@ def _is_validated(options: Mapping[str, str]) -> bool:
 def _finding(case: Case, measurement: Measurement, mixed: Sequence[Field], partial: Sequence[Field]) -> Finding:
     assert measurement.documents is not None
     varying = {f.key for f in (*mixed, *partial)}
-    parts = [f"{f.key} is {listed(told_apart(case.profile.engine, f.types))}" for f in mixed]
+    parts = [f"{f.key} is {listed(distinct_types(case.profile.engine, f.types))}" for f in mixed]
     parts += [f"{f.key} is in {percent(_presence(f))}" for f in partial if f not in mixed]
     return Finding(
         subject=subject_of(measurement),

@@ -8,7 +8,7 @@ from typing import Final
 from tsaudit.model.finding import Evidence, Finding, Forecast, Severity
 from tsaudit.model.profile import Measurement, MeasureNames
 from tsaudit.model.timeline import Point
-from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.text import listed, many, number, percent
 from tsaudit.text.forecasts import limit_reached
 
@@ -23,6 +23,7 @@ _FIX: Final = (
     title="A table is near the limit of measure names",
     severity=Severity.WARN,
     guidelines=("G1",),
+    follows_from={"NAM006": Reach.SUBJECT},
     requires={"measure_names"},
     uses={"measure_name_counts"},
     thresholds=(

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tsaudit.analysis.cardinality.contributions import made_fields
 from tsaudit.model.finding import Evidence, Finding, Severity
 from tsaudit.model.profile import Measurement, Tag
-from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.text import count
 
 _POSITION = re.compile(r"(^|_)(lat|latitude|lon|lng|long|longitude|altitude|elevation)($|_)", re.IGNORECASE)
@@ -27,6 +27,7 @@ _TYPES = {"integer": ("BIGINT", "whole numbers"), "float": ("DOUBLE", "numbers")
     title="A dimension contains numbers, times, or positions as text",
     severity=Severity.WARN,
     guidelines=("C4",),
+    follows_from={"TAG006": Reach.SUBJECT},
     requires={"tag_values"},
     uses={"tag_changes"},
     thresholds=(

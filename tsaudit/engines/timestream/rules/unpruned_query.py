@@ -29,7 +29,8 @@ def unpruned_query(case: Case) -> Iterator[Finding]:
     The finding is a warning if a query has no condition on the time, or if none of the queries on a table uses its
     partition key: then the key is useless. It is information if a query uses neither the key nor a measure name, in a
     table that has several. Conditions are found by parsing the query text: a plain column in a comparison, after WHERE
-    or ON.
+    or ON. A condition counts only if it holds in every part of the query that reads the table, such as each SELECT of a
+    UNION, and on each side of an OR.
 
     ## Why it matters
 
@@ -53,13 +54,13 @@ def unpruned_query(case: Case) -> Iterator[Finding]:
     queries, unreadable = [], []
     for query in case.profile.stored_queries or ():
         try:
-            queries.append(_Query(query, predicates.read(query.statement)))
+            queries.append((query, predicates.read(query.statement)))
         except predicates.UnreadableError as error:
             unreadable.append(f"{query.name}: {error}")
     found = False
     for measurement in case.measurements:
         place = measurement.database, measurement.name
-        reading = [query for query in queries if place in query.reading.tables]
+        reading = [_Query(query, read.filters_of(*place)) for query, read in queries if place in read.tables]
         if reading and (finding := _judge(measurement, reading)):
             found = True
             yield replace(finding, evidence=(*finding.evidence, *_left_out(unreadable)))
@@ -69,10 +70,11 @@ def unpruned_query(case: Case) -> Iterator[Finding]:
 
 @dataclass(frozen=True, slots=True)
 class _Query:
-    """A query that runs on a schedule, and what it reads."""
+    """A query that runs on a schedule, and by what it filters a table."""
 
     stored: StoredQuery
-    reading: predicates.Reading
+    filters: frozenset[str]
+    """Wherever it reads the table: a condition in one part of a UNION leaves the others to read everything."""
 
 
 def _left_out(unreadable: Sequence[str]) -> tuple[Evidence, ...]:
@@ -87,9 +89,9 @@ def _judge(measurement: Measurement, reading: Sequence[_Query]) -> Finding | Non
     names = measurement.measure_names
     several = names is not None and names.count.value > 1
     keys = [column for column in (key, _MEASURE_NAME if several else "") if column]
-    timeless = [one for one in reading if "time" not in one.reading.filters]
-    wide = [one for one in reading if keys and not one.reading.filters & set(keys)]
-    unused = bool(key) and all(key not in one.reading.filters for one in reading)
+    timeless = [one for one in reading if "time" not in one.filters]
+    wide = [one for one in reading if keys and not one.filters & set(keys)]
+    unused = bool(key) and all(key not in one.filters for one in reading)
     if timeless:
         message = f"{_named(timeless)} on it without a condition on the time: everything ever written is read."
     elif unused:
@@ -127,7 +129,7 @@ def _named(reading: Sequence[_Query]) -> str:
 
 
 def _evidence(one: _Query) -> Evidence:
-    said = [f"filters by {listed(sorted(one.reading.filters), 6)}" if one.reading.filters else "filters by nothing"]
+    said = [f"filters by {listed(sorted(one.filters), 6)}" if one.filters else "filters by nothing"]
     if one.stored.bytes_scanned is not None:
         said.append(f"{size(one.stored.bytes_scanned)} read by the last run")
     if one.stored.spatial_coverage is not None:

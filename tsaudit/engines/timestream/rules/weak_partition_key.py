@@ -29,6 +29,12 @@ from tsaudit.text import count, many, number, percent
             "our default: AWS asks for a key of high cardinality and gives no number",
         ),
         Threshold("min_rows", 1_000_000, "rows", "our default: below this, a query reads little with any key"),
+        Threshold(
+            "min_sources",
+            1_000,
+            "sources",
+            "our default: queries ask for single ones of so many, and the key can only be set when a table is created",
+        ),
         Threshold("max_name_share", 0.9, "share of the rows", "our default: then the measure name divides nothing"),
     ),
 )
@@ -36,9 +42,10 @@ def weak_partition_key(case: Case) -> Iterator[Finding]:
     """Tables whose partition key does not help: it is missing, has few values, or is not required in records.
 
     A key with fewer than `min_values` values is a warning, and so is a key that some or all records lack. If all
-    records have the key but do not have to, that is information. So is a table of at least `min_rows` rows without a
-    key, if one measure name has nearly all rows and a dimension has many values. Dimensions with fewer than ten rows
-    per value are event IDs, and are not suggested.
+    records have the key but do not have to, that is information. A table without a key, in which one measure name has
+    nearly all rows, is a warning if a dimension has at least `min_sources` values, and information if the table has at
+    least `min_rows` rows and a dimension has `min_values`. Dimensions with fewer than ten rows per value are event IDs,
+    unless the values recur or the dimension is named like a device, and are not suggested.
 
     ## Why it matters
 
@@ -133,20 +140,22 @@ def _never_written(measurement: Measurement, key: str, limit: Limit) -> _Weaknes
 
 def _missing(case: Case, measurement: Measurement, best: Tag, limit: Limit) -> _Weakness | None:
     rows, names = measurement.rows, measurement.measure_names
-    if rows is None or rows.value < case.limit("min_rows", measurement).value or values(best) < limit.value:
+    many_sources = values(best) >= case.limit("min_sources", measurement).value
+    big = rows is not None and rows.value >= case.limit("min_rows", measurement).value and values(best) >= limit.value
+    if rows is None or not rows.value or not (many_sources or big):
         return None
     largest = (names.names[0].rows or 0) / rows.value if names and names.names else 0.0
     if largest <= case.limit("max_name_share", measurement).value:
         return None
     return _Weakness(
-        Severity.INFO,
+        Severity.WARN if many_sources else Severity.INFO,
         f"It has no partition key except the measure name, and {percent(largest)} of its "
         f"{many(rows.value, 'row')} have the same one: a query for one of {number(values(best))} values of "
         f"{best.key} cannot be limited to its partition.",
         _MOVE,
         PartitionBy(subject_of(measurement), best.key),
         values(best),
-        limit,
+        case.limit("min_sources", measurement) if many_sources else limit,
     )
 
 

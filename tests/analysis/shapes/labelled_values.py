@@ -1,0 +1,540 @@
+# ruff: noqa: E501, RUF001 -- a kind to a line, in the letters of its language
+"""Labelled kinds of values from many domains and languages, each by a generator.
+
+E: endless IDs, a new one with nearly every event. T: texts written to be read, and times. C: several attributes in one
+value. G: IDs of things that exist for long, of which there may be many; either answer is fine. N: names, codes, and
+numbers that must not be taken for IDs or texts. A third of the kinds is kept out of every run until a change is done.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import random
+import string
+import zlib
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
+
+LABELS: Final = "ETCGN"
+COUNT: Final = 120
+
+
+class Kind(NamedTuple):
+    """One kind of values: what an expert calls it, and how one value comes about."""
+
+    label: str
+    make: Callable[[random.Random], str]
+
+
+def labelled(*, held_back: bool) -> dict[str, tuple[str, list[str]]]:
+    """The label and the distinct values of each kind, of those for every day or of those held back."""
+    return {name: (kind.label, values(name, kind)) for name, kind in KINDS.items() if (name in HELD_BACK) == held_back}
+
+
+def values(name: str, kind: Kind, count: int = COUNT) -> list[str]:
+    """Distinct values, at most `count` of them; the same in every run."""
+    chance = random.Random(name)
+    return list(dict.fromkeys(kind.make(chance) for _ in range(count)))
+
+
+def _hex(r: random.Random, count: int) -> str:
+    return "".join(r.choices("0123456789abcdef", k=count))
+
+
+def _of(r: random.Random, characters: str, count: int) -> str:
+    return "".join(r.choices(characters, k=count))
+
+
+def _b64(r: random.Random, count: int) -> str:
+    return base64.b64encode(r.randbytes(count)).decode()
+
+
+def _digits(r: random.Random, count: int) -> str:
+    return str(r.randrange(10 ** (count - 1), 10**count))
+
+
+_UPPER: Final = string.ascii_uppercase
+_ALNUM: Final = string.ascii_letters + string.digits
+_LOWER_ALNUM: Final = string.ascii_lowercase + string.digits
+_CROCKFORD: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_KUBERNETES: Final = "bcdfghjklmnpqrstvwxz2456789"
+_NOUNS: Final = [
+    "order",
+    "cart",
+    "river",
+    "stone",
+    "window",
+    "table",
+    "garden",
+    "market",
+    "bridge",
+    "forest",
+    "signal",
+    "copper",
+    "engine",
+    "harbor",
+    "ticket",
+    "paper",
+    "winter",
+    "silver",
+    "ladder",
+    "planet",
+    "mirror",
+    "rocket",
+    "button",
+    "castle",
+    "desert",
+    "orange",
+    "pepper",
+    "violin",
+    "wallet",
+    "anchor",
+    "basket",
+    "candle",
+    "dragon",
+]
+_SERVICES: Final = [
+    "auth",
+    "billing",
+    "cart",
+    "catalog",
+    "checkout",
+    "feed",
+    "gateway",
+    "inventory",
+    "mail",
+    "payments",
+    "pricing",
+    "search",
+]
+_CITIES: Final = [
+    "Aachen",
+    "Bergen",
+    "Córdoba",
+    "Dakar",
+    "Essen",
+    "Fukuoka",
+    "Gdansk",
+    "Hamburg",
+    "Izmir",
+    "Jakarta",
+    "Kyiv",
+    "Lagos",
+    "Malmö",
+    "Nantes",
+    "Oslo",
+    "Porto",
+    "Quito",
+    "Riga",
+    "Sofia",
+    "Turin",
+    "Utrecht",
+    "Valencia",
+    "Wroclaw",
+    "Yerevan",
+    "Zagreb",
+    "Leeds",
+    "Boston",
+    "Austin",
+    "Denver",
+    "Tampa",
+]
+_FIRST: Final = [
+    "Ada",
+    "Ben",
+    "Carla",
+    "David",
+    "Elif",
+    "Farid",
+    "Greta",
+    "Hugo",
+    "Ines",
+    "Jonas",
+    "Kemal",
+    "Laura",
+    "Mehmet",
+    "Nora",
+    "Omar",
+    "Paula",
+    "Rosa",
+    "Sven",
+    "Tara",
+    "Uwe",
+]
+_LAST: Final = [
+    "Almeida",
+    "Becker",
+    "Castro",
+    "Dubois",
+    "Eriksen",
+    "Ferrari",
+    "Garcia",
+    "Hansen",
+    "Ivanov",
+    "Jensen",
+    "Kowalski",
+    "Lopez",
+    "Meyer",
+    "Novak",
+    "Okafor",
+    "Petrov",
+    "Rossi",
+    "Schmidt",
+    "Tanaka",
+    "Ueda",
+    "Vogel",
+    "Weber",
+    "Yilmaz",
+    "Zimmer",
+]
+
+
+def _ip(r: random.Random) -> str:
+    return ".".join(str(r.randint(1, 254)) for _ in range(4))
+
+
+def _time(r: random.Random) -> str:
+    return f"{r.randint(0, 23):02}:{r.randint(0, 59):02}:{r.randint(0, 59):02}"
+
+
+def _date(r: random.Random) -> str:
+    return f"{r.randint(2023, 2026)}-{r.randint(1, 12):02}-{r.randint(1, 28):02}"
+
+
+def _uuid(r: random.Random) -> str:
+    h = _hex(r, 32)
+    return f"{h[:8]}-{h[8:12]}-4{h[13:16]}-a{h[17:20]}-{h[20:]}"
+
+
+def _mod10(body: str) -> str:
+    total = sum(int(c) * (3 if i % 2 == 0 else 1) for i, c in enumerate(reversed(body)))
+    return body + str(-total % 10)
+
+
+def _luhn(body: str) -> str:
+    doubled = [int(c) * (2 if i % 2 == 0 else 1) for i, c in enumerate(reversed(body))]
+    return body + str(-sum(d - 9 if d > 9 else d for d in doubled) % 10)
+
+
+def _pick(*forms: Callable[[random.Random], str]) -> Callable[[random.Random], str]:
+    return lambda r: r.choice(forms)(r)
+
+
+def _jwt(r: random.Random) -> str:
+    part = base64.urlsafe_b64encode(f'{{"sub":"{_digits(r, 9)}","iat":{_digits(r, 10)}}}'.encode()).decode().rstrip("=")
+    return (
+        f"eyJhbGciOiJSUzI1NiIsInR5cCI6IkpXVCJ9.{part}.{base64.urlsafe_b64encode(r.randbytes(64)).decode().rstrip('=')}"
+    )
+
+
+KINDS: Final[Mapping[str, Kind]] = {
+    # IDs that a new event brings.
+    "object path with uuid": Kind("E", lambda r: f"/v2/{r.choice(_NOUNS)}s/{_uuid(r)}/items"),
+    "upload file": Kind("E", lambda r: f"/var/spool/upload/{_hex(r, 16)}.tmp"),
+    "session cookie": Kind("E", lambda r: f"s:{_of(r, _ALNUM + '-_', 32)}.{_of(r, _ALNUM + '+/', 43)}"),
+    "ksuid": Kind("E", lambda r: "2" + _of(r, _ALNUM, 26)),
+    "xid": Kind("E", lambda r: "c" + _of(r, "0123456789abcdefghijklmnopqrstuv", 19)),
+    "nanoid of ten": Kind("E", lambda r: _of(r, _ALNUM + "-_", 10)),
+    "trace header": Kind("E", lambda r: f"Root=1-{_hex(r, 8)}-{_hex(r, 24)};Sampled={r.randint(0, 1)}"),
+    "mail message id": Kind("E", lambda r: f"<{_digits(r, 10)}.{_digits(r, 5)}.{_digits(r, 13)}@mail.example.org>"),
+    "image by digest": Kind("E", lambda r: f"registry.example/{r.choice(_SERVICES)}@sha256:{_hex(r, 64)}"),
+    "parcel number 1Z": Kind("E", lambda r: "1Z" + _of(r, _UPPER + string.digits, 6) + _digits(r, 10)),
+    "payment reference": Kind("E", lambda r: f"PAY{_digits(r, 12)}"),
+    "support case": Kind("E", lambda r: f"CASE-{r.randint(20_000, 999_999):08}"),
+    "order with year": Kind("E", lambda r: f"ORD-{r.randint(2022, 2026)}-{r.randint(1, 999_999):06}"),
+    "delivery note German": Kind("E", lambda r: f"LS/{r.randint(2022, 2026)}/{r.randint(10_000, 400_000)}"),
+    "autoincrement": Kind("E", lambda r: str(48_120_000 + r.randrange(130))),
+    "kafka offset": Kind("E", lambda r: str(r.randint(10**9, 4 * 10**10))),
+    "epoch in seconds": Kind("E", lambda r: str(r.randint(1_700_000_000, 1_790_000_000))),
+    "epoch in microseconds": Kind(
+        "E", lambda r: str(r.randint(1_700_000_000, 1_790_000_000) * 10**6 + r.randrange(10**6))
+    ),
+    "daemon set pod": Kind(
+        "E", lambda r: f"{r.choice(['node-exporter', 'fluent-bit', 'cilium'])}-{_of(r, _KUBERNETES, 5)}"
+    ),
+    "dask worker": Kind("E", lambda r: f"dask-worker-{_uuid(r)}"),
+    "batch job at a time": Kind(
+        "E", lambda r: f"nightly_{_date(r).replace('-', '')}T{_time(r).replace(':', '')}_{r.choice(_NOUNS)}"
+    ),
+    "hadoop attempt": Kind(
+        "E", lambda r: f"attempt_{r.randint(15 * 10**11, 17 * 10**11)}_{r.randint(1, 99):04}_m_{r.randint(0, 400):06}_0"
+    ),
+    "dagster partition key": Kind("E", lambda r: f"{_date(r)}-{r.randint(0, 23):02}:00|{_uuid(r)}"),
+    "etag": Kind("E", lambda r: f'"{_hex(r, 32)}"'),
+    "websocket key": Kind("E", lambda r: _b64(r, 16)),
+    "temporary table": Kind("E", lambda r: f"tmp_stage_{_hex(r, 10)}"),
+    "lock token": Kind("E", lambda r: f"lock:{r.choice(_SERVICES)}:{_of(r, _LOWER_ALNUM, 16)}"),
+    "search request": Kind("E", lambda r: f"/api/items?filter={r.choice(_NOUNS)}&offset={r.randint(0, 5000)}&sort=asc"),
+    "bank transaction": Kind("E", lambda r: f"{_date(r).replace('-', '')}{_digits(r, 12)}"),
+    "tx hash": Kind("E", lambda r: "0x" + _hex(r, 64)),
+    "telegram chat": Kind("E", lambda r: f"-100{_digits(r, 10)}"),
+    "celery task result": Kind("E", lambda r: f"celery-task-meta-{_uuid(r)}"),
+    # Texts.
+    "French log": Kind(
+        "T",
+        _pick(
+            lambda r: f"Échec de la connexion au serveur {r.choice(_NOUNS)} après {r.randint(2, 900)} essais",
+            lambda r: f"Le fichier {r.choice(_NOUNS)}.dat est introuvable",
+            lambda r: f"Utilisateur {r.randint(1, 9999)} déconnecté",
+        ),
+    ),
+    "Spanish log": Kind(
+        "T",
+        _pick(
+            lambda r: f"No se pudo abrir el archivo {r.choice(_NOUNS)}{r.randint(1, 999)}",
+            lambda r: f"Pedido {_digits(r, 6)} procesado correctamente",
+            lambda r: f"Tiempo de espera agotado ({r.randint(1, 90)} s)",
+        ),
+    ),
+    "Portuguese log": Kind(
+        "T",
+        _pick(
+            lambda r: f"Falha ao ligar à base de dados {r.choice(_NOUNS)}: tempo esgotado",
+            lambda r: f"Sessão {_digits(r, 5)} terminada pelo utilizador",
+        ),
+    ),
+    "Turkish log": Kind(
+        "T",
+        _pick(
+            lambda r: f"{_digits(r, 5)} numaralı sipariş tamamlandı",
+            lambda r: f"Sunucuya bağlanılamadı: zaman aşımı ({r.randint(1, 60)} sn)",
+            lambda r: f"Dosya açılamadı: {r.choice(_NOUNS)}",
+        ),
+    ),
+    "Korean log": Kind(
+        "T",
+        _pick(
+            lambda r: f"서버 {r.randint(1, 9999)}에 연결하지 못했습니다",
+            lambda r: f"주문 {_digits(r, 6)} 처리가 완료되었습니다",
+            lambda r: f"파일을 열 수 없습니다: 권한이 없습니다 ({r.randint(1, 99)})",
+        ),
+    ),
+    "Arabic log": Kind(
+        "T",
+        _pick(
+            lambda r: f"فشل الاتصال بالخادم {r.randint(1, 9999)} بعد {r.randint(2, 20)} محاولات",
+            lambda r: f"تم تسجيل خروج المستخدم {r.randint(1, 9999)}",
+        ),
+    ),
+    "Thai log": Kind(
+        "T",
+        _pick(
+            lambda r: f"ไม่สามารถเชื่อมต่อกับเซิร์ฟเวอร์{r.randint(1, 9999)}ได้",
+            lambda r: f"คำสั่งซื้อ{_digits(r, 6)}เสร็จสมบูรณ์แล้ว",
+        ),
+    ),
+    "Polish log": Kind(
+        "T",
+        _pick(
+            lambda r: f"Nie można otworzyć pliku {r.choice(_NOUNS)}{r.randint(1, 999)}",
+            lambda r: f"Zamówienie nr {_digits(r, 6)} zostało zrealizowane",
+        ),
+    ),
+    "kernel log": Kind(
+        "T",
+        _pick(
+            lambda r: f"EXT4-fs (sd{r.choice('abcd')}{r.randint(1, 9)}): mounted filesystem with ordered data mode",
+            lambda r: (
+                f"Out of memory: Kill process {r.randint(100, 32000)} ({r.choice(_SERVICES)}) score {r.randint(1, 999)}"
+            ),
+            lambda r: f"eth0: link up, {r.choice(['100', '1000'])}Mbps",
+            lambda r: f"CPU{r.randint(0, 63)}: Core temperature above threshold",
+        ),
+    ),
+    "go error": Kind("T", lambda r: f"dial tcp {_ip(r)}:{r.randint(1024, 65535)}: connect: connection refused"),
+    "java stack": Kind(
+        "T",
+        lambda r: (
+            f"java.lang.IllegalStateException: {r.choice(_NOUNS)} closed\n\tat com.acme.Main.run(Main.java:{r.randint(1, 900)})"
+        ),
+    ),
+    "shell command": Kind(
+        "T",
+        _pick(
+            lambda r: f"tar -czf /backup/{r.choice(_NOUNS)}.tar.gz /srv/{r.choice(_NOUNS)}",
+            lambda r: f"find /data -name '*.{r.choice(_NOUNS)}' -mtime +{r.randint(1, 90)} -delete",
+            lambda r: f"curl -s http://{_ip(r)}:{r.randint(1024, 9999)}/health | jq .status",
+        ),
+    ),
+    "flux query": Kind(
+        "T",
+        lambda r: (
+            f'from(bucket: "{r.choice(_NOUNS)}") |> range(start: -{r.randint(1, 48)}h) |> filter(fn: (r) => r.host == "{r.choice(_SERVICES)}{r.randint(1, 99)}")'
+        ),
+    ),
+    "soap body": Kind(
+        "T", lambda r: f'<soap:Body><get{r.choice(_NOUNS).title()} id="{r.randint(1, 9999)}"/></soap:Body>'
+    ),
+    "yaml document": Kind(
+        "T", lambda r: f"name: {r.choice(_NOUNS)}\nreplicas: {r.randint(1, 9)}\nport: {r.randint(1024, 9999)}"
+    ),
+    "commit message": Kind(
+        "T",
+        _pick(
+            lambda r: f"Fix the {r.choice(_NOUNS)} page when {r.choice(_NOUNS)} is empty (#{r.randint(1, 9999)})",
+            lambda r: f"Merge branch '{r.choice(_NOUNS)}-{r.choice(_NOUNS)}' into main",
+            lambda r: (
+                f"Bump {r.choice(_NOUNS)} from {r.randint(1, 9)}.{r.randint(0, 9)} to {r.randint(1, 9)}.{r.randint(0, 9)}"
+            ),
+        ),
+    ),
+    "syslog time": Kind("T", lambda r: f"{r.choice(['Jan', 'Mar', 'Jun', 'Oct'])} {r.randint(1, 28):2} {_time(r)}"),
+    "time with zone name": Kind("T", lambda r: f"{_date(r)} {_time(r)} Europe/Berlin"),
+    # Several attributes in one value.
+    "mqtt topic": Kind("C", lambda r: f"plant{r.randint(0, 3)}/line{r.randint(0, 9)}/dev{r.randint(0, 399):03}"),
+    "graphite path": Kind(
+        "C", lambda r: f"prod.{r.choice(['eu', 'us', 'ap'])}.{r.choice(_SERVICES)}.web{r.randint(1, 40):02}"
+    ),
+    "rack position": Kind("C", lambda r: f"DC{r.randint(1, 3)}-R{r.randint(1, 20):02}-U{r.randint(1, 42):02}"),
+    "key path": Kind(
+        "C", lambda r: f"region={r.choice(['eu', 'us'])}/shop={r.choice(_CITIES)}/till={r.randint(1, 12)}"
+    ),
+    "comma list": Kind("C", lambda r: f"{r.choice(_CITIES)},{r.choice(['gas', 'water', 'heat'])},{r.randint(1, 20)}"),
+    "tenant#shard#type": Kind("C", lambda r: f"{r.choice(_NOUNS)}#{r.randint(0, 15)}#{r.choice(['read', 'write'])}"),
+    "underscore building": Kind(
+        "C",
+        lambda r: f"B{r.randint(1, 5)}_F{r.randint(0, 9)}_Room{r.randint(100, 140)}_{r.choice(['temp', 'co2', 'hum'])}",
+    ),
+    "k8s labels json": Kind(
+        "C",
+        lambda r: f'{{"app":"{r.choice(_SERVICES)}","tier":"{r.choice(["web", "db"])}","zone":"z{r.randint(1, 3)}"}}',
+    ),
+    "space pairs": Kind(
+        "C", lambda r: f"site={r.choice(_CITIES)} type={r.choice(['pv', 'wind'])} unit={r.randint(1, 30)}"
+    ),
+    "double colon": Kind(
+        "C", lambda r: f"{r.choice(['emea', 'apac'])}::{r.choice(_SERVICES)}::{r.choice(['blue', 'green'])}"
+    ),
+    "gcp resource path": Kind(
+        "C",
+        lambda r: (
+            f"projects/{r.choice(_NOUNS)}-{r.randint(1, 9)}/locations/europe-west{r.randint(1, 4)}/clusters/{r.choice(_SERVICES)}"
+        ),
+    ),
+    "tilde": Kind("C", lambda r: f"{r.choice(_CITIES)}~{r.choice(['store', 'web'])}~{r.choice(['EUR', 'USD', 'GBP'])}"),
+    # Things that last.
+    "mac": Kind("N", lambda r: f"00:1b:{r.choice(['21', '44', 'a9'])}:{_hex(r, 2)}:{_hex(r, 2)}:{_hex(r, 2)}"),
+    "mac plain": Kind("N", lambda r: r.choice(["a4cf12", "3c71bf", "240ac4"]) + _hex(r, 6)),
+    "eui-64 dashes": Kind(
+        "N", lambda r: "-".join(["00", "0D", "6F", "FF", "FE", *(_hex(r, 2).upper() for _ in range(3))])
+    ),
+    "imei": Kind("G", lambda r: _luhn("35" + _digits(r, 12))),
+    "meter serial": Kind("G", lambda r: "1ESY" + _digits(r, 10)),
+    "person": Kind("N", lambda r: f"{r.choice(_FIRST)} {r.choice(_LAST)}"),
+    "user name": Kind("N", lambda r: f"{r.choice(_FIRST).lower()}.{r.choice(_LAST).lower()}"),
+    "e-mail": Kind(
+        "G", lambda r: f"{r.choice(_FIRST).lower()}.{r.choice(_LAST).lower()}{r.randint(1, 99)}@example.com"
+    ),
+    "cidr": Kind("N", lambda r: f"10.{r.randint(0, 255)}.{r.randint(0, 255)}.0/24"),
+    "gtin-8": Kind("N", lambda r: _mod10(_digits(r, 7))),
+    "isbn": Kind("N", lambda r: _mod10("978" + _digits(r, 9))),
+    # Names and codes.
+    "cpu model": Kind(
+        "N",
+        lambda r: (
+            f"Intel(R) Xeon(R) {r.choice(['Gold', 'Silver', 'Platinum'])} {r.randint(4100, 8380)} CPU @ {r.randint(20, 38) / 10}0GHz"
+        ),
+    ),
+    "disk model": Kind(
+        "N",
+        lambda r: (
+            f"{r.choice(['Samsung SSD', 'WDC WD', 'ST', 'KINGSTON SA'])} {r.randint(100, 9999)}{r.choice(['EVO', 'PRO', 'G', 'NM'])} {r.choice([1, 2, 4])}TB"
+        ),
+    ),
+    "operating system": Kind(
+        "N",
+        lambda r: (
+            f"{r.choice(['Ubuntu', 'Debian GNU/Linux', 'Windows Server', 'Red Hat Enterprise Linux'])} {r.randint(7, 24)}.{r.randint(0, 12):02}"
+        ),
+    ),
+    "alert name": Kind(
+        "N",
+        lambda r: (
+            f"{r.choice(['Kube', 'Node', 'Pod', 'Disk'])}{r.choice(_NOUNS).title()}{r.choice(['High', 'Down', 'Slow', 'Missing'])}"
+        ),
+    ),
+    "job title": Kind(
+        "N",
+        lambda r: (
+            f"{r.choice(['Senior', 'Junior', 'Lead', 'Chief'])} {r.choice(_NOUNS).title()} {r.choice(['Engineer', 'Officer', 'Analyst'])}"
+        ),
+    ),
+    "company": Kind("N", lambda r: f"{r.choice(_LAST)} {r.choice(['GmbH', '& Sons Ltd', 'S.A.', 'Inc.'])}"),
+    "product title": Kind(
+        "N",
+        lambda r: f"{r.choice(['Small', 'Large', 'Red', 'Blue'])} {r.choice(_NOUNS).title()} {r.randint(10, 99)} cm",
+    ),
+    "java class": Kind(
+        "N",
+        lambda r: (
+            f"com.acme.{r.choice(_SERVICES)}.{r.choice(_NOUNS).title()}{r.choice(['Service', 'Handler', 'Task'])}"
+        ),
+    ),
+    "metric name": Kind(
+        "N", lambda r: f"{r.choice(_SERVICES)}_{r.choice(_NOUNS)}_{r.choice(['total', 'seconds', 'bytes'])}"
+    ),
+    "http route": Kind("N", lambda r: f"/api/v{r.randint(1, 3)}/{r.choice(_NOUNS)}s/{{id}}/{r.choice(_NOUNS)}"),
+    "file name": Kind("N", lambda r: f"{r.choice(_NOUNS)}_{r.choice(_NOUNS)}.py"),
+    "windows host": Kind("N", lambda r: f"DESKTOP-{r.choice(_CITIES).upper()[:4]}{r.randint(1, 99):02}"),
+    "vm name": Kind("N", lambda r: f"vm-{r.choice(_SERVICES)}-{r.randint(1, 300):03}"),
+    "sensor number": Kind("N", lambda r: f"sensor-{r.randint(1, 3000):06}"),
+    "asn": Kind("N", lambda r: f"AS{r.randint(1000, 64000)}"),
+    "port": Kind("N", lambda r: str(r.randint(1, 65535))),
+    "postcode uk": Kind("N", lambda r: f"{_of(r, _UPPER, 2)}{r.randint(1, 20)} {r.randint(1, 9)}{_of(r, _UPPER, 2)}"),
+    "postcode de": Kind("N", lambda r: f"{r.randint(1067, 99998):05}"),
+    "currency pair": Kind("N", lambda r: f"{_of(r, _UPPER, 3)}/{_of(r, _UPPER, 3)}"),
+    "stock ticker": Kind("N", lambda r: _of(r, _UPPER, r.randint(2, 5))),
+    "isin": Kind("N", lambda r: r.choice(["US", "DE", "FR"]) + _of(r, string.digits, 9) + str(r.randint(0, 9))),
+    "part number": Kind(
+        "N", lambda r: f"{_of(r, _UPPER, 2)}{r.randint(100, 999)}-{r.randint(10, 99)}{r.choice('ABC')}"
+    ),
+    "stop name": Kind("N", lambda r: f"{r.choice(_CITIES)}, {r.choice(_NOUNS).title()}straße"),
+    "Chinese device": Kind(
+        "N",
+        lambda r: (
+            f"{r.choice('一二三四五六七八九十')}号车间{r.choice(['温度', '压力', '湿度', '流量'])}传感器{r.randint(1, 40)}"
+        ),
+    ),
+    "Japanese place": Kind(
+        "N",
+        lambda r: (
+            r.choice(["東京都", "大阪府", "北海道", "福岡県"])
+            + r.choice(["中央区", "港区", "札幌市", "博多区", "北区"])
+            + r.choice(["本町", "栄町", "緑町", "旭町", "花園", "銀座"])
+        ),
+    ),
+    "Russian room": Kind("N", lambda r: f"Кабинет {r.randint(100, 399)}"),
+    "Arabic city": Kind(
+        "N", lambda r: r.choice(["دبي", "القاهرة", "الرياض", "بيروت", "عمان", "تونس"]) + f" {r.randint(1, 30)}"
+    ),
+    "time zone": Kind("N", lambda r: f"{r.choice(['Europe', 'America', 'Asia', 'Africa'])}/{r.choice(_CITIES)}"),
+    "mime type": Kind(
+        "N", lambda r: f"{r.choice(['application', 'text', 'image'])}/{r.choice(['x-', 'vnd.'])}{r.choice(_NOUNS)}"
+    ),
+    "rgb": Kind("N", lambda r: _hex(r, 6)),
+    "icao aircraft": Kind("N", lambda r: r.choice(["3c", "40", "4b"]) + _hex(r, 4)),
+    "usb id": Kind("N", lambda r: f"{_hex(r, 4)}:{_hex(r, 4)}"),
+    "error code": Kind("N", lambda r: f"0x8007{_hex(r, 4).upper()}"),
+    "oracle error": Kind("N", lambda r: f"ORA-{r.randint(1, 29999):05}"),
+    "oid": Kind("N", lambda r: f"1.3.6.1.4.1.{r.randint(1, 60000)}.{r.randint(1, 9)}.{r.randint(1, 9)}"),
+    "db table": Kind("N", lambda r: f"{r.choice(_NOUNS)}.{r.choice(_NOUNS)}_{r.choice(_NOUNS)}"),
+    "semver range": Kind("N", lambda r: f"^{r.randint(0, 9)}.{r.randint(0, 30)}.{r.randint(0, 9)}"),
+    "coordinates dms": Kind("N", lambda r: f"{r.randint(1, 89)}°{r.randint(0, 59)}'N"),
+    "sql type": Kind("N", lambda r: f"varchar({r.randint(1, 4000)})"),
+    "kernel version": Kind("N", lambda r: f"{r.randint(3, 6)}.{r.randint(0, 19)}.0-{r.randint(10, 200)}-generic"),
+    "branch name": Kind("N", lambda r: f"feature/{r.choice(_NOUNS)}-{r.choice(_NOUNS)}"),
+    "unit": Kind(
+        "N",
+        lambda r: (
+            f"{r.choice(['m', 'k', 'µ', ''])}{r.choice(['W', 'A', 'V', 'Pa', 'Hz'])}/{r.choice(['h', 's', 'm²', 'K'])}"
+        ),
+    ),
+    "thing with id": Kind("N", lambda r: f"shellyplug-s-{r.randint(1, 400)}"),
+    "line and station": Kind(
+        "N", lambda r: f"U{r.randint(1, 9)} {r.choice(_CITIES)} {r.choice(['Hbf', 'Nord', 'Süd', 'Markt'])}"
+    ),
+}
+
+HELD_BACK: Final = frozenset(name for name in KINDS if zlib.crc32(hashlib.sha256(name.encode()).digest()) % 3 == 0)
+"""By a hash of the name, so that nobody chose them."""

@@ -1,0 +1,81 @@
+"""IDs by the column: what differs, where, and how much."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from tsaudit.analysis.shapes.check_digits import are_registered
+from tsaudit.analysis.shapes.shapes import IDENTIFIER_KINDS, classify
+
+R = random.Random(20261122)
+
+
+def some(characters: str, count: int) -> str:
+    return "".join(R.choices(characters, k=count))
+
+
+HEX = "0123456789abcdef"
+
+
+def is_id(values: list[str]) -> bool:
+    return classify(values).kind in IDENTIFIER_KINDS
+
+
+def test_codes_have_letters_and_digits_at_the_same_places_and_ids_do_not():
+    codes = [f"{R.randint(10, 30)}{some('ABCDE', 3)}{R.randint(10, 99)}{some('XYZ', 2)}{i:03}" for i in range(64)]
+    assert not is_id(codes)
+    assert is_id([some("ABCDEFGHJKLMNPQRSTUVWXYZ0123456789", 16) for _ in range(64)])
+
+
+@pytest.mark.parametrize("length", [12, 16])
+def test_devices_of_a_few_vendors_are_no_ids(length):
+    vendors = [some(HEX, 6) for _ in range(3)]
+    devices = [R.choice(vendors) + some(HEX, length - 6) for _ in range(64)]
+    assert classify(devices).kind == "mac"
+    assert classify([d.upper() for d in devices]).kind == "mac"
+    assert is_id([some(HEX, length) for _ in range(64)])
+
+
+def test_short_random_parts_come_again_and_are_no_ids():
+    assert not is_id([f"#{some(HEX, 6)}" for _ in range(64)])
+    assert is_id([f"veth{some(HEX, 8)}" for _ in range(64)])
+
+
+def test_numbers_in_sequence_are_ids_from_a_hundred_thousand_on():
+    assert is_id([str(4_812_000 + i) for i in range(64)])
+    assert is_id([str(4_812_000 + 37 * i) for i in range(64)])
+    assert not is_id([str(1_900 + i) for i in range(64)])
+    assert not is_id([str(433_000_000 + 100_000 * i) for i in range(64)])  # frequencies
+
+
+def test_numbers_with_a_check_digit_belong_to_articles_and_phones():
+    articles = ["4006381333931", "9780306406157", "5901234123457"]
+    assert are_registered(articles)
+    assert not are_registered(["4006381333932", *articles[1:]])
+    assert are_registered(["490154203237518"])
+    assert not are_registered(["12345"])
+
+
+@pytest.mark.parametrize(
+    ("prefix", "found"), [("INV-2025-", True), ("CASE-", True), ("PO", True), ("meter-", False), ("AS", False)]
+)
+def test_documents_are_numbered_without_end_and_things_are_not(prefix, found):
+    assert is_id([f"{prefix}{R.randint(10_000, 400_000)}" for _ in range(64)]) is found
+    assert not is_id([f"{prefix}{R.randint(10_000, 65_000)}" for _ in range(64)])
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: f"/srv/uploads/{some(HEX, 32)}/thumb.png",
+        lambda: f"{some(HEX, 32)}/{R.choice(['a', 'b/c', 'd/e/f'])}",
+        lambda: f"nightly__2024-0{R.randint(1, 9)}-{R.randint(10, 28)}T0{R.randint(0, 9)}:00:00+00:00",
+        lambda: f"checkout-{some('bcdfghjklmnpqrstvwxz2456789', 5)}",
+        lambda: some("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_", 21),
+        lambda: f"/items?colour={some('abcdefgh', 5)}&page={R.randint(1, 90)}",
+    ],
+)
+def test_ids_within_longer_values_are_found(make):
+    assert is_id([make() for _ in range(64)])

@@ -1,0 +1,76 @@
+"""Grids of words in names, and lists of tables with one schema."""
+
+from __future__ import annotations
+
+import pytest
+
+from tsaudit.analysis.tables.grids import grids, lists, whole
+
+ROOMS = ("Kitchen", "Bath", "Attic", "Office", "Garage")
+KINDS = ("Temperature", "Humidity", "Light")
+SCENARIOS = ("login", "browse", "search", "pay")
+
+
+@pytest.mark.parametrize(
+    ("names", "template", "parts"),
+    [
+        ([f"{r}_{k}" for r in ROOMS for k in KINDS], "{part_1}_{part_2}", 2),
+        ([f"{r}{k}" for r in ROOMS for k in KINDS], "{part_1}{part_2}", 2),
+        ([f"load.{s}.{r}.{k}" for s in SCENARIOS for r in ("ok", "ko") for k in ("min", "max")], None, 3),
+        ([f"plant/{line}/{m}/rpm" for line in "abcde" for m in ("saw", "mill", "press")], None, 2),
+        # A few combinations are missing: not every room has a light.
+        ([f"{r}_{k}" for r in ROOMS for k in KINDS][2:], "{part_1}_{part_2}", 2),
+    ],
+)
+def test_names_put_together_from_lists(names: list[str], template: str | None, parts: int) -> None:
+    (found,) = grids(names)
+    assert found.members == tuple(sorted(names))
+    assert len(found.parts) == parts
+    assert template is None or found.template == template
+    told = {one.name: dict(one.tags) for one in found.told()}
+    assert all(all(word in name for word in tags.values()) for name, tags in told.items())
+    assert len({tuple(tags.items()) for tags in told.values()}) == len(names), "nothing is lost"
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        # Prometheus: the words follow each other, and fill a small part of all combinations.
+        [
+            *(f"go_{x}" for x in ("gc_duration", "memstats_alloc", "memstats_sys")),
+            *(f"node_{x}" for x in ("cpu_total", "disk_read", "disk_written", "memory_free", "memory_used", "net_in")),
+            *(f"process_{x}" for x in ("cpu_total", "open_fds", "start_time")),
+        ],
+        # Directions of a few counters are one schema.
+        [f"{a}_{b}" for a in ("in", "out") for b in ("octets", "errors", "discards")],
+        [f"{a}_{b}_{c}" for a in ("read", "write") for b in ("disk", "net") for c in ("bytes", "ops", "ms")],
+        ["cpu", "mem", "disk", "diskio", "net", "system", "swap", "kernel", "processes", "netstat", "nginx", "redis"],
+        [],
+    ],
+)
+def test_names_that_happen_to_share_words(names: list[str]) -> None:
+    assert grids(names) == []
+
+
+def test_fields_are_separated_by_what_no_word_contains() -> None:
+    topics = [f"{t}-{v}" for t in ("orders", "clicks", "mails", "visits") for v in ("raw", "dead")]
+    fields = [f"{t}.{what}.Count" for t in topics for what in ("BytesIn", "BytesOut")]
+    assert [len(g.members) for g in grids(fields, strong_only=True)] == [16]
+    assert grids([f"io_{a}_{b}" for a in ("queue", "wait", "merge", "time") for b in "rwsat"], strong_only=True) == []
+
+
+def test_tables_that_differ_in_one_word() -> None:
+    names = [f"orders_{tenant}" for tenant in ("acme", "globex", "initech", "hooli", "umbrella")]
+    (found,) = lists(names)
+    assert (found.template, found.measurement) == ("orders_{part_2}", "orders")
+    assert found.words == (("acme", "globex", "hooli", "initech", "umbrella"),)
+    assert lists(names[:4]) == []
+    assert lists(["acme", "globex", "initech", "hooli", "umbrella"]) == []
+
+
+def test_tables_of_one_schema_whose_names_share_nothing() -> None:
+    continents = ["africa", "asia", "europe", "north_america", "oceania"]
+    (found,) = whole(continents)
+    assert [one.tags for one in found.told()] == [(("part_1", name),) for name in continents]
+    assert found.family.measurement == "readings"
+    assert whole(continents[:4]) == []

@@ -1,0 +1,149 @@
+"""`tsaudit accept --all`, `reopen`, and `history decisions`."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from tests.builders import a_finding, a_result, a_rule_result
+from tests.cli.conftest import Tsaudit
+from tsaudit.cli.errors import Exit
+from tsaudit.config.settings import Incidents
+from tsaudit.history.incidents import update
+from tsaudit.history.store import Store
+from tsaudit.model.finding import UNREACHABLE_CODE, Outcome, RuleResult, Severity
+from tsaudit.model.subject import Subject
+
+TODAY = datetime.now(UTC).date()
+IN_90_DAYS = TODAY + timedelta(days=90)
+
+
+def _audited(target: str, *rules: RuleResult) -> None:
+    with Store.open("sqlite:///.tsaudit/history.db") as store:
+        result = a_result(*rules, target=target, day=TODAY)
+        store.save(None, result, None)
+        update(store, result, Incidents(), lambda *_: "team")
+
+
+def _rule(code: str, *measurements: str, severity: Severity = Severity.WARN) -> RuleResult:
+    return a_rule_result(*(a_finding(Subject("main", m), severity) for m in measurements), code=code)
+
+
+@pytest.fixture(autouse=True)
+def history(tsaudit: Tsaudit) -> None:
+    """An audit of two targets with findings of several rules."""
+    whole = a_rule_result(a_finding(Subject("other")), code=UNREACHABLE_CODE, outcome=Outcome.ERROR)
+    _audited("shop", _rule("CAR001", *"abcde"), _rule("TAG001", "x", severity=Severity.CRITICAL), whole)
+    _audited("plant", _rule("CAR001", "p"))
+
+
+def _decided(tsaudit: Tsaudit) -> dict[str, str]:
+    found: list[dict[str, Any]] = json.loads(tsaudit("incidents", "--format", "json").stdout)
+    return {i["subject"]: i["decision"]["kind"] for i in found if i["decision"]}
+
+
+def _fingerprint(tsaudit: Tsaudit, subject: str) -> str:
+    found: list[dict[str, Any]] = json.loads(tsaudit("incidents", "--format", "json").stdout)
+    return next(i["fingerprint"] for i in found if i["subject"] == subject)
+
+
+def test_baseline_is_shown_then_saved_then_complete(tsaudit: Tsaudit) -> None:
+    tried = tsaudit("accept", "--all", "--dry-run", "--owner", "ada")
+    assert (tried.exit_code, _decided(tsaudit)) == (Exit.OK, {})
+    heads, plant, shop, total, critical, audit = tried.stdout.splitlines()
+    assert heads.split() == ["target", "severity", "rule", "name", "findings", "where"]
+    assert plant.split()[:3] == ["plant", "warn", "CAR001"]
+    assert shop.endswith("5         main/a, main/b, main/c, and 2 more")
+    assert total == f"would accept 6 findings of 2 targets until {IN_90_DAYS}: baseline"
+    assert critical == "left 1 critical; pass --up-to critical to accept what is critical, too"
+    assert audit == "left 1 about the audit itself (TGT001); accept these by their fingerprints"
+
+    done = tsaudit("accept", "--all", "--owner", "ada")
+    assert done.stdout == tried.stdout.replace("would accept", "accepted")
+    assert set(_decided(tsaudit)) == {f"main/{m}" for m in "abcdep"}
+    again = tsaudit("accept", "--all", "--owner", "bob")
+    assert again.exit_code == Exit.OK
+    assert again.stdout.startswith("nothing to accept\n")
+    assert f"left 6 accepted by ada until {IN_90_DAYS} (baseline); pass --replace to replace that" in again.stdout
+    assert len(json.loads(tsaudit("history", "decisions", "--format", "json").stdout)) == 6
+
+
+def test_baseline_of_a_target_a_rule_and_everything_critical(tsaudit: Tsaudit) -> None:
+    tsaudit("accept", "--all", "--target", "plant", "--owner", "ada")
+    assert _decided(tsaudit) == {"main/p": "accept"}
+    assert tsaudit("accept", "--all", "--rule", "tag*", "--owner", "ada").stdout.startswith("nothing to accept")
+    tsaudit("accept", "--all", "--rule", "tag*", "--up-to", "critical", "--reason", "the move", "--until", "2w")
+    assert _decided(tsaudit) == {"main/p": "accept", "main/x": "accept"}
+    assert "the move" in tsaudit("incidents").stdout
+
+
+def test_baseline_names_what_it_replaces(tsaudit: Tsaudit) -> None:
+    tsaudit("snooze", _fingerprint(tsaudit, "main/a"), "--reason", "moving", "--until", "2w", "--owner", "bob")
+    left = tsaudit("accept", "--all", "--owner", "ada").stdout
+    snoozed = f"snoozed by bob until {TODAY + timedelta(days=14)} (moving)"
+    assert f"left 1 {snoozed}; pass --replace to replace that" in left
+    assert f"replaced 1 decision: {snoozed}" in tsaudit("accept", "--all", "--replace", "--owner", "ada").stdout
+
+
+def test_decision_about_what_somebody_decided_needs_replace(tsaudit: Tsaudit) -> None:
+    mark = _fingerprint(tsaudit, "main/a")
+    assert tsaudit("snooze", mark, "--reason", "moving", "--until", "2w", "--owner", "bob").exit_code == Exit.OK
+    for command in (("accept",), ("ack",), ("snooze", "--until", "3w")):
+        refused = tsaudit(*command, mark, "--reason", "known", "--owner", "ada")
+        assert refused.exit_code == Exit.USAGE
+        assert "shop CAR001 main/a is snoozed by bob until" in refused.stderr
+        assert "pass `--replace` to replace that" in refused.stderr
+    assert _decided(tsaudit) == {"main/a": "snooze"}
+    done = tsaudit("accept", mark, "--reason", "known", "--owner", "ada", "--replace")
+    assert done.stdout.startswith(f"accept {mark} until {IN_90_DAYS}: shop CAR001")
+
+
+def test_reopen_undoes_and_the_history_keeps_all_of_it(tsaudit: Tsaudit) -> None:
+    assert tsaudit("history", "decisions").stdout == "nobody has decided anything yet\n"
+    tsaudit("accept", "--all", "--owner", "ada")
+    mark = _fingerprint(tsaudit, "main/a")
+    assert "reopened 1 incident" in tsaudit("reopen", mark[:9], "--owner", "bob", "--reason", "a mistake").stdout
+    assert tsaudit("reopen", mark, "--owner", "bob").stdout == "nothing to reopen: no decision applies\n"
+    tried = tsaudit("reopen", "--target", "plant", "--dry-run").stdout
+    assert "would reopen 1 incident" in tried
+    assert f"is accepted by ada until {IN_90_DAYS} (baseline): 1 incident" in tried
+    assert "main/p" in _decided(tsaudit)
+    assert "reopened 5 incidents" in tsaudit("reopen", "--all", "--owner", "bob").stdout
+    assert _decided(tsaudit) == {}
+    rows = json.loads(tsaudit("history", "decisions", "shop", "--format", "json").stdout)
+    assert [(r["kind"], r["owner"], r["reason"]) for r in rows if r["fingerprint"] == mark] == [
+        ("accept", "ada", "baseline"),
+        ("reopen", "bob", "a mistake"),
+    ]
+    assert "a mistake" in tsaudit("history", "decisions").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("accept",), "name an incident by its fingerprint, or pass `--all`"),
+        (("accept", "abc"), "Missing option '--reason'"),
+        (("accept", "abc", "--all"), "leave out one of them"),
+        (("accept", "abc", "--reason", "x", "--dry-run"), "need `--all`"),
+        (("accept", "--target", "shop"), "name an incident"),
+        (("accept", "--all", "--target", "nowhere"), "`nowhere` was never audited"),
+        (("accept", "--all", "--rule", "CAR999"), "no rule is called `CAR999`"),
+        (("accept", "--all", "--reason", " "), "give a reason"),
+        (("accept", "--all", "--until", "2020-01-01"), "is in the past"),
+        (("accept", "--all", "--up-to", "info"), "'info' is not one of"),
+        (("reopen",), "name an incident by its fingerprint, or pass `--target`"),
+        (("reopen", "abc", "--all"), "a fingerprint names one incident"),
+        (("reopen", "ffffffffffffffffffff"), "no incident starts with"),
+        (("reopen", "--all", "--owner", " "), "name the person"),
+        (("history", "decisions", "nowhere"), "`nowhere` was never audited"),
+    ],
+)
+def test_command_when_it_cannot_be_meant(tsaudit: Tsaudit, arguments: tuple[str, ...], expected: str) -> None:
+    done = tsaudit(*arguments)
+    assert done.exit_code == Exit.USAGE
+    assert expected in done.stderr
+    assert "Traceback" not in done.stderr
+    assert _decided(tsaudit) == {}

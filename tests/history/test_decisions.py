@@ -1,0 +1,453 @@
+"""What people decide: nothing is overwritten silently, what gets worse comes back, and everything can be undone."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta
+from typing import Final
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.builders import a_finding, a_result, a_rule_result
+from tsaudit.config.settings import Incidents
+from tsaudit.history import decision_log, decisions, incidents
+from tsaudit.history.decisions import Acceptance, Baseline, DecidedError, Selection
+from tsaudit.history.incidents import Incident
+from tsaudit.history.store import Store
+from tsaudit.model.finding import UNREACHABLE_CODE, Finding, Limit, Outcome, RuleResult, Severity, fingerprint
+from tsaudit.model.subject import Subject
+
+TODAY: Final = datetime.now(UTC).date()
+LATER: Final = TODAY + timedelta(days=30)
+QUICK: Final = Incidents(open_after=1, resolve_after=1)
+WARN, CRITICAL = Severity.WARN, Severity.CRITICAL
+
+names: Final = (f"t{number}" for number in itertools.count())
+"""Targets: examples of one test share a history."""
+
+
+def place(number: int) -> Subject:
+    return Subject("main", f"m{number}")
+
+
+def mark_of(target: str, number: int = 0) -> str:
+    return fingerprint(target, "CAR001", place(number))
+
+
+def of_size(observed: float | None, number: int = 0, severity: Severity = WARN, **changes: object) -> Finding:
+    changes = {"observed": observed, "unit": "series", "limit": None} | changes
+    return replace(a_finding(place(number), severity), **changes)  # type: ignore[arg-type]  # Finding's own fields
+
+
+def audited(store: Store, target: str, *rules: RuleResult, day: date = TODAY) -> None:
+    result = a_result(*rules, day=day, target=target)
+    store.save(None, result, None)
+    incidents.update(store, result, QUICK, lambda _finding, _rule: "team")
+
+
+def with_findings(store: Store, *findings: Finding, target: str = "shop", day: date = TODAY) -> None:
+    audited(store, target, a_rule_result(*findings), day=day)
+
+
+def standing(store: Store, target: str = "shop") -> dict[str, Incident]:
+    return {i.subject.measurement: i for i in incidents.current(store, target)}
+
+
+def kind_of(store: Store, target: str = "shop") -> str | None:
+    (found,) = incidents.current(store, target)
+    return found.decision and str(found.decision.kind)
+
+
+def acceptance(**changes: object) -> Acceptance:
+    return replace(Acceptance("ann", "baseline", LATER), **changes)  # type: ignore[arg-type]  # its own fields
+
+
+def numbers(found: Sequence[Incident]) -> list[str]:
+    return sorted(i.subject.measurement for i in found)
+
+
+# One decision at a time
+
+
+@pytest.mark.parametrize(
+    ("kind", "owner", "reason", "until"),
+    [
+        ("accept", "bob", "known", LATER),
+        ("accept", "ann", "another reason", LATER),
+        ("accept", "ann", "known", LATER + timedelta(days=1)),
+        ("snooze", "ann", "known", LATER),
+        ("ack", "ann", "known", None),
+    ],
+)
+def test_another_decision_is_refused_unless_it_is_to_replace_the_first(
+    store: Store, kind: str, owner: str, reason: str, until: date | None
+) -> None:
+    with_findings(store, of_size(10))
+    mark = mark_of("shop")
+    decisions.decide(store, mark, "accept", "ann", "known", LATER)
+    with pytest.raises(DecidedError, match=rf"shop CAR001 main/m0 is accepted by ann until {LATER} \(known\)"):
+        decisions.decide(store, mark, kind, owner, reason, until)
+    assert [(e.kind, e.owner) for e in decision_log.entries(store, {mark})] == [("accept", "ann")]
+    decided = decisions.decide(store, mark, kind, owner, reason, until, replace=True)
+    assert decided.decision is not None
+    assert (decided.decision.kind, decided.decision.owner, decided.decision.reason) == (kind, owner, reason)
+    assert [e.kind for e in decision_log.entries(store, {mark})] == ["accept", kind], "the first one is kept"
+
+
+def test_the_same_decision_again_changes_nothing(store: Store) -> None:
+    with_findings(store, of_size(10))
+    mark = mark_of("shop")
+    for _ in range(3):
+        decisions.decide(store, mark, "accept", "ann", "known", LATER)
+    assert len(decision_log.entries(store, {mark})) == 1
+
+
+def test_a_decision_that_has_ended_is_in_nobodys_way(store: Store) -> None:
+    before = TODAY - timedelta(days=9)
+    with_findings(store, of_size(10), day=before)
+    decisions.decide(store, mark_of("shop"), "snooze", "ann", "on holiday", before + timedelta(days=2))
+    decisions.decide(store, mark_of("shop"), "accept", "bob", "known", LATER)
+    assert kind_of(store) == "accept"
+
+
+def test_the_log_says_who_decided_what_and_when(store: Store) -> None:
+    with_findings(store, of_size(10))
+    mark = mark_of("shop")
+    decisions.decide(store, mark, "snooze", " ann ", "moving", LATER)
+    decisions.reopen(store, Selection(), "bob", "moved")
+    snoozed, reopened = decision_log.entries(store, {mark})
+    assert (snoozed.kind, snoozed.owner, snoozed.reason, snoozed.until) == ("snooze", "ann", "moving", LATER)
+    assert (reopened.kind, reopened.owner, reopened.reason, reopened.until) == ("reopen", "bob", "moved", None)
+    assert snoozed.made_at <= reopened.made_at <= datetime.now(UTC)
+    assert decision_log.entries(store, {"0" * 16}) == []
+
+
+# What gets worse comes back
+
+LOWER: Final = Limit("a-rule.min_rows", 1000.0, "series", "our default: for the test", "default")
+
+
+@pytest.mark.parametrize("kind", ["snooze", "accept"])
+@pytest.mark.parametrize(
+    ("before", "after", "applies"),
+    [
+        (of_size(100), of_size(100), True),
+        (of_size(100), of_size(150), True),
+        (of_size(100), of_size(151), False),
+        (of_size(100), of_size(3), True),
+        (of_size(100), of_size(100, severity=CRITICAL), False),
+        (of_size(100, severity=CRITICAL), of_size(100), True),
+        (of_size(300, limit=LOWER), of_size(200, limit=LOWER), True),
+        (of_size(300, limit=LOWER), of_size(199, limit=LOWER), False),
+        (of_size(300, limit=LOWER), of_size(900, limit=LOWER), True),
+        (of_size(100), of_size(9000, unit="bytes"), True),
+        (of_size(100), of_size(None), True),
+        (of_size(None), of_size(9000), True),
+        (of_size(0.4, unit=""), of_size(0.61, unit=""), False),
+    ],
+)
+def test_a_decision_covers_what_is_not_much_worse(
+    store: Store, kind: str, before: Finding, after: Finding, applies: bool
+) -> None:
+    with_findings(store, before, day=TODAY - timedelta(days=1))
+    decisions.decide(store, mark_of("shop"), kind, "ann", "known", LATER)
+    assert kind_of(store) == kind
+    with_findings(store, after)
+    (found,) = incidents.current(store)
+    assert (found.decision is not None, found.lapsed is not None) == (applies, not applies)
+    assert bool(decisions.outgrown(found)) == (not applies)
+
+
+def test_what_came_back_says_what_was_covered(store: Store) -> None:
+    with_findings(store, of_size(100), day=TODAY - timedelta(days=1))
+    decisions.decide(store, mark_of("shop"), "accept", "ann", "known", LATER)
+    with_findings(store, of_size(1000))
+    assert decisions.outgrown(standing(store)["m0"]) == "covers up to 150 series, now 1,000 series"
+    with_findings(store, of_size(100))
+    assert kind_of(store) == "accept", "it applies again when that is over"
+
+
+def test_what_came_back_can_be_accepted_again_without_replacing_anything(store: Store) -> None:
+    with_findings(store, of_size(100), day=TODAY - timedelta(days=1))
+    decisions.decide(store, mark_of("shop"), "accept", "ann", "known", LATER)
+    with_findings(store, of_size(1000))
+    decisions.decide(store, mark_of("shop"), "accept", "bob", "the new customer", LATER)
+    assert kind_of(store) == "accept"
+
+
+# A baseline
+
+
+def test_baseline_accepts_what_is_open_or_watched_and_only_once(store: Store) -> None:
+    with_findings(store, *(of_size(10, n) for n in range(3)), of_size(10, 3, CRITICAL))
+    slow = a_result(a_rule_result(of_size(10, 4)), day=TODAY, target="slow")
+    incidents.update(store, slow, Incidents(open_after=5), lambda _finding, _rule: "team")
+    assert numbers(decisions.accept_all(store, acceptance(), dry_run=True).accepted) == ["m0", "m1", "m2", "m4"]
+    assert not [i for i in incidents.current(store) if i.decision]
+
+    found = decisions.accept_all(store, acceptance())
+    assert (numbers(found.accepted), numbers(found.too_severe)) == (["m0", "m1", "m2", "m4"], ["m3"])
+    again = decisions.accept_all(store, acceptance(until=LATER + timedelta(days=1)))
+    assert (again.accepted, numbers(again.decided)) == ((), ["m0", "m1", "m2", "m4"])
+    assert numbers([i for i in incidents.current(store) if i.decision]) == ["m0", "m1", "m2", "m4"]
+
+
+def test_baseline_with_critical_ones(store: Store) -> None:
+    with_findings(store, of_size(10, 0, CRITICAL))
+    assert decisions.accept_all(store, acceptance()).accepted == ()
+    assert numbers(decisions.accept_all(store, acceptance(up_to=CRITICAL)).accepted) == ["m0"]
+
+
+def test_baseline_leaves_what_somebody_decided_about_and_replaces_it_on_request(store: Store) -> None:
+    with_findings(store, of_size(10, 0), of_size(10, 1), of_size(10, 2))
+    decisions.decide(store, mark_of("shop", 0), "snooze", "bob", "moving", LATER)
+    decisions.decide(store, mark_of("shop", 1), "ack", "cyd", "on it", None)
+    found = decisions.accept_all(store, acceptance())
+    assert (numbers(found.accepted), numbers(found.decided)) == (["m2"], ["m0", "m1"])
+    found = decisions.accept_all(store, acceptance(replace=True))
+    assert (numbers(found.accepted), numbers(found.decided)) == (["m0", "m1"], ["m2"]), "m2 is as asked for"
+    assert {i.decision and i.decision.owner for i in incidents.current(store)} == {"ann"}
+    assert decisions.accept_all(store, acceptance(replace=True)).accepted == ()
+
+
+def test_baseline_of_some_targets_and_rules(store: Store) -> None:
+    other = a_rule_result(of_size(10, 5), code="TAG001")
+    audited(store, "shop", a_rule_result(of_size(10, 0)), other)
+    with_findings(store, of_size(10, 1), target="plant")
+    only = Selection(targets=frozenset({"shop"}), codes=frozenset({"CAR001"}))
+    assert numbers(decisions.accept_all(store, acceptance(selection=only)).accepted) == ["m0"]
+    assert numbers([i for i in incidents.current(store) if i.decision is None]) == ["m1", "m5"]
+
+
+def test_baseline_never_hides_that_something_was_not_audited(store: Store) -> None:
+    missed = a_rule_result(a_finding(Subject("other")), code=UNREACHABLE_CODE, outcome=Outcome.ERROR)
+    audited(store, "shop", a_rule_result(of_size(10)), missed)
+    found = decisions.accept_all(store, acceptance(up_to=CRITICAL, replace=True))
+    assert (numbers(found.accepted), [i.code for i in found.about_audit]) == (["m0"], [UNREACHABLE_CODE])
+
+
+def test_new_and_worse_findings_are_open_after_a_baseline(store: Store) -> None:
+    with_findings(store, of_size(10, 0), of_size(10, 1), day=TODAY - timedelta(days=1))
+    decisions.accept_all(store, acceptance())
+    with_findings(store, of_size(10, 0), of_size(99, 1), of_size(10, 2))
+    assert numbers([i for i in incidents.current(store) if i.decision is None]) == ["m1", "m2"]
+
+
+def test_baseline_is_all_or_nothing(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_findings(store, *(of_size(10, n) for n in range(3)))
+
+    def breaks(_finding: Finding) -> float:
+        if next(calls) == 2:
+            raise RuntimeError("broken")
+        return 1.0
+
+    calls = itertools.count()
+    monkeypatch.setattr(decision_log, "bound_of", breaks)
+    with pytest.raises(RuntimeError):
+        decisions.accept_all(store, acceptance())
+    assert not [i for i in incidents.current(store) if i.decision]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"reason": " "}, "give a reason"),
+        ({"owner": ""}, "name the person"),
+        ({"until": TODAY - timedelta(days=1)}, "is over: shop was audited on"),
+    ],
+)
+def test_baseline_refuses_what_says_too_little(store: Store, changes: dict[str, object], message: str) -> None:
+    with_findings(store, of_size(10))
+    with pytest.raises(ValueError, match=message):
+        decisions.accept_all(store, acceptance(**changes))
+
+
+# Reopening
+
+
+def test_reopen_ends_every_kind_of_decision_once(store: Store) -> None:
+    with_findings(store, *(of_size(10, n) for n in range(4)), day=TODAY - timedelta(days=1))
+    for number, (kind, until) in enumerate([("ack", None), ("snooze", LATER), ("accept", LATER)]):
+        decisions.decide(store, mark_of("shop", number), kind, "ann", "why", until)
+    assert numbers(decisions.reopen(store, Selection(), "bob", dry_run=True)) == ["m0", "m1", "m2"]
+    found = decisions.reopen(store, Selection(), "bob")
+    assert numbers(found) == ["m0", "m1", "m2"]
+    assert [i.decision and str(i.decision.kind) for i in found] == ["ack", "snooze", "accept"]
+    assert not [i for i in incidents.current(store) if i.decision]
+    assert decisions.reopen(store, Selection(), "bob") == []
+    with pytest.raises(ValueError, match="name the person"):
+        decisions.reopen(store, Selection(), " ")
+
+
+def test_reopen_of_one_target_or_incident_leaves_the_others_alone(store: Store) -> None:
+    for target in ("shop", "plant"):
+        with_findings(store, of_size(10, 0), of_size(10, 1), target=target)
+    decisions.accept_all(store, acceptance())
+    one = Selection(fingerprints=frozenset({mark_of("shop", 1)}))
+    assert [(i.target, i.subject.measurement) for i in decisions.reopen(store, one, "bob")] == [("shop", "m1")]
+    plant = Selection(targets=frozenset({"plant"}))
+    assert numbers(decisions.reopen(store, plant, "bob")) == ["m0", "m1"]
+    assert numbers([i for i in incidents.current(store) if i.decision]) == ["m0"]
+
+
+def test_reopen_also_ends_what_would_apply_again_later(store: Store) -> None:
+    with_findings(store, of_size(10), day=TODAY - timedelta(days=1))
+    decisions.accept_all(store, acceptance())
+    with_findings(store, of_size(99))
+    assert numbers(decisions.reopen(store, Selection(), "bob")) == ["m0"]
+    with_findings(store, of_size(10))
+    assert kind_of(store) is None
+
+
+# Several people at once
+
+
+def at_once(address: str, *calls: Callable[[Store], object]) -> list[object]:
+    """What each call returned or raised; each with a history of its own, as in processes of their own."""
+
+    def one(call: Callable[[Store], object]) -> object:
+        with Store.open(address) as store:
+            try:
+                return call(store)
+            except DecidedError as error:
+                return error
+
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return list(pool.map(one, calls))
+
+
+def deciding(owner: str, number: int = 0, **options: bool) -> Callable[[Store], object]:
+    return lambda store: decisions.decide(store, mark_of("shop", number), "snooze", owner, "moving", LATER, **options)
+
+
+def test_of_several_people_at_once_one_decides_and_the_others_hear_who(address: str) -> None:
+    with Store.open(address) as store:
+        with_findings(store, of_size(10))
+    done = at_once(address, *(deciding(f"p{n}") for n in range(6)))
+    (won,) = [one for one in done if isinstance(one, Incident)]
+    assert won.decision is not None
+    refused = [one for one in done if isinstance(one, DecidedError)]
+    assert len(refused) == 5
+    assert {one.decision.owner for one in refused} == {won.decision.owner}
+    with Store.open(address) as store:
+        assert [e.owner for e in decision_log.entries(store, {mark_of("shop")})] == [won.decision.owner]
+
+
+def test_of_several_people_who_replace_at_once_every_decision_is_kept(address: str) -> None:
+    with Store.open(address) as store:
+        with_findings(store, of_size(10))
+    at_once(address, *(deciding(f"p{n}", replace=True) for n in range(6)))
+    with Store.open(address) as store:
+        made = decision_log.entries(store, {mark_of("shop")})
+        assert sorted(e.owner for e in made) == [f"p{n}" for n in range(6)]
+        (found,) = incidents.current(store)
+        assert found.decision is not None
+        assert found.decision.owner == made[-1].owner
+
+
+def test_baselines_and_snoozes_at_once_decide_about_each_incident_once(address: str) -> None:
+    with Store.open(address) as store:
+        with_findings(store, *(of_size(10, n) for n in range(8)))
+    baselines = [lambda store, n=n: decisions.accept_all(store, acceptance(owner=f"a{n}")) for n in range(3)]
+    done = at_once(address, *baselines, *(deciding("bob", number) for number in range(0, 8, 3)))
+    with Store.open(address) as store:
+        made = decision_log.entries(store, {mark_of("shop", n) for n in range(8)})
+    assert sorted(e.fingerprint for e in made) == sorted(mark_of("shop", n) for n in range(8))
+    accepted = [i.fingerprint for one in done if isinstance(one, Baseline) for i in one.accepted]
+    assert sorted(accepted) == sorted(e.fingerprint for e in made if e.kind == "accept")
+    assert sum(isinstance(one, Incident) for one in done) == sum(e.kind == "snooze" for e in made)
+
+
+# Any sequence of audits and decisions
+
+
+@dataclass
+class Model:
+    """What applies to one incident, told as simply as possible."""
+
+    size: float = 10
+    rank: int = 1
+    made: tuple[str, str, str, date | None, float, int] | None = None
+    """Kind, owner, reason, last day, and the size and severity that it covers."""
+
+    def holds(self, day: date) -> bool:
+        if self.made is None:
+            return False
+        kind, _, _, until, size, rank = self.made
+        return kind == "ack" or (until is not None and until >= day and self.size <= 1.5 * size and self.rank <= rank)
+
+
+PEOPLE: Final = st.sampled_from(["ann", "bob"])
+STEPS: Final = st.one_of(
+    st.tuples(st.just("audit"), st.sampled_from([5.0, 10.0, 15.0, 16.0, 40.0]), st.sampled_from([1, 2])),
+    st.tuples(
+        st.just("decide"),
+        st.sampled_from(["ack", "snooze", "accept"]),
+        PEOPLE,
+        st.sampled_from(["x", "y"]),
+        st.integers(0, 3),
+        st.booleans(),
+    ),
+    st.tuples(st.just("baseline"), PEOPLE, st.integers(0, 3), st.booleans(), st.booleans()),
+    st.tuples(st.just("reopen"), PEOPLE),
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(steps=st.lists(STEPS, max_size=10))
+def test_decisions_follow_the_model(store: Store, steps: Sequence[tuple[object, ...]]) -> None:
+    target = next(names)
+    only, mark = Selection(targets=frozenset({target})), mark_of(target)
+    model, written = Model(), 0
+    day = TODAY - timedelta(days=len(steps))
+
+    def audit() -> None:
+        severity = {1: WARN, 2: CRITICAL}[model.rank]
+        with_findings(store, of_size(model.size, severity=severity), target=target, day=day)
+
+    audit()
+    for step in steps:
+        match step:
+            case ("audit", float(size), int(rank)):
+                day += timedelta(days=1)
+                model.size, model.rank = size, rank
+                audit()
+            case ("decide", str(kind), str(owner), str(reason), int(days), bool(force)):
+                until = None if kind == "ack" else TODAY + timedelta(days=days)
+                asked = (kind, owner, reason, until)
+                same = model.holds(TODAY) and model.made is not None and model.made[:4] == asked
+                if model.holds(TODAY) and not same and not force:
+                    with pytest.raises(DecidedError):
+                        decisions.decide(store, mark, kind, owner, reason, until, replace=force)
+                else:
+                    decisions.decide(store, mark, kind, owner, reason, until, replace=force)
+                    if not same:
+                        model.made, written = (*asked, model.size, model.rank), written + 1
+            case ("baseline", str(owner), int(days), bool(force), bool(all_of_them)):
+                until = TODAY + timedelta(days=days)
+                up_to = CRITICAL if all_of_them else WARN
+                wanted = Acceptance(owner, "base", until, up_to, force, only)
+                asked = ("accept", owner, "base", until)
+                same = model.holds(TODAY) and model.made is not None and model.made[:4] == asked
+                free = not model.holds(TODAY) or (force and not same)
+                expected = free and (all_of_them or model.rank == 1)
+                assert bool(decisions.accept_all(store, wanted, dry_run=True).accepted) == expected
+                assert bool(decisions.accept_all(store, wanted).accepted) == expected
+                if expected:
+                    model.made, written = (*asked, model.size, model.rank), written + 1
+            case ("reopen", str(owner)):
+                ended = decisions.reopen(store, only, owner)
+                assert bool(ended) == (model.made is not None)
+                if model.made is not None:
+                    model.made, written = None, written + 1
+        (found,) = incidents.current(store, target)
+        assert (found.decision is not None) == model.holds(day)
+        if found.decision is not None and model.made is not None:
+            made = found.decision
+            assert (str(made.kind), made.owner, made.reason, made.until) == model.made[:4]
+        assert len(decision_log.entries(store, {mark})) == written, "nothing that was decided is lost"

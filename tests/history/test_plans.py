@@ -1,0 +1,51 @@
+"""Which plans the history gives the next audit: what somebody may have carried out since."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from tests.builders import DAY, a_finding, a_profile, a_result, a_rule_result
+from tsaudit.config.settings import Incidents
+from tsaudit.history import incidents
+from tsaudit.history.store import Store
+from tsaudit.model.change import ChangeType
+from tsaudit.model.plan import Asked, Phase, Plan, Step
+from tsaudit.model.subject import Subject
+
+AT = Subject("main", "cpu")
+CHANGE = ChangeType(AT, "usage", "float")
+PLAN = Plan(AT, (Asked(CHANGE, ("FLD002",)),), (Step(Phase.REMOVE, "Drop it.", "ALTER TABLE x;", "sql"),))
+
+
+def _audited(store: Store, day: int, *plans: Plan, code: str = "FLD002") -> None:
+    findings = [a_finding(AT, changes=(CHANGE,))] if plans else []
+    on = DAY + timedelta(days=day)
+    result = a_result(a_rule_result(*findings, code=code), day=on, plans=plans)
+    store.save(a_profile(day=on), result, None)
+    incidents.update(store, result, Incidents(open_after=1, resolve_after=2), lambda *_: "default")
+
+
+def _plans(store: Store, day: int) -> tuple[Plan, ...]:
+    return store.timeline("demo", before=DAY + timedelta(days=day)).plans
+
+
+def test_plans_are_known_until_their_last_step_has_had_its_time(store: Store) -> None:
+    assert _plans(store, 0) == ()
+    _audited(store, 0, PLAN)
+    assert _plans(store, 0) == ()
+    assert _plans(store, 1) == (PLAN,)
+    # Carried out but for the last step: the finding is gone, and the incident with the second audit that is without.
+    _audited(store, 1)
+    _audited(store, 2)
+    assert _plans(store, 3) == (PLAN,)
+    _audited(store, 5)
+    assert _plans(store, 6) == (PLAN,)
+    _audited(store, 20)
+    assert _plans(store, 21) == (), "three weeks later it explains nothing any more"
+
+
+def test_plans_of_each_audit_since_the_snapshot_that_is_compared_with(store: Store) -> None:
+    _audited(store, 0, PLAN)
+    on = DAY + timedelta(days=1)
+    store.save(None, a_result(a_rule_result(), day=on), None)
+    assert _plans(store, 2) == (PLAN,)

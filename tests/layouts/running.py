@@ -1,0 +1,150 @@
+"""Writes a layout, audits it, and counts what was found, missed and false."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, Final
+
+import duckdb
+
+from tests.builders import DAY, NOW
+from tests.collecting import collected
+from tests.databases import Dataset, Sql, new_name, write
+from tests.layouts.layout import Layout, Made, Script, Wanted
+from tsaudit.audit import audit
+from tsaudit.config.settings import Target
+from tsaudit.engines.quoting import quote_identifier
+from tsaudit.model.finding import AuditResult, Finding, RuleResult, Severity, Verdict
+from tsaudit.model.profile import Profile
+from tsaudit.model.timeline import Timeline
+
+MOST_FINDINGS: Final = 30
+"""Of all severities: nobody reads more about one database."""
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """How one layout did."""
+
+    layout: Layout
+    found: tuple[Wanted, ...] = ()
+    missed: tuple[Wanted, ...] = ()
+    false: tuple[str, ...] = ()
+    """At warning and above, in the dirty one and in the clean one: code, subject and message."""
+    clean: Verdict | None = None
+    """Of the clean twin; None where there is none."""
+    findings: int = 0
+    """Of all severities in the dirty one, or in the clean one where there are more."""
+
+
+def score(layout: Layout, where: Callable[[], Any]) -> Score:
+    """Audit both. `where`: a new place for a database of the layout's engine, see `tests.databases.write`."""
+    found: list[Wanted] = []
+    false: list[str] = []
+    counts = [0]
+    clean = None
+    if layout.dirty is not None:
+        result = audited(layout, layout.dirty, where, layout.yesterday)
+        told = [pair for pair in result.findings() if pair[1].severity is not Severity.INFO]
+        found = [wanted for wanted in layout.wanted if any(_says(wanted, *pair) for pair in told)]
+        known = (*layout.wanted, *layout.fine)
+        false += [_line(*pair) for pair in told if not any(_says(wanted, *pair) for wanted in known)]
+        counts.append(len(list(result.findings())))
+    if layout.clean is not None:
+        result = audited(layout, layout.clean, where)
+        false += [f"clean: {_line(r, f)}" for r, f in result.findings() if f.severity is not Severity.INFO]
+        clean = result.verdict
+        counts.append(len(list(result.findings())))
+    missed = tuple(wanted for wanted in layout.wanted if wanted not in found)
+    return Score(layout, tuple(found), missed, tuple(false), clean, max(counts))
+
+
+def audited(
+    layout: Layout, made: Callable[[], Made], where: Callable[[], Any], yesterday: Callable[[], Made] | None = None
+) -> AuditResult:
+    """What an audit says of the data, a day after one of `yesterday`'s."""
+    now = layout.now or NOW
+    before = _profile(layout, yesterday(), where(), None, -1) if yesterday else None
+    profile = _profile(layout, made(), where(), before, 0)
+    assert profile.day == (DAY if layout.now is None else now.date())
+    return audit(profile, Timeline(previous=before))
+
+
+def _profile(layout: Layout, made: Made, where: Any, previous: Profile | None, day: int) -> Profile:
+    now = (layout.now or NOW) + timedelta(days=day)
+    target = _written(made, layout.engine, where, columns=dict(layout.columns))
+    return collected(target, day=now.date(), now=now, previous=previous)
+
+
+def _says(wanted: Wanted, result: RuleResult, finding: Finding) -> bool:
+    codes = result.code in wanted.codes.split("|") or wanted.codes == "*"
+    return codes and fnmatchcase(_name(finding), wanted.subject)
+
+
+def _name(finding: Finding) -> str:
+    subject = finding.subject
+    return f"{subject.measurement}.{subject.column}" if subject.column else subject.measurement
+
+
+def _line(result: RuleResult, finding: Finding) -> str:
+    return f"{result.code} {_name(finding)}: {finding.message}"
+
+
+def _written(made: Made, engine: str, where: Any, **settings: Any) -> Target:
+    if isinstance(made, Dataset):
+        return write(made, engine, where, **settings)
+    if engine == "postgresql":
+        url, databases = _in_postgresql(made, where)
+    else:
+        url, databases = _FILES[engine](made, where), ()
+    return Target(name="test", engine=engine, url=url, databases=databases, **settings)
+
+
+def _in_postgresql(made: Script, where: Sql) -> tuple[str, tuple[str, ...]]:
+    schema = new_name()
+    with where.connect() as connection:
+        connection.execute(f"CREATE SCHEMA {schema}")
+        connection.execute(f"SET search_path = {schema}, public")
+        for statement in made.statements:
+            connection.execute(statement)
+        for table, rows in made.rows.items():
+            with connection.cursor().copy(f"COPY {quote_identifier('postgresql', table)} FROM STDIN") as copy:
+                for row in rows:
+                    copy.write_row(row)
+        for statement in made.then:
+            connection.execute(statement)
+        connection.execute(f"GRANT USAGE ON SCHEMA {schema} TO tsaudit")
+        connection.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO tsaudit")
+    return where.audit_url, (schema,)
+
+
+def _in_duckdb(made: Script, where: Path) -> str:
+    with duckdb.connect(str(where)) as connection:
+        _run(connection, made, "duckdb")
+    return f"duckdb:///{where}"
+
+
+def _in_sqlite(made: Script, where: Path) -> str:
+    connection = sqlite3.connect(where)
+    with connection:
+        _run(connection, made, "sqlite")
+    connection.close()
+    return f"sqlite:///{where}"
+
+
+def _run(connection: Any, made: Script, engine: str) -> None:
+    for statement in made.statements:
+        connection.execute(statement)
+    for table, rows in made.rows.items():
+        places = ", ".join("?" * len(rows[0]))
+        connection.executemany(f"INSERT INTO {quote_identifier(engine, table)} VALUES ({places})", rows)
+    for statement in made.then:
+        connection.execute(statement)
+
+
+_FILES: Final = {"duckdb": _in_duckdb, "sqlite": _in_sqlite}

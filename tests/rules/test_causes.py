@@ -1,0 +1,156 @@
+"""One finding per cause: what follows from another finding, and what is alike in many places."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date
+
+import pytest
+
+from tests.builders import a_field, a_measurement, a_profile, a_tag
+from tests.rules.cases import judge
+from tsaudit.model.change import Merged, MergeMeasurements
+from tsaudit.model.finding import Finding, Outcome, RuleResult, Severity, Verdict
+from tsaudit.model.profile import Profile
+from tsaudit.model.subject import Subject
+from tsaudit.rule import Reach, Rule
+from tsaudit.rules import all_rules, rule_named
+from tsaudit.rules.causes import one_per_cause
+from tsaudit.rules.tags.identifier_tag import identifier_tag
+
+INFO, WARN, CRITICAL = Severity.INFO, Severity.WARN, Severity.CRITICAL
+
+
+def _rule(code: str, **follows_from: Reach) -> Rule:
+    some = rule_named("TAG002")
+    assert some is not None
+    return replace(some, code=code, follows_from=follows_from)
+
+
+def _at(place: str, severity: Severity = WARN, **changes: object) -> Finding:
+    """`place`: measurement, or measurement.column."""
+    measurement, _, column = place.partition(".")
+    return replace(Finding(Subject("main", measurement, column), severity, f"{place} is bad."), **changes)
+
+
+def _result(code: str, *findings: Finding) -> RuleResult:
+    return RuleResult(code, code.lower(), code, "tags", (), Outcome.FAIL if findings else Outcome.PASS, findings)
+
+
+def _judged(
+    results: Sequence[RuleResult], rules: Sequence[Rule], profile: Profile | None = None
+) -> dict[str, RuleResult]:
+    return {result.code: result for result in one_per_cause(profile or a_profile(), rules, results)}
+
+
+def test_what_follows_from_a_finding_becomes_its_evidence() -> None:
+    rules = (_rule("AAA001"), _rule("BBB001", AAA001=Reach.SUBJECT))
+    found = _judged((_result("AAA001", _at("m.id")), _result("BBB001", _at("m.id"), _at("m.other"))), rules)
+    (cause,) = found["AAA001"].findings
+    assert [(e.label, e.value) for e in cause.evidence] == [("also BBB001", "m.id is bad.")]
+    assert [f.subject.column for f in found["BBB001"].findings] == ["other"]
+
+
+def test_rule_whose_findings_all_follow_from_others_passes_and_says_why() -> None:
+    rules = (_rule("AAA001"), _rule("BBB001", AAA001=Reach.SUBJECT))
+    found = _judged((_result("AAA001", _at("m.id")), _result("BBB001", _at("m.id"))), rules)["BBB001"]
+    assert (found.outcome, found.findings, found.verdict) == (Outcome.PASS, (), Verdict.OK)
+    assert found.reason == "what it found follows from AAA001"
+
+
+@pytest.mark.parametrize(
+    ("cause", "consequence", "kept"),
+    [(WARN, INFO, 0), (WARN, WARN, 0), (CRITICAL, WARN, 0), (INFO, WARN, 1), (WARN, CRITICAL, 1)],
+)
+def test_nothing_is_hidden_behind_what_is_less_severe(cause: Severity, consequence: Severity, kept: int) -> None:
+    rules = (_rule("AAA001"), _rule("BBB001", AAA001=Reach.SUBJECT))
+    found = _judged((_result("AAA001", _at("m.id", cause)), _result("BBB001", _at("m.id", consequence))), rules)
+    assert len(found["BBB001"].findings) == kept
+
+
+def test_chain_ends_at_the_finding_that_stands() -> None:
+    rules = (_rule("AAA001"), _rule("BBB001", AAA001=Reach.SUBJECT), _rule("CCC001", BBB001=Reach.SUBJECT))
+    found = _judged([_result(code, _at("m.id")) for code in ("CCC001", "BBB001", "AAA001")], rules)
+    assert [e.label for e in found["AAA001"].findings[0].evidence] == ["also CCC001", "also BBB001"]
+    assert not found["BBB001"].findings
+    assert not found["CCC001"].findings
+
+
+def test_measurement_of_a_family_is_covered_by_the_family() -> None:
+    merge = MergeMeasurements(Subject("main"), "cpu", "cpu_{n}", (Merged("cpu_1", ()), Merged("cpu_2", ())))
+    rules = (_rule("AAA001"), _rule("BBB001", AAA001=Reach.MEASUREMENT))
+    family = _at("cpu_{n}", changes=(merge,))
+    found = _judged((_result("AAA001", family), _result("BBB001", _at("cpu_2.load"), _at("disk.used"))), rules)
+    assert [f.subject.measurement for f in found["BBB001"].findings] == ["disk"]
+
+
+@pytest.mark.parametrize(
+    ("severity", "count", "kept"), [(INFO, 3, 3), (INFO, 4, 1), (WARN, 5, 5), (WARN, 6, 1), (CRITICAL, 40, 1)]
+)
+def test_column_alike_in_many_measurements_is_one_finding(severity: Severity, count: int, kept: int) -> None:
+    findings = [_at(f"m{i:02}.user", severity) for i in range(count)]
+    found = _judged((_result("AAA001", *reversed(findings)),), (_rule("AAA001"),))
+    assert len(found["AAA001"].findings) == kept
+    if kept == 1:
+        (one,) = found["AAA001"].findings
+        assert one.subject == Subject("main", "m00", "user"), "the first by name, whatever the order"
+        assert f"The same holds for {count - 1} more measurements: m01, m02" in one.message
+        assert one.evidence[-1].value.startswith(f"{count}: m00, m01")
+
+
+def test_severities_and_what_has_a_history_are_not_mixed() -> None:
+    mild = [_at(f"m{i}.user", INFO) for i in range(2)]
+    found = _judged((_result("AAA001", *mild, *(_at(f"n{i}.user") for i in range(3))),), (_rule("AAA001"),))
+    assert len(found["AAA001"].findings) == 5
+    growing = [_at(f"m{i}.user", since=date(2026, 3, i + 1)) for i in range(9)]
+    assert len(_judged((_result("AAA001", *growing),), (_rule("AAA001"),))["AAA001"].findings) == 9
+
+
+def test_measurements_are_alike_if_they_have_the_same_columns() -> None:
+    same = [a_measurement(f"dev{i}", fields=(a_field("t"), a_field("h"))) for i in range(6)]
+    others = [a_measurement(f"topic{i}", fields=(a_field(f"f{i}"),)) for i in range(6)]
+    findings = [_at(m.name) for m in (*same, *others)]
+    found = _judged((_result("AAA001", *findings),), (_rule("AAA001"),), a_profile(*same, *others))
+    assert len(found["AAA001"].findings) == 1 + 6
+
+
+def test_same_place_in_many_databases_is_one_finding() -> None:
+    tenants = [replace(_at("orders.id"), subject=Subject(f"tenant{i}", "orders", "id")) for i in range(7)]
+    (one,) = _judged((_result("AAA001", *tenants),), (_rule("AAA001"),))["AAA001"].findings
+    assert "The same holds for 6 more databases" in one.message
+
+
+def test_changes_of_all_places_are_kept() -> None:
+    def merge(name: str) -> MergeMeasurements:
+        return MergeMeasurements(Subject("main"), name, name, ())
+
+    found = [_at(f"m{i}.user", changes=(merge(f"m{i}"),)) for i in range(6)]
+    (one,) = _judged((_result("AAA001", *found),), (_rule("AAA001"),))["AAA001"].findings
+    assert [change.into for change in one.changes if isinstance(change, MergeMeasurements)] == [
+        f"m{i}" for i in range(6)
+    ]
+
+
+def test_declared_causes_exist_and_never_go_in_a_circle() -> None:
+    causes = {rule.code: set(rule.follows_from) for rule in all_rules()}
+    assert set().union(*causes.values()) <= causes.keys()
+    left = dict(causes)
+    while ends := [code for code, others in left.items() if not others & left.keys()]:
+        for code in ends:
+            del left[code]
+    assert not left
+
+
+def test_label_of_some_metrics_is_named_with_the_metric() -> None:
+    ids = tuple(f"{i:08x}-1b2c-4d3e-8f90-{i * 7919:012x}" for i in range(64))
+    for metrics, subject, ends in (
+        (("http_requests_total",), "http_requests_total", " It is a label of http_requests_total."),
+        (("a", "b"), "a", " It is a label of 2 metrics: a and b."),
+        ((), "phy", "audits."),
+    ):
+        label = a_tag("request_id", 2000, ids, metrics=metrics)
+        profile = a_profile(a_measurement("phy", 2000, tags=(label,)), engine="influxdb1")
+        (finding,) = judge(identifier_tag, profile).findings
+        assert finding.subject == Subject("main", subject, "request_id")
+        assert finding.message.endswith(ends)

@@ -1,0 +1,128 @@
+"""Which schema changes a plan of an earlier audit explains, and which it does not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.builders import a_field, a_measurement, a_profile, a_tag
+from tsaudit.audit import audit
+from tsaudit.model.change import (
+    Change,
+    ChangeType,
+    LeaveOut,
+    MakeField,
+    MakeTag,
+    Merged,
+    MergeMeasurements,
+    Part,
+    Rename,
+    SplitColumn,
+    SplitMeasurement,
+)
+from tsaudit.model.finding import Finding, Severity
+from tsaudit.model.plan import Asked, Phase, Plan, Step
+from tsaudit.model.profile import Measurement, Profile
+from tsaudit.model.subject import Subject
+from tsaudit.model.timeline import Timeline
+from tsaudit.rules.drift.schema_drift import schema_drift as rule
+
+AT = Subject("main", "cpu")
+DATABASE = Subject("main")
+PARTS = SplitColumn(AT, "host", ".", (Part("site", "a"), Part("rack", "b")), "a.b")
+
+
+def plan(*changes: Change, steps: tuple[Step, ...] = ()) -> Plan:
+    return Plan(changes[0].at, tuple(Asked(change, ("X001",)) for change in changes), steps)
+
+
+def found(before: Profile, after: Profile, *plans: Plan) -> list[Finding]:
+    (result,) = audit(after, Timeline(previous=before, plans=plans), rules=[rule]).results
+    return list(result.findings)
+
+
+def warned(before: Profile, after: Profile, *plans: Plan) -> list[str]:
+    return [f.message for f in found(before, after, *plans) if f.severity is not Severity.INFO]
+
+
+def cpu(**changes: Any) -> Measurement:
+    return a_measurement("cpu", **changes)
+
+
+TEXT = cpu(fields=(a_field(types=("string",)),))
+DONE = [
+    (TEXT, [cpu()], ChangeType(AT, "usage", "float")),
+    (TEXT, [cpu(fields=(a_field(types=("BIGINT",)),))], ChangeType(AT, "usage", "integer")),
+    (cpu(), [cpu(tags=())], LeaveOut(AT, "host")),
+    (cpu(), [cpu(tags=(), fields=(a_field(), a_field("host", ("string",))))], MakeField(AT, "host")),
+    (cpu(), [cpu(tags=(), fields=(a_field(), a_field("host", ("BIGINT",))))], MakeField(AT, "host", "integer")),
+    (cpu(), [cpu(tags=(a_tag(), a_tag("usage", data_type="float")), fields=())], MakeTag(AT, "usage")),
+    (cpu(), [cpu(tags=(a_tag("machine"),))], Rename(AT, "host", "machine")),
+    (cpu(), [cpu(tags=(a_tag("machine_2"),))], Rename(AT, "host", "machine")),
+    (cpu(), [cpu(tags=(a_tag("site"), a_tag("rack")))], PARTS),
+    (cpu(), [a_measurement("cpus")], Rename(AT, "", "cpus")),
+    (cpu(), [a_measurement("all")], MergeMeasurements(DATABASE, "all", "{host}", (Merged("cpu", ()),))),
+    (cpu(), [cpu(fields=()), a_measurement("events")], SplitMeasurement(AT, "events", ("usage",))),
+]
+
+
+@pytest.mark.parametrize(("before", "after", "change"), DONE)
+def test_what_was_asked_for_is_good_news(before: Measurement, after: list[Measurement], change: Change) -> None:
+    profiles = a_profile(before), a_profile(*after)
+    assert warned(*profiles), "without the plan it is drift"
+    assert warned(*profiles, plan(change)) == []
+    news = [f for f in found(*profiles, plan(change)) if "as planned for X001" in f.message]
+    assert news
+    assert all(f.evidence[-1].value == "X001" and not f.changes for f in news)
+
+
+OTHERWISE = [
+    # Another type than the one asked for, or a mix.
+    (TEXT, [cpu(fields=(a_field(types=("BLOB",)),))], ChangeType(AT, "usage", "float")),
+    (TEXT, [cpu(fields=(a_field(types=("float", "string")),))], ChangeType(AT, "usage", "float")),
+    # Another column, another table, another database.
+    (TEXT, [cpu()], ChangeType(AT, "idle", "float")),
+    (TEXT, [cpu()], ChangeType(Subject("main", "mem"), "usage", "float")),
+    (TEXT, [cpu()], ChangeType(Subject("other", "cpu"), "usage", "float")),
+    # A role was asked for, and the type became another one besides.
+    (cpu(), [cpu(tags=(), fields=(a_field(), a_field("host", ("BIGINT",))))], MakeField(AT, "host")),
+    # What was to take its place is not there.
+    (cpu(), [cpu(tags=())], Rename(AT, "host", "machine")),
+    (cpu(), [cpu(tags=(a_tag("site"),))], PARTS),
+    (cpu(), [cpu(fields=())], SplitMeasurement(AT, "events", ("usage",))),
+    (cpu(), [cpu(fields=()), a_measurement("events", fields=())], SplitMeasurement(AT, "events", ("usage",))),
+    (cpu(), [a_measurement("mem")], Rename(AT, "", "cpus")),
+    (cpu(), [a_measurement("mem")], MergeMeasurements(DATABASE, "all", "{host}", (Merged("cpu", ()),))),
+    (cpu(), [a_measurement("all")], MergeMeasurements(DATABASE, "all", "{host}", (Merged("mem", ()),))),
+    # A tag that nobody asked for comes along.
+    (TEXT, [cpu(tags=(a_tag(), a_tag("pod")))], ChangeType(AT, "usage", "float")),
+]
+
+
+@pytest.mark.parametrize(("before", "after", "change"), OTHERWISE)
+def test_what_nobody_asked_for_is_drift(before: Measurement, after: list[Measurement], change: Change) -> None:
+    assert warned(a_profile(before), a_profile(*after), plan(change))
+
+
+@pytest.mark.parametrize("name", ["usage_text", 'or"der', "select", "a b"])
+def test_what_a_plan_makes_on_the_way_is_planned_too(name: str) -> None:
+    quoted = '"' + name.replace('"', '""') + '"'
+    steps = (
+        Step(Phase.SWITCH, "Switch.", f'ALTER TABLE "main"."cpu" RENAME COLUMN "usage" TO {quoted};', rules=("X001",)),
+        Step(Phase.REMOVE, "Drop.", f'ALTER TABLE "main"."cpu" DROP COLUMN {quoted};', rules=("X001",)),
+    )
+    asked = plan(ChangeType(AT, "usage", "float"), steps=steps)
+    between = cpu(tags=(a_tag(), a_tag(name)))
+    assert warned(a_profile(TEXT), a_profile(between)) != []
+    assert warned(a_profile(TEXT), a_profile(between), asked) == []
+    assert warned(a_profile(between), a_profile(cpu()), asked) == []
+    # The table itself, and columns whose names only look alike, are not dropped by these statements.
+    assert warned(a_profile(between), a_profile(a_measurement("mem")), asked)
+    alike = cpu(tags=(a_tag(), a_tag(f"{name}x")))
+    assert warned(a_profile(alike), a_profile(cpu()), asked)
+
+
+def test_a_statement_that_only_looks_explains_nothing() -> None:
+    look = Step(Phase.LOOK, "Look.", 'ALTER TABLE "cpu" DROP COLUMN "host";', rules=("X001",))
+    assert warned(a_profile(), a_profile(cpu(tags=())), plan(ChangeType(AT, "usage", "float"), steps=(look,)))

@@ -1,0 +1,35 @@
+"""Tells tags that name lasting things, such as the meters of a grid, from tags with an ID for each event."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from tsaudit.model.profile import Tag
+
+_DEVICES: Final = (
+    "device|sensor|meter|machine|station|pump|motor|inverter|turbine|vehicle|truck|car|bus|train|vessel|robot|gateway|"
+    "camera|panel|probe|tracker|asset|charger|battery|boiler|valve|well|tag|tractor|drone|elevator|lift|thermostat"
+)
+_DEVICE: Final = re.compile(
+    rf"(?i)(^|_)({_DEVICES})s?$|(^|_)({_DEVICES})s?_?(id|uid|uuid|no|nr|number|name|serial|code|mac|addr|eui|key)$|"
+    r"(^|_)(serial|serial_?n(o|r|umber)|sn|mac|mac_?addr(ess)?|imei|iccid|vin|eui|dev_?eui|dev_?addr|hwid|udid)$"
+)
+_RECURRING: Final = 0.8
+"""Share of the values that occur again half a window later: those of events do not, devices may fail."""
+
+
+def names_device(key: str) -> bool:
+    """Whether the name of a column is that of a device that somebody owns, not of an event."""
+    return bool(_DEVICE.search(key))
+
+
+def is_fleet(tag: Tag) -> bool:
+    """Whether the tag's values name things that stay, however many they are and however seldom they report.
+
+    Listings of earlier days decide if there are enough, then whether the values read occur again. If neither is known,
+    the name does.
+    """
+    if tag.over_time is not None and tag.over_time.kind != "unknown":
+        return tag.over_time.kind == "bounded"
+    return tag.recurring >= _RECURRING if tag.recurring is not None else names_device(tag.key)

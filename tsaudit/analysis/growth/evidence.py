@@ -1,0 +1,209 @@
+"""Whether a growth is open on each day of a history, by what that day and those before it show.
+
+A growth opens on strong evidence and stays open until the level has stopped rising. Nothing is remembered from one
+audit to the next: the whole history is replayed, which gives the same verdict for a day whenever it is asked for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from tsaudit.analysis.growth import thresholds as limits
+from tsaudit.analysis.growth.daily import Array
+from tsaudit.analysis.growth.lines import Lines, lines
+from tsaudit.analysis.growth.windows import Flags, medians, trailing
+
+
+@dataclass
+class Evidence:
+    """What the days of a history show, each from itself and those before it; arrays have one value for each point."""
+
+    times: Array
+    """Days since the first."""
+    logs: Array
+
+    def is_open(self) -> Flags:
+        """Whether a growth is open on each day."""
+        opens, ends = self.opens.tolist(), self.ends.tolist()
+        found, is_open = [], False
+        for begin, end in zip(opens, ends, strict=True):
+            is_open = not end if is_open else begin
+            found.append(is_open)
+        return np.array(found, bool)
+
+    @cached_property
+    def opens(self) -> Flags:
+        """Where the evidence is enough to open a growth."""
+        opens = self._fast | self._sudden | self._noisy | self._slow
+        first_tooth = (self.times < limits.FIRST_TOOTH_DAYS) & (self._risen < limits.DOUBLED)
+        return opens & (self._rise(limits.STILL_DAYS) > limits.STILL) & ~first_tooth
+
+    @cached_property
+    def ends(self) -> Flags:
+        """Where the level has stopped rising."""
+        still = self._rise(limits.STILL_DAYS) < limits.STILL
+        noisy = self.noise >= limits.STILL_NOISY
+        return still & (~noisy | (self._rise(limits.STILL_NOISY_DAYS) < limits.STILL))
+
+    @cached_property
+    def level(self) -> Array:
+        """Median of the last three counts."""
+        index, inside = trailing(len(self.logs), limits.LEVEL_POINTS)
+        return medians(self.logs[index], inside)
+
+    @cached_property
+    def noise(self) -> Array:
+        """Standard deviation of the daily changes about their median, by their median deviation from it."""
+        index, inside = trailing(len(self.logs), limits.NOISE_POINTS)
+        inside &= index >= 1
+        changes = self._changes[index]
+        middle = medians(changes, inside)[:, None]
+        return 1.4826 * medians(np.abs(changes - middle), inside)
+
+    @cached_property
+    def _changes(self) -> Array:
+        return np.concatenate([[0.0], np.diff(self.logs)])
+
+    @cached_property
+    def _points(self) -> Array:
+        return np.arange(1.0, len(self.logs) + 1)
+
+    @cached_property
+    def _mature(self) -> Flags:
+        sparse = (self._points >= limits.MATURE_SPARSE_POINTS) & (self.times >= limits.MATURE_DAYS)
+        return (self._points >= limits.MATURE_POINTS) | sparse
+
+    @cached_property
+    def _risen(self) -> Array:
+        """How far the level is above the lowest before it."""
+        return self.level - np.minimum.accumulate(self.level)
+
+    def _rise(self, days: int) -> Array:
+        """Of the level, a day, over so many days or those there are."""
+        ago = np.maximum(np.searchsorted(self.times, self.times - days, side="right") - 1, 0)
+        rise: Array = (self.level - self.level[ago]) / np.maximum(self.times - self.times[ago], 1.0)
+        return rise
+
+    def _lines(self, width: int) -> Lines:
+        if width not in self._fitted:
+            self._fitted[width] = lines(self.times, self.logs, width)
+        return self._fitted[width]
+
+    @cached_property
+    def _fitted(self) -> dict[int, Lines]:
+        return {}
+
+    @cached_property
+    def _new(self) -> Flags:
+        """Whether the level is above those from 13 points ago back to 45, by more than chance."""
+        index, inside = trailing(len(self.level), limits.EARLIER)
+        before = np.where(inside, self.level[index], -np.inf)[:, : -limits.NEWER_THAN].max(axis=1)
+        before[: limits.NEWER_THAN] = self.level[0]
+        new: Flags = self.level > before + limits.NEW_BY + limits.NEW_BY_NOISE * self.noise
+        return new
+
+    @cached_property
+    def _unseen(self) -> Flags:
+        """Whether the level never rose before from as low as lately to about as high as now."""
+        ago = limits.NEWER_THAN
+        unseen = np.ones(len(self.level), bool)
+        if len(unseen) <= ago:
+            return unseen
+        index, inside = trailing(len(self.level), ago + 1)
+        now = self.level[ago:]
+        base = np.where(inside, self.level[index], np.inf).min(axis=1)[ago:]
+        lowest, old = np.minimum.accumulate(self.level)[:-ago], self.level[:-ago]
+        near = now - limits.SEEN_BY - limits.SEEN_BY_NOISE * self.noise[ago:]
+        as_low = lowest <= (base + limits.SEEN_FROM * (now - base))[:, None]
+        as_high = old >= near[:, None]
+        earlier = np.tri(len(now), dtype=bool)
+        unseen[ago:] = ~(as_low & as_high & earlier).any(axis=1)
+        return unseen
+
+    def _steadiness(self, width: int) -> Array:
+        """Mean of the last so many changes divided by its standard error, large changes clipped."""
+        changes = np.diff(self.logs) / np.sqrt(np.diff(self.times))
+        index, inside = trailing(len(changes), width)
+        values, count = changes[index], inside.sum(axis=1)
+        middle = medians(values, inside)[:, None]
+        most = limits.CLIP * (1.4826 * medians(np.abs(values - middle), inside)[:, None] + 1e-4)
+        values = np.clip(values, middle - most, middle + most)
+        mean = (values * inside).sum(axis=1) / count
+        deviation = np.sqrt((((values - mean[:, None]) * inside) ** 2).sum(axis=1) / count)
+        return np.concatenate([[0.0], mean / (deviation + 2e-4) * np.sqrt(count)])
+
+    @cached_property
+    def _without_largest(self) -> Array:
+        """Mean daily change over the last points without the two largest changes: what a step doesn't explain."""
+        index, inside = trailing(len(self.logs), limits.FASTEST_POINTS)
+        changes = np.sort(np.diff(self.logs[index], axis=1) * inside[:, :-1], axis=1)[:, :-2]
+        rest: Array = changes.sum(axis=1) / np.maximum(self.times - self.times[index[:, 0]], 1.0)
+        return rest
+
+    @cached_property
+    def _fast(self) -> Flags:
+        steady = self._steadiness(limits.STEADY_POINTS) / limits.STEADY
+        steady = np.where(self._lines(limits.STEP_POINTS).step_leaves > limits.STEP_BETTER, steady, 0.0)
+        straight = np.max([self._lines(width).certainty / most for width, most in limits.LINES.items()], axis=0)
+        evidence = np.maximum(steady, straight)
+        news = self._new | ((evidence > limits.STRONG) & self._unseen)
+        rises = self._lines(limits.FASTEST_POINTS).slope > limits.FAST
+        sure = self._mature | (np.minimum(steady, straight) > 1)
+        found: Flags = rises & (evidence > 1) & news & (self._without_largest > limits.REST) & sure
+        return found
+
+    @cached_property
+    def _sudden(self) -> Flags:
+        """Changes that dwarf all before, of logs or, for what starts from little, of counts."""
+        counts = np.exp(self.logs - self.logs.max())
+        added = np.concatenate([[0.0], np.diff(counts) / np.diff(self.times)])
+        shares = np.concatenate([[0.0], np.diff(self.logs) / np.diff(self.times)])
+        grows = _smallest(shares, limits.RUN) > limits.RUN_LEAST
+        daily = grows & self._mature & (_dwarfs(shares, limits.RUN) | _dwarfs(added, limits.RUN))
+        ago = np.maximum(np.arange(len(self.logs)) - limits.SHORT_RUN, 0)
+        grows = _smallest(shares, limits.SHORT_RUN) > limits.RUN_LEAST
+        sparse = grows & (_dwarfs(shares, limits.SHORT_RUN) | _dwarfs(added, limits.SHORT_RUN))
+        sparse &= self.times - self.times[ago] >= limits.SHORT_RUN_DAYS
+        sparse &= self.logs - self.logs[ago] > limits.DOUBLED
+        found: Flags = (daily | sparse) & (self._new | self._unseen)
+        return found
+
+    @cached_property
+    def _noisy(self) -> Flags:
+        found = np.zeros(len(self.logs), bool)
+        hidden = self.noise > limits.NOISY
+        for width, least in limits.NOISY_LINES.items():
+            long = width >= limits.NOISY_FEWEST
+            if long and not hidden.any():
+                continue
+            line = self._lines(width)
+            straight = (line.certainty > limits.NOISY_LINE) & (line.widened > least)
+            fits = (line.gain > limits.NOISY_GAIN) & (line.slope > limits.NOISY_SLOPE)
+            enough = self._points >= min(width, limits.NOISY_FEWEST)
+            found |= straight & fits & enough & (hidden | (not long))
+        return found & self._new
+
+    @cached_property
+    def _slow(self) -> Flags:
+        line = self._lines(limits.SLOW_POINTS)
+        straight = (line.slope > limits.SLOW) & (line.certainty > limits.SLOW_LINE)
+        steady = self._steadiness(limits.SLOW_POINTS) > limits.SLOW_STEADY
+        return straight & steady & self._new & (self._points >= limits.SLOW_FEWEST)
+
+
+def _smallest(changes: Array, run: int) -> Array:
+    """The smallest of the last so many changes."""
+    index, inside = trailing(len(changes), run)
+    smallest: Array = np.where(inside, changes[index], 0.0).min(axis=1)
+    return smallest
+
+
+def _dwarfs(changes: Array, run: int) -> Flags:
+    """Whether each of the last so many changes is larger than all of those before, falls included."""
+    index, inside = trailing(len(changes), run + limits.BEFORE_RUN)
+    values = np.where(inside, changes[index], 0.0)
+    dwarfs: Flags = values[:, -run:].min(axis=1) > np.abs(values[:, :-run]).max(axis=1)
+    return dwarfs

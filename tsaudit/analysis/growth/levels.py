@@ -1,0 +1,98 @@
+"""Levels a count stood at, and the steps between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from tsaudit.analysis.growth import thresholds as limits
+from tsaudit.analysis.growth.daily import Array, Daily
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The newest change from one level to another."""
+
+    at: int
+    """The first point at the new level."""
+    before: float
+    """Level of the logs before it."""
+    after: float
+
+    @property
+    def size(self) -> float:
+        return self.after - self.before
+
+
+def newest_step(history: Daily) -> Step | None:
+    """The newest step that explains the history better than levels without it; None where there is none.
+
+    Levels are put one after the other where they explain most, for the price of the Bayesian information criterion. A
+    new level must lie beyond where the count was in the weeks before, bursts included; a level of two days must also
+    lie far beyond the other changes of the series, and a burst of one day is no step.
+    """
+    logs = history.tamed
+    breaks: list[int] = []
+    found: list[tuple[float, list[int]]] = []
+    for _ in range(limits.MOST_STEPS + 1):
+        edges = [0, *sorted(breaks), len(logs)]
+        misfit = float(sum(((logs[a:b] - logs[a:b].mean()) ** 2).sum() for a, b in pairwise(edges)))
+        found.append((misfit, edges))
+        splits = [split for a, b in pairwise(edges) if (split := _best_split(logs, a, b))]
+        if not splits:
+            break
+        breaks.append(max(splits)[1])
+    variance = max(limits.PERSISTENCE * history.noise**2, min(misfit for misfit, _ in found) / len(logs))
+    price = float(np.log(len(logs)))
+    _, edges = min((misfit / variance + (2 * len(edges) - 3) * price, edges) for misfit, edges in found)
+    if len(edges) < 3:
+        return None
+    start, at, end = edges[-3:]
+    step = Step(at, float(logs[start:at].mean()), float(logs[at:end].mean()))
+    lasted = end - at
+    if lasted >= limits.STEP_OLD:
+        return step
+    if at < limits.STEP_AFTER:
+        return None
+    if lasted >= limits.STEP_SETTLED:
+        return step if _is_new(step, history.logs) else None
+    return step if lasted >= limits.STEP_YOUNGEST and _far_beyond(step, logs) else None
+
+
+def _is_new(step: Step, logs: Array) -> bool:
+    """Whether the count stays beyond all levels of the weeks before, by more than their own spread."""
+    upwards = logs if step.size > 0 else -logs
+    before, after = upwards[max(step.at - limits.STEP_BEFORE, 0) : step.at], upwards[step.at :]
+    old, new = _levels(before), _levels(after)
+    return bool(new.min() > old.max() + limits.STEP_BEYOND * float(before.std()))
+
+
+def _levels(logs: Array) -> Array:
+    """The median of each three successive points, or of all if there are fewer."""
+    width = min(limits.LEVEL_POINTS, len(logs))
+    levels: Array = np.median(np.lib.stride_tricks.sliding_window_view(logs, width), axis=1)
+    return levels
+
+
+def _far_beyond(step: Step, logs: Array) -> bool:
+    others = np.abs(np.delete(np.diff(logs), step.at - 1))
+    largest = float(others.max()) if len(others) else 0.0
+    return abs(step.size) > limits.FAR_BEYOND * largest + limits.FAR_LEAST
+
+
+def _best_split(logs: Array, start: int, end: int) -> tuple[float, int] | None:
+    """By how much the misfit of `logs[start:end]` shrinks when it is split at the best place, and that place.
+
+    A level takes a few points to be one, except for the newest: a step may be as young as today. None without room.
+    """
+    part = logs[start:end] - logs[start:end].mean()
+    least = limits.FEWEST_AT_LEVEL
+    before = np.arange(least, len(part) - (least - 1 if end < len(logs) else 0))
+    if not len(before):
+        return None
+    sums = np.cumsum(part)[before - 1]
+    gains = sums**2 / before + sums**2 / (len(part) - before)
+    best = int(gains.argmax())
+    return float(gains[best]), start + int(before[best])

@@ -1,0 +1,89 @@
+"""Straight lines through the last counts up to each day: how steep, how certain, whether a step explains as much."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from tsaudit.analysis.growth import thresholds as limits
+from tsaudit.analysis.growth.daily import Array
+from tsaudit.analysis.growth.windows import Flags, trailing
+
+_ROUNDING: Final = 1e-6
+_LEAST_VARIANCE: Final = 1e-8
+_FEWEST: Final = 10
+"""With fewer points, no line is compared with a step."""
+_MOST_ALIKE: Final = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """For each point of a history, the line through the last so many logs up to it, abrupt steps taken out."""
+
+    slope: Array
+    """A day."""
+    certainty: Array
+    """Slope divided by its standard error."""
+    widened: Array
+    """The same, the error widened by how much successive deviations are alike; 0 with fewer than ten points."""
+    gain: Array
+    """How much more it explains than the best single step, in variances of what it leaves; 0 with fewer than ten."""
+    step_leaves: Array
+    """What the best single step leaves unexplained, as a share of what the line leaves; 1 with fewer than ten."""
+
+
+def lines(times: Array, logs: Array, width: int) -> Lines:
+    """Lines through the last `width` points up to each, fewer at the start."""
+    index, inside = trailing(len(logs), width)
+    count = inside.sum(axis=1)
+    x = _centered(times[index], inside)
+    y = _centered(without_steps(logs[index], inside, limits.STEP_CHANGES[width]), inside)
+    spread = np.maximum((x * x).sum(axis=1), 1e-9)
+    slope = (x * y).sum(axis=1) / spread
+    left = (y - slope[:, None] * x) * inside
+    unexplained = (left * left).sum(axis=1)
+    variance = unexplained / np.maximum(count - 2, 1)
+    certainty = slope / (np.sqrt(variance / spread) + _ROUNDING)
+    variance += _LEAST_VARIANCE
+    alike = (left[:, 1:] * left[:, :-1]).sum(axis=1) / np.maximum(unexplained, 1e-12)
+    # Of few points, successive deviations from a fitted line look less alike than they are.
+    alike = np.clip(alike + 2.0 / count, 0.0, _MOST_ALIKE)
+    widened = slope / np.sqrt(variance / spread) * np.sqrt((1 - alike) / (1 + alike))
+    stepped = _step_leaves(y, inside)
+    enough = count >= _FEWEST
+    return Lines(
+        slope=slope,
+        certainty=certainty,
+        widened=np.where(enough, widened, 0.0),
+        gain=np.where(enough, (stepped - unexplained) / variance, 0.0),
+        step_leaves=np.where(enough, stepped / (unexplained + _LEAST_VARIANCE), 1.0),
+    )
+
+
+def without_steps(values: Array, inside: Flags, changes: int) -> Array:
+    """The rows without changes that stand out from all but `changes` others: without abrupt steps and bursts."""
+    values = values.copy()
+    differences = np.diff(values, axis=1) * inside[:, :-1]
+    sizes = np.sort(np.abs(differences), axis=1)
+    usual = limits.LONELY * sizes[:, max(sizes.shape[1] - 1 - changes, 0)] + limits.LONELY_LEAST
+    lonely = np.abs(differences) > usual[:, None]
+    values[:, 1:] -= np.cumsum(np.where(lonely, differences, 0.0), axis=1)
+    return values
+
+
+def _centered(values: Array, inside: Flags) -> Array:
+    mean = (values * inside).sum(axis=1) / inside.sum(axis=1)
+    centered: Array = (values - mean[:, None]) * inside
+    return centered
+
+
+def _step_leaves(y: Array, inside: Flags) -> Array:
+    """Sum of the squares that the best two levels of three points and more leave of each row, whose mean is 0."""
+    sums, before = np.cumsum(y, axis=1)[:, :-1], np.cumsum(inside, axis=1)[:, :-1]
+    after = inside.sum(axis=1)[:, None] - before
+    room = (before >= limits.FEWEST_AT_LEVEL) & (after >= limits.FEWEST_AT_LEVEL)
+    gains = sums**2 * (1 / np.maximum(before, 1) + 1 / np.maximum(after, 1))
+    left: Array = (y * y).sum(axis=1) - np.where(room, gains, 0.0).max(axis=1)
+    return left

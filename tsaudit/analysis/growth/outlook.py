@@ -1,0 +1,92 @@
+"""In how many days a growing count reaches a limit, with an interval that real growth has kept to.
+
+Rates change: real growth slows more often than not, and the more so the farther away the limit is. So days at the
+present rates are put through lines fitted to what came after such days. Only growth that follows a straight or an
+exponential line to a part in a hundred, such as a script that adds as much every day, is taken at its word.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tsaudit.analysis.growth import thresholds as limits
+from tsaudit.analysis.growth.daily import Array
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """Days from the last count to the limit; infinite ones are never."""
+
+    low: float
+    middle: float
+    high: float
+    at_present_rate: float
+    """If as much is added every day as in the last four."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A straight line through the last points, of logs or of counts relative to the last."""
+
+    slope: float
+    misfit: float
+    """Root mean square of what it leaves, as a share of its rise."""
+
+
+def line_through(times: Array, values: Array) -> Line:
+    """The line of least squares."""
+    x, y = times - times.mean(), values - values.mean()
+    slope = float((x * y).sum() / (x * x).sum())
+    left = y - slope * x
+    rise = abs(slope) * float(times[-1] - times[0])
+    return Line(slope, float(np.sqrt((left * left).mean())) / max(rise, 1e-9))
+
+
+def outlook(times: Array, logs: Array, noise: float, way: float, growing: int) -> Outlook:
+    """The limit is `way` away, in logs; the last `growing` points have been growing."""
+    way = max(way, limits.WAY_LEAST)
+    relative = np.exp(logs - logs[-1])
+    near, far = _last(times, limits.NEAR_DAYS), _last(times, limits.EXPONENTIAL_DAYS)
+    slow, fast = (line_through(times[last], logs[last]).slope for last in (far, near))
+    linear = line_through(times[near], relative[near]).slope
+    steps = float(np.expm1(way))
+    rates = [_log_days(way, slow), _log_days(way, fast), _log_days(steps, linear)]
+    noise += limits.NOISE_LEAST
+    beyond = [max(rates[0] - float(np.log(days)), 0.0) for days in limits.FAR_DAYS]
+    seen = np.array([1.0, *rates, np.log(noise), np.log(noise / way), *beyond])
+    low, middle, high = (float(seen @ np.array(weights)) for weights in (limits.LOW, limits.MIDDLE, limits.HIGH))
+    # A steady exponential rate is always possible.
+    low = min(low, rates[0])
+    law, weight = _law(times, logs, relative, way, growing)
+    if weight:
+        soon, late = (law + float(np.log(factor)) for factor in limits.LAW_INTERVAL)
+        low, middle, high = (
+            (1 - weight) * fitted + weight * known
+            for fitted, known in zip((low, middle, high), (soon, law, late), strict=True)
+        )
+    middle = max(middle, low)
+    present = rates[2]
+    found = (float(np.exp(value)) for value in (low, middle, max(high, middle), present))
+    return Outlook(*found)
+
+
+def _last(times: Array, days: int) -> slice:
+    """The points of the last so many days, at least three."""
+    first = int(np.searchsorted(times, times[-1] - days, side="right"))
+    return slice(min(first, max(len(times) - 3, 0)), None)
+
+
+def _log_days(way: float, slope: float) -> float:
+    return float(np.log(np.clip(way / max(slope, 1e-5), *limits.RATES)))
+
+
+def _law(times: Array, logs: Array, relative: Array, way: float, growing: int) -> tuple[float, float]:
+    """Log days by the straight or exponential law that the growth follows, and how far it is believed: 0 to 1."""
+    last = slice(-min(max(growing, 3), limits.LAW_POINTS), None)
+    exponential, linear = line_through(times[last], logs[last]), line_through(times[last], relative[last])
+    best, to_go = (linear, float(np.expm1(way))) if linear.misfit < exponential.misfit else (exponential, way)
+    sure, unsure = limits.LAW
+    weight = float(np.clip((unsure - best.misfit) / (unsure - sure), 0.0, 1.0))
+    return _log_days(to_go, best.slope), weight if best.slope > 0 else 0.0

@@ -1,0 +1,121 @@
+"""Finds attributes that have no keys, only places: `eu:prod:web:12`, `plant0/line0/dev000`."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from tsaudit.analysis.shapes.attributes import Composite, Part
+from tsaudit.analysis.shapes.identifiers import identifier_kind
+
+_MAJORITY: Final = 0.8
+_FEWEST: Final = 8
+"""Distinct values below which only a separator that is used for nothing else proves attributes."""
+_FEW: Final = 0.35
+"""Values of one attribute per value of the column up to which it is something to group by."""
+
+_PLAIN: Final = ("|", ";", "~", "#", "::")
+"""Separators that are hardly used for anything else."""
+_OTHERS: Final = (":", "/", ",", ".", "_", "-")
+"""Separators that names of one thing have, too."""
+_LABEL: Final = re.compile(r"([A-Za-z]+)[-_]?\d+")
+_LETTERS: Final = re.compile(r"[A-Za-z]*[G-Zg-z][A-Za-z]*")
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """The pieces of all values at one place."""
+
+    texts: tuple[str, ...]
+    label: str
+    """What precedes a number in all pieces, such as `line` in `line0`; empty if there is nothing of the kind."""
+
+    @classmethod
+    def of(cls, texts: Sequence[str]) -> _Place:
+        labels = Counter(found[1] for t in texts if (found := _LABEL.fullmatch(t)))
+        label, count = labels.most_common(1)[0] if labels else ("", 0)
+        return cls(tuple(texts), label if count >= 0.9 * len(texts) else "")
+
+    @property
+    def values(self) -> int:
+        return len(set(self.texts))
+
+    @property
+    def is_few(self) -> bool:
+        """Whether several values come again and again."""
+        return 2 <= self.values <= _FEW * len(self.texts)
+
+    @property
+    def is_word(self) -> bool:
+        """Whether it varies and most values have letters that no hexadecimal number has."""
+        return self.values > 1 and sum(bool(_LETTERS.search(t)) for t in self.texts) >= 0.9 * len(self.texts)
+
+
+def positional(values: Sequence[str], total: int) -> Composite | None:
+    """The attributes that at least 80% of `total` values have at the same place; None if there are none."""
+    for separator in (*_PLAIN, *_OTHERS):
+        split = [v.split(separator) for v in values]
+        count, often = Counter(map(len, split)).most_common(1)[0]
+        if count < 2 or often < _MAJORITY * total or often < 3:
+            continue
+        alike = [(v, [p.strip() for p in s]) for v, s in zip(values, split, strict=True) if len(s) == count]
+        places = [_Place.of([s[i] for _, s in alike]) for i in range(count)]
+        if any("" in p.texts and p.values > 1 for p in places):
+            continue
+        if _is_meant(separator, places, alike[0][0]) and not _is_identifier(values, places):
+            varying = tuple(i for i, p in enumerate(places) if p.values > 1)
+            where = varying if len(varying) < count else ()
+            return Composite(separator, tuple(_parts(places)), alike[0][0], where)
+    return None
+
+
+def _is_meant(separator: str, places: Sequence[_Place], example: str) -> bool:
+    """Whether the places are attributes, and not the words of a name or the levels of a path."""
+    varying = [p for p in places if p.values > 1]
+    if len(varying) < 2:
+        return False
+    if separator in _PLAIN:
+        return True
+    if len(varying[0].texts) < _FEWEST or len(places) < 2:
+        return False
+    if sum(bool(p.label) for p in varying) >= 2 and not example.startswith("/dev/"):
+        return True
+    if separator in "_-" or len(places) < 3:
+        return False
+    if separator == "/" and _keyed(places):
+        return True
+    words, few = sum(p.is_word for p in varying), sum(p.is_few or bool(p.label) for p in varying)
+    if example.startswith("/") or words < 2:
+        return False
+    if separator == ".":
+        return few >= 3
+    return few >= 2 or (separator == ":" and few >= 1 and len(varying) >= 3)
+
+
+def _keyed(places: Sequence[_Place]) -> bool:
+    """Whether each piece that varies follows one that names it: `projects/shop/zones/west`."""
+    named = [
+        i > 0 and places[i - 1].values == 1 and bool(_LETTERS.search(places[i - 1].texts[0]))
+        for i, place in enumerate(places)
+        if place.values > 1
+    ]
+    return len(named) >= 2 and all(named)
+
+
+def _is_identifier(values: Sequence[str], places: Sequence[_Place]) -> bool:
+    """Whether an ID is all there is to it: nothing to group by."""
+    return not any(p.is_few for p in places) and identifier_kind(values) is not None
+
+
+def _parts(places: Sequence[_Place]) -> list[Part]:
+    keyed = _keyed(places)
+    found: list[Part] = []
+    for i, place in enumerate(places):
+        if place.values > 1:
+            name = place.label or (places[i - 1].texts[0] if keyed else "") or f"part_{len(found) + 1}"
+            taken = any(part.name.lower() == name.lower() for part in found)
+            found.append(Part(f"part_{len(found) + 1}" if taken else name, place.texts[0]))
+    return found

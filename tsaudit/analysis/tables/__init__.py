@@ -1,0 +1,1 @@
+"""Tables compared with each other: one schema under many names."""

@@ -1,0 +1,129 @@
+"""Finds names that are a grid of words: `kitchen_temperature`, `kitchen_humidity`, `bath_temperature`, and so on.
+
+Each word alone could be part of a name. That nearly all combinations exist shows that the words are data: the parts of
+a name that a program or a person puts together from lists.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from tsaudit.analysis.shapes.name_families import Told
+from tsaudit.analysis.shapes.shapes import NameFamily, Part
+
+_SEPARATORS: Final = re.compile(r"[^A-Za-z0-9]+")
+_HUMPS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+FEWEST: Final = 12
+"""Names of a grid: two directions of three counters are part of many schemas."""
+_LEAST_FILLED: Final = 0.6
+"""Share of all combinations: words that merely follow each other fill a small part."""
+_LONGEST: Final = 4
+"""Fewest words in one of the places: shorter lists are often the parts of one thing."""
+_FEWEST_ALIKE: Final = 5
+"""Names that differ in one word only, of tables with the same columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Names that combine words from several lists."""
+
+    template: str
+    """The name with `{part_<n>}` for each varying place."""
+    members: tuple[str, ...]
+    """Sorted."""
+    measurement: str
+    """The suggested name for all of them: the words that do not vary; empty if all do."""
+    parts: tuple[Part, ...]
+    """The varying places, with the word of the first member."""
+    words: tuple[tuple[str, ...], ...]
+    """All words of each varying place, sorted."""
+    is_whole: bool = False
+    """Whether each name as a whole is one word of a list."""
+
+    @property
+    def family(self) -> NameFamily:
+        """The same as a family of names."""
+        return NameFamily(self.template, self.members, self.measurement or "readings", self.parts, None)
+
+    def told(self) -> Iterator[Told]:
+        """The words of each member."""
+        for name in self.members:
+            words = [name] if self.is_whole else _split(name)[0]
+            tags = tuple((part.name, words[int(part.name.removeprefix("part_")) - 1]) for part in self.parts)
+            yield Told(name, tags, "")
+
+
+def grids(names: Collection[str], *, strong_only: bool = False) -> list[Grid]:
+    """The grids among names, by template: at least two places vary, and most combinations exist.
+
+    `strong_only`: only characters that no word contains separate words: `.`, `/`, `:`, `|`, and blanks.
+    """
+    if strong_only:
+        names = [name for name in names if re.search(r"[./:| ]", name)]
+    found = (_grid(group) for group in _alike(names).values() if len(group) >= FEWEST)
+    return sorted((grid for grid in found if grid is not None and _is_filled(grid)), key=lambda g: g.template)
+
+
+def lists(names: Collection[str]) -> list[Grid]:
+    """Names that are the same but for one word, by template; for tables known to have the same columns."""
+    found: list[Grid] = []
+    for group in _alike(names).values():
+        grid = _grid(group) if len(group) >= _FEWEST_ALIKE else None
+        if grid is not None and len(grid.parts) == 1 and grid.measurement:
+            found.append(grid)
+    return sorted(found, key=lambda g: g.template)
+
+
+def whole(names: Collection[str]) -> list[Grid]:
+    """All names as one list, if there are enough; for tables of readings known to have the same columns."""
+    if len(names) < _FEWEST_ALIKE:
+        return []
+    ordered = tuple(sorted(names))
+    return [Grid("{part_1}", ordered, "", (Part("part_1", ordered[0]),), (ordered,), is_whole=True)]
+
+
+def _alike(names: Collection[str]) -> dict[tuple[str, ...], list[str]]:
+    """Names with the same separators, and so with as many words."""
+    groups: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for name in sorted(names):
+        words, separators = _split(name)
+        if len(words) > 1:
+            groups[separators].append(name)
+    return groups
+
+
+def _split(name: str) -> tuple[list[str], tuple[str, ...]]:
+    """The words of a name and what separates them; changes of case, if nothing else does."""
+    separators = tuple(_SEPARATORS.findall(name))
+    if separators:
+        return _SEPARATORS.split(name), separators
+    return _HUMPS.split(name), ("^",) * len(_HUMPS.findall(name))
+
+
+def _grid(names: Sequence[str]) -> Grid | None:
+    split = [_split(name)[0] for name in names]
+    columns = [sorted(set(column)) for column in zip(*split, strict=True)]
+    varying = [place for place, words in enumerate(columns) if len(words) > 1]
+    if not varying:
+        return None
+    fixed = [words[0] for words in columns if len(words) == 1]
+    separators = [s.replace("^", "") for s in _split(names[0])[1]]
+    pieces = [f"{{part_{place + 1}}}" if place in varying else words[0] for place, words in enumerate(columns)]
+    template = "".join(piece + separator for piece, separator in zip(pieces, [*separators, ""], strict=True))
+    return Grid(
+        template=template,
+        members=tuple(names),
+        measurement="_".join(word.lower() for word in fixed if word),
+        parts=tuple(Part(f"part_{place + 1}", split[0][place]) for place in varying),
+        words=tuple(tuple(columns[place]) for place in varying),
+    )
+
+
+def _is_filled(grid: Grid) -> bool:
+    sizes = [len(words) for words in grid.words]
+    return len(sizes) > 1 and max(sizes) >= _LONGEST and len(grid.members) >= _LEAST_FILLED * math.prod(sizes)

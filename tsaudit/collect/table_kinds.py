@@ -1,0 +1,245 @@
+"""Decides what kind of rows a SQL table has, from its catalog and the rows read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from tsaudit.analysis.values.label_sets import label_sets
+from tsaudit.collect.asking import Asker
+from tsaudit.collect.draft import Draft, Found
+from tsaudit.collect.rows import epoch_us
+from tsaudit.engines.sql import roles
+from tsaudit.engines.sql import types as column_types
+from tsaudit.engines.sql.columns import Column, TimeColumn, TimeKind, native
+from tsaudit.engines.sql.name_words import HINT, words_of
+from tsaudit.engines.sql.row_evidence import Seen, Sources, lives, sequences, sources
+from tsaudit.engines.sql.table_kinds import Decided, Evidence, decide, never_source
+from tsaudit.engines.sql.time_columns import Extent, kind_of
+from tsaudit.model.profile import TableKind
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import pyarrow as pa
+
+_LOOKED_AT: Final = 2_000
+"""Values of one column that are looked at one by one."""
+_CATEGORIES: Final = 10
+"""Whole numbers with at most this many values are categories."""
+_UNIQUE: Final = 0.9
+_ENOUGH: Final = 20
+_MIXED: Final = 0.5
+_PROSE: Final = frozenset({"log_text", "sql", "url"})
+
+
+@dataclass(frozen=True, slots=True)
+class Kind(Found):
+    """What the table's rows are, and which columns cannot name the source of a row, with the reason."""
+
+    kind: TableKind | None
+    kind_reason: str
+    never_source: Mapping[str, str]
+
+
+def kind_of_table(asker: Asker, draft: Draft, time: TimeColumn | None) -> Kind:
+    """Requires the columns, and uses the rows read, if any."""
+    chosen = asker.target.columns.get(draft.name)
+    evidence = _evidence(asker, draft, time)
+    never = never_source(evidence)
+    if chosen is not None and (chosen.kind or chosen.tags):
+        return Kind(chosen.kind or TableKind.SERIES, roles.CONFIGURED, never)
+    said = [column.role for column in draft.columns if column.role is not None]
+    if said:
+        return Kind(TableKind.SERIES, "the engine keeps it as a table of series", never)
+    before = draft.previous
+    decided = decide(evidence, before.kind if before else None)
+    if decided is None and before is not None and before.kind is not None and not evidence.rows:
+        decided = Decided(before.kind, before.kind_reason)
+    if decided is None:
+        return Kind(None, "", never)
+    return Kind(decided.kind, decided.reason, never)
+
+
+def _evidence(asker: Asker, draft: Draft, time: TimeColumn | None) -> Evidence:
+    name = time.name if time else None
+    base = Evidence(draft.columns, name, referred_to=draft.referred_to)
+    sample = draft.sample
+    if sample is None or not sample.num_rows:
+        return base
+    whole = draft.excerpt is None and sample.num_rows < asker.target.budget.max_rows
+    seen = {c.name: _seen(sample.column(c.name), c, whole) for c in draft.columns}
+    if time is None:
+        return Evidence(draft.columns, None, draft.referred_to, seen, rows=sample.num_rows, is_whole=whole)
+    some = sample.slice(0, _LOOKED_AT)
+    times = {name_: found for name_, found in _all_times(some, draft, time).items() if found is not None}
+    changing = lives(time.name, times) if time.name in times else []
+    of_others = {life.name for life in changing}
+    numbering, found = _sources(sample, draft, time, seen, of_others)
+    return Evidence(
+        columns=draft.columns,
+        time=time.name,
+        referred_to=draft.referred_to,
+        seen={key: one for key, one in seen.items() if key not in of_others},
+        lives=changing,
+        rows=sample.num_rows,
+        is_whole=whole,
+        regular_share=found.regular_share,
+        rows_per_source=found.rows_per_source,
+        sequences=numbering,
+    )
+
+
+def _all_times(sample: pa.Table, draft: Draft, time: TimeColumn) -> dict[str, npt.NDArray[np.float64] | None]:
+    """Each column that contains times, with those of the rows read."""
+    found: dict[str, npt.NDArray[np.float64] | None] = {time.name: _times(sample.column(time.name), time.kind)}
+    for column in draft.columns:
+        if column.name != time.name:
+            kind = _time_kind(sample.column(column.name), column)
+            found[column.name] = _times(sample.column(column.name), kind) if kind else None
+    return found
+
+
+def _time_kind(values: pa.ChunkedArray, column: Column) -> TimeKind | None:
+    """How the column stores times; None if it does not."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    is_text, is_number = roles.is_text(column.data_type), not native(column) and words_of(column.name) & HINT
+    if not (native(column) or is_text or is_number) or column_types.is_list(column.data_type):
+        return None
+    known = values.drop_null()
+    if not len(known):
+        return None
+    if pa.types.is_timestamp(known.type):
+        return native(column)
+    try:
+        ends = pc.min_max(known).as_py()
+    except (NotImplementedError, ValueError, OverflowError):
+        return None
+    return kind_of(Extent(len(values), len(known), ends["min"], ends["max"]))
+
+
+def _times(values: pa.ChunkedArray, kind: TimeKind) -> npt.NDArray[np.float64]:
+    """Microseconds since 1970; NaN where there is none."""
+    import numpy as np
+    import pyarrow as pa
+
+    return np.asarray(epoch_us(values, kind).cast(pa.float64(), safe=False).to_numpy(), np.float64)
+
+
+def _sources(
+    sample: pa.Table, draft: Draft, time: TimeColumn, seen: Mapping[str, Seen], times: set[str]
+) -> tuple[frozenset[str], Sources]:
+    """The columns of the key that only number rows, and how the sources write."""
+    key = [c.name for c in draft.columns if c.key_position is not None]
+    able = {c.name: _codes(sample.column(c.name)) for c in draft.columns if c.name in key}
+    integers = {
+        c.name: _codes(sample.column(c.name))
+        for c in draft.columns
+        if c.name in key and c.name != time.name and _may_number(c)
+    }
+    numbering = sequences(time.name, integers, able) if len(key) > 1 else frozenset()
+    named = [
+        c.name
+        for c in draft.columns
+        if c.name not in times | numbering | {time.name}
+        and c.refers_to != draft.name
+        and _may_name_source(c, seen[c.name])
+    ]
+    codes = {name: able.get(name, _codes(sample.column(name)) if name not in able else None) for name in named}
+    at = _times(sample.column(time.name), time.kind)
+    return numbering, sources({n: c for n, c in codes.items() if c is not None}, key, at)
+
+
+def _may_number(column: Column) -> bool:
+    return column_types.is_integer(column.data_type) and not column.refers_to and not roles.names_id(column.name)
+
+
+def _may_name_source(column: Column, seen: Seen) -> bool:
+    if column.is_unique or seen.is_document or seen.is_prose or seen.is_measure:
+        return False
+    is_number = seen.is_integer and (roles.names_id(column.name) or column.refers_to or column.key_position is not None)
+    return (seen.is_text or bool(is_number) or seen.is_label_set) and not seen.is_unique
+
+
+def _codes(values: pa.ChunkedArray) -> npt.NDArray[np.int64]:
+    """A number per row, the same for the same value."""
+    import numpy as np
+
+    from tsaudit.collect.figures import as_codes
+
+    return np.asarray(as_codes(values).fill_null(-1).to_numpy(), dtype=np.int64)
+
+
+def _seen(values: pa.ChunkedArray, column: Column, whole: bool) -> Seen:
+    """`whole`: whether all rows were read, so that values that occur once prove something."""
+    import pyarrow.compute as pc
+
+    known = values.drop_null()
+    rows = len(known)
+    if column_types.is_integer(column.data_type):
+        distinct = pc.count_distinct(known).as_py()
+        is_code = roles.names_code(column.name) or column.refers_to or column.is_unique
+        several = distinct > _CATEGORIES or (rows < 10 * _CATEGORIES and distinct > 2)
+        return Seen(
+            distinct, is_integer=True, is_measure=not is_code and several, is_unique=whole and _unique(distinct, rows)
+        )
+    if _is_decimal(column.data_type):
+        return Seen(is_measure=rows > 0 and not roles.names_id(column.name))
+    if _is_structure(column.data_type) or roles.is_text(column.data_type):
+        return _seen_text(known, column, rows, whole)
+    return Seen()
+
+
+def _seen_text(known: pa.ChunkedArray, column: Column, rows: int, whole: bool) -> Seen:
+    import pyarrow.compute as pc
+
+    from tsaudit.analysis.shapes import shapes
+    from tsaudit.collect.value_texts import NUMBER, as_text
+
+    if not rows:
+        return Seen(distinct=0, is_text=True)
+    if column.data_type.upper().startswith("BOOL"):
+        return Seen(distinct=2, is_text=True)
+    if label_sets(known.slice(0, _LOOKED_AT).to_pylist()):
+        return Seen(is_label_set=True)
+    texts = as_text(known)
+    if _is_structure(column.data_type):
+        return Seen(is_document=True)
+    distinct = pc.count_distinct(texts).as_py()
+    share = pc.mean(pc.match_substring_regex(texts, NUMBER).cast("int32")).as_py()
+    is_value = bool(words_of(column.name) & {"value", "val", "reading", "result", "state"})
+    is_measure = share >= (_MIXED if is_value else roles.NUMBERS_SHARE) and not roles.names_code(column.name)
+    shape = shapes.classify(sorted(set(texts.slice(0, _LOOKED_AT).to_pylist()))[:500])
+    is_random = shape.kind in shapes.IDENTIFIER_KINDS
+    is_long = pc.mean(pc.utf8_length(texts)).as_py() > roles.LONG_TEXT
+    return Seen(
+        distinct,
+        is_text=True,
+        is_measure=is_measure,
+        number_share=share,
+        is_unique=_unique(distinct, rows) and (whole or is_random),
+        is_random=is_random,
+        is_document=shape.kind == "json",
+        is_prose=(is_long and not is_random) or shape.kind in _PROSE,
+    )
+
+
+def _unique(distinct: int, rows: int) -> bool:
+    return rows >= _ENOUGH and distinct >= _UNIQUE * rows
+
+
+def _is_decimal(data_type: str) -> bool:
+    kind = data_type.upper()
+    return kind.startswith(("DOUBLE", "FLOAT", "REAL", "NUMERIC", "DECIMAL")) and not column_types.is_list(data_type)
+
+
+def _is_structure(data_type: str) -> bool:
+    kind = data_type.upper()
+    return (
+        kind.startswith(("MAP", "STRUCT", "JSON", "VARIANT", "XML"))
+        or kind.endswith("HSTORE")
+        or (column_types.is_list(data_type))
+    )

@@ -1,0 +1,227 @@
+"""GreptimeDB's facts about a database, put together from views that cover all databases at once."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow as pa
+
+from tsaudit.engines import queries
+from tsaudit.engines.connection import FactError
+from tsaudit.engines.greptimedb import catalogue, create_table
+from tsaudit.engines.greptimedb.asked import Asked
+from tsaudit.engines.greptimedb.catalogue import FORMER_FORMAT, Row, Table
+from tsaudit.engines.greptimedb.create_table import CreateTable
+from tsaudit.engines.greptimedb.tables import METRIC_OF_ROW
+from tsaudit.model.facts import FACTS
+from tsaudit.model.profile import Reason
+
+_ENGINE: Final = "greptimedb"
+_NUMBERS: Final = (
+    *("key_position", "position", "rows", "bytes", "data_bytes", "index_bytes", "size_bytes"),
+    *("duration_s", "partition_s"),
+)
+_FLAGS: Final = ("is_unique", "is_constraint", "is_partial")
+_KINDS: Final[Mapping[str, pa.DataType]] = {
+    **dict.fromkeys(_NUMBERS, pa.int64()),
+    **dict.fromkeys(_FLAGS, pa.bool_()),
+    "metrics": pa.list_(pa.string()),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """A query about the tables of one database."""
+
+    asked: Asked
+    database: str
+    named: Sequence[str] | None
+    """The tables to examine, because each may need a statement; None for all."""
+
+    @property
+    def tables(self) -> Mapping[str, Table]:
+        """Name to table, for the tables to examine."""
+        found = tables_of(self.asked)(self.database)
+        return found if self.named is None else {name: found[name] for name in self.named if name in found}
+
+
+def answer(fact: str, asked: Asked, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
+    """The fact's rows for one database, in one batch."""
+    if fact == "stored_rows":
+        yield from _stored_rows(asked, parameters)
+        return
+    rows = list(_ANSWERS[fact](_Question(asked, parameters["database"], parameters.get("measurements"))))
+    names = (*FACTS[fact].columns, *(("role", "metrics") if fact == "columns" else ()))
+    kinds = [_KINDS.get(name, pa.string()) for name in names]
+    arrays = [pa.array([row[name] for row in rows], kind) for name, kind in zip(names, kinds, strict=True)]
+    yield pa.RecordBatch.from_arrays(arrays, names=list(names))
+
+
+def _measurements(question: _Question) -> Iterator[Row]:
+    yield from ({"measurement": name} for name in question.tables)
+
+
+def _columns(question: _Question) -> Iterator[Row]:
+    question.asked.once(statement("columns"))
+    key_of = _keys(question.asked, question.database)
+    for table in question.tables.values():
+        # The position in a key of one column is known without a query.
+        yield from catalogue.column_rows(table, table.tags if len(table.tags) < 2 else key_of(table.name))
+
+
+def _row_estimate(question: _Question) -> Iterator[Row]:
+    regions = _regions(question.asked)
+    for table in question.tables.values():
+        rows, _, _ = catalogue.region_totals(regions(table))
+        yield {"measurement": table.name, "rows": rows}
+
+
+def _storage(question: _Question) -> Iterator[Row]:
+    regions = _regions(question.asked)
+    for table in question.tables.values():
+        _, data, index = catalogue.region_totals(regions(table))
+        yield {"measurement": table.name, "data_bytes": data, "index_bytes": index}
+
+
+def _options(question: _Question) -> Iterator[Row]:
+    for name, table in question.tables.items():
+        if (defined := _defined(question.asked, question.database, name)) is not None:
+            yield from catalogue.option_rows(table, defined)
+
+
+def _effective_options(question: _Question) -> Iterator[Row]:
+    """The file format of each table."""
+    views, formats = _views(question.asked), dict[int, str]()
+    if "region_info" in views:
+        # During a change, both may exist: the old one, which comes last, decides what keys may contain.
+        formats = {row["table_id"]: row["sst_format"] for row in question.asked.once(statement("effective_options"))}
+    elif "ssts_manifest" in views:
+        raise FactError(Reason.UNSUPPORTED, "the server does not report its file format; 1.1 and later do")
+    for name, table in question.tables.items():
+        # Versions before those views have only one format.
+        known = formats.get(table.id) if "region_info" in views else FORMER_FORMAT
+        if known is not None:
+            yield {"measurement": name, "option": "sst_format", "value": known}
+
+
+def _table_retention(question: _Question) -> Iterator[Row]:
+    for name in question.tables:
+        if (defined := _defined(question.asked, question.database, name)) is not None:
+            yield catalogue.retention_row(name, defined)
+
+
+def _indexes(question: _Question) -> Iterator[Row]:
+    known = question.tables
+    rows = [
+        row
+        for row in _key_rows(question.asked)
+        if row["table_schema"] == question.database and row["table_name"] in known
+    ]
+    return catalogue.index_rows(catalogue.index_members(rows, _keys(question.asked, question.database)))
+
+
+def _partitions(question: _Question) -> Iterator[Row]:
+    found: dict[str, list[Row]] = {}
+    for row in question.asked.once(statement("partitions")):
+        if row["table_schema"] == question.database:
+            found.setdefault(row["table_name"], []).append(row)
+    regions = _regions(question.asked)
+    for name, table in question.tables.items():
+        if name in found and (defined := _defined(question.asked, question.database, name)) is not None:
+            yield from catalogue.partition_rows(table, defined, found[name], regions(table))
+
+
+def _stored_rows(asked: Asked, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
+    """Rows in files within the window, which is the same for all databases."""
+    if "ssts_manifest" not in _views(asked):
+        raise FactError(Reason.UNSUPPORTED, "the server does not report its files; GreptimeDB 1.0 and later do")
+    window = {"start": parameters["start"], "end": parameters["end"]}
+    in_files = {row["table_id"]: row for row in asked.once(statement("stored_rows", **window))}
+    tables = [t for t in tables_of(asked)(parameters["database"]).values() if t.id in in_files]
+    yield pa.RecordBatch.from_arrays(
+        [
+            pa.array([t.name for t in tables], pa.string()),
+            pa.array([int(in_files[t.id]["row_count"]) for t in tables], pa.int64()),
+            pa.array([in_files[t.id]["first_ns"] // 1000 for t in tables], pa.timestamp("us", "UTC")),
+        ],
+        names=list(FACTS["stored_rows"].columns),
+    )
+
+
+_ANSWERS: Final[Mapping[str, Callable[[_Question], Iterable[Row]]]] = {
+    "measurements": _measurements,
+    "columns": _columns,
+    "row_estimate": _row_estimate,
+    "storage": _storage,
+    "options": _options,
+    "effective_options": _effective_options,
+    "indexes": _indexes,
+    "partitions": _partitions,
+    "table_retention": _table_retention,
+}
+
+
+def statement(fact: str, **parameters: Any) -> str:
+    """The fact's query file, filled in."""
+    return queries.render(_ENGINE, fact, **parameters)
+
+
+def _shared(part: str) -> str:
+    return queries.render_file(queries.root() / _ENGINE / f"{part}.sql")
+
+
+def tables_of(asked: Asked) -> Callable[[str], Mapping[str, Table]]:
+    """Database to its tables."""
+    if asked.known.tables is None:
+        listed = asked.once(statement("measurements"))
+        asked.known.tables = catalogue.tables(listed, asked.once(statement("columns")))
+    found = asked.known.tables
+    return lambda database: found.get(database, {})
+
+
+def _regions(asked: Asked) -> Callable[[Table], Sequence[Row]]:
+    """Table to its regions."""
+    found = catalogue.by_table(asked.once(_shared("_regions")))
+    return lambda table: found.get(table.id, ())
+
+
+def _views(asked: Asked) -> frozenset[str]:
+    return catalogue.view_names(asked.once(statement("columns")))
+
+
+def _key_rows(asked: Asked) -> list[Row]:
+    view = "statistics" if "statistics" in _views(asked) else "key_column_usage"
+    return asked.once(statement("indexes", catalog=view))
+
+
+def _keys(asked: Asked, database: str) -> Callable[[str], Sequence[str]]:
+    """Table to the columns of its primary key, in order."""
+    if "statistics" not in _views(asked):
+        # Up to 1.0, no view contains the order.
+        def defined(name: str) -> Sequence[str]:
+            definition = _defined(asked, database, name)
+            internal = (METRIC_OF_ROW,) if definition and definition.engine == "metric" else ()
+            return (*internal, *definition.key) if definition else ()
+
+        return defined
+    members = [
+        (row["table_name"], row["seq_in_index"], row["column_name"])
+        for row in _key_rows(asked)
+        if row["table_schema"] == database and row["index_type"] == "PRIMARY"
+    ]
+    keys = {name: [m[2] for m in own] for name, own in itertools.groupby(sorted(members), lambda m: m[0])}
+    return lambda name: keys.get(name, ())
+
+
+def _defined(asked: Asked, database: str, name: str) -> CreateTable | None:
+    """The definition of the table; None if it was dropped meanwhile."""
+    try:
+        (row,) = asked.once(statement("options", database=database, measurement=name))
+    except FactError as error:
+        if error.detail.startswith("(TableNotFound)"):
+            return None
+        raise
+    return create_table.parse(row["Create Table"])

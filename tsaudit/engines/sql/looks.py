@@ -1,0 +1,87 @@
+"""Queries that show what a finding is about, in SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from tsaudit.engines.quoting import quote_text
+from tsaudit.engines.rendering import Place, Renderer
+from tsaudit.model.change import Inspect
+from tsaudit.model.plan import Phase, Step
+
+_ENDS: Final = ("begins with", "ends with")
+
+
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """How one database is asked what it has."""
+
+    recent: Callable[[str], str] = lambda _: ""
+    """The condition, with WHERE and a space after it, for rows of the last day, by the time column; empty: all rows."""
+    columns: Callable[[Place], str] = lambda place: _standard(place, "columns", "column_name, data_type")
+    tables: Callable[[Place], str] = lambda place: _standard(place, "tables", "table_name")
+    databases: str = ""
+    """Lists the databases; empty: not asked."""
+    end: str = ";"
+    """What ends a statement."""
+
+
+def _standard(place: Place, view: str, listed: str) -> str:
+    engine = place.profile.engine
+    where = [f"table_schema = {quote_text(engine, place.database)}"]
+    if place.measurement is not None:
+        where.append(f"table_name = {quote_text(engine, place.here.name)}")
+    return f"SELECT {listed} FROM information_schema.{view} WHERE {' AND '.join(where)}"  # noqa: S608 -- shown
+
+
+def renderer(looks: Looks) -> Renderer:
+    """A query for each of them that SQL has one for."""
+
+    def inspect(place: Place, changes: Sequence[Inspect]) -> Iterator[Step]:
+        for change in changes:
+            of = _of_database if place.measurement is None else _of_table
+            found = of(place, change, looks)
+            if found is not None:
+                yield Step(Phase.LOOK, found[0], f"{found[1]}{looks.end}", "sql", cost=found[2])
+
+    return inspect
+
+
+def _of_database(place: Place, change: Inspect, looks: Looks) -> tuple[str, str, str] | None:
+    if change.what == "measurements":
+        return f"List the tables of {place.database}.", looks.tables(place), ""
+    if change.what == "databases" and looks.databases:
+        named = " and ".join(f"{how} {part}" for how, part in zip(_ENDS, change.values, strict=False) if part)
+        return f"List the databases{f': the name of each of these {named}' if named else ''}.", looks.databases, ""
+    having = (m for m in place.profile.measurements if m.database == place.database and change.column in m.columns)
+    if change.what == "customers" and (example := next(having, None)) is not None:
+        recent = looks.recent(place.quoted([example.time_column])) if example.time_column else ""
+        where = f"{recent}AND" if recent else "WHERE"
+        chosen = f"{where} {place.quoted([change.column])} = '...' LIMIT 20"
+        query = f"SELECT * FROM {place.table(example.name)} {chosen}"  # noqa: S608 -- shown, never run
+        return f"See what one of them has, here in {example.name}.", query, _cost(recent)
+    return None
+
+
+def _of_table(place: Place, change: Inspect, looks: Looks) -> tuple[str, str, str] | None:
+    here, column, table = place.here, place.quoted([change.column]), place.table()
+    time = place.quoted([here.time_column]) if here.time_column else ""
+    recent = looks.recent(time) if time else ""
+    if change.what == "new values" and time:
+        newest = f"{recent}GROUP BY {column} ORDER BY 2 DESC LIMIT 20"
+        query = f"SELECT {column}, min({time}), count(*) FROM {table} {newest}"  # noqa: S608 -- shown, never run
+        return f"Find what writes new values of {change.column}: the latest ones come first.", query, _cost(recent)
+    if change.what == "sources":
+        tags = place.quoted(tag.key for tag in here.tags)
+        by, group = (f"{tags}, ", f"GROUP BY {tags} ORDER BY filled") if tags else ("", "")
+        query = f"SELECT {by}count(*) AS total, count({column}) AS filled FROM {table} {recent}{group}"  # noqa: S608
+        return f"Find the sources that stopped sending {change.column}.", query.rstrip(), _cost(recent)
+    if change.what == "schema":
+        return f"See which columns {here.name} has.", looks.columns(place), ""
+    return None
+
+
+def _cost(recent: str) -> str:
+    return "reads a day of rows" if recent else "reads all rows"

@@ -1,0 +1,47 @@
+"""The words in the name of a column, and those that tell which time it contains."""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import Final
+
+EVENT: Final = frozenset(
+    (
+        *("time", "timestamp", "ts", "datetime", "clock", "epoch", "unixtime", "recorded", "measured"),
+        *("observed", "logged", "occurred", "happened", "sampled", "event"),
+    )
+)
+"""Words for the time something happened."""
+WRITTEN: Final = frozenset(
+    (
+        *("created", "inserted", "received", "ingested", "added", "posted", "sent", "loaded", "imported"),
+        *("start", "started", "begin", "began", "date", "day", "at", "when", "stamp"),
+    )
+)
+"""Words for the time it began or was recorded."""
+CHANGED: Final = frozenset(["updated", "modified", "changed", "edited", "touched"])
+OTHER: Final = frozenset(
+    (
+        *("birth", "birthday", "birthdate", "born", "dob", "hire", "hired", "expire", "expires", "expiry"),
+        *("expiration", "due", "until", "valid", "deleted", "removed", "closed", "finished", "completed"),
+        *("end", "ended", "stop", "stopped", "next", "scheduled", "login", "seen", "required", "shipped"),
+        *("deadline", "retry", "locked", "reset", "discontinued", "resolved", "cancelled", "canceled"),
+        "revoked",
+    )
+)
+"""Words for other times in the life of a thing, often null or in the future."""
+HINT: Final = EVENT | WRITTEN | CHANGED | OTHER | {"ms", "us", "ns", "sec", "seconds", "millis", "micros", "nanos"}
+_SPAN: Final = re.compile(r"(?i)(run|life|up|down|over|response|request|wait|idle|elapsed|total|cpu)_?time$")
+_ENDS_LIKE_TIME: Final = re.compile(r"(?i)(time|stamp|clock)$")
+_WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+
+
+@functools.cache
+def words_of(name: str) -> frozenset[str]:
+    """The words in a name, in lower case; `time` is one of `eventtime`, and none of `uptime`."""
+    found = {word.lower() for word in _WORDS.findall(name)}
+    if _SPAN.search(name):
+        return frozenset(found - {"time"})
+    # `eventtime`, `sysclock`
+    return frozenset(found | {"time"} if _ENDS_LIKE_TIME.search(name) else found)

@@ -1,0 +1,210 @@
+"""What some rows of a SQL table show about what its rows are. Runs no queries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from tsaudit.engines.sql.name_words import CHANGED, OTHER, WRITTEN, words_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Times = npt.NDArray[np.float64]
+    """Microseconds since 1970; NaN where there is no time."""
+
+_SAME_LAG: Final = 0.9
+"""From this share of equal lags on, two times are the ends of an interval of fixed length."""
+_EXCEPTIONS: Final = 0.05
+_MOSTLY_LATER: Final = 0.8
+_OFTEN_DIFFERENT: Final = 0.01
+_MANY: Final = 0.5
+_FEW_VALUES: Final = 4
+"""A column that could name a source has this many rows per value on average, or it is left out of groups."""
+_SECOND: Final = 1e6
+_NEARLY: Final = 0.99
+_ENOUGH: Final = 20
+"""Fewer rows prove nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the values read show about one column."""
+
+    distinct: int | None = None
+    """Distinct values; None if they were not counted."""
+    is_text: bool = False
+    """Short or long texts, whatever the type."""
+    is_integer: bool = False
+    is_measure: bool = False
+    """Numbers that are neither ids nor codes, whatever the type."""
+    number_share: float = 0.0
+    """Share of the texts that are numbers."""
+    is_unique: bool = False
+    """Different in nearly every row, as far as the rows read prove it."""
+    is_random: bool = False
+    """Texts shaped like random IDs."""
+    is_document: bool = False
+    """JSON or another structure, but no label set."""
+    is_label_set: bool = False
+    is_prose: bool = False
+    """Long texts, log messages, or addresses with paths."""
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """A further column with times."""
+
+    name: str
+    changes: bool
+    """Whether it is written later than the row itself: rows are updated."""
+
+
+def lives(time: str, values: Mapping[str, Times]) -> list[Life]:
+    """The columns with times other than `time`. `values`: column to the times of the rows read, with `time`."""
+    import numpy as np
+
+    own = values[time]
+    found = []
+    for name, times in values.items():
+        if name == time:
+            continue
+        others = [
+            other
+            for key, other in values.items()
+            if key != name and not np.isnan(other).any() and not words_of(key) & (CHANGED | OTHER)
+        ]
+        found.append(Life(name, _changes(name, times, own, others) or _is_begin(time, own, name, times)))
+    return found
+
+
+def _changes(name: str, times: Times, own: Times, others: Sequence[Times]) -> bool:
+    """Whether the column says when a row was changed: later than the row, often missing, or named so."""
+    import numpy as np
+
+    both = ~np.isnan(times) & ~np.isnan(own)
+    if not both.any():
+        return False
+    lag = times[both] - own[both]
+    if (lag < -_SECOND).mean() > _EXCEPTIONS:
+        return False
+    # `updated_at` proves changes only if some rows were updated.
+    if any((np.abs(times[both] - other[both]) > _SECOND).mean() < _OFTEN_DIFFERENT for other in others):
+        return False
+    is_missing = bool(np.isnan(times[~np.isnan(own)]).any())
+    if is_missing and (lag > 0).mean() >= _MOSTLY_LATER:
+        return True
+    if _is_fixed(lag):
+        return False
+    return bool(words_of(name) & (CHANGED | OTHER)) and (lag > 0).mean() > _EXCEPTIONS
+
+
+def _is_begin(time: str, own: Times, name: str, times: Times) -> bool:
+    """Whether the time column itself is the time of the last change, and this one that of the beginning."""
+    import numpy as np
+
+    if not words_of(time) & (CHANGED | OTHER) or not words_of(name) & WRITTEN or np.isnan(times).any():
+        return False
+    lag = (own - times)[~np.isnan(own)]
+    return bool(len(lag)) and not _is_fixed(lag) and bool((lag > _SECOND).mean() > _EXCEPTIONS)
+
+
+def _is_fixed(lag: Times) -> bool:
+    """Whether nearly all lags are the same, and not zero: the column is the other end of an interval."""
+    import numpy as np
+
+    middle = float(np.median(lag))
+    return abs(middle) > _SECOND and bool((np.abs(lag - middle) <= 0.01 * abs(middle) + _SECOND).mean() >= _SAME_LAG)
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """How often the same sources write, and how regularly."""
+
+    regular_share: float | None
+    rows_per_source: float | None
+    rows_per_instant: float | None
+
+
+def sources(codes: Mapping[str, npt.NDArray[np.int64]], key: Sequence[str], times: Times) -> Sources:
+    """`codes`: columns that could name a source to a number per row, the same for the same value. `key`: those that
+    identify a row together with the time.
+    """
+    import numpy as np
+
+    known = ~np.isnan(times)
+    rows = int(known.sum())
+    if not rows:
+        return Sources(None, None, None)
+    at = times[known].astype(np.int64)
+    named = {name: numbers[known] for name, numbers in codes.items()}
+    groups = [[name] for name in named]
+    few = [name for name, numbers in named.items() if len(np.unique(numbers)) * _FEW_VALUES <= rows]
+    groups += [group for group in (few, [name for name in key if name in named]) if len(group) > 1]
+    shares = [share for group in groups if (share := _regular([named[n] for n in group], at)) is not None]
+    together = _together(list(named.values()))
+    return Sources(
+        max(shares, default=None),
+        rows / len(np.unique(together)) if together is not None else None,
+        rows / len(np.unique(at)),
+    )
+
+
+def _regular(columns: Sequence[npt.NDArray[np.int64]], times: npt.NDArray[np.int64]) -> float | None:
+    """The share of rows from sources that write at regular intervals; None if there is one source, or none comes
+    again.
+    """
+    import numpy as np
+
+    from tsaudit.analysis.rows.rhythm import spacing
+
+    series = _together(columns)
+    if series is None or len(np.unique(series)) < 2:
+        return None
+    found = spacing(series, times)
+    if not (found.intervals > 1).any():
+        return None
+    return float(np.isin(series, found.series[found.regular]).mean())
+
+
+def _together(columns: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64] | None:
+    import numpy as np
+
+    if not columns:
+        return None
+    numbers: npt.NDArray[np.int64] = np.unique(np.column_stack(columns), axis=0, return_inverse=True)[1].reshape(-1)
+    return numbers
+
+
+def sequences(
+    time: str, numbers: Mapping[str, npt.NDArray[np.int64]], codes: Mapping[str, npt.NDArray[np.int64]]
+) -> frozenset[str]:
+    """Members of the key that only number rows: nearly different in each, or without effect on what the others tell
+    apart. `codes`: all members of the key, with the time if it is one. `numbers`: those that are integers and may be
+    such.
+    """
+    import numpy as np
+
+    found = set()
+    for name, values in numbers.items():
+        others = [codes[other] for other in codes if other != name]
+        together, rows = _together(others), len(values)
+        if together is None or rows < _ENOUGH or not codes.keys() - {name, time}:
+            continue
+        distinct = len(np.unique(values))
+        adds_nothing = distinct >= _MANY * rows and len(np.unique(together)) >= _NEARLY * rows
+        if words_of(name) & _SEQUENCE or adds_nothing:
+            found.add(name)
+    return frozenset(found)
+
+
+_SEQUENCE: Final = frozenset(
+    [
+        *("ns", "nano", "nanos", "nanoseconds", "us", "micros", "usec", "ms", "millis", "frac", "fraction", "subsec"),
+        *("seq", "sequence", "seqno", "seqnum", "offset", "line", "lsn", "ordinal"),
+        *("revision", "rev", "tick"),
+    ]
+)
+"""Words for numbers that tell rows of one source apart."""

@@ -1,0 +1,346 @@
+"""What kind of rows a SQL table has. Runs no queries.
+
+A SQL database holds readings beside customers, orders, queues, and logs. Rules about series are right for the first
+only. The kind is decided by evidence: the key, foreign keys, further times that change during the life of a row, and
+how often and how regularly the same sources write. No single property decides, and no name of a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from tsaudit.engines.sql import types as column_types
+from tsaudit.engines.sql.columns import Column
+from tsaudit.engines.sql.name_words import words_of
+from tsaudit.engines.sql.row_evidence import Life, Seen
+from tsaudit.model.profile import TableKind
+from tsaudit.text import percent
+
+MIN_SCORE: Final = 3
+"""The lowest score of a table of series."""
+ENOUGH: Final = 20
+"""Fewer rows prove nothing by themselves."""
+SMALL: Final = 1_000
+"""A table with fewer rows and without a time is a list, whatever its key."""
+_MOSTLY: Final = 0.5
+_MANY_ROWS: Final = 4.0
+"""A source that is known by this many rows on average comes again."""
+
+_MONEY: Final = frozenset(
+    (
+        *("amount", "price", "total", "subtotal", "cost", "fee", "tax", "vat", "discount", "currency", "balance"),
+        *("debit", "credit", "paid", "payment", "refund", "salary", "fare", "revenue", "quantity", "qty"),
+    )
+)
+"""Words for what a single transaction is about."""
+_HAPPENED: Final = frozenset(
+    (
+        *("event", "action", "message", "msg", "actor", "payload", "body", "comment", "reason", "error", "exception"),
+        *("referrer", "referer", "useragent", "agent", "ip", "trace", "span", "correlation", "request", "note"),
+    )
+)
+"""Words for what is said about a single event."""
+_STATE: Final = frozenset(["status", "state", "stage", "phase"])
+_ATTEMPTS: Final = frozenset(
+    ["attempt", "attempts", "retry", "retries", "retrycount", "retrylimit", "tries", "failures", "redelivered"]
+)
+_TAKEN: Final = frozenset(
+    ["locked", "lock", "lease", "leased", "claimed", "claim", "reserved", "worker", "owner", "picked", "dequeued"]
+)
+_DUE: Final = frozenset(
+    ["available", "scheduled", "visible", "due", "startafter", "notbefore", "next", "enqueued", "queued", "eta", "run"]
+)
+_QUEUE_NAMES: Final = frozenset(["priority", "queue", "payload", "handler", "args", "job", "task", "topic"])
+_BEGINS: Final = frozenset(["from", "start", "begin", "since", "effective"])
+_ENDS: Final = frozenset(["to", "until", "end", "expiry", "through", "thru"])
+_VALID: Final = frozenset(["valid", "effective", "validity", "dbt", "version", "row", "record", "current"])
+_ATTRIBUTE: Final = frozenset(
+    [
+        *("attribute", "attr", "key", "property", "metric", "feature", "parameter", "param", "field", "variable"),
+        *("measure", "characteristic", "signal", "observable", "kind", "name", "code", "channel", "quantity"),
+    ]
+)
+_VALUE: Final = frozenset(["value", "val", "reading", "result", "state"])
+_NARROW: Final = 8
+"""A table of attributes and values has at most this many columns beside its time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What the catalog and some rows show about a table."""
+
+    columns: Sequence[Column]
+    time: str | None
+    """The time column; None if there is none."""
+    referred_to: bool = False
+    """Whether foreign keys of other tables refer to it."""
+    seen: Mapping[str, Seen] = field(default_factory=dict)
+    """What the rows read show about each column; empty without rows."""
+    lives: Sequence[Life] = ()
+    """The other columns that contain times, compared with the time column."""
+    rows: int = 0
+    """Number of rows read."""
+    is_whole: bool = False
+    """Whether these are all of its rows."""
+    regular_share: float | None = None
+    """Share of the rows read whose sources write at regular intervals, by the columns that show it best; None if no
+    column has values that come again.
+    """
+    rows_per_source: float | None = None
+    """Rows read for each combination of values that could name a source; None without such columns."""
+    sequences: frozenset[str] = frozenset()
+    """Columns of the key that only number the rows of an instant, or all rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """The kind of a table, and why: part of a sentence."""
+
+    kind: TableKind
+    reason: str
+
+
+def decide(evidence: Evidence, previous: TableKind | None = None) -> Decided | None:
+    """The kind of the table; None if nothing shows it. `previous`: what it was the day before, which is kept if the
+    evidence is close.
+    """
+    if evidence.time is None:
+        return _without_time(evidence)
+    if found := _by_versions(evidence) or _as_queue(evidence):
+        return found
+    weighed = list(_weighed(evidence))
+    score = sum(points for points, _ in weighed)
+    least = MIN_SCORE - (previous is not None and previous.has_series) + (previous in _OTHERS)
+    may_be = _measures(evidence) or _time_in_key(evidence) or not evidence.seen
+    if may_be and score >= least:
+        said = ", ".join(words for points, words in weighed if points > 0 and words)
+        kind = TableKind.ATTRIBUTE_VALUE if _attribute_of(evidence) else TableKind.SERIES
+        return Decided(kind, said or "rows with a time and values")
+    if evidence.rows < ENOUGH and score > -MIN_SCORE + 1:
+        return None
+    return _other(evidence, [words for points, words in weighed if points < 0 and words])
+
+
+_OTHERS: Final = frozenset(set(TableKind) - {TableKind.SERIES, TableKind.ATTRIBUTE_VALUE})
+
+
+def never_source(evidence: Evidence) -> dict[str, str]:
+    """Columns that cannot name the source of a row, with the reason."""
+    found = dict.fromkeys(evidence.sequences, "it only numbers the rows")
+    found |= {life.name: "a further time" for life in evidence.lives}
+    attribute = _attribute_of(evidence)
+    for name, seen in evidence.seen.items():
+        if seen.is_text and seen.is_measure and not _in_key(evidence, name):
+            found[name] = f"numbers stored as text ({percent(seen.number_share)} of the values read)"
+        elif attribute and _is_value(name) and name != attribute:
+            found[name] = f"the value of the attribute that {attribute} names"
+    return found
+
+
+def _in_key(evidence: Evidence, name: str) -> bool:
+    return any(c.name == name and c.key_position is not None for c in evidence.columns)
+
+
+def _without_time(evidence: Evidence) -> Decided | None:
+    unique = [c.name for c in evidence.columns if c.is_unique]
+    key = [c.name for c in evidence.columns if c.key_position is not None]
+    if unique:
+        return Decided(TableKind.REFERENCE, f"one row for each {unique[-1]}, without a time")
+    if key:
+        return Decided(TableKind.REFERENCE, f"one row for each combination of {_listed(key)}, without a time")
+    if not evidence.is_whole or not evidence.rows or _measures(evidence):
+        # Readings whose time was not recognized look the same.
+        return None
+    if evidence.rows < SMALL:
+        return Decided(TableKind.REFERENCE, f"a list of {evidence.rows} rows without a time")
+    apart = [name for name, seen in evidence.seen.items() if seen.is_unique and _names_thing(evidence, name)]
+    return Decided(TableKind.REFERENCE, f"{apart[0]} is different in every row, without a time") if apart else None
+
+
+def _by_versions(evidence: Evidence) -> Decided | None:
+    """A row per version of a thing has the first and the last day of its validity."""
+    begins, ends = [], []
+    for name in (evidence.time or "", *(life.name for life in evidence.lives)):
+        words = words_of(name)
+        if words & _VALID or name.lower() in _BEGINS | _ENDS:
+            begins += [name] if words & _BEGINS else []
+            ends += [name] if words & _ENDS else []
+    if not begins or not ends or set(begins) == set(ends):
+        return None
+    return Decided(TableKind.REFERENCE, f"one row per version of a thing, valid from {begins[0]} until {ends[-1]}")
+
+
+def _as_queue(evidence: Evidence) -> Decided | None:
+    found: dict[str, str] = {}
+    for column in evidence.columns:
+        words = words_of(column.name)
+        for what, known in (
+            ("attempts", _ATTEMPTS),
+            ("who took it", _TAKEN),
+            ("when it is due", _DUE),
+            ("the work", _QUEUE_NAMES),
+            ("its state", _STATE),
+        ):
+            is_time = column.name == evidence.time or column.name in {life.name for life in evidence.lives}
+            if words & known and not (known is _DUE and not is_time):
+                found.setdefault(what, column.name)
+    work = found.keys() & {"attempts", "who took it", "when it is due"}
+    if len(work) < 2 or "attempts" not in found or len(found) < 3 or _time_in_key(evidence):
+        return None
+    return Decided(TableKind.QUEUE, f"jobs that workers take: {_listed(list(found.values()))}")
+
+
+def _weighed(evidence: Evidence) -> Iterator[tuple[int, str]]:
+    """What counts for and against series, with points."""
+    yield from _by_key(evidence)
+    yield from _by_values(evidence)
+    yield from _by_sources(evidence)
+    yield from _by_life(evidence)
+
+
+def _by_key(evidence: Evidence) -> Iterator[tuple[int, str]]:
+    key = [c.name for c in evidence.columns if c.key_position is not None]
+    if not key:
+        yield 1, ""
+        return
+    if _time_in_key(evidence):
+        others = [name for name in key if name != evidence.time and name not in evidence.sequences]
+        yield 4, f"the key is {_listed([*others, evidence.time or ''])}"
+    elif len(key) > 1 and evidence.sequences:
+        others = [name for name in key if name not in evidence.sequences]
+        yield 4, f"the key numbers the rows of each {_listed(others)}"
+    elif len(key) > 1:
+        yield -3, f"one row for each combination of {_listed(key)}"
+    elif _is_named_key(evidence, key[0]):
+        yield -2, f"one row for each {key[0]}"
+    if further := _further_keys(evidence):
+        yield -2, f"{further[0]} is unique"
+    if evidence.referred_to:
+        yield -3, "other tables refer to its rows"
+
+
+def _by_values(evidence: Evidence) -> Iterator[tuple[int, str]]:
+    measured = _measures(evidence)
+    exact = [name for name in measured if not evidence.seen[name].is_integer]
+    if exact:
+        yield 2, f"measured values ({_listed(exact)})"
+    elif measured:
+        yield 1, f"numbers ({_listed(measured)})"
+    money = [name for name in _numbers(evidence) if words_of(name) & _MONEY]
+    if money:
+        yield -2, f"sums of single transactions ({_listed(money)})"
+    told = list(_told(evidence))
+    if told:
+        yield -2 * min(len(told), 3), f"what is said of a single event ({_listed(told)})"
+
+
+def _by_sources(evidence: Evidence) -> Iterator[tuple[int, str]]:
+    if evidence.regular_share is not None and evidence.regular_share >= _MOSTLY and _measures(evidence):
+        yield 3, f"{percent(evidence.regular_share)} of the rows come at regular intervals"
+    if evidence.rows_per_source is not None and evidence.rows_per_source >= _MANY_ROWS:
+        yield 1, "the same sources come again"
+
+
+def _by_life(evidence: Evidence) -> Iterator[tuple[int, str]]:
+    changes = [life.name for life in evidence.lives if life.changes]
+    if changes:
+        yield -4, f"rows change later ({_listed(changes)})"
+    states = [c.name for c in evidence.columns if words_of(c.name) & _STATE and _is_category(evidence, c.name)]
+    if states and not _time_in_key(evidence):
+        yield -1, f"a state of each row ({states[0]})"
+
+
+def _other(evidence: Evidence, against: Sequence[str]) -> Decided:
+    """The kind of a table with a time that has no series."""
+    key = [c.name for c in evidence.columns if c.key_position is not None]
+    changes = any(life.changes for life in evidence.lives)
+    is_thing = len(key) == 1 and key[0] != evidence.time and _is_named_key(evidence, key[0])
+    is_pair = len(key) > 1 and evidence.time not in key and not list(_told(evidence))
+    if changes or is_thing or is_pair or evidence.referred_to or _further_keys(evidence):
+        return Decided(TableKind.ENTITY, "; ".join(against) or "one row per thing")
+    return Decided(TableKind.EVENTS, "; ".join(against) or "each row stands for itself, without measured values")
+
+
+def _further_keys(evidence: Evidence) -> list[str]:
+    """Names of the thing beside the key; a random ID keeps the same row from being written twice."""
+    key = {evidence.time, *(c.name for c in evidence.columns if c.key_position is not None)}
+    named = [c.name for c in evidence.columns if c.is_unique and c.name not in key]
+    return [name for name in named if _is_named_key(evidence, name)]
+
+
+def _time_in_key(evidence: Evidence) -> bool:
+    return evidence.time is not None and _in_key(evidence, evidence.time)
+
+
+def _is_named_key(evidence: Evidence, name: str) -> bool:
+    """Whether the only key is a name of the thing, and not just a number or a random ID of the row."""
+    column = next(c for c in evidence.columns if c.name == name)
+    seen = evidence.seen.get(name)
+    is_random = column.data_type.upper().startswith("UUID") or (seen is not None and seen.is_random)
+    return not column_types.is_integer(column.data_type) and not is_random
+
+
+def _names_thing(evidence: Evidence, name: str) -> bool:
+    seen = evidence.seen[name]
+    return seen.is_integer or seen.is_text
+
+
+def _numbers(evidence: Evidence) -> list[str]:
+    """Columns with numbers that are neither times nor ids nor codes."""
+    times = {evidence.time, *(life.name for life in evidence.lives)}
+    refers = {c.name for c in evidence.columns if c.refers_to or c.is_unique}
+    return [n for n, s in evidence.seen.items() if s.is_measure and n not in times | refers | evidence.sequences]
+
+
+def _measures(evidence: Evidence) -> list[str]:
+    """Columns with measured values."""
+    return [name for name in _numbers(evidence) if not words_of(name) & _MONEY]
+
+
+def _told(evidence: Evidence) -> Iterator[str]:
+    """Columns that describe a single event: documents, long texts, addresses, and texts that hardly come again."""
+    key = {c.name for c in evidence.columns if c.key_position is not None} if _time_in_key(evidence) else set()
+    unique = {c.name for c in evidence.columns if c.is_unique}
+    for name, seen in evidence.seen.items() if evidence.rows >= ENOUGH else ():
+        if name in key or name in unique or name == evidence.time or seen.is_label_set:
+            continue
+        by_name = bool(words_of(name) & _HAPPENED) and (seen.is_text or seen.is_document)
+        if by_name or seen.is_document or seen.is_prose or (seen.is_text and seen.is_unique and not seen.is_measure):
+            yield name
+
+
+def _is_category(evidence: Evidence, name: str) -> bool:
+    seen = evidence.seen.get(name)
+    return seen is not None and seen.is_text and not seen.is_measure and (seen.distinct or 0) <= 30
+
+
+def _attribute_of(evidence: Evidence) -> str | None:
+    """The column that names the attribute; None if the table does not consist of attributes and their values."""
+    columns = [c for c in evidence.columns if c.name != evidence.time]
+    values = [c.name for c in columns if _is_value(c.name)]
+    names = [c.name for c in columns if words_of(c.name) & _ATTRIBUTE and _few(evidence, c.name)]
+    names = [name for name in names if name not in values]
+    others = [n for n in _numbers(evidence) if n not in values]
+    is_narrow = len(columns) <= _NARROW
+    return names[0] if is_narrow and len(values) == 1 and names and not others else None
+
+
+def _is_value(name: str) -> bool:
+    words = words_of(name)
+    return bool(words & _VALUE) and len(words) <= 2
+
+
+def _few(evidence: Evidence, name: str) -> bool:
+    seen = evidence.seen.get(name)
+    return (
+        seen is not None
+        and seen.is_text
+        and not seen.is_measure
+        and 1 < (seen.distinct or 0) <= max(50, evidence.rows // 20)
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")

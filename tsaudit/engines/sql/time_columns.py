@@ -1,0 +1,307 @@
+"""Which column of a SQL table is the time. Runs no queries.
+
+A table may have several time columns: when something happened, when its row was written or changed, when it is due. One
+may be a leftover that nothing fills anymore, while the live one is a plain number. So every candidate is judged by what
+it contains, not by its name alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from typing import TYPE_CHECKING, Final
+
+from tsaudit.engines.sql import types as column_types
+from tsaudit.engines.sql.columns import UNITS, Column, TimeColumn, TimeKind, native
+from tsaudit.engines.sql.name_words import CHANGED, EVENT, HINT, OTHER, WRITTEN, words_of
+from tsaudit.engines.sql.types import is_integer, is_list
+from tsaudit.model.profile import Role, Window
+from tsaudit.text import instant as in_words
+from tsaudit.text import percent
+
+if TYPE_CHECKING:
+    from tsaudit.config.settings import Columns
+
+_TIME_NAMES: Final = (
+    *("time", "timestamp", "ts", "datetime", "date", "_time", "event_time", "created_at", "recorded_at"),
+    *("measured_at", "observed_at", "logged_at", "received_at", "inserted_at", "at"),
+)
+_EARLIEST: Final = datetime(1980, 1, 1, tzinfo=UTC).timestamp()
+_LATEST: Final = datetime(2100, 1, 1, tzinfo=UTC).timestamp()
+_ISO: Final = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?([zZ]|[+-]\d\d(:?\d\d)?)?)?")
+_AHEAD: Final = timedelta(days=1)
+"""How far clocks may differ."""
+
+MOST_CANDIDATES: Final = 16
+"""How many columns are asked for their lowest and highest values."""
+MIN_SCORE: Final = 4
+"""The lowest score of a time column, unless it is configured, declared by the engine, or in the key."""
+MOSTLY_NULL: Final = 0.5
+_RARELY_NULL: Final = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """What one column contains in the rows examined."""
+
+    rows: int
+    values: int
+    """Those that are not null."""
+    first: object
+    """Lowest and highest value, as returned by the engine; None if all are null."""
+    last: object
+
+
+@dataclass(frozen=True, slots=True)
+class _Weighed:
+    """One candidate, with what counts for and against it."""
+
+    column: Column
+    kind: TimeKind
+    score: int
+    reasons: tuple[str, ...]
+    against: tuple[str, ...]
+
+
+def time_names() -> tuple[str, ...]:
+    """Common names of fields that contain the time, most likely first; in lower case."""
+    return _TIME_NAMES
+
+
+def time_candidates(columns: Sequence[Column], chosen: Columns | None = None, *, typed: bool = True) -> list[Column]:
+    """Columns that may be the time and whose values are needed to decide, most likely first; empty if the catalog is
+    enough.
+
+    `typed`: False for an engine such as SQLite, where any column can contain anything: a type alone proves nothing.
+    """
+    if chosen is not None and chosen.time is not None:
+        return [c for c in columns if c.name == chosen.time and not (typed and native(c))]
+    if said := [c for c in columns if c.role is Role.TIME]:
+        return [c for c in said if not (typed and native(c))]
+    own = [c for c in columns if native(c)]
+    hinted = [c for c in columns if not native(c) and _may_be(c) and words_of(c.name) & HINT]
+    if typed and len(own) == 1 and (not hinted or _in_key(own[0], columns)):
+        # If nothing fills it anymore, the window turns out empty, and that is reported.
+        return []
+    others = [c for c in columns if not native(c) and _is_number(c.data_type) and c not in hinted]
+    return [*sorted(own, key=_preference), *sorted(hinted, key=_preference), *others][:MOST_CANDIDATES]
+
+
+def time_column(
+    columns: Sequence[Column],
+    extents: Mapping[str, Extent],
+    window: Window,
+    chosen: Columns | None = None,
+    *,
+    typed: bool = True,
+    indexed: frozenset[str] = frozenset(),
+) -> TimeColumn | None:
+    """The time column; None if there is none.
+
+    `extents`: what the columns that `time_candidates` names contain. `indexed`: columns that an index is sorted by. The
+    configuration comes first; then the engine's declaration; then the candidate with the most evidence: values that
+    reach the present, few nulls, its type, its name, and whether the key or an index uses it.
+    """
+    said = next((c for c in columns if c.role is Role.TIME and native(c)), None)
+    if said is not None and (chosen is None or chosen.time in (None, said.name)):
+        return TimeColumn(said.name, native(said) or TimeKind.TIMESTAMP, said.reason or "declared by the engine")
+    known = [c for c in columns if c.name in extents]
+    if chosen is not None and chosen.time is not None:
+        return _configured(columns, extents, chosen.time, typed=typed)
+    if not known or not any(extents[c.name].values for c in known):
+        return _by_catalogue(columns)
+    stored = {c.name: (native(c) if typed else None) or kind_of(extents[c.name]) for c in known}
+    newest = _newest(known, extents, stored, window)
+    weighed = []
+    for column in known:
+        if kind := stored[column.name]:
+            by_place = _by_place(column, columns, indexed)
+            found = _weigh(column, kind, extents[column.name], window, newest, by_place)
+            weighed += [found] if found else []
+    weighed.sort(key=lambda w: (-w.score, _preference(w.column)))
+    if not weighed or (weighed[0].score < MIN_SCORE and not _in_key(weighed[0].column, columns)):
+        return None
+    best, others = weighed[0], weighed[1:3]
+    reason = ", ".join(best.reasons)
+    if others:
+        reason += "; rather than " + " or ".join(_aside(other) for other in others)
+    return TimeColumn(best.column.name, best.kind, reason)
+
+
+def instant_of(value: object, kind: TimeKind | None) -> datetime | None:
+    """A time as returned by an engine, aware and in UTC; None if it is missing or cannot be read."""
+    if value is None or kind is None:
+        return None
+    if isinstance(value, datetime):
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+    if isinstance(value, date):
+        return datetime.combine(value, time(), UTC)
+    try:
+        if kind not in UNITS:
+            return instant_of(datetime.fromisoformat(str(value)), kind)
+        if isinstance(value, int):
+            microseconds = value * 1_000_000 // UNITS[kind]
+        else:
+            microseconds = round(float(str(value)) * (1_000_000 / UNITS[kind]))
+        return datetime.fromtimestamp(0, UTC) + timedelta(microseconds=microseconds)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _configured(
+    columns: Sequence[Column], extents: Mapping[str, Extent], name: str, *, typed: bool
+) -> TimeColumn | None:
+    column = next((c for c in columns if c.name == name), None)
+    if column is None:
+        return None
+    kind = native(column) if typed else None
+    if kind is None and name in extents:
+        kind = kind_of(extents[name]) if extents[name].values else native(column)
+    return TimeColumn(name, kind, "set in tsaudit.yaml") if kind else None
+
+
+def _by_catalogue(columns: Sequence[Column]) -> TimeColumn | None:
+    """The choice without values: the table is empty, or nothing was read."""
+    own = [c for c in columns if native(c)]
+    best = min(own, key=lambda c: (not _in_key(c, columns), *_preference(c)), default=None)
+    kind = native(best) if best else None
+    return TimeColumn(best.name, kind, f"a {best.data_type.lower()} column") if best and kind else None
+
+
+def _newest(
+    known: Sequence[Column], extents: Mapping[str, Extent], stored: Mapping[str, TimeKind | None], window: Window
+) -> datetime | None:
+    """The newest value of any candidate, except values in the future."""
+    found = []
+    for column in known:
+        kind = stored[column.name]
+        last = instant_of(extents[column.name].last, kind) if kind else None
+        if last and last <= window.end + _AHEAD and (native(column) or words_of(column.name) & HINT):
+            found.append(last)
+    return max(found, default=None)
+
+
+def _weigh(
+    column: Column,
+    kind: TimeKind,
+    extent: Extent,
+    window: Window,
+    newest: datetime | None,
+    by_place: Sequence[tuple[int, str]],
+) -> _Weighed | None:
+    """None if the values are not times."""
+    first, last = instant_of(extent.first, kind), instant_of(extent.last, kind)
+    if first is None or last is None:
+        return None
+    by_values = _by_values(extent, first, last, window, newest)
+    evidence = [*by_values, *_by_kind(column, kind), *_by_name(column), *by_place]
+    if not native(column) and not words_of(column.name) & HINT:
+        # Without a name like a time, only numbers that run up to the present, as a clock does, count as one.
+        runs = first < last and window.start <= last <= window.end + _AHEAD and extent.values == extent.rows
+        if not runs or kind is TimeKind.TEXT:
+            return None
+    return _Weighed(
+        column,
+        kind,
+        sum(points for points, _ in evidence),
+        tuple(words for points, words in evidence if points > 0 and words),
+        tuple(words for points, words in evidence if points < 0 and words),
+    )
+
+
+def _by_values(
+    extent: Extent, first: datetime, last: datetime, window: Window, newest: datetime | None
+) -> list[tuple[int, str]]:
+    found: list[tuple[int, str]] = []
+    null = 1 - extent.values / extent.rows if extent.rows else 0.0
+    if null == 0:
+        found.append((2, "never null"))
+    elif null <= _RARELY_NULL:
+        found.append((1, "rarely null"))
+    else:
+        found.append((-6 if null > MOSTLY_NULL else -3, f"{percent(null)} null"))
+    if last > window.end + _AHEAD:
+        # If no other column is a time, a clock is ahead.
+        found.append((-4 if newest else 0, f"in the future, up to {in_words(last)}"))
+    elif last >= window.start:
+        found.append((4, "up to the present"))
+    elif newest is not None and newest - last > window.end - window.start:
+        found.append((-4, f"ends at {in_words(last)}"))
+    if first == last and extent.values > 1:
+        found.append((-4, "the same in all rows"))
+    return found
+
+
+def _by_kind(column: Column, kind: TimeKind) -> list[tuple[int, str]]:
+    if native(column):
+        is_day = column.data_type.upper().startswith("DATE") and not column.data_type.upper().startswith("DATETIME")
+        return [(1, "a date")] if is_day else [(3, "a time type")]
+    if kind is TimeKind.TEXT:
+        return [(1, "times as text")]
+    return [(1 if words_of(column.name) & HINT else -2, f"{kind} since 1970")]
+
+
+def _by_name(column: Column) -> list[tuple[int, str]]:
+    words = words_of(column.name)
+    if words & OTHER:
+        return [(-3, "named like a different time")]
+    if column.name.lower() in _TIME_NAMES or words & EVENT - {"event"}:
+        return [(1 if words & CHANGED else 3, "named like a time")]
+    return [(1, "")] if words & (WRITTEN | EVENT) else []
+
+
+def _by_place(column: Column, columns: Sequence[Column], indexed: frozenset[str]) -> list[tuple[int, str]]:
+    found = [(4, "in the key")] if _in_key(column, columns) else []
+    return [*found, (2, "indexed")] if column.name in indexed else found
+
+
+def _aside(weighed: _Weighed) -> str:
+    against = f" ({', '.join(weighed.against)})" if weighed.against else ""
+    return f"{weighed.column.name}{against}"
+
+
+def _in_key(column: Column, columns: Sequence[Column]) -> bool:
+    """Whether it is in the key with other columns, or alone and of a time type."""
+    members = [c for c in columns if c.key_position is not None]
+    return column in members and (len(members) > 1 or native(column) is not None)
+
+
+def _may_be(column: Column) -> bool:
+    is_text = not column.data_type or column_types.is_text(column.data_type)
+    return is_text or _is_number(column.data_type)
+
+
+def _is_number(data_type: str) -> bool:
+    """Whether the type can store seconds since 1970; two bytes cannot."""
+    kind = data_type.upper()
+    is_small = re.match(r"U?(SMALLINT|TINYINT|INT2|INT1)\b", kind)
+    is_float = re.match(r"DOUBLE|FLOAT|REAL|NUMERIC|DECIMAL|NUMBER", kind) is not None
+    return not is_list(data_type) and not is_small and (is_integer(data_type) or is_float)
+
+
+def _preference(column: Column) -> tuple[int, bool, str]:
+    name = column.name.lower()
+    place = _TIME_NAMES.index(name) if name in _TIME_NAMES else len(_TIME_NAMES)
+    return place, column.key_position is None, name
+
+
+def kind_of(extent: Extent) -> TimeKind | None:
+    """How the values of a column store the time; None if they are not plausible times."""
+    ends = (extent.first, extent.last)
+    if not extent.values or any(end is None or isinstance(end, bool) for end in ends):
+        return None
+    if all(isinstance(end, datetime | date) for end in ends):
+        zoned = isinstance(extent.last, datetime) and extent.last.tzinfo is not None
+        return TimeKind.ZONED if zoned else TimeKind.TIMESTAMP
+    if all(isinstance(end, str) for end in ends):
+        return TimeKind.TEXT if all(_ISO.fullmatch(str(end)) for end in ends) else None
+    try:
+        numbers = [float(str(end)) for end in ends]
+    except ValueError:
+        return None
+    for kind, factor in UNITS.items():
+        if all(_EARLIEST * factor <= n <= _LATEST * factor for n in numbers):
+            return kind
+    return None

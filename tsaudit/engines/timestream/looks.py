@@ -1,0 +1,18 @@
+"""Queries that show what a finding is about, in Timestream. Each reads one day at most, because reading is charged."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tsaudit.engines.rendering import Renderer
+from tsaudit.engines.sql.looks import Looks, renderer
+
+inspect: Final[Renderer] = renderer(
+    Looks(
+        recent=lambda time: f"WHERE {time} >= ago(1d) ",
+        columns=lambda place: f"DESCRIBE {place.table()}",
+        tables=lambda place: f"SHOW TABLES FROM {place.quoted([place.database])}",
+        databases="SHOW DATABASES",
+        end="",
+    )
+)

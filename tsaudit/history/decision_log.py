@@ -1,0 +1,150 @@
+"""What people decided, as stored. Every decision is a row that stays, and only the newest one of an incident counts.
+
+Nothing overwrites a row: a new decision, or reopening, is a row of its own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
+from typing import Any, Final
+
+from sqlalchemy import Connection, Row, insert, select
+
+from tsaudit.history import clock
+from tsaudit.history.lifecycle import Decision, DecisionKind, Incident, State
+from tsaudit.history.schema import decision
+from tsaudit.history.store import Store, naive
+from tsaudit.model.finding import Finding, Severity
+from tsaudit.model.profile import utc_now
+
+REOPEN: Final = "reopen"
+"""The kind of the row that ends the decision before it."""
+
+GROWTH: Final = 1.5
+"""A snooze or an acceptance covers the finding's figure up to this many times what it was.
+
+Counts of live databases vary by some percent from day to day, and a finding that doubles is another problem than the
+one that was accepted.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One row: who decided what, and when."""
+
+    fingerprint: str
+    kind: str
+    """A DecisionKind, or `REOPEN`."""
+    owner: str
+    reason: str
+    made_at: datetime
+    until: date | None
+
+
+def write(
+    connection: Connection, incidents: Sequence[Incident], kind: str, owner: str, reason: str, until: date | None
+) -> None:
+    """Add a row to each incident's decisions, with what the incident is now."""
+    made_at = naive(utc_now())
+    rows = [
+        {
+            "fingerprint": incident.fingerprint,
+            "kind": kind,
+            "owner": owner.strip(),
+            "reason": reason.strip(),
+            "made_at": made_at,
+            "until": until,
+            "severity": str(incident.severity),
+            "opened": incident.opened,
+            "observed": incident.finding.observed,
+            "bound": bound_of(incident.finding),
+            "unit": incident.finding.unit,
+        }
+        for incident in incidents
+    ]
+    if rows:
+        connection.execute(insert(decision), rows)
+
+
+def with_decisions(connection: Connection, incidents: Sequence[Incident], day: date | None) -> list[Incident]:
+    """The incidents, each with the decision that applies on the day; None: on the day each was last audited."""
+    made = _newest(connection)
+
+    def decided(incident: Incident) -> Incident:
+        row = made.get(incident.fingerprint)
+        if row is None or row.kind == REOPEN or not _is_due(row, incident, day or incident.day):
+            return replace(incident, decision=None, lapsed=None)
+        found = _decision(row)
+        if row.kind != DecisionKind.ACK and _is_worse(row, incident):
+            return replace(incident, decision=None, lapsed=found)
+        return replace(incident, decision=found, lapsed=None)
+
+    return [decided(incident) for incident in incidents]
+
+
+def entries(store: Store, fingerprints: Collection[str]) -> list[Entry]:
+    """All decisions about the incidents, oldest first."""
+    with store.reading() as connection:
+        rows = connection.execute(select(decision).order_by(decision.c.id)).all()
+    return [
+        Entry(r.fingerprint, r.kind, r.owner, r.reason, r.made_at.replace(tzinfo=UTC), r.until)
+        for r in rows
+        if r.fingerprint in fingerprints
+    ]
+
+
+def bound_of(finding: Finding) -> float | None:
+    """The figure up to which a decision about the finding applies; down to which, if the limit is a lower one.
+
+    None if it has no figure that could grow.
+    """
+    observed = finding.observed
+    if observed is None or not math.isfinite(observed) or observed <= 0:
+        return None
+    is_below = finding.limit is not None and observed < finding.limit.value
+    return observed / GROWTH if is_below else observed * GROWTH
+
+
+def _newest(connection: Connection) -> dict[str, Row[Any]]:
+    """The newest row of each fingerprint.
+
+    A decision made while the clock was ahead does not count: nobody wants a snooze of two weeks to last for years.
+    """
+    made: dict[str, Row[Any]] = {}
+    # By number, because the timestamps depend on whatever clock there was.
+    for row in connection.execute(select(decision).order_by(decision.c.id.desc())):
+        if row.fingerprint not in made and not clock.days_ahead([row.made_at.date()]):
+            made[row.fingerprint] = row
+    return made
+
+
+def _decision(row: Row[Any]) -> Decision:
+    return Decision(
+        kind=DecisionKind(row.kind),
+        owner=row.owner,
+        reason=row.reason,
+        made_at=row.made_at.replace(tzinfo=UTC),
+        until=row.until,
+        severity=Severity(row.severity),
+        bound=row.bound,
+        unit=row.unit or "",
+    )
+
+
+def _is_due(row: Row[Any], incident: Incident, day: date) -> bool:
+    if row.kind == DecisionKind.ACK:
+        return incident.state is State.OPEN and row.opened == incident.opened
+    return bool(row.until >= day)
+
+
+def _is_worse(row: Row[Any], incident: Incident) -> bool:
+    """More severe, or its figure is beyond the bound. Figures in different units cannot be compared."""
+    if incident.severity.rank > Severity(row.severity).rank:
+        return True
+    finding = incident.finding
+    if row.bound is None or finding.observed is None or finding.unit != row.unit:
+        return False
+    return bool(finding.observed > row.bound if row.bound >= row.observed else finding.observed < row.bound)

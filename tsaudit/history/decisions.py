@@ -1,0 +1,215 @@
+"""People's decisions about incidents: acknowledge, snooze, accept, and reopen.
+
+They are made one at a time across all processes, so that no two people overwrite each other's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Final
+
+from sqlalchemy import Connection
+
+from tsaudit.history import clock, decision_log, incidents
+from tsaudit.history.incidents import Decision, DecisionKind, Incident, State
+from tsaudit.history.store import Store
+from tsaudit.model.finding import RULELESS_CODES, Severity
+from tsaudit.text import quantity
+
+BASELINE_DAYS: Final = 90
+"""Days for which findings are accepted if nobody says otherwise: our default, a quarter to fix what is there."""
+
+_LOCK: Final = "decisions"
+
+
+class DecidedError(ValueError):
+    """Another decision applies to the incident; `decision` is that one."""
+
+    def __init__(self, incident: Incident, decision: Decision) -> None:
+        self.decision = decision
+        where = f"{incident.target} {incident.code} {incident.subject}"
+        super().__init__(f"{where} is {in_words(decision)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Some of the incidents. An empty set stands for all."""
+
+    targets: frozenset[str] = frozenset()
+    codes: frozenset[str] = frozenset()
+    fingerprints: frozenset[str] = frozenset()
+
+    def has(self, incident: Incident) -> bool:
+        """Whether the incident is one of them."""
+        asked = (
+            (self.targets, incident.target),
+            (self.codes, incident.code),
+            (self.fingerprints, incident.fingerprint),
+        )
+        return all(not chosen or own in chosen for chosen, own in asked)
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """What a baseline accepts, and what it leaves as it is, each worst first."""
+
+    accepted: tuple[Incident, ...] = ()
+    """Before the decision: `decision` is the one that is replaced."""
+    decided: tuple[Incident, ...] = ()
+    """Another decision applies to them."""
+    too_severe: tuple[Incident, ...] = ()
+    about_audit: tuple[Incident, ...] = ()
+    """What could not be audited. Accepting that together with findings would hide that nobody is watching."""
+
+
+@dataclass(frozen=True, slots=True)
+class Acceptance:
+    """A decision to accept several incidents."""
+
+    owner: str
+    reason: str
+    until: date
+    up_to: Severity = Severity.WARN
+    replace: bool = False
+    """Whether it also applies to incidents with another decision."""
+    selection: Selection = field(default_factory=Selection)
+
+
+def decide(
+    store: Store,
+    fingerprint: str,
+    kind: str,
+    owner: str,
+    reason: str,
+    until: date | None = None,
+    *,
+    replace: bool = False,
+) -> Incident:
+    """Store a person's decision on an incident (`ack`, `snooze`, or `accept`) and return the incident with it.
+
+    A snooze or an acceptance needs its last day, and covers the current severity and figure (`decision_log.GROWTH`): it
+    does not apply while the incident is worse. An ack takes no day. The same decision again changes nothing. Raises
+    LookupError for an unknown fingerprint, DecidedError if another decision applies and `replace` is not set,
+    ValueError for a decision that is incomplete or could never apply.
+    """
+    chosen = _checked(kind, owner, reason, until)
+    with store.writing(_LOCK) as connection:
+        incident = incidents.known(connection, fingerprint)
+        if incident is None:
+            raise LookupError(f"no incident has the fingerprint {fingerprint}")
+        if chosen is DecisionKind.ACK and incident.state is not State.OPEN:
+            raise ValueError(f"incident {fingerprint} is {incident.state}; only an open one can be acknowledged")
+        if until is not None and until < incident.day:
+            raise ValueError(f"{until} is over: incident {fingerprint} was evaluated on {incident.day}")
+        (now,) = _today(connection, [incident])
+        is_same = now.decision is not None and _is_same(now.decision, chosen, owner, reason, until)
+        if now.decision is not None and not is_same and not replace:
+            raise DecidedError(incident, now.decision)
+        if not is_same:
+            decision_log.write(connection, [incident], str(chosen), owner, reason, until)
+        return decision_log.with_decisions(connection, [incident], None)[0]
+
+
+def accept_all(store: Store, wanted: Acceptance, *, dry_run: bool = False) -> Baseline:
+    """Accept all selected incidents that are open or watched, in one transaction; the same again accepts none.
+
+    `dry_run`: only say which. Raises ValueError for a decision that is incomplete or could never apply.
+    """
+    _checked(DecisionKind.ACCEPT, wanted.owner, wanted.reason, wanted.until)
+    with store.reading() if dry_run else store.writing(_LOCK) as connection:
+        found = baseline(_today(connection, incidents.standing(connection, None, None)), wanted)
+        late = next((i for i in found.accepted if wanted.until < i.day), None)
+        if late is not None:
+            raise ValueError(f"{wanted.until} is over: {late.target} was audited on {late.day}")
+        if not dry_run:
+            kind = str(DecisionKind.ACCEPT)
+            decision_log.write(connection, found.accepted, kind, wanted.owner, wanted.reason, wanted.until)
+    return found
+
+
+def baseline(found: Iterable[Incident], wanted: Acceptance) -> Baseline:
+    """What accepting them would do."""
+    accepted, decided, too_severe, about_audit = [], [], [], []
+    for incident in found:
+        if incident.state is State.RESOLVED or not wanted.selection.has(incident):
+            continue
+        if incident.code in RULELESS_CODES:
+            about_audit.append(incident)
+        elif incident.decision is not None and not _may_replace(incident.decision, wanted):
+            decided.append(incident)
+        elif incident.severity.rank > wanted.up_to.rank:
+            too_severe.append(incident)
+        else:
+            accepted.append(incident)
+    return Baseline(tuple(accepted), tuple(decided), tuple(too_severe), tuple(about_audit))
+
+
+def reopen(
+    store: Store, selection: Selection, owner: str, reason: str = "", *, dry_run: bool = False
+) -> list[Incident]:
+    """End the decisions about the selected incidents, and return each incident with the one that was ended.
+
+    Also those that do not apply at the moment because the incident got worse. `dry_run`: only say which.
+    """
+    if not owner.strip():
+        raise ValueError("name the person who decides")
+    with store.reading() if dry_run else store.writing(_LOCK) as connection:
+        standing = incidents.standing(connection, None, None)
+        found = [i for i in standing if selection.has(i) and (i.decision or i.lapsed)]
+        if not dry_run:
+            decision_log.write(connection, found, decision_log.REOPEN, owner, reason, None)
+    return found
+
+
+def in_words(decision: Decision) -> str:
+    """`snoozed by ada until 2026-12-01 (moving)`."""
+    done = {"ack": "acknowledged", "snooze": "snoozed", "accept": "accepted"}[decision.kind]
+    until = f" until {decision.until}" if decision.until else ""
+    return f"{done} by {decision.owner}{until} ({decision.reason})"
+
+
+def outgrown(incident: Incident) -> str:
+    """Why its last decision no longer covers it: `covers up to 150 series, now 180 series`; empty if it does."""
+    decision, finding = incident.lapsed, incident.finding
+    if decision is None:
+        return ""
+    if incident.severity.rank > decision.severity.rank:
+        return f"covers {decision.severity}, now {incident.severity}"
+    if decision.bound is None or finding.observed is None:
+        return ""
+    how = "up to" if finding.observed > decision.bound else "down to"
+    return f"covers {how} {quantity(decision.bound, decision.unit)}, now {quantity(finding.observed, finding.unit)}"
+
+
+def _today(connection: Connection, found: Sequence[Incident]) -> list[Incident]:
+    """With the decisions that apply today: one that has ended since the last audit is in nobody's way."""
+    return decision_log.with_decisions(connection, found, clock.today())
+
+
+def _may_replace(decision: Decision, wanted: Acceptance) -> bool:
+    same = _is_same(decision, DecisionKind.ACCEPT, wanted.owner, wanted.reason, wanted.until)
+    return wanted.replace and not same
+
+
+def _is_same(decision: Decision, kind: DecisionKind, owner: str, reason: str, until: date | None) -> bool:
+    asked = (kind, owner.strip(), reason.strip(), until)
+    return (decision.kind, decision.owner, decision.reason, decision.until) == asked
+
+
+def _checked(kind: str, owner: str, reason: str, until: date | None) -> DecisionKind:
+    if kind not in list(DecisionKind):
+        raise ValueError(f"`{kind}` is not a decision; expected {', '.join(DecisionKind)}")
+    if not owner.strip():
+        raise ValueError("name the person who decides")
+    if not reason.strip():
+        raise ValueError("give a reason; it is shown wherever the incident is")
+    chosen = DecisionKind(kind)
+    if chosen is DecisionKind.ACK and until is not None:
+        raise ValueError("an ack applies until the incident is resolved; it takes no day")
+    if chosen is not DecisionKind.ACK and until is None:
+        raise ValueError(
+            f"give an end date: {'an acceptance' if chosen is DecisionKind.ACCEPT else 'a snooze'} expires"
+        )
+    return chosen

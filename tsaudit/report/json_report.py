@@ -1,0 +1,150 @@
+"""The report as JSON, for programs.
+
+One object. `schema_version` is raised when a field changes its meaning or is removed; new fields may be added at any
+time.
+
+    schema_version  1
+    tsaudit_version, target, engine, server_version, day, audited_at, verdict
+    complete        whether all that was needed was measured
+    counts          findings by severity, of those that are neither accepted nor snoozed
+    report          file name of the page
+    run_url         the run that created it, or null
+    result          the AuditResult: every rule with outcome, limits, findings, and gaps
+    fingerprints    for each rule code, the fingerprints of its findings, in the order of `result`; also the page's
+                    anchors, as `#f-<fingerprint>`
+    figures         the profile's figures: name, database, measurement, column, value, how, standard_error
+    gaps, costs     what was not measured, and what measuring cost
+    unused_settings settings that match nothing on the server: setting, value, detail
+    listed          by database, the number of measurements and how many `include` and `exclude` skip
+    incidents       fingerprint, code, state, severity, owner, first_seen, opened, resolved, decision
+    changes         fingerprints of new, resolved, and no longer evaluated findings since the previous run, or null
+
+Sample values are redacted unless `report.values` is `full`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from tsaudit.model.finding import AuditResult, Finding, RuleResult, fingerprint
+from tsaudit.model.jsonfile import to_json
+from tsaudit.model.profile import Profile
+from tsaudit.model.timeline import Figure, figures
+from tsaudit.report import foreign
+from tsaudit.report.changes import RunChanges
+
+if TYPE_CHECKING:
+    from tsaudit.history.incidents import Incident
+
+SCHEMA_VERSION: Final = 1
+
+
+def json_report(
+    result: AuditResult,
+    profile: Profile | None,
+    incidents: Iterable[Incident],
+    changes: RunChanges | None,
+    counts: Mapping[str, int],
+    *,
+    full_values: bool,
+    run_url: str | None,
+) -> bytes:
+    """The JSON document; the same input always results in the same bytes."""
+    fields: dict[str, bytes] = {
+        "schema_version": _json(SCHEMA_VERSION),
+        "tsaudit_version": _json(result.tsaudit_version),
+        "target": _json(result.target),
+        "engine": _json(result.engine),
+        "server_version": _json(result.server_version),
+        "day": _json(result.day.isoformat()),
+        "audited_at": _json(result.audited_at.isoformat()),
+        "verdict": _json(result.verdict.value),
+        "complete": _json(result.is_complete(profile)),
+        "counts": _json(dict(counts)),
+        "report": _json(f"{result.day.isoformat()}.html"),
+        "run_url": _json(run_url),
+        "result": to_json(_showable(result, full_values=full_values)),
+        "fingerprints": _json(
+            {
+                r.code: [fingerprint(result.target, r.code, f.subject) for f in r.findings]
+                for r in result.results
+                if r.findings
+            }
+        ),
+        "figures": _json([_figure(f) for f in figures(profile)] if profile else []),
+        "gaps": _list(profile.gaps if profile else ()),
+        "costs": _list(profile.costs if profile else ()),
+        "unused_settings": _list(profile.unused_settings if profile else ()),
+        "listed": _list(profile.listed if profile else ()),
+        "incidents": _json([_incident(i) for i in sorted(incidents, key=lambda i: i.fingerprint)]),
+        "changes": _json(_changes(changes)),
+    }
+    return b"{" + b",".join(_json(name) + b":" + value for name, value in fields.items()) + b"}"
+
+
+def _json(value: object) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode()
+
+
+def _list(values: Iterable[object]) -> bytes:
+    return b"[" + b",".join(map(to_json, values)) + b"]"
+
+
+def _showable(result: AuditResult, *, full_values: bool) -> AuditResult:
+    def of_finding(finding: Finding) -> Finding:
+        samples = foreign.shown(finding.samples, full=full_values, most=len(finding.samples))
+        return dataclasses.replace(finding, samples=samples) if finding.samples else finding
+
+    def of_rule(rule: RuleResult) -> RuleResult:
+        return dataclasses.replace(rule, findings=tuple(map(of_finding, rule.findings)))
+
+    return dataclasses.replace(result, results=tuple(map(of_rule, result.results)))
+
+
+def _figure(figure: Figure) -> dict[str, Any]:
+    return {
+        "name": figure.name,
+        "database": figure.subject.database,
+        "measurement": figure.subject.measurement,
+        "column": figure.subject.column,
+        "value": figure.value,
+        "how": figure.how.value,
+        "standard_error": figure.standard_error,
+    }
+
+
+def _incident(incident: Incident) -> dict[str, Any]:
+    decision = incident.decision
+    return {
+        "fingerprint": incident.fingerprint,
+        "code": incident.code,
+        "state": str(incident.state),
+        "severity": str(incident.severity),
+        "owner": incident.owner,
+        "first_seen": incident.first_seen.isoformat(),
+        "opened": incident.opened.isoformat() if incident.opened else None,
+        "resolved": incident.resolved.isoformat() if incident.resolved else None,
+        "decision": {
+            "kind": str(decision.kind),
+            "owner": decision.owner,
+            "reason": decision.reason,
+            "until": decision.until.isoformat() if decision.until else None,
+        }
+        if decision
+        else None,
+    }
+
+
+def _changes(changes: RunChanges | None) -> dict[str, Any] | None:
+    if changes is None:
+        return None
+    return {
+        "day_before": changes.day_before.isoformat(),
+        "verdict_before": changes.verdict_before.value,
+        "new": [c.fingerprint for c in changes.new],
+        "gone": [c.fingerprint for c in changes.gone],
+        "not_judged": [c.fingerprint for c in changes.not_judged],
+    }

@@ -1,0 +1,170 @@
+"""One finding per cause: what follows from another finding becomes its evidence, and what is alike becomes one.
+
+A rule declares in `follows_from` whose findings make its own redundant. `Reach` says how near they have to be.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from tsaudit.model.change import MergeMeasurements
+from tsaudit.model.finding import Evidence, Finding, Outcome, RuleResult, Severity
+from tsaudit.model.profile import Measurement, Profile
+from tsaudit.model.subject import Subject
+from tsaudit.rule import Reach, Rule
+from tsaudit.text import listed, many, number
+
+_MOST_APART: Final = {Severity.INFO: 3, Severity.WARN: 5, Severity.CRITICAL: 5}
+"""Places where the same thing is reported place by place. With more, one program or habit is behind all of them."""
+_MOST_EVIDENCE: Final = 8
+_Place = tuple[str, int]
+"""A finding: the code of its rule, and its position among the rule's findings."""
+
+
+def one_per_cause(profile: Profile, rules: Iterable[Rule], results: Sequence[RuleResult]) -> list[RuleResult]:
+    """The results without findings that follow from others, and with one finding for what is alike in many places."""
+    own = {rule.code: rule for rule in rules if not rule.package}
+    folded = _folded(own, results)
+    return [_gathered(profile, result) if result.code in own else result for result in folded]
+
+
+def _folded(rules: Mapping[str, Rule], results: Sequence[RuleResult]) -> list[RuleResult]:
+    found = {result.code: result.findings for result in results}
+    places = _places(found)
+    causes: dict[_Place, _Place] = {}
+    for code, position, finding in _each(found):
+        if code in rules:
+            cause = _cause(rules[code], finding, found, places)
+            if cause is not None:
+                causes[code, position] = cause
+    under: dict[_Place, list[tuple[str, Finding]]] = defaultdict(list)
+    for (code, position), cause in causes.items():
+        while cause in causes:
+            cause = causes[cause]
+        under[cause].append((code, found[code][position]))
+    return [_without(result, causes, under) for result in results]
+
+
+def _places(found: Mapping[str, Sequence[Finding]]) -> dict[tuple[str, Reach, Subject], list[_Place]]:
+    """Rule, reach and subject to the findings that cover the subject."""
+    places: dict[tuple[str, Reach, Subject], list[_Place]] = defaultdict(list)
+    for code, position, finding in _each(found):
+        places[code, Reach.SUBJECT, finding.subject].append((code, position))
+        for name in _members(finding):
+            at = Subject(finding.subject.database, name)
+            places[code, Reach.MEASUREMENT, at].append((code, position))
+    return places
+
+
+def _each(found: Mapping[str, Sequence[Finding]]) -> Iterator[tuple[str, int, Finding]]:
+    for code, findings in found.items():
+        for position, finding in enumerate(findings):
+            yield code, position, finding
+
+
+def _cause(
+    rule: Rule,
+    finding: Finding,
+    found: Mapping[str, Sequence[Finding]],
+    places: Mapping[tuple[str, Reach, Subject], Sequence[_Place]],
+) -> _Place | None:
+    """The finding that it follows from; None if it stands for itself."""
+    for code, reach in rule.follows_from.items():
+        subject = finding.subject
+        at = subject if reach is Reach.SUBJECT else Subject(subject.database, subject.measurement)
+        for place in places.get((code, reach, at), ()):
+            # A finding is never hidden behind a less severe one.
+            if found[code][place[1]].severity.rank >= finding.severity.rank:
+                return place
+    return None
+
+
+def _members(finding: Finding) -> set[str]:
+    """The measurements it is about: its own, and those that it merges into one."""
+    merged = {m.measurement for c in finding.changes if isinstance(c, MergeMeasurements) for m in c.members}
+    return {finding.subject.measurement, *merged} - {""}
+
+
+def _without(
+    result: RuleResult, causes: Mapping[_Place, _Place], under: Mapping[_Place, Sequence[tuple[str, Finding]]]
+) -> RuleResult:
+    """The result with only the findings that stand for themselves, and with what follows from them as evidence."""
+    if not result.findings:
+        return result
+    places = [(result.code, position) for position in range(len(result.findings))]
+    kept = tuple(
+        _with_evidence(finding, under.get(place, ()))
+        for place, finding in zip(places, result.findings, strict=True)
+        if place not in causes
+    )
+    if kept or result.outcome is not Outcome.FAIL:
+        return replace(result, findings=kept)
+    others = listed(sorted({causes[place][0] for place in places}))
+    reason = result.reason or f"what it found follows from {others}"
+    return replace(result, findings=(), outcome=Outcome.OPEN if result.gaps else Outcome.PASS, reason=reason)
+
+
+def _with_evidence(finding: Finding, under: Sequence[tuple[str, Finding]]) -> Finding:
+    if not under:
+        return finding
+    shown = [Evidence(f"also {code}", other.message) for code, other in under[:_MOST_EVIDENCE]]
+    more = len(under) - len(shown)
+    shown += [Evidence("more that follows from it", many(more, "finding"))] if more else []
+    # Changes of the others would be about what this one changes anyway.
+    changes = finding.changes or tuple(change for _, other in under for change in other.changes)
+    return replace(finding, changes=changes, evidence=(*finding.evidence, *shown))
+
+
+def _gathered(profile: Profile, result: RuleResult) -> RuleResult:
+    """The result with one finding for each column that is alike in many measurements, and so on."""
+    if len(result.findings) <= min(_MOST_APART.values()):
+        return result
+    schemas = {Subject(m.database, m.name): _schema(m) for m in profile.measurements}
+    findings = list(result.findings)
+    for kind in ("measurement", "database"):
+        groups: dict[object, list[Finding]] = defaultdict(list)
+        for position, finding in enumerate(findings):
+            groups[_likeness(finding, kind, schemas) or position].append(finding)
+        findings = [one for group in groups.values() for one in _as_one(group, kind)]
+    return replace(result, findings=tuple(findings))
+
+
+def _schema(measurement: Measurement) -> frozenset[str]:
+    return frozenset(measurement.columns)
+
+
+def _likeness(finding: Finding, kind: str, schemas: Mapping[Subject, frozenset[str]]) -> object | None:
+    """What findings in different measurements, or databases, have in common to be one; None if it stays alone.
+
+    What has a history of its own is never one with others: each may grow and end on a day of its own.
+    """
+    subject = finding.subject
+    if finding.since is not None or finding.forecast is not None or not (subject.database or subject.measurement):
+        return None
+    if kind == "database":
+        return (finding.severity, subject.measurement, subject.column)
+    if subject.column:
+        return (finding.severity, subject.database, subject.column)
+    schema = schemas.get(Subject(subject.database, subject.measurement))
+    return (finding.severity, subject.database, schema) if schema else None
+
+
+def _as_one(group: Sequence[Finding], kind: str) -> Iterator[Finding]:
+    """The findings as one if they are many. The first by name stands for all, so that its identity stays the same."""
+    if len(group) <= _MOST_APART[group[0].severity]:
+        yield from group
+        return
+    first, *others = sorted(group, key=lambda finding: finding.subject)
+    names = [str(getattr(finding.subject, kind)) for finding in (first, *others)]
+    affected = [f.affected_series for f in group if f.affected_series is not None]
+    changes = tuple(change for finding in (first, *others) for change in finding.changes)
+    yield replace(
+        first,
+        message=f"{first.message} The same holds for {many(len(others), f'more {kind}')}: {listed(names[1:], 3)}.",
+        changes=changes,
+        evidence=(*first.evidence, Evidence(f"in {kind}s", f"{number(len(group))}: {listed(names, 20)}")),
+        affected_series=sum(affected) if affected else None,
+    )

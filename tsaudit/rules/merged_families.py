@@ -1,0 +1,73 @@
+"""What several rules want of measurements whose names differ in data only."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from tsaudit.engines.sql.types import is_integer, is_number, is_text
+from tsaudit.model.change import Merged, MergeMeasurements
+from tsaudit.model.profile import Field, Measurement
+from tsaudit.model.subject import Subject
+from tsaudit.rule import Case
+
+if TYPE_CHECKING:
+    from tsaudit.analysis.shapes.name_families import Told
+    from tsaudit.analysis.shapes.shapes import NameFamily
+    from tsaudit.analysis.tables.grids import Grid
+
+
+def merged(database: str, family: NameFamily) -> MergeMeasurements:
+    """All of them as one measurement, with what varies as tags."""
+    from tsaudit.analysis.shapes.name_families import told_by
+
+    return _merged(database, family, told_by(family))
+
+
+def merged_grid(database: str, grid: Grid) -> MergeMeasurements:
+    """All names of the grid as one measurement, with the words that vary as tags."""
+    return _merged(database, grid.family, grid.told())
+
+
+def grids_of(case: Case, inside: Mapping[str, Measurement]) -> list[Grid]:
+    """Grids and lists of words among the names of measurements with the same columns.
+
+    Measurements of a single number, which a collector names after quantities, are no list: their names have to be a
+    grid. `inside`: the measurements to look at, by name.
+    """
+    from tsaudit.analysis.tables import grids
+
+    alike: dict[frozenset[str], list[str]] = defaultdict(list)
+    for name, measurement in inside.items():
+        if not case.tables.has_given_columns(measurement):
+            alike[frozenset(measurement.columns)].append(name)
+    found: list[Grid] = []
+    for names in alike.values():
+        first, rest = inside[names[0]], set(names)
+        searches: list[Callable[[Collection[str]], list[Grid]]] = [grids.grids]
+        searches += [grids.lists] if _is_wide(first) else []
+        searches += [grids.whole] if _has_readings(first) else []
+        for search in searches:
+            more = search(rest)
+            found += more
+            rest -= {name for one in more for name in one.members}
+    return sorted(found, key=lambda one: one.template)
+
+
+def _is_wide(measurement: Measurement) -> bool:
+    return sum(not all(map(is_text, field.types)) for field in measurement.fields) > 1
+
+
+def _has_readings(measurement: Measurement) -> bool:
+    """Whether it has several measured values: whole numbers may also be positions in a list, or states."""
+    return measurement.time_column is not None and sum(map(_is_measured, measurement.fields)) > 1
+
+
+def _is_measured(field: Field) -> bool:
+    return any(is_number(t) and not is_integer(t) for t in field.types)
+
+
+def _merged(database: str, family: NameFamily, told: Iterable[Told]) -> MergeMeasurements:
+    members = tuple(Merged(one.name, one.tags, one.field) for one in told)
+    return MergeMeasurements(Subject(database), family.measurement, family.template, members)

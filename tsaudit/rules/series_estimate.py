@@ -1,0 +1,152 @@
+"""Series of a measurement in worst case and in fact, and which tag they are due to: what several rules need."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from tsaudit.analysis.cardinality.contributions import share_of
+from tsaudit.engines.greptimedb.tables import DESIGN_0_17
+from tsaudit.model.finding import Evidence, Limit
+from tsaudit.model.profile import Contribution, How, Measurement, TagSets
+from tsaudit.rule import Case, Threshold, resolve_limit
+from tsaudit.text import number, percent
+
+MAX_SERIES: Final = Threshold(
+    "max_series",
+    1_000_000,
+    "series",
+    "our default: from here on, an index of all series no longer fits in memory on small machines; also "
+    "InfluxDB's own default limit",
+    {
+        "influxdb1": (
+            1_000_000,
+            "https://docs.influxdata.com/influxdb/v1/administration/config/#max-series-per-database--1000000",
+        ),
+        # LiveAnalytics has none. AWS advises to move to InfluxDB 2 with fewer series keys, else to InfluxDB 3.
+        "timestream": (
+            10_000_000,
+            "https://docs.aws.amazon.com/timestream/latest/developerguide/AmazonTimestreamForLiveAnalytics-availability-change.html",
+        ),
+        "greptimedb primary_key": (100_000, DESIGN_0_17),
+        "greptimedb flat": (
+            100_000,
+            (
+                "our default: the vendor's number for files in the old format; for this format it names none, "
+                "and says that many key values cost memory and insert time"
+            ),
+        ),
+    },
+)
+"""Of high-series-cardinality. Other rules forecast the day on which that rule's limit is reached.
+
+GreptimeDB's are those of a table, by the format of its files; databases and targets have the default.
+"""
+
+
+COUNT_FIELDS: Final = Threshold(
+    "count_fields",
+    0,
+    "1: each field of a tag set is a separate series; 0: it is not",
+    "our default: as InfluxDB OSS and SQL engines count; InfluxDB Cloud counts fields, "
+    "https://docs.influxdata.com/influxdb/cloud/reference/glossary/#series",
+)
+"""Of high-series-cardinality."""
+
+
+def series_of(case: Case, measurement: Measurement) -> int | None:
+    """Series as the limit counts them; None when the tag sets were not counted."""
+    if measurement.series is None:
+        return None
+    return measurement.series.value * (max(len(measurement.fields), 1) if counts_fields(case) else 1)
+
+
+def series_error(case: Case, measurement: Measurement) -> float:
+    """Standard error of `series_of`; 0 where the series were counted one by one."""
+    if measurement.series is None:
+        return 0.0
+    error = measurement.series.standard_error or 0.0
+    return error * (max(len(measurement.fields), 1) if counts_fields(case) else 1)
+
+
+def counts_fields(case: Case) -> bool:
+    """Whether each field makes a series of its own."""
+    engine, policy = case.profile.engine, case.policy
+    return bool(resolve_limit("high-series-cardinality", COUNT_FIELDS, engine, policy).value)
+
+
+def series_limit(case: Case, measurement: Measurement | None = None) -> Limit:
+    """The limit of high-series-cardinality on the measurement, or on databases and targets."""
+    name = measurement.name if measurement else None
+    edition = case.tables.edition(case.profile, measurement) if measurement else case.profile.edition
+    return resolve_limit("high-series-cardinality", MAX_SERIES, case.profile.engine, case.policy, name, edition)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Series of one measurement, counted as tag set x field."""
+
+    worst_case: int
+    """As if all tags were independent."""
+    independent: int
+    """Without the tags that another one determines."""
+    actual: int
+
+    @property
+    def evidence(self) -> tuple[Evidence, ...]:
+        return (
+            Evidence("worst case (tag values x fields)", number(self.worst_case)),
+            Evidence("without dependent tags", number(self.independent)),
+            Evidence("actual (tag sets x fields)", number(self.actual)),
+        )
+
+
+def estimate(measurement: Measurement) -> Estimate | None:
+    """None when the tag sets were not listed."""
+    sets, fields = measurement.tag_sets, max(len(measurement.fields), 1)
+    if sets is None:
+        return None
+    return Estimate(sets.worst_case * fields, sets.independent_bound * fields, sets.series * fields)
+
+
+def on_sample(sets: TagSets) -> str:
+    """`, on a sample of 1,000 series`; empty if all series were examined."""
+    if sets.source.how is How.SAMPLED:
+        return ", in the part of the rows that was listed"
+    return f", on a sample of {number(sets.sampled)} series" if sets.sampled is not None else ""
+
+
+def left_in_words(contribution: Contribution) -> str:
+    """`50`; for a sample, `50 to 900`, or `at most 50` if that is not an interval."""
+    if contribution.at_least is None:
+        return number(contribution.series_left)
+    if contribution.at_least == contribution.series_left:
+        return f"at most {number(contribution.series_left)}"
+    return f"{number(contribution.at_least)} to {number(contribution.series_left)}"
+
+
+def contribution_evidence(sets: TagSets) -> tuple[Evidence, ...]:
+    """One line per tag: what would be left without it; then buckets, and the greedy order of dropping."""
+    at_least = "at least " if sets.sampled is not None else ""
+    each = [
+        Evidence(
+            f"without {_names(c)}",
+            f"{left_in_words(c)} series left ({at_least}{percent(share_of(c, sets))} fewer)",
+        )
+        for c in sets.contributions
+    ]
+    at_most = "at most " if sets.sampled is not None else ""
+    each += [
+        Evidence(f"{b.tag} in {number(b.buckets)} buckets", f"{at_most}{number(b.series_left)} series left")
+        for b in sets.bucketings
+    ]
+    if sets.drop_curve:
+        curve = [f"{left_in_words(c)} without {_names(c)}" for c in sets.drop_curve]
+        each.append(Evidence("dropping one after the other", " → ".join([number(sets.series), *curve])))
+    if sets.sampled is not None:
+        each.append(Evidence("checked", f"{number(sets.sampled)} of about {number(sets.series)} series"))
+    return tuple(each)
+
+
+def _names(contribution: Contribution) -> str:
+    return " + ".join((contribution.tag, *contribution.together_with))

@@ -1,0 +1,140 @@
+"""Schema changes that somebody made because a plan of an earlier audit asked for them.
+
+A difference is planned if it is what a change of that plan decides, in the same measurement, or if a statement of the
+plan makes it. Anything else about the same column, such as another type than the one asked for, is not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final
+
+from tsaudit.engines.sql.types import is_integer
+from tsaudit.model.change import Change, Claim, MergeMeasurements
+from tsaudit.model.plan import Phase, Plan
+from tsaudit.model.profile import Measurement, Profile, Role
+from tsaudit.schema.diff import Column, Difference, Kind
+
+_KINDS: Final[dict[str, Callable[[str], object]]] = {
+    "integer": lambda name: is_integer(name) or name.lower() in ("integer", "long", "unsigned"),
+    "float": re.compile(r"(?i)float|double|real|numeric|decimal|number").search,
+    # SQLite keeps booleans as integers.
+    "boolean": re.compile(r"(?i)bool|^integer$").search,
+    "time": re.compile(r"(?i)timestamp|date|time").search,
+}
+"""Whether an engine's type is one for values of the kind that a change asks for."""
+
+
+def asked_by(difference: Difference, plans: Iterable[Plan], after: Profile) -> tuple[str, ...]:
+    """The rules whose plan made the difference, as their codes; none where no plan asked for it."""
+    codes: dict[str, None] = {}
+    for plan in plans:
+        if plan.subject.database == difference.subject.database:
+            codes |= dict.fromkeys(_asked_by(difference, plan, after))
+    return tuple(codes)
+
+
+def _asked_by(difference: Difference, plan: Plan, after: Profile) -> Iterator[str]:
+    for asked in plan.changes:
+        if _decides(asked.change, difference, after):
+            yield from asked.rules
+    about = difference.subject.measurement if difference.subject.column else None
+    if about in (None, plan.subject.measurement):
+        for step in plan.steps:
+            if step.phase not in (Phase.LOOK, Phase.CHECK) and _states(step.text, difference):
+                yield from step.rules
+
+
+# --- By what is decided ----------------------------------------------------------------------------------------------
+
+
+def _decides(change: Change, difference: Difference, after: Profile) -> bool:
+    if not difference.subject.column:
+        return _ends_measurement(change, difference, after)
+    if change.at.measurement != difference.subject.measurement:
+        return False
+    claims, column = change.claims(), difference.subject.column
+    if difference.kind is Kind.NEW:
+        return any(aspect == "new column" and _is_called(column, name) for aspect, name in claims)
+    if difference.kind is Kind.GONE:
+        return _ends_column(claims, difference, after)
+    assert isinstance(difference.before, Column)
+    assert isinstance(difference.after, Column)
+    if Role.TIME in (difference.before.role, difference.after.role):
+        return _moves_time(claims, column, difference.before, difference.after)
+    return _becomes(claims, column, difference.before, difference.after)
+
+
+def _becomes(claims: Mapping[Claim, str], column: str, was: Column, now: Column) -> bool:
+    """Whether role and type, as far as they changed, are those that were asked for."""
+    kind, role = claims.get(("type", column)), claims.get(("role", column))
+    # A column of numbers names no source.
+    role_fits = was.role is now.role or role == now.role or (kind is not None and now.role is Role.FIELD)
+    fits = _KINDS.get(kind or "", lambda _: False)
+    type_fits = was.types == now.types or (bool(now.types) and all(map(fits, now.types)))
+    return role_fits and type_fits
+
+
+def _moves_time(claims: Mapping[Claim, str], column: str, was: Column, now: Column) -> bool:
+    """Whether another column was to say when a row is of, and this one is it, or was it until then."""
+    time = claims.get(("time", ""))
+    return time == column if now.role is Role.TIME else time is not None and was.role is Role.TIME and time != column
+
+
+def _ends_column(claims: Mapping[Claim, str], difference: Difference, after: Profile) -> bool:
+    """Whether it was to go, and what was to take its place is there."""
+    at, column = difference.subject, difference.subject.column
+    here = _measurement(after, at.database, at.measurement)
+    columns = here.columns if here else ()
+    if claims.get(("role", column)) == "none":
+        return True
+    if (new := claims.get(("name", column))) is not None:
+        return any(_is_called(one, new) for one in columns)
+    if (parts := claims.get(("parts", column))) is not None:
+        return all(any(_is_called(one, part) for one in columns) for part in parts.split("\x1f"))
+    if (home := claims.get(("measurement", column))) is not None:
+        there = (m for m in after.measurements if m.database == at.database and _is_called(m.name, home))
+        return any(column in m.columns for m in there)
+    return False
+
+
+def _ends_measurement(change: Change, difference: Difference, after: Profile) -> bool:
+    name = difference.subject.measurement
+    if difference.kind is not Kind.GONE or not name:
+        return False
+    into = change.claims().get(("name", "")) if change.at.measurement == name else None
+    if isinstance(change, MergeMeasurements) and any(one.measurement == name for one in change.members):
+        into = change.into
+    beside = (m.name for m in after.measurements if m.database == difference.subject.database)
+    return into is not None and any(_is_called(one, into) for one in beside)
+
+
+def _is_called(name: str, wanted: str) -> bool:
+    """Whether it has the name, or the name with a number at its end, as plans give them where a name is taken."""
+    return name == wanted or re.fullmatch(re.escape(wanted) + r"_\d+", name) is not None
+
+
+def _measurement(profile: Profile, database: str, name: str) -> Measurement | None:
+    return next((m for m in profile.measurements if (m.database, m.name) == (database, name)), None)
+
+
+# --- By what is stated -----------------------------------------------------------------------------------------------
+
+
+def _states(text: str, difference: Difference) -> bool:
+    """Whether a statement drops, or adds, what is gone, or new.
+
+    What a plan makes on the way, such as the old column under another name, is nobody's decision; only its statements
+    know what it is called.
+    """
+    name = re.escape((difference.subject.column or difference.subject.measurement).replace('"', '""'))
+    what = "COLUMN" if difference.subject.column else "(TABLE|MEASUREMENT)"
+    named = rf"(?:\S+\.)?(?:\"{name}\"|`{name}`|{name}(?![\w.\"`-]))"
+    if difference.kind is Kind.GONE:
+        found = rf"\bDROP {what} (IF EXISTS )?{named}"
+    elif difference.kind is Kind.NEW:
+        found = rf"\b(ADD {what}|CREATE {what}|RENAME {what} [^;\n]+ TO|RENAME TO) (IF NOT EXISTS )?{named}"
+    else:
+        return False
+    return re.search(f"(?i){found}", text) is not None
