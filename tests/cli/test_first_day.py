@@ -27,9 +27,12 @@ def test_first_day_when_an_influxdb_runs_here(
     write(Dataset([a_table(text_numbers=True)]), "influxdb1", own_influxd.url)
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("TSAUDIT_CONFIG", raising=False)
-    monkeypatch.setattr(init, "_LOCAL_INFLUXDB", own_influxd.url)
+    monkeypatch.setattr(init, "_address", lambda port: own_influxd.url if port == 8086 else "http://127.0.0.1:1")
 
     assert tsaudit("init").stdout.startswith("wrote tsaudit.yaml: 1 target\n  influxdb: influxdb1 at http://127.0.0.1:")
+    # The address of a default installation is written; the tests' server has another port.
+    written = tmp_path / "tsaudit.yaml"
+    written.write_text(written.read_text().replace("http://127.0.0.1:8086", own_influxd.url))
     checked = tsaudit("check")
     assert checked.exit_code == Exit.OK
     assert "influxdb       ok       influxdb1 1." in checked.stdout

@@ -66,7 +66,7 @@ def test_engine_is_measured_by_its_own_queries_and_those_it_shares(acme: None, t
     assert profile.gaps == ()
     assert (profile.engine, profile.server_version) == ("acmedb", "7.0")
     (sales,) = profile.measurements  # its own query leaves drafts out
-    assert (sales.name, sales.series.value if sales.series else None) == ("SALES", 3)
+    assert (sales.name, sales.rows.value if sales.rows else None) == ("SALES", 90)
     assert queries.query_files("acmedb")["measurements"].is_relative_to(PACKAGE)
     assert queries.query_files("acmedb")["columns"].is_relative_to(queries.root() / "sqlite")
 

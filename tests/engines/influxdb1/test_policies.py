@@ -190,9 +190,9 @@ def test_policies_hold_the_same_measurements(server: Server) -> None:
 
 
 def test_data_is_made_coarser_step_by_step(server: Server) -> None:
-    """The default policy is empty, a tag ends with the second step, and a serial number leaks into the first alone."""
+    """The default policy is empty, a tag ends with the second step, and IDs of requests leak into the first alone."""
     cpu = [f"cpu,host=h{i % 20},core=c{i % 8} idle={i}.5" for i in range(160)]
-    leak = (f"cpu,host=h{i % 20},core=c{i % 8},serial={uuid(i)} idle={i}.5" for i in range(4000))
+    leak = (f"cpu,host=h{i % 20},core=c{i % 8},request={uuid(i)} idle={i}.5" for i in range(4000))
     coarse = [f"cpu,host=h{i} mean_idle={i}.5" for i in range(20)]
     target = written(server, {"2w": [*cpu, *leak], "1m": cpu, "1h": coarse, "10y": coarse})
     profile = collected(target)
@@ -202,7 +202,7 @@ def test_data_is_made_coarser_step_by_step(server: Server) -> None:
     assert tags(profile)["1m", "cpu"] == ["core", "host"]
     assert tags(profile)["10y", "cpu"] == ["host"]
     result = audit(profile)
-    assert said(result, "TAG002") == {("TAG002", "2w/cpu", "serial")}
+    assert said(result, "TAG002") == {("TAG002", "2w/cpu", "request")}
     assert run_copies(server, target, result) == {"2w"}
 
 

@@ -7,6 +7,7 @@ listed here, finding by finding.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import re
 from datetime import timedelta
 
@@ -60,6 +61,8 @@ def _list(pattern: str, count: int) -> str:
     return ", ".join(pattern.format(i) for i in range(count))
 
 
+QUANTITIES = ["".join(parts) for parts in itertools.product(("ba", "ko", "ru", "ti", "me", "so"), repeat=3)][:200]
+"""Names of columns that no rule can find a pattern in."""
 CPU = "host TEXT NOT NULL, region TEXT NOT NULL, usage FLOAT"
 BROKEN = [
     # A1, A2, A4, A6, A8: an id for each session multiplies the series, and they grow.
@@ -109,7 +112,10 @@ BROKEN = [
     *_table("meters", "meter TEXT NOT NULL, reading TEXT", "'m' || s, (r * 1.5)::TEXT", 2, 40),
     # D1, D3, D4, D5
     *_table(
-        "machine", "host TEXT NOT NULL, " + _list("f{0} FLOAT", 200), "'h' || s, " + _list("{0} + r / 7.0", 200), 2
+        "machine",
+        "host TEXT NOT NULL, " + ", ".join(f"{name} FLOAT" for name in QUANTITIES),
+        "'h' || s, " + _list("{0} + r / 7.0", 200),
+        2,
     ),
     # D2, and A2: any two of its tags are independent, so that there could be 65,536 series.
     *_table(
@@ -213,7 +219,6 @@ FOUND = (
     ("A3", "CAR003", Severity.INFO, "sessions", "host"),
     ("A4", "CAR004", Severity.CRITICAL, "sessions", ""),
     ("A7", "CAR005", Severity.WARN, "sensor_{n}", ""),
-    ("A8", "CAR006", Severity.INFO, "sessions", "session"),
     ("F3", "DRF001", Severity.INFO, "cpu", "debug"),
     ("C1", "FLD001", Severity.WARN, "air", "sensor_name"),
     ("C3", "FLD002", Severity.WARN, "meters", "reading"),
@@ -224,7 +229,6 @@ FOUND = (
     ("D5", "LAY005", Severity.WARN, "halves", ""),
     ("B1", "NAM001", Severity.INFO, "orders", ""),
     ("B5", "NAM003", Severity.INFO, "orders", ""),
-    ("B4", "NAM005", Severity.WARN, "machine", "f{n}"),
     ("B4", "NAM005", Severity.WARN, "tagged", "t{n}"),
     ("F1", "RET001", Severity.WARN, "parted", ""),
     ("H5", "RET002", Severity.WARN, "", ""),
@@ -237,6 +241,8 @@ FOUND = (
     ("C2", "TAG006", Severity.WARN, "rooms", "temperature"),
 )
 """Guideline, rule, severity, table, column."""
+FOLLOWS = {"A8": "CAR006"}
+"""What the database breaks as a consequence: that `session` dominates is said with its IDs."""
 STATEMENT = re.compile(
     r"(?:ALTER TABLE|CREATE TABLE|CREATE INDEX|DELETE FROM|DROP INDEX|SELECT(?! the )|UPDATE)\b"
     r"(?:(?!\.\.\.)[^;])+;"
@@ -271,7 +277,7 @@ def test_proposed_statements_when_run(postgresql: Postgresql, broken: AuditResul
 def test_every_guideline_that_a_rule_checks_is_broken() -> None:
     checked, broken = (
         {g for rule in all_rules() if "postgresql" in rule.engines and rule.code in codes for g in rule.guidelines}
-        for codes in ({rule.code for rule in all_rules()}, {code for _, code, *_ in FOUND})
+        for codes in ({rule.code for rule in all_rules()}, {code for _, code, *_ in FOUND} | set(FOLLOWS.values()))
     )
     matter = {g.id for g in GUIDELINES if "postgresql" in g.engines}
     assert checked & matter == broken & matter

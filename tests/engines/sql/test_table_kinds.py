@@ -81,8 +81,8 @@ def test_kind_by_configuration(tmp_path: Path) -> None:
 def test_kind_is_kept_from_the_day_before_if_the_evidence_is_close() -> None:
     columns = (Column("ts", "TIMESTAMP"), Column("who", "TEXT"), Column("v", "REAL"))
     seen = {"who": Seen(3, is_text=True), "v": Seen(is_measure=True)}
-    close = Evidence(columns, "ts", seen=seen, rows=900, rows_per_source=2.0)
+    close = Evidence(columns, "ts", seen=seen, rows=900, coverage=0.4)
     assert decide(close).kind is TableKind.SERIES  # type: ignore[union-attr]
     assert decide(close, TableKind.EVENTS).kind is TableKind.EVENTS  # type: ignore[union-attr]
-    clear = Evidence(columns, "ts", seen=seen, rows=900, rows_per_source=300.0, regular_share=1.0)
+    clear = Evidence(columns, "ts", seen=seen, rows=900, coverage=1.0, regular_share=1.0)
     assert decide(clear, TableKind.EVENTS).kind is TableKind.SERIES  # type: ignore[union-attr]

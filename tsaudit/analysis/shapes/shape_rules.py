@@ -127,6 +127,10 @@ def _is_id(value: str) -> bool:
     return bool(_TOKEN.fullmatch(value)) and len(value) >= 10 and is_random(value.replace("-", "").replace("_", ""))
 
 
+_PRODUCT: Final = r"[\w!#$%&'*+.^`|~-]+/[\w.+-]*\d[\w.+-]*"
+_USER_AGENT: Final = _pattern(rf"{_PRODUCT}(?: {_PRODUCT}| \([^()]+\)| [\w.-]+)+")
+"""Products with versions, and comments: RFC 9110, section 10.1.5. A product alone could be a path."""
+
 _PAIRS: Final = _pattern(
     r"\{?[a-z_]\w*[=:][^\s=:,;|&]+(?:[,;|&.] ?[a-z_]\w*[=:][^\s=:,;|&]+)+\}?"
     r"|[a-z]+-[a-z0-9]+(?:\.[a-z]+-[a-z0-9]+){2,}"
@@ -153,6 +157,7 @@ RULES: Final = (
     Rule("sql", is_statement),
     Rule("json", _pattern(r"(?:\{\s*\"|\[\s*[\[{\"])[\s\S]*")),
     Rule("composite", _PAIRS, sure=False),
+    Rule("user_agent", _USER_AGENT, sure=False),
     Rule("log_text", is_text, sure=False),
     Rule("pod", _pattern(
         rf"[a-z0-9][a-z0-9.-]*-(?=[a-z0-9]*\d){_KUBERNETES}{{6,10}}-{_KUBERNETES}{{5}}"

@@ -33,7 +33,7 @@ EMPTY: Final = "empty"
 
 IDENTIFIER_KINDS: Final = frozenset({"uuid", "ulid", "hash", "id", "container_id", "epoch", "pod", "request"})
 """Kinds with a different value for nearly every event."""
-TEXT_KINDS: Final = frozenset({"log_text", "sql", "json", "url", "iso_time"})
+TEXT_KINDS: Final = frozenset({"log_text", "sql", "json", "url", "iso_time", "user_agent"})
 """Unbounded kinds, written to be read and not to group by."""
 
 _MAJORITY: Final = 0.8
@@ -95,6 +95,8 @@ def classify(values: Sequence[str]) -> Shape:
     if kind in _SETTLED and share >= _MAJORITY and (len(distinct) >= _ENOUGH or _are_sure(rules, kind)):
         return Shape(kind, share, len(distinct))
     if len(looked_at) >= FEWEST:
+        if (agents := counts["user_agent"] / len(looked_at)) >= _TEXTS:
+            return Shape("user_agent", agents, len(distinct))
         texts = (counts["log_text"] + counts["sql"] + counts["json"]) / len(looked_at)
         if texts >= _TEXTS:
             return Shape("log_text", texts, len(distinct))

@@ -124,8 +124,8 @@ class Sources:
     """How often the same sources write, and how regularly."""
 
     regular_share: float | None
-    rows_per_source: float | None
-    rows_per_instant: float | None
+    coverage: float | None
+    """How likely the next row is from a source among those of the rows read; None without such columns."""
 
 
 def sources(codes: Mapping[str, npt.NDArray[np.int64]], key: Sequence[str], times: Times) -> Sources:
@@ -137,7 +137,7 @@ def sources(codes: Mapping[str, npt.NDArray[np.int64]], key: Sequence[str], time
     known = ~np.isnan(times)
     rows = int(known.sum())
     if not rows:
-        return Sources(None, None, None)
+        return Sources(None, None)
     at = times[known].astype(np.int64)
     named = {name: numbers[known] for name, numbers in codes.items()}
     groups = [[name] for name in named]
@@ -147,9 +147,17 @@ def sources(codes: Mapping[str, npt.NDArray[np.int64]], key: Sequence[str], time
     together = _together(list(named.values()))
     return Sources(
         max(shares, default=None),
-        rows / len(np.unique(together)) if together is not None else None,
-        rows / len(np.unique(at)),
+        None if together is None else _coverage(together),
     )
+
+
+def _coverage(sources: npt.NDArray[np.int64]) -> float:
+    """Unlike the number of rows per source, it does not depend much on how many rows were read: Good, "The population
+    frequencies of species and the estimation of population parameters", Biometrika 40 (1953).
+    """
+    import numpy as np
+
+    return 1.0 - int((np.unique(sources, return_counts=True)[1] == 1).sum()) / len(sources)
 
 
 def _regular(columns: Sequence[npt.NDArray[np.int64]], times: npt.NDArray[np.int64]) -> float | None:
@@ -181,9 +189,10 @@ def _together(columns: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]
 def sequences(
     time: str, numbers: Mapping[str, npt.NDArray[np.int64]], codes: Mapping[str, npt.NDArray[np.int64]]
 ) -> frozenset[str]:
-    """Members of the key that only number rows: nearly different in each, or without effect on what the others tell
-    apart. `codes`: all members of the key, with the time if it is one. `numbers`: those that are integers and may be
-    such.
+    """Members of the key that only number rows: nearly different in each, or without effect on which rows the others
+    distinguish.
+
+    `codes`: all members of the key, with the time if it is one. `numbers`: those that are integers and may be such.
     """
     import numpy as np
 

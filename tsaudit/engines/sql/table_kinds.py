@@ -13,6 +13,20 @@ from typing import Final
 
 from tsaudit.engines.sql import types as column_types
 from tsaudit.engines.sql.columns import Column
+from tsaudit.engines.sql.kind_words import (
+    ATTEMPTS,
+    ATTRIBUTE,
+    BEGINS,
+    DUE,
+    ENDS,
+    HAPPENED,
+    MONEY,
+    QUEUE_NAMES,
+    STATE,
+    TAKEN,
+    VALID,
+    VALUE,
+)
 from tsaudit.engines.sql.name_words import words_of
 from tsaudit.engines.sql.row_evidence import Life, Seen
 from tsaudit.model.profile import TableKind
@@ -25,44 +39,11 @@ ENOUGH: Final = 20
 SMALL: Final = 1_000
 """A table with fewer rows and without a time is a list, whatever its key."""
 _MOSTLY: Final = 0.5
-_MANY_ROWS: Final = 4.0
-"""A source that is known by this many rows on average comes again."""
+_COVERED: Final = 0.7
+"""The share of further rows from sources that are known already, from which sources come again."""
 
-_MONEY: Final = frozenset(
-    (
-        *("amount", "price", "total", "subtotal", "cost", "fee", "tax", "vat", "discount", "currency", "balance"),
-        *("debit", "credit", "paid", "payment", "refund", "salary", "fare", "revenue", "quantity", "qty"),
-    )
-)
-"""Words for what a single transaction is about."""
-_HAPPENED: Final = frozenset(
-    (
-        *("event", "action", "message", "msg", "actor", "payload", "body", "comment", "reason", "error", "exception"),
-        *("referrer", "referer", "useragent", "agent", "ip", "trace", "span", "correlation", "request", "note"),
-    )
-)
-"""Words for what is said about a single event."""
-_STATE: Final = frozenset(["status", "state", "stage", "phase"])
-_ATTEMPTS: Final = frozenset(
-    ["attempt", "attempts", "retry", "retries", "retrycount", "retrylimit", "tries", "failures", "redelivered"]
-)
-_TAKEN: Final = frozenset(
-    ["locked", "lock", "lease", "leased", "claimed", "claim", "reserved", "worker", "owner", "picked", "dequeued"]
-)
-_DUE: Final = frozenset(
-    ["available", "scheduled", "visible", "due", "startafter", "notbefore", "next", "enqueued", "queued", "eta", "run"]
-)
-_QUEUE_NAMES: Final = frozenset(["priority", "queue", "payload", "handler", "args", "job", "task", "topic"])
-_BEGINS: Final = frozenset(["from", "start", "begin", "since", "effective"])
-_ENDS: Final = frozenset(["to", "until", "end", "expiry", "through", "thru"])
-_VALID: Final = frozenset(["valid", "effective", "validity", "dbt", "version", "row", "record", "current"])
-_ATTRIBUTE: Final = frozenset(
-    [
-        *("attribute", "attr", "key", "property", "metric", "feature", "parameter", "param", "field", "variable"),
-        *("measure", "characteristic", "signal", "observable", "kind", "name", "code", "channel", "quantity"),
-    ]
-)
-_VALUE: Final = frozenset(["value", "val", "reading", "result", "state"])
+_ROUNDS: Final = 3
+"""What has not come again in this many instants does not name a source."""
 _NARROW: Final = 8
 """A table of attributes and values has at most this many columns beside its time."""
 
@@ -82,14 +63,18 @@ class Evidence:
     """The other columns that contain times, compared with the time column."""
     rows: int = 0
     """Number of rows read."""
+    instants: int | None = None
+    """Number of distinct times of the rows read; None if they were not compared."""
     is_whole: bool = False
     """Whether these are all of its rows."""
     regular_share: float | None = None
     """Share of the rows read whose sources write at regular intervals, by the columns that show it best; None if no
     column has values that come again.
     """
-    rows_per_source: float | None = None
-    """Rows read for each combination of values that could name a source; None without such columns."""
+    coverage: float | None = None
+    """How likely the next row has a combination of values that could name a source and was read before; None without
+    such columns.
+    """
     sequences: frozenset[str] = frozenset()
     """Columns of the key that only number the rows of an instant, or all rows."""
 
@@ -164,9 +149,9 @@ def _by_versions(evidence: Evidence) -> Decided | None:
     begins, ends = [], []
     for name in (evidence.time or "", *(life.name for life in evidence.lives)):
         words = words_of(name)
-        if words & _VALID or name.lower() in _BEGINS | _ENDS:
-            begins += [name] if words & _BEGINS else []
-            ends += [name] if words & _ENDS else []
+        if words & VALID or name.lower() in BEGINS | ENDS:
+            begins += [name] if words & BEGINS else []
+            ends += [name] if words & ENDS else []
     if not begins or not ends or set(begins) == set(ends):
         return None
     return Decided(TableKind.REFERENCE, f"one row per version of a thing, valid from {begins[0]} until {ends[-1]}")
@@ -177,14 +162,14 @@ def _as_queue(evidence: Evidence) -> Decided | None:
     for column in evidence.columns:
         words = words_of(column.name)
         for what, known in (
-            ("attempts", _ATTEMPTS),
-            ("who took it", _TAKEN),
-            ("when it is due", _DUE),
-            ("the work", _QUEUE_NAMES),
-            ("its state", _STATE),
+            ("attempts", ATTEMPTS),
+            ("who took it", TAKEN),
+            ("when it is due", DUE),
+            ("the work", QUEUE_NAMES),
+            ("its state", STATE),
         ):
             is_time = column.name == evidence.time or column.name in {life.name for life in evidence.lives}
-            if words & known and not (known is _DUE and not is_time):
+            if words & known and not (known is DUE and not is_time):
                 found.setdefault(what, column.name)
     work = found.keys() & {"attempts", "who took it", "when it is due"}
     if len(work) < 2 or "attempts" not in found or len(found) < 3 or _time_in_key(evidence):
@@ -228,7 +213,7 @@ def _by_values(evidence: Evidence) -> Iterator[tuple[int, str]]:
         yield 2, f"measured values ({_listed(exact)})"
     elif measured:
         yield 1, f"numbers ({_listed(measured)})"
-    money = [name for name in _numbers(evidence) if words_of(name) & _MONEY]
+    money = [name for name in _numbers(evidence) if words_of(name) & MONEY]
     if money:
         yield -2, f"sums of single transactions ({_listed(money)})"
     told = list(_told(evidence))
@@ -239,7 +224,7 @@ def _by_values(evidence: Evidence) -> Iterator[tuple[int, str]]:
 def _by_sources(evidence: Evidence) -> Iterator[tuple[int, str]]:
     if evidence.regular_share is not None and evidence.regular_share >= _MOSTLY and _measures(evidence):
         yield 3, f"{percent(evidence.regular_share)} of the rows come at regular intervals"
-    if evidence.rows_per_source is not None and evidence.rows_per_source >= _MANY_ROWS:
+    if evidence.coverage is not None and evidence.coverage >= _COVERED:
         yield 1, "the same sources come again"
 
 
@@ -247,7 +232,7 @@ def _by_life(evidence: Evidence) -> Iterator[tuple[int, str]]:
     changes = [life.name for life in evidence.lives if life.changes]
     if changes:
         yield -4, f"rows change later ({_listed(changes)})"
-    states = [c.name for c in evidence.columns if words_of(c.name) & _STATE and _is_category(evidence, c.name)]
+    states = [c.name for c in evidence.columns if words_of(c.name) & STATE and _is_category(evidence, c.name)]
     if states and not _time_in_key(evidence):
         yield -1, f"a state of each row ({states[0]})"
 
@@ -296,18 +281,27 @@ def _numbers(evidence: Evidence) -> list[str]:
 
 def _measures(evidence: Evidence) -> list[str]:
     """Columns with measured values."""
-    return [name for name in _numbers(evidence) if not words_of(name) & _MONEY]
+    return [name for name in _numbers(evidence) if not words_of(name) & MONEY]
 
 
 def _told(evidence: Evidence) -> Iterator[str]:
-    """Columns that describe a single event: documents, long texts, addresses, and texts that hardly come again."""
+    """Columns that describe a single event: documents, long texts, addresses, and texts that hardly come again.
+
+    Random IDs beside measured values are no evidence: IDs written as tags are the most frequent mistake in series.
+    """
+    measured = any(not evidence.seen[name].is_integer for name in _measures(evidence))
+    # Each source of a fleet is unique until it reports again.
+    at_once = evidence.instants is not None and evidence.instants < _ROUNDS
     key = {c.name for c in evidence.columns if c.key_position is not None} if _time_in_key(evidence) else set()
     unique = {c.name for c in evidence.columns if c.is_unique}
     for name, seen in evidence.seen.items() if evidence.rows >= ENOUGH else ():
         if name in key or name in unique or name == evidence.time or seen.is_label_set:
             continue
-        by_name = bool(words_of(name) & _HAPPENED) and (seen.is_text or seen.is_document)
-        if by_name or seen.is_document or seen.is_prose or (seen.is_text and seen.is_unique and not seen.is_measure):
+        if seen.is_random and measured:
+            continue
+        by_name = bool(words_of(name) & HAPPENED) and (seen.is_text or seen.is_document)
+        never_again = seen.is_text and seen.is_unique and not seen.is_measure and not at_once
+        if by_name or seen.is_document or seen.is_prose or never_again:
             yield name
 
 
@@ -320,7 +314,7 @@ def _attribute_of(evidence: Evidence) -> str | None:
     """The column that names the attribute; None if the table does not consist of attributes and their values."""
     columns = [c for c in evidence.columns if c.name != evidence.time]
     values = [c.name for c in columns if _is_value(c.name)]
-    names = [c.name for c in columns if words_of(c.name) & _ATTRIBUTE and _few(evidence, c.name)]
+    names = [c.name for c in columns if words_of(c.name) & ATTRIBUTE and _few(evidence, c.name)]
     names = [name for name in names if name not in values]
     others = [n for n in _numbers(evidence) if n not in values]
     is_narrow = len(columns) <= _NARROW
@@ -329,7 +323,7 @@ def _attribute_of(evidence: Evidence) -> str | None:
 
 def _is_value(name: str) -> bool:
     words = words_of(name)
-    return bool(words & _VALUE) and len(words) <= 2
+    return bool(words & VALUE) and len(words) <= 2
 
 
 def _few(evidence: Evidence, name: str) -> bool:

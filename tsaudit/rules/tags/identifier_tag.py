@@ -107,10 +107,10 @@ def _reason(case: Case, measurement: Measurement, tag: Tag) -> tuple[str, float,
     if rows is not None and rows.value and values >= case.limit("min_values", measurement).value and not fleet:
         ratio = values / rows.value
         if ratio > limit.value:
-            return f"{many(values, 'value')} in {many(rows.value, 'row')}: hardly any is used again", ratio, limit
+            return f"{values_of(tag.values)} in {many(rows.value, 'row')}: hardly any is used again", ratio, limit
     limit = case.limit("engine_values", measurement)
     if limit.value and values >= 0.8 * limit.value:
-        return f"{many(values, 'value')}, {percent(values / limit.value)} of the maximum for one tag", values, limit
+        return f"{values_of(tag.values)}, {percent(values / limit.value)} of the maximum for one tag", values, limit
     return None
 
 

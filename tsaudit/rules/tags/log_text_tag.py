@@ -20,6 +20,7 @@ _WORDS = {
     "json": "JSON documents",
     "url": "URLs",
     "iso_time": "times",
+    "user_agent": "user agents",
 }
 _MOST = 0.8
 _MIXED = "texts that contain times or UUIDs"
