@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -41,7 +43,9 @@ __all__ = [
 settings.register_profile(
     "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 )
-settings.load_profile("any machine")
+# New examples are for who can look at what they find: CI comes to the same result twice.
+settings.register_profile("CI", settings.get_profile("any machine"), derandomize=True)
+settings.load_profile("CI" if os.environ.get("CI") else "any machine")
 
 pytest_plugins = ["tests.collecting"]
 

@@ -12,13 +12,21 @@ from tests.builders import a_finding, a_result, a_rule_result
 from tests.cli.conftest import Tsaudit
 from tsaudit.cli.errors import Exit
 from tsaudit.config.settings import Incidents
+from tsaudit.history import clock, decision_log
 from tsaudit.history.incidents import update
 from tsaudit.history.store import Store
 from tsaudit.model.finding import UNREACHABLE_CODE, Outcome, RuleResult, Severity
 from tsaudit.model.subject import Subject
 
-TODAY = datetime.now(UTC).date()
+NOW = datetime.now(UTC)
+TODAY = NOW.date()
 IN_90_DAYS = TODAY + timedelta(days=90)
+
+
+@pytest.fixture(autouse=True)
+def _midnight_never_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (clock, decision_log):
+        monkeypatch.setattr(module, "utc_now", lambda: NOW)
 
 
 def _audited(target: str, *rules: RuleResult) -> None:

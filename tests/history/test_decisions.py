@@ -15,17 +15,25 @@ from hypothesis import strategies as st
 
 from tests.builders import a_finding, a_result, a_rule_result
 from tsaudit.config.settings import Incidents
-from tsaudit.history import decision_log, decisions, incidents
+from tsaudit.history import clock, decision_log, decisions, incidents
 from tsaudit.history.decisions import Acceptance, Baseline, DecidedError, Selection
 from tsaudit.history.incidents import Incident
 from tsaudit.history.store import Store
 from tsaudit.model.finding import UNREACHABLE_CODE, Finding, Limit, Outcome, RuleResult, Severity, fingerprint
 from tsaudit.model.subject import Subject
 
-TODAY: Final = datetime.now(UTC).date()
+NOW: Final = datetime.now(UTC)
+TODAY: Final = NOW.date()
 LATER: Final = TODAY + timedelta(days=30)
 QUICK: Final = Incidents(open_after=1, resolve_after=1)
 WARN, CRITICAL = Severity.WARN, Severity.CRITICAL
+
+
+@pytest.fixture(autouse=True)
+def _midnight_never_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (clock, decision_log):
+        monkeypatch.setattr(module, "utc_now", lambda: NOW)
+
 
 names: Final = (f"t{number}" for number in itertools.count())
 """Targets: examples of one test share a history."""

@@ -22,7 +22,7 @@ _WORD: Final = re.compile(r"[A-Za-z]+")
 
 _ONE_ATTRIBUTE: Final = frozenset(
     {"uuid", "ulid", "mac", "ip", "email", "url", "iso_time", "hash", "position", "epoch", "float", "integer"}
-    | {"version", "sql", "log_text", "hostname"}
+    | {"version", "sql", "log_text", "hostname", "user_agent"}
 )
 """Kinds of values that contain separators themselves."""
 

@@ -26,13 +26,24 @@ def steps(
     """
     taken = relations(place) | {table}
     for change in changes:
-        columns = [c for c in change.columns if c in place.here.columns and c != place.here.time_column]
+        columns = moving(place, change)
         if not columns:
             continue
         name = free(change.name, taken, dialect)
         taken.add(name)
         yield from _moved(place, name, columns)
         yield from _removed(place, dialect, name, columns, indexes, names, table)
+        indexes = without(indexes, [c for c in columns if not constrained(place, c)])
+
+
+def moving(place: Place, change: SplitMeasurement) -> list[str]:
+    """The columns of the table that move."""
+    return [c for c in change.columns if c in place.here.columns and c != place.here.time_column]
+
+
+def without(indexes: Sequence[Index], columns: Sequence[str]) -> list[Index]:
+    """The indexes that are left when these columns are dropped."""
+    return [index for index in indexes if not set(columns) & set(index.columns)]
 
 
 def _moved(place: Place, name: str, columns: Sequence[str]) -> Iterator[Step]:

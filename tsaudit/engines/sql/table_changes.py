@@ -238,16 +238,19 @@ class _Table:
     # --- The old goes -----------------------------------------------------------------------------------------------
 
     def _removed(self, replaced: Sequence[Replaced], renames: Mapping[str, str], table: str) -> Iterator[Step]:
+        splits = [c for c in self.changes if isinstance(c, SplitMeasurement)]
+        moved = [c for one in splits for c in split_off.moving(self.place, one) if not constrained(self.place, c)]
+        own = split_off.without(self._own(), moved)
         for each in replaced:
             name = renames.get(each.kept_as, each.kept_as)
             if key := constrained(self.place, each.column):
                 words = f"{name} is part of {key} and stays until the key uses the columns that replace it."
                 yield Step(Phase.REMOVE, words)
                 continue
-            touched = [i for i in self._own() if each.column in i.columns or None in i.columns]
+            touched = [i for i in own if each.column in i.columns or None in i.columns]
             if self.dialect.indexes_block:
                 column = () if each.takes_name else (each.column,)
-                first, last = aside(self.place, self.dialect, self._own(), renames, table, column)
+                first, last = aside(self.place, self.dialect, own, renames, table, column)
             else:
                 first = [drop_index(self.place, self.dialect, i.name) for i in touched if each.column in i.columns]
                 last = []
