@@ -9,7 +9,7 @@ SELECT
   CAST({{ tag | name }} AS VARCHAR) AS {{ tag | name }}{{ "," if not loop.last }}
 {% endfor %}
 FROM (
-  SELECT DISTINCT {% for tag in tags %}{{ tag | name }}{{ ", " if not loop.last }}{% endfor %}
+  SELECT DISTINCT {% for tag in tags %}{{ tag | selected }}{{ ", " if not loop.last }}{% endfor %}
 
   FROM {{ catalog | name }}.{{ database | name }}.{{ measurement | name }}
   {% include "_window.sql" %}

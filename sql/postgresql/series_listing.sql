@@ -9,11 +9,11 @@ SELECT
   CAST({{ tag | name }} AS TEXT) AS {{ tag | name }}{{ "," if not loop.last }}
 {% endfor %}
 FROM (
+  {% if excerpt is defined and excerpt and excerpt.newest %}
   SELECT DISTINCT {% for tag in tags %}{{ tag | name }}{{ ", " if not loop.last }}{% endfor %}
 
-  {% if excerpt is defined and excerpt and excerpt.newest %}
   FROM (
-    SELECT {% for tag in tags %}{{ tag | name }}{{ ", " if not loop.last }}{% endfor %}
+    SELECT {% for tag in tags %}{{ tag | selected }}{{ ", " if not loop.last }}{% endfor %}
 
     FROM {{ "ONLY " if inherited }}{{ database | name }}.{{ measurement | name }}
     {% include "_window.sql" %}
@@ -21,6 +21,8 @@ FROM (
     LIMIT {{ excerpt.rows }}
   ) AS newest
   {% else %}
+  SELECT DISTINCT {% for tag in tags %}{{ tag | selected }}{{ ", " if not loop.last }}{% endfor %}
+
   FROM {{ "ONLY " if inherited }}{{ database | name }}.{{ measurement | name }}
   {% if excerpt is defined and excerpt %}
   TABLESAMPLE SYSTEM ({{ excerpt.percent }}) REPEATABLE (1)

@@ -9,7 +9,7 @@ SELECT
   CAST({{ tag | name }} AS TEXT) AS {{ tag | name }}{{ "," if not loop.last }}
 {% endfor %}
 FROM (
-  SELECT DISTINCT {% for tag in tags %}{{ tag | name }}{{ ", " if not loop.last }}{% endfor %}
+  SELECT DISTINCT {% for tag in tags %}{{ tag | selected }}{{ ", " if not loop.last }}{% endfor %}
 
   FROM {{ database | name }}.{{ measurement | name }}
   {% include "_window.sql" %}

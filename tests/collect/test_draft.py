@@ -11,7 +11,7 @@ import pytest
 
 from tests.builders import a_count
 from tsaudit.collect.draft import Draft, Found
-from tsaudit.collect.hidden_labels import FewestSeries
+from tsaudit.collect.label_columns import FewestSeries
 
 for module in pkgutil.iter_modules(importlib.import_module("tsaudit.collect").__path__, "tsaudit.collect."):
     importlib.import_module(module.name)

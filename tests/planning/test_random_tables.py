@@ -140,7 +140,7 @@ def _nothing_lost(data: st.DataObject, target: Target, execute: Callable[[str], 
 
 
 @pytest.mark.parametrize("engine", sorted(FILES))
-@settings(max_examples=400, phases=_QUICK)
+@settings(max_examples=15, phases=_QUICK)
 @given(data=st.data(), table=tables())
 def test_on_a_file(engine: str, data: st.DataObject, table: Table) -> None:
     with tempfile.TemporaryDirectory() as folder:

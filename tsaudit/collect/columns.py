@@ -9,6 +9,7 @@ from tsaudit.collect.answers import single_value
 from tsaudit.collect.asking import Asker
 from tsaudit.collect.draft import Draft, Found
 from tsaudit.collect.excerpts import measure_extent
+from tsaudit.collect.label_columns import open_labels
 from tsaudit.collect.table_kinds import kind_of_table
 from tsaudit.collect.value_texts import NUMBER, as_text
 from tsaudit.engines.sql import roles
@@ -58,11 +59,12 @@ def assign_roles(asker: Asker, draft: Draft, sample_wanted: bool) -> Draft:
     indexed = frozenset(c.name for c in candidates for i in draft.indexes or () if i.finds_ranges_of(c.name))
     time = time_column(draft.columns, extents, asker.window, chosen, typed=typed, indexed=indexed)
     draft = measure_extent(asker, draft.knowing(Roles(time, draft.tags, draft.fields)))
+    most = asker.target.budget.max_rows if sample_wanted else min(asker.target.budget.max_rows, _ROLE_ROWS)
     if not draft.unreadable:
-        most = asker.target.budget.max_rows
-        draft = read_sample(asker, draft, most if sample_wanted else min(most, _ROLE_ROWS))
+        draft = read_sample(asker, draft, most)
     draft = draft.knowing(kind_of_table(asker, draft, time))
     draft = draft.knowing(_assigned(asker, draft, time, _values(draft)))
+    draft = open_labels(asker, draft, most)
     guessed = [t.key for t in draft.tags if t.role_reason.endswith(roles.UNJUDGED)]
     if guessed and "row_sample" not in draft.statements:
         reason = draft.unreadable.reason if draft.unreadable else asker.why(("row_sample",), draft.database, draft.name)
@@ -98,7 +100,8 @@ def _chosen(asker: Asker, draft: Draft) -> Columns | None:
     chosen = asker.target.columns.get(draft.name)
     if chosen is not None:
         named = {*chosen.tags, *chosen.fields, *([chosen.time] if chosen.time else [])}
-        for name in sorted(named - {c.name for c in draft.columns}):
+        columns = {c.name for c in draft.columns}
+        for name in sorted(n for n in named - columns if not any(n.startswith(f"{c}.") for c in columns)):
             detail = f"tsaudit.yaml names a column {name}, which the table does not have"
             asker.gap("columns", Reason.FAILED, detail, draft.database, draft.name)
     return chosen

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final, TypedDict
 
 from tsaudit.engines.engine import Ladder
+from tsaudit.engines.labels import Label
 from tsaudit.engines.sql.columns import Column, TimeColumn
 from tsaudit.model.profile import (
     Activity,
@@ -174,7 +175,7 @@ class Draft:
         return {
             "database": self.database,
             "measurement": self.name,
-            "tags": [t.key for t in self.tags],
+            "tags": [self._name(t) for t in self.tags],
             "fields": [f.key for f in self.fields],
             "time": self.time.name if self.time else None,
             "time_kind": self.time.kind.value if self.time else None,
@@ -182,6 +183,13 @@ class Draft:
             "start": window.start,
             "end": window.end,
         }
+
+    def _name(self, tag: Tag) -> str:
+        """The tag's name for queries, which shows where to read it if it is a label."""
+        column = next((c for c in self.columns if tag.label_of and c.name == tag.label_of), None)
+        if column is None:
+            return tag.key
+        return Label.of(column.name, column.data_type, tag.key.removeprefix(f"{column.name}."))
 
     def read(self, role: Role, key: str) -> pa.ChunkedArray:
         """One column of the rows read. In InfluxDB, a tag and a field may have the same name, so the name is not

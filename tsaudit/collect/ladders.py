@@ -11,7 +11,7 @@ from tsaudit.collect.asking import Asker
 from tsaudit.collect.columns import assign_roles
 from tsaudit.collect.documents import read_documents
 from tsaudit.collect.draft import Draft
-from tsaudit.collect.hidden_labels import note_hidden_labels
+from tsaudit.collect.label_columns import note_unopened_labels
 from tsaudit.collect.listing import list_tag_sets
 from tsaudit.collect.measure_names import count_rows, list_where_worth_it, read_newest
 from tsaudit.collect.rows import count_nulls, describe_fields
@@ -62,7 +62,7 @@ def _by_columns(climb: Climb) -> Iterator[Rung]:
         yield "null_counts", functools.partial(count_nulls, asker)
     if "row_sample" in asked:
         yield "row_sample", functools.partial(describe_fields, asker)
-        yield "series_listing", functools.partial(note_hidden_labels, asker)
+        yield "series_listing", functools.partial(note_unopened_labels, asker)
         yield "row_sample", functools.partial(look_outside, asker, asked=asked)
 
 

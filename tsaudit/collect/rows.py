@@ -200,7 +200,9 @@ def row_figures(
     assert draft.sample is not None
     times = taken(draft.sample.column(0 if draft.is_indexed else draft.time.name)) if draft.time else None
     series = series if only is None else series[only]
-    patterns = figures.row_patterns(tags, fields, times, series, source)
+    # Each metric has labels of its own, and one that is absent takes no room.
+    columns = {tag.key: tags[tag.key] for tag in draft.tags if not tag.label_of}
+    patterns = figures.row_patterns(columns, fields, times, series, source)
     if times is None or draft.time is None:
         return patterns, None
     return patterns, points.rhythms(tags, fields, epoch_us(times, draft.time.kind), series, source)

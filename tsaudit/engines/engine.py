@@ -111,6 +111,10 @@ class Engine:
     """Files with the reserved words of its users' languages, one per line: relative to `tsaudit/engines/`, or with
     their full path.
     """
+    labels: str = ""
+    """The module that reads single labels out of columns of label sets: see `tsaudit.engines.labels`. Empty: they
+    cannot be read.
+    """
     tables: str = ""
     """The module that interprets options of its tables: see `tsaudit.engines.tables`. Empty: they are not
     interpreted.

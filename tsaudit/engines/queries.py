@@ -3,9 +3,9 @@
 A query file is a Jinja template. An engine may have files in several languages for one fact: the first in the order of
 LANGUAGES is the normal one. The header, comment lines at the top (`--`, in Flux and JSON `//`), contains `fact:`,
 `columns:`, `cost:`, `grant:`, `versions:`, and `link:`. Names and text go through the filters `name` and `text`, which
-quote for the language; a missing parameter is an error, never an empty place in a statement. Times go through `instant`
-(a quoted string in UTC that ends with the given zone) and `epoch` (a number since 1970). Parts shared by queries are
-files whose names start with `_`.
+quote for the language; `selected` also reads a tag that is a label out of its column. A missing parameter is an error,
+never an empty place in a statement. Times go through `instant` (a quoted string in UTC that ends with the given zone)
+and `epoch` (a number since 1970). Parts shared by queries are files whose names start with `_`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from tsaudit.engines.labels import selected
 from tsaudit.engines.quoting import quote_flux, quote_identifier, quote_text
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.facts import FACTS
@@ -81,6 +82,7 @@ def _environment(engine: str, language: str) -> Environment:
     loader = FunctionLoader(shared)
     environment = Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)  # noqa: S701
     environment.filters["name"] = functools.partial(quote_identifier, engine)
+    environment.filters["selected"] = functools.partial(selected, engine)
     environment.filters["text"] = _TEXT.get(language) or functools.partial(quote_text, engine)
     environment.filters["instant"] = _instant
     environment.filters["epoch"] = _epoch

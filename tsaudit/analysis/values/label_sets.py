@@ -30,6 +30,8 @@ _RECURRING_KEYS: Final = 0.9
 _COMMON: Final = 0.05
 _RECURRING_SETS: Final = 0.5
 """Sets count as repeating up to this many distinct sets per row."""
+_ROWS_OF_ID: Final = 4
+"""A label whose values have fewer rows on average is an ID."""
 _HSTORE: Final = re.compile(r'"((?:[^"\\]|\\.)*)"=>(?:"((?:[^"\\]|\\.)*)"|NULL)(?:, |$)')
 _PAIR: Final = re.compile(r"([A-Za-z_][\w./-]*)[:=](.*)", re.DOTALL)
 _LIST: Final = re.compile(r"[\[{](.*)[\]}]", re.DOTALL)
@@ -46,6 +48,10 @@ class Labels:
     rows: int
     recurring: bool
     """Whether whole sets repeat. If not, too few rows of each source were read, or these are not labels."""
+    recurring_but_ids: bool = False
+    """Whether they repeat without the keys whose values hardly do."""
+    rare: int = 0
+    """Number of further keys, each in few rows."""
 
 
 def label_sets(values: Iterable[object]) -> Labels | None:
@@ -53,7 +59,7 @@ def label_sets(values: Iterable[object]) -> Labels | None:
     rows, sets = 0, Counter[tuple[tuple[str, str], ...]]()
     for value in values:
         rows += 1
-        found = _labels(value)
+        found = labels_of(value)
         if found:
             sets[tuple(sorted(found.items()))] += 1
     in_form = sets.total()
@@ -65,10 +71,24 @@ def label_sets(values: Iterable[object]) -> Labels | None:
     common = [key for key, times in keys.most_common() if times >= _COMMON * in_form]
     if sum(keys[key] for key in common) < _RECURRING_KEYS * keys.total():
         return None
-    return Labels(tuple(common), len(sets), in_form, len(sets) <= _RECURRING_SETS * in_form)
+    recurring = len(sets) <= _RECURRING_SETS * in_form
+    return Labels(
+        tuple(common), len(sets), in_form, recurring, recurring or _without_ids(sets), len(keys) - len(common)
+    )
 
 
-def _labels(value: object) -> dict[str, str] | None:
+def _without_ids(sets: Counter[tuple[tuple[str, str], ...]]) -> bool:
+    """Whether what is left of the sets repeats: an ID among the labels makes each set new."""
+    values: dict[str, Counter[str]] = {}
+    for labels, times in sets.items():
+        for key, value in labels:
+            values.setdefault(key, Counter())[value] += times
+    ids = {key for key, counts in values.items() if _ROWS_OF_ID * len(counts) > counts.total()}
+    left = {tuple(pair for pair in labels if pair[0] not in ids) for labels in sets}
+    return len(ids) < len(values) and len(left) <= _RECURRING_SETS * sets.total()
+
+
+def labels_of(value: object) -> dict[str, str] | None:
     """The value as labels; None if it has another form or contains none."""
     pairs = _pairs(value)
     if not pairs or len(pairs) > _MOST_LABELS:
@@ -79,7 +99,7 @@ def _labels(value: object) -> dict[str, str] | None:
     absent = sum(item is None for item in pairs.values())
     if len(texts) + len(numbers) + absent < len(pairs) or len(texts) <= len(numbers):
         return None
-    return {key: str(item) for key, item in (texts | numbers).items()}
+    return {key: str(item).lower() if isinstance(item, bool) else str(item) for key, item in (texts | numbers).items()}
 
 
 def _pairs(value: object) -> Mapping[str, Any] | None:

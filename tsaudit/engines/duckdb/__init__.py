@@ -9,6 +9,7 @@ ENGINE: Final = Engine(
     name="duckdb",
     connector="tsaudit.engines.sql.connector",
     changes="tsaudit.engines.duckdb.changes",
+    labels="tsaudit.engines.duckdb.labels",
     extra="duckdb",
     example_url="duckdb:///{name}.duckdb",
     keywords=("duckdb/keywords.txt",),

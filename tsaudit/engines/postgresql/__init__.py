@@ -9,6 +9,7 @@ ENGINE: Final = Engine(
     name="postgresql",
     connector="tsaudit.engines.postgresql.connector",
     changes="tsaudit.engines.postgresql.changes",
+    labels="tsaudit.engines.postgresql.labels",
     extra="postgresql",
     example_url="postgresql://tsaudit@localhost:5432/{name}",
     keywords=("postgresql/keywords.txt",),

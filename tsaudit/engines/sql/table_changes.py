@@ -58,11 +58,26 @@ def renderers(dialect: Dialect) -> Renderers:
     """One renderer for all changes of a table, so that each step takes the others into account."""
 
     def render(place: Place, changes: Sequence[Change]) -> Iterator[Step]:
-        yield from _Table(place, dialect, tuple(changes)).steps()
+        moved = {c for one in changes if isinstance(one, SplitMeasurement) for c in split_off.moving(place, one)}
+        later = [one for one in changes if _column_of(one) in moved]
+        yield from _Table(place, dialect, tuple(one for one in changes if one not in later)).steps()
+        if later:
+            names = listed(sorted({_column_of(one) for one in later}), 8)
+            yield Step(Phase.WRITE, f"What else is to change about {names}, see once its table is audited.")
 
     renderer: Renderer = render
     merge = merging.renderer(merging.create_table(dialect.text), relations, dialect.folds_case)
     return {**dict.fromkeys(_KINDS, renderer), MergeMeasurements: merge}
+
+
+def _column_of(change: Change) -> str:
+    """The column that the change makes another one of; empty for a change of the table."""
+    match change:
+        case ChangeType(column=name) | SplitColumn(column=name) | MakeTag(column=name):
+            return name
+        case MakeField(tag=name) | Rename(old=name):
+            return name
+    return ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ ENGINE: Final = Engine(
     name="sqlite",
     connector="tsaudit.engines.sql.connector",
     changes="tsaudit.engines.sqlite.changes",
+    labels="tsaudit.engines.sqlite.labels",
     example_url="sqlite:///{name}.db",
     keywords=("sqlite/keywords.txt",),
     is_a_file=True,

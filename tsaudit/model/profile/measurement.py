@@ -101,7 +101,8 @@ class Measurement:
     def columns(self) -> tuple[str, ...]:
         """All column names, the time column first."""
         time = (self.time_column,) if self.time_column else ()
-        return (*time, *(t.key for t in self.tags), *(f.key for f in self.fields))
+        tags = dict.fromkeys(t.label_of or t.key for t in self.tags)
+        return (*time, *tags, *(f.key for f in self.fields))
 
     @property
     def parts(self) -> tuple[Measurement | MeasureName, ...]:

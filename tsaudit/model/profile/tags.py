@@ -125,6 +125,8 @@ class Tag:
     """Share of the values read that occur in both halves of the time read, 0 to 1. None if that is too short, or if
     most values have a single row.
     """
+    label_of: str = ""
+    """The column of label sets that contains it, as the label after its name and a dot; empty for a column."""
     metrics: tuple[str, ...] = ()
     """In a table that holds the rows of several metrics: those with this tag, sorted; empty if all have it."""
 

@@ -1,0 +1,58 @@
+"""Labels in columns of label sets: maps, JSON, and lists of pairs whose entries are tags."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Final, Protocol, Self
+
+from tsaudit.engines.quoting import quote_identifier, quote_text
+from tsaudit.engines.registry import ENGINES
+
+MOST_OPENED: Final = 32
+"""Labels of one column that become tags; the others are a gap."""
+
+
+class Label(str):
+    """The name of a tag that is one label of a column, such as `labels.host`."""
+
+    __slots__ = ("column", "data_type", "label")
+
+    column: str
+    data_type: str
+    label: str
+
+    @classmethod
+    def of(cls, column: str, data_type: str, label: str) -> Self:
+        """`data_type`: of the column, as in the catalog."""
+        made = cls(f"{column}.{label}")
+        made.column, made.data_type, made.label = column, data_type, label
+        return made
+
+
+class Opener(Protocol):
+    """What an engine's room declares as `opened`."""
+
+    def __call__(self, column: str, data_type: str, label: str) -> str | None:
+        """The expression for one label as text, null where it is absent; None for a type that cannot be opened.
+
+        `column` is quoted as an identifier, `label` as text.
+        """
+
+
+def can_open(engine: str, data_type: str) -> bool:
+    """Whether a statement can read single labels of a column of this type."""
+    return bool(ENGINES[engine].labels) and _opener(engine)("x", data_type, "'x'") is not None
+
+
+def selected(engine: str, name: str) -> str:
+    """The tag for a list of columns to select: its quoted name, after the expression if it is a label."""
+    quoted = quote_identifier(engine, name)
+    if not isinstance(name, Label):
+        return quoted
+    column, label = quote_identifier(engine, name.column), quote_text(engine, name.label)
+    return f"{_opener(engine)(column, name.data_type, label)} AS {quoted}"
+
+
+def _opener(engine: str) -> Opener:
+    opener: Opener = importlib.import_module(ENGINES[engine].labels).opened
+    return opener
