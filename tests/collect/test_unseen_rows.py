@@ -7,14 +7,14 @@ import itertools
 import re
 import sqlite3
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
 
-from tests.builders import NOW, a_count, a_measurement, a_profile
+from tests.builders import DAY, NOW, a_count, a_measurement, a_profile
 from tests.collecting import Writer, collected
 from tests.databases import Dataset, Row, Table, times
 from tests.engines.traits import KEEP_DOCUMENTS
@@ -25,7 +25,7 @@ from tsaudit.config.settings import Columns, Target
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.facts import FACTS, sources_of
 from tsaudit.model.finding import Outcome, Verdict
-from tsaudit.model.profile import Count, Gap, How, Measurement, Profile, Reason, Source, utc_now
+from tsaudit.model.profile import Count, Gap, How, Measurement, Profile, Reason, Source, TableKind, utc_now
 from tsaudit.rules import all_rules
 
 Made = Callable[..., Target]
@@ -121,34 +121,62 @@ def test_the_line_that_the_gap_proposes_puts_it_right(made: Made) -> None:
     assert not _disputed(right)
 
 
-def test_rows_that_are_all_older_are_named(made: Made) -> None:
-    target = made(
-        "CREATE TABLE t (time TIMESTAMP, host TEXT, v DOUBLE PRECISION)",
-        _rows("'2021-05-03 10:00:00'", "'h{i}'", "1.5"),
-    )
-    profile = collected(target)
-    assert _disputed(profile) >= _FACTS
-    detail = next(g.detail for g in profile.gaps if g.fact == "null_counts" and g.measurement == "t")
-    assert "the newest time is 2021-05-03 10:00 UTC" in detail
-    assert "longer `window`" in detail
-    t = _only(profile)
-    # It is what the window holds, so that a table that went quiet keeps its history.
-    assert t.rows is None or t.rows.source.how is How.ESTIMATE
-    assert _verdict(profile) is Verdict.UNKNOWN
-
-
-def test_an_old_table_beside_a_live_one_keeps_its_figures_as_estimates(made: Made) -> None:
+def test_a_table_of_old_rows_is_measured_in_a_window_of_its_own(made: Made) -> None:
     target = made(
         "CREATE TABLE t (time TIMESTAMP, host TEXT, v DOUBLE PRECISION)",
         _rows("'2021-05-03 10:00:00'", "'h{i}'", "1.5"),
         "CREATE TABLE live (time TIMESTAMP, host TEXT, v DOUBLE PRECISION)",
         "INSERT INTO live VALUES ('2026-03-30 00:00:00', 'a', 1.5)",
     )
-    profile = collected(target)
-    live, t = profile.measurements
-    assert (t.rows and t.rows.value, t.rows and t.rows.source.how) == (0, How.ESTIMATE)
-    assert (live.rows and live.rows.value, live.rows and live.rows.source.how) == (1, How.EXACT)
-    assert {g.measurement for g in profile.gaps} == {"t"}
+    first = collected(target)
+    for profile in (first, collected(target, previous=first, day=DAY + timedelta(days=1), now=NOW + timedelta(days=1))):
+        assert profile.gaps == ()
+        live, t = profile.measurements
+        assert (live.rows and live.rows.value, live.own_window) == (1, None)
+        assert t.own_window is not None
+        assert t.own_window.end - datetime(2021, 5, 3, 10, tzinfo=UTC) == timedelta(seconds=1)
+        for figure in (t.rows, t.series):
+            assert figure is not None
+            assert (figure.value, figure.source.how) == (500, How.EXACT)
+            assert "2021-05-03 10:00 UTC: all are older than the window" in figure.source.scope
+        assert "all rows are older than the window" in t.time_reason
+
+
+def test_of_a_big_table_of_old_rows_the_newest_are_measured(made: Made) -> None:
+    """Half of the rows are from the last thirty days that it was written."""
+    half = f"{MANY_ROWS // 2}"
+    target = made(
+        "CREATE TABLE t (time TIMESTAMP, host TEXT, v DOUBLE PRECISION)",
+        _rows("'2021-01-01 10:00:00'", "'old{i}'", "1.5", count=MANY_ROWS // 2),
+        _rows("'2021-05-03 10:00:00'", "'h{i} '", "1.5", count=MANY_ROWS // 2),
+        budget={"max_rows": 100},
+    )
+    t = _only(collected(target))
+    assert (t.rows and f"{t.rows.value}") == half
+    assert t.own_window is not None
+    assert t.own_window.start == t.own_window.end - timedelta(seconds=1) - target.window
+
+
+def test_a_table_whose_writers_stopped_is_not_measured_elsewhere(made: Made) -> None:
+    """Its figures would not follow those of the days before."""
+    target = made(
+        "CREATE TABLE t (time TIMESTAMP, host TEXT, v DOUBLE PRECISION)",
+        _rows("'2026-01-03 10:00:00'", "'h{i}'", "1.5"),
+    )
+    written = collected(target, now=datetime(2026, 1, 4, tzinfo=UTC))
+    assert written.gaps == ()
+    assert _only(written).own_window is None
+    # Each host has one row, so that nothing else shows that they are series.
+    (before,) = (dataclasses.replace(m, kind=TableKind.SERIES) for m in written.measurements)
+    profile = collected(target, previous=dataclasses.replace(written, measurements=(before,)))
+    assert _disputed(profile) >= _FACTS
+    detail = next(g.detail for g in profile.gaps if g.fact == "null_counts" and g.measurement == "t")
+    assert "the newest time is 2026-01-03 10:00 UTC" in detail
+    assert "longer `window`" in detail
+    t = _only(profile)
+    # It is what the window holds, so that a table that went quiet keeps its history.
+    assert t.rows is None or t.rows.source.how is How.ESTIMATE
+    assert _verdict(profile) is Verdict.UNKNOWN
 
 
 def test_a_dead_time_beside_a_live_table_leaves_no_figure(made: Made) -> None:
@@ -211,7 +239,7 @@ def test_a_clock_that_is_ahead_is_seen_on_every_engine(written_table: Writer) ->
     target = written_table(Dataset([Table("t", ("host",), {"v": "float"}, rows, key=("time", "host"))]))
     healthy = collected(target)
     assert healthy.gaps == ()
-    profile = collected(target, now=NOW + timedelta(days=400))
+    profile = collected(target, previous=healthy, now=NOW + timedelta(days=400))
     whole = [g for g in profile.gaps if g.database is None]
     assert whole
     assert {g.reason for g in whole} == {Reason.DISPUTED}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.collect.answers import single_value
@@ -15,9 +16,10 @@ from tsaudit.collect.value_texts import NUMBER, as_text
 from tsaudit.engines.sql import roles
 from tsaudit.engines.sql import types as column_types
 from tsaudit.engines.sql.columns import TimeColumn
-from tsaudit.engines.sql.time_columns import Extent, time_candidates, time_column
+from tsaudit.engines.sql.time_columns import Extent, instant_of, time_candidates, time_column
 from tsaudit.model.facts.given import OfRowSample, OfTimeExtents, Part
 from tsaudit.model.profile import Field, Reason, Role, Tag, Window
+from tsaudit.text import span
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,6 +30,8 @@ _SPREAD_ROWS: Final = 10_000
 """About this many rows show the oldest and newest times of a bigger table, if the engine can read single pages."""
 _LONGEST: Final = 1000
 """Characters read per string: enough to find out what it is, even if a column contains documents."""
+_MARGIN: Final = timedelta(seconds=1)
+"""Times that are stored as text compare as text, in which `10:00` comes before `10:00:00.0`."""
 _ROLE_ROWS: Final = 1000
 """Enough rows to distinguish names from prose and numbers."""
 
@@ -39,6 +43,14 @@ class Roles(Found):
     time: TimeColumn | None
     tags: tuple[Tag, ...]
     fields: tuple[Field, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OwnWindow(Found):
+    """The period that is measured of a table whose rows are all older than the audit's window."""
+
+    own_window: Window
+    time: TimeColumn
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +74,11 @@ def assign_roles(asker: Asker, draft: Draft, sample_wanted: bool) -> Draft:
     most = asker.target.budget.max_rows if sample_wanted else min(asker.target.budget.max_rows, _ROLE_ROWS)
     if not draft.unreadable:
         draft = read_sample(asker, draft, most)
-    draft = draft.knowing(kind_of_table(asker, draft, time))
-    draft = draft.knowing(_assigned(asker, draft, time, _values(draft)))
+        if "row_sample" in draft.statements and (draft.sample is None or not draft.sample.num_rows):
+            own = _own_window(asker, draft)
+            draft = read_sample(asker, draft.knowing(own), most) if own else draft
+    draft = draft.knowing(kind_of_table(asker, draft, draft.time))
+    draft = draft.knowing(_assigned(asker, draft, draft.time, _values(draft)))
     draft = open_labels(asker, draft, most)
     guessed = [t.key for t in draft.tags if t.role_reason.endswith(roles.UNJUDGED)]
     if guessed and "row_sample" not in draft.statements:
@@ -107,22 +122,49 @@ def _chosen(asker: Asker, draft: Draft) -> Columns | None:
     return chosen
 
 
-def _extents(asker: Asker, draft: Draft, names: list[str]) -> dict[str, Extent]:
-    """What the columns that may be the time contain, in the whole table or in pages from all parts of a big one."""
+def _is_big(draft: Draft) -> bool:
+    return draft.estimated_rows is not None and draft.estimated_rows > _SPREAD_ROWS
+
+
+def _extents(asker: Asker, draft: Draft, names: list[str], *, whole: bool = False) -> dict[str, Extent]:
+    """What the columns that may be the time contain: in pages from all parts of a big table, unless it is wanted of the
+    whole one.
+    """
     found: list[object] = []
 
     def consume(batch: pa.RecordBatch) -> None:
         found.extend(map(single_value, batch.columns))
 
-    rows, percent = draft.estimated_rows, None
-    if rows is not None and rows > _SPREAD_ROWS:
-        percent = f"{100.0 * _SPREAD_ROWS / rows:.6f}"
+    percent = None
+    if _is_big(draft) and not whole:
+        percent = f"{100.0 * _SPREAD_ROWS / (draft.estimated_rows or 1):.6f}"
     given = OfTimeExtents(**draft.about(asker.window), columns=names, percent=percent)
     if asker.ask("time_extents", consume, given) is None or not found:
         return {}
     rows_read, *figures = found
     each = zip(names, figures[0::3], figures[1::3], figures[2::3], strict=True)
     return {name: Extent(int(str(rows_read)), int(str(values)), first, last) for name, values, first, last in each}
+
+
+def _own_window(asker: Asker, draft: Draft) -> OwnWindow | None:
+    """All of a table that is small enough, otherwise its newest part, as long as the audit's window.
+
+    Only of tables that were that old when they were first seen: where writers stopped, the figures of the days before
+    are not followed by those of another period. None: the audit's window.
+    """
+    before, time = draft.previous, draft.time
+    if time is None or draft.excerpt or (before is not None and before.own_window is None and before.has_series):
+        return None
+    extent = _extents(asker, draft, [time.name], whole=True).get(time.name)
+    newest = instant_of(extent.last, time.kind) if extent else None
+    if extent is None or newest is None or newest >= asker.window.start:
+        return None
+    start = newest - asker.target.window
+    if extent.rows <= asker.target.budget.max_rows:
+        start = min(start, (instant_of(extent.first, time.kind) or start) - _MARGIN)
+    window = Window(start, newest + _MARGIN)
+    words = f"all rows are older than the window, so those from {span(window.start, window.end)} were measured"
+    return OwnWindow(window, replace(time, reason="; ".join(filter(None, (time.reason, words)))))
 
 
 def sampled(draft: Draft, window: Window, names: list[str], limit: int, part: Part | None = None) -> OfRowSample:

@@ -128,6 +128,8 @@ class Draft:
     """The family whose other members are measured in its place; empty for none."""
     documents: Documents | None = None
     buckets: Buckets | None = None
+    own_window: Window | None = None
+    """See `Measurement.own_window`."""
     listing_window: Window | None = None
     """The period that the listing of its tag sets covers; None before there is one."""
     first_time: datetime | None = None
@@ -171,7 +173,8 @@ class Draft:
         return self.rows_total.value if self.rows_total else None
 
     def about(self, window: Window) -> About:
-        """The parameters of every query about it."""
+        """The parameters of every query about it. `window`: applies unless it has one of its own."""
+        window = self.own_window or window
         return {
             "database": self.database,
             "measurement": self.name,
@@ -250,5 +253,6 @@ class Draft:
             later_rows=self.later_rows,
             fingerprint=self.fingerprint,
             fingerprint_as_of=self.fingerprint_as_of,
+            own_window=self.own_window,
             statements=dict(sorted(self.statements.items())),
         )

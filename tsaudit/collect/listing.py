@@ -100,7 +100,7 @@ def list_tag_sets(
         if not draft.tags:
             return draft.knowing(FewSeries(Count(1, replace(source, scope="has no tags")), ()))
     draft = draft.knowing(_listing(asker, draft, counter, source))
-    if then:
+    if then and draft.own_window is None:
         with asker.understanding(fact, draft.database, draft.name):
             draft = draft.knowing(then(draft, counter))
     return draft
@@ -131,7 +131,7 @@ def _listing(asker: Asker, draft: Draft, counter: TagSetCounter, source: Source)
         Count(counter.series.value, of_series, counter.series.standard_error),
         tuple(_described(tag, columns[tag.key], source, of_series) for tag in draft.tags),
         counter.tag_sets(of_series),
-        asker.window_of("series_listing", draft.database, draft.name),
+        draft.own_window or asker.window_of("series_listing", draft.database, draft.name),
     )
 
 
@@ -175,6 +175,8 @@ def scope(asker: Asker, draft: Draft, fact: str) -> str:
 
 def interval(asker: Asker, draft: Draft, fact: str) -> str:
     """The period of the rows that the fact's response covers, in words."""
+    if draft.own_window is not None:
+        return f"from {span(draft.own_window.start, draft.own_window.end)}: all are older than the window"
     window = asker.window_of(fact, draft.database, draft.name)
     text = f"from {span(window.start, window.end)}"
     return text if window == asker.window else f"{text}, as many as the server reads in one query"

@@ -66,6 +66,7 @@ class TakenOver(Found):
     point_sample: PointSample | None
     repeats: Repeats | None
     rows_apart: RowsApart | None
+    own_window: Window | None
     first_time: datetime | None
     last_time: datetime | None
     statements: Mapping[str, str]
@@ -103,6 +104,7 @@ def take_over(draft: Draft, window: Window, max_age: timedelta) -> Draft:
             point_sample=before.point_sample,
             repeats=before.repeats,
             rows_apart=before.rows_apart,
+            own_window=before.own_window,
             first_time=before.first_time,
             last_time=before.last_time,
             statements=before.statements,
@@ -115,7 +117,8 @@ def _same_rows(draft: Draft, before: Measurement, window: Window) -> bool:
 
     An index of series has no window; if its rows were read, their figures keep their age.
     """
-    if draft.is_indexed or before.time_column is None or before.fingerprint_as_of == window.end:
+    is_within = before.own_window is not None or before.fingerprint_as_of == window.end
+    if draft.is_indexed or before.time_column is None or is_within:
         return True
     if before.rows is None or before.rows.source.how is not How.EXACT or before.later_rows is not False:
         return False

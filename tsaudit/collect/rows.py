@@ -165,7 +165,7 @@ def _over_time(
         tags,
         times_us,
         series_of_read(draft, by_measure_name=False),
-        asker.window_of("row_sample", draft.database, draft.name),
+        draft.own_window or asker.window_of("row_sample", draft.database, draft.name),
         source,
         all_rows=is_complete(asker, draft),
     )

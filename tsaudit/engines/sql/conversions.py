@@ -40,10 +40,11 @@ class Replaced:
 
 
 def _typed(place: Place, changes: Sequence[Change]) -> dict[str, str]:
-    """Column to the type that its values have, of those that are to get it."""
+    """Column to the type that its values have, of those that are to get it and are not taken apart."""
     wanted = {c.column: c.to for c in changes if isinstance(c, ChangeType)}
     wanted |= {c.tag: c.to for c in changes if isinstance(c, MakeField) and c.to and is_text(place, c.tag)}
-    return {column: kind for column, kind in wanted.items() if column in place.here.columns}
+    apart = {c.column for c in changes if isinstance(c, SplitColumn)}
+    return {column: kind for column, kind in wanted.items() if column in place.here.columns and column not in apart}
 
 
 def _can_convert(place: Place, column: str, kind: str) -> bool:

@@ -161,18 +161,17 @@ class _Table:
             cost="rewrites all rows",
             repeat_every=every,
         )
-        indexed = [statement for each in replaced for statement in self._indexed_alike(each)]
+        indexed = list(self._indexed_alike(replaced))
         if indexed:
             yield Step(Phase.COPY, "Index them as the old ones are.", "\n".join(indexed), "sql", cost="reads all rows")
         yield from (self._checked(each) for each in replaced)
 
-    def _indexed_alike(self, each: Replaced) -> Iterator[str]:
-        """Statements that index the column that takes the old one's name as that one is."""
-        if self.dialect.indexes_block or not each.takes_name:
-            return
-        for index in self._own():
-            if each.column in index.columns and can_be_made_again(index):
-                columns = [each.made[0].name if c == each.column else str(c) for c in index.columns]
+    def _indexed_alike(self, replaced: Sequence[Replaced]) -> Iterator[str]:
+        """Statements that index the columns that take the old ones' names as those are."""
+        names = {each.column: each.made[0].name for each in replaced if each.takes_name}
+        for index in () if self.dialect.indexes_block else self._own():
+            if names.keys() & set(index.columns) and can_be_made_again(index):
+                columns = [names.get(str(c), str(c)) for c in index.columns]
                 yield create_index(self.place, self.dialect, self.place.here.name, columns, like=index)
 
     def _checked(self, each: Replaced) -> Step:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from tsaudit.model.profile.coverage import Window
 from tsaudit.model.profile.fields import Field, Rhythms
 from tsaudit.model.profile.figures import Count
 from tsaudit.model.profile.kinds import TableKind
@@ -81,6 +82,9 @@ class Measurement:
     first_time: datetime | None = None
     last_time: datetime | None = None
     """Oldest and newest row among those read; None if there were none or nothing was read."""
+    own_window: Window | None = None
+    """The period that was measured instead of the profile's window, if all rows are older than that. None: the window.
+    """
     later_rows: bool | None = None
     """Whether there are rows at or after the end of the window. None: not measured."""
     fingerprint: str = ""
