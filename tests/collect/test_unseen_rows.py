@@ -142,6 +142,20 @@ def test_a_table_of_old_rows_is_measured_in_a_window_of_its_own(made: Made) -> N
         assert "all rows are older than the window" in t.time_reason
 
 
+def test_a_list_of_things_of_which_the_last_grows_old(made: Made) -> None:
+    target = made(
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, opened TIMESTAMP, name TEXT)",
+        *(f"INSERT INTO t VALUES ({i}, '2021-05-03 10:00:00', 'store {i}')" for i in range(1, 60)),
+        "INSERT INTO t VALUES (60, '2026-03-03 10:00:00', 'store 60')",
+    )
+    previous = None
+    for days, rows in ((0, 1), (5, 60), (6, 60)):  # the kind of a single row is not known
+        previous = collected(target, previous=previous, day=DAY + timedelta(days=days), now=NOW + timedelta(days=days))
+        assert previous.gaps == ()
+        stores = _only(previous)
+        assert (stores.rows and stores.rows.value, stores.has_series) == (rows, rows == 1)
+
+
 def test_of_a_big_table_of_old_rows_the_newest_are_measured(made: Made) -> None:
     """Half of the rows are from the last thirty days that it was written."""
     half = f"{MANY_ROWS // 2}"

@@ -153,7 +153,8 @@ def _own_window(asker: Asker, draft: Draft) -> OwnWindow | None:
     are not followed by those of another period. None: the audit's window.
     """
     before, time = draft.previous, draft.time
-    if time is None or draft.excerpt or (before is not None and before.own_window is None and before.has_series):
+    was_series = before is not None and before.kind is not None and before.kind.has_series
+    if time is None or draft.excerpt or (before is not None and was_series and before.own_window is None):
         return None
     extent = _extents(asker, draft, [time.name], whole=True).get(time.name)
     newest = instant_of(extent.last, time.kind) if extent else None

@@ -188,6 +188,8 @@ def _since_yesterday(profile: Profile, previous: Profile | None) -> Iterator[Com
             continue
         if m.rows.source.as_of <= old.rows.source.as_of:
             continue  # reused, or of an earlier day
+        if m.own_window != old.own_window:
+            continue
         now = _figure("row", "within the window", m.rows, "null_counts")
         then = _figure("row", f"within the window on {previous.day}, with no writes since", old.rows, "row_estimate")
         yield Comparison(m.database, m.name, now, Relation.AT_MOST, then)

@@ -58,7 +58,8 @@ def open_labels(asker: Asker, draft: Draft, limit: int) -> Draft:
     chosen = asker.target.columns.get(draft.name)
     for name, labels in _label_columns(draft, limit).items():
         data_type = next(c.data_type for c in draft.columns if c.name == name)
-        if can_open(asker.target.engine, data_type) and len(labels.keys) <= MOST_OPENED and not labels.rare:
+        is_sure = labels.recurring_but_ids and len(labels.keys) <= MOST_OPENED and not labels.rare
+        if is_sure and can_open(asker.target.engine, data_type):
             draft = draft.knowing(_opened(draft, name, labels, chosen))
     return draft
 

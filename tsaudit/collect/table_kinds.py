@@ -209,9 +209,10 @@ def _seen_text(known: pa.ChunkedArray, column: Column, rows: int, whole: bool) -
     if label_sets(known.slice(0, _LOOKED_AT).to_pylist()):
         return Seen(is_label_set=True)
     texts = as_text(known)
-    if _is_structure(column.data_type):
-        return Seen(is_document=True)
     distinct = pc.count_distinct(texts).as_py()
+    if _is_structure(column.data_type):
+        # What is the same in all rows is said of none of them.
+        return Seen(is_document=distinct > 1 or rows < _ENOUGH)
     share = pc.mean(pc.match_substring_regex(texts, NUMBER).cast("int32")).as_py()
     is_value = bool(words_of(column.name) & {"value", "val", "reading", "result", "state"})
     is_measure = share >= (_MIXED if is_value else roles.NUMBERS_SHARE) and not roles.names_code(column.name)

@@ -360,14 +360,15 @@ def test_lists_and_types_of_extensions(made: Made, postgresql: Postgresql) -> No
     postgresql.execute("CREATE EXTENSION IF NOT EXISTS citext SCHEMA public")
     target = made(
         "CREATE TYPE place AS (street TEXT, town TEXT)",
-        "CREATE TABLE t (seen TIMESTAMPTZ[], ts TIMESTAMPTZ, host citext, labels TEXT[], sensor_id INT[], at place)",
+        "CREATE TABLE t (seen TIMESTAMPTZ[], ts TIMESTAMPTZ, host citext, labels TEXT[], sensor_id INT[], at place, "
+        "v REAL)",
         "INSERT INTO t SELECT ARRAY[now()], '2026-03-30'::TIMESTAMPTZ + i * '1 s'::INTERVAL, 'H' || i % 3, '{a,b}', "
-        "'{1}'::INT[], ROW(repeat('x', 5000), 'y')::place FROM generate_series(1, 60) AS i",
+        "'{1}'::INT[], ROW(repeat('x', 5000), 'y')::place, i / 7.0 FROM generate_series(1, 60) AS i",
     )
     profile = collected(target)
     assert profile.gaps == ()
     (t,) = profile.measurements
-    assert _roles(t) == ("ts", {"host"}, {"seen", "labels", "sensor_id", "at"})
+    assert _roles(t) == ("ts", {"host"}, {"seen", "labels", "sensor_id", "at", "v"})
     assert 'left(CAST("at" AS TEXT), 1000)' in t.statements["row_sample"]
 
 

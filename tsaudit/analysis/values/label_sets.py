@@ -49,7 +49,7 @@ class Labels:
     recurring: bool
     """Whether whole sets repeat. If not, too few rows of each source were read, or these are not labels."""
     recurring_but_ids: bool = False
-    """Whether they repeat without the keys whose values hardly do."""
+    """Whether they repeat, and still differ, without the keys whose values hardly repeat."""
     rare: int = 0
     """Number of further keys, each in few rows."""
 
@@ -78,14 +78,17 @@ def label_sets(values: Iterable[object]) -> Labels | None:
 
 
 def _without_ids(sets: Counter[tuple[tuple[str, str], ...]]) -> bool:
-    """Whether what is left of the sets repeats: an ID among the labels makes each set new."""
+    """Whether what is left of the sets repeats: an ID among the labels makes each set new.
+
+    If all that is left is the same, nothing shows that the sets identify sources.
+    """
     values: dict[str, Counter[str]] = {}
     for labels, times in sets.items():
         for key, value in labels:
             values.setdefault(key, Counter())[value] += times
     ids = {key for key, counts in values.items() if _ROWS_OF_ID * len(counts) > counts.total()}
     left = {tuple(pair for pair in labels if pair[0] not in ids) for labels in sets}
-    return len(ids) < len(values) and len(left) <= _RECURRING_SETS * sets.total()
+    return 2 <= len(left) <= _RECURRING_SETS * sets.total()
 
 
 def labels_of(value: object) -> dict[str, str] | None:

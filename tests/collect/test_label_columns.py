@@ -1,11 +1,13 @@
-"""Series that hide in a map, an object or a list: a gap for label sets, and no word of an application's payloads."""
+"""Labels in a map, an object or a list are tags; what cannot be read is a gap, and payloads are left alone."""
 
 from __future__ import annotations
 
 import itertools
 import json
+import sqlite3
 import uuid
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -91,19 +93,37 @@ DUCKDB = {
 }
 
 
-@pytest.mark.parametrize("kind", DUCKDB)
-def test_labels_in_duckdb(kind: str, in_duckdb: Made) -> None:
-    """60 series that the tag host shows as 3."""
-    profile = collected(in_duckdb(kind, [DUCKDB[kind](_labels(i)) for i in range(ROWS)]))
-    (detail,) = _hidden(profile)
-    assert detail.startswith(
-        "column packed contains label sets that were not split into tags: 60 distinct sets of pod, zone in 600 rows "
-    )
+def _has_labels(profile: Profile) -> None:
+    """60 series that the tag host would show as 3."""
+    assert profile.gaps == ()
     t = _only(profile)
     assert t.series is not None
-    assert (t.series.value, t.series.source.how) == (3, How.ESTIMATE)
+    assert (t.series.value, t.series.source.how) == (60, How.EXACT)
+    assert {tag.key: tag.values and tag.values.value for tag in t.tags} == {
+        "host": 3,
+        "packed.pod": 60,
+        "packed.zone": 3,
+    }
+    assert {tag.label_of for tag in t.tags} == {"", "packed"}
+    assert t.columns == ("time", "host", "packed", "v")
     outcomes = {r.code: r.outcome for r in audit(profile).results}
-    assert outcomes["CAR001"] is Outcome.OPEN
+    assert outcomes["CAR001"] is Outcome.PASS
+
+
+@pytest.mark.parametrize("kind", DUCKDB)
+def test_labels_in_duckdb(kind: str, in_duckdb: Made) -> None:
+    _has_labels(collected(in_duckdb(kind, [DUCKDB[kind](_labels(i)) for i in range(ROWS)])))
+
+
+def test_labels_in_sqlite(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "t.db")) as connection:
+        connection.execute("CREATE TABLE t (time TEXT, host TEXT, v REAL, packed JSON)")
+        rows = [
+            (f"2026-03-30 00:{i // 60:02}:{i % 60:02}", f"h{i % 3}", i / 7, json.dumps(_labels(i))) for i in range(ROWS)
+        ]
+        connection.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", rows)
+        connection.commit()
+    _has_labels(collected(Target(name="t", engine="sqlite", url=f"sqlite:///{tmp_path / 't.db'}")))
 
 
 POSTGRESQL = {
@@ -115,21 +135,66 @@ POSTGRESQL = {
 
 @pytest.mark.parametrize("kind", POSTGRESQL)
 def test_labels_in_postgresql(kind: str, in_postgresql: Made) -> None:
-    profile = collected(in_postgresql(kind, [POSTGRESQL[kind](_labels(i)) for i in range(ROWS)]))
-    (detail,) = _hidden(profile)
-    assert "60 distinct sets" in detail
-    # Values of type json cannot be compared, so that they can be no tag.
-    assert ("{tags: [packed]}" in detail) == (kind != "json")
-    assert "{fields: [packed]}" in detail
+    _has_labels(collected(in_postgresql(kind, [POSTGRESQL[kind](_labels(i)) for i in range(ROWS)])))
 
 
-def test_labels_in_hstore(in_postgresql: Made) -> None:
+@pytest.mark.parametrize("schema", ["public", "elsewhere"])
+def test_labels_in_hstore(schema: str, in_postgresql: Made) -> None:
     values = [", ".join(f'"{k}"=>"{v}"' for k, v in _labels(i).items()) for i in range(ROWS)]
+    also = (
+        f"CREATE SCHEMA IF NOT EXISTS {schema}; GRANT USAGE ON SCHEMA {schema} TO tsaudit; "
+        f"DROP EXTENSION IF EXISTS hstore CASCADE; CREATE EXTENSION hstore SCHEMA {schema}"
+    )
     try:
-        target = in_postgresql("public.hstore", values, also="CREATE EXTENSION IF NOT EXISTS hstore SCHEMA public")
+        target = in_postgresql(f"{schema}.hstore", values, also=also)
     except (psycopg.errors.FeatureNotSupported, psycopg.errors.UndefinedFile):
         missing("this PostgreSQL comes without the hstore extension")
-    assert len(_hidden(collected(target))) == 1
+    _has_labels(collected(target))
+
+
+def test_odd_names_of_labels(in_duckdb: Made, in_postgresql: Made) -> None:
+    """None of them is lost, and none of them is read as a part of the statement."""
+    names = ("it's", 'a"b', "a.b", "größe", "x' || 'y", "$", "a b")
+    texts = [json.dumps({name: f"v{(i + n) % 5}" for n, name in enumerate(names)}) for i in range(ROWS)]
+    for target in (
+        in_duckdb("JSON", [f"'{text.replace(chr(39), chr(39) * 2)}'" for text in texts]),
+        in_postgresql("jsonb", texts),
+    ):
+        profile = collected(target)
+        assert profile.gaps == ()
+        labels = {tag.key: tag.values and tag.values.value for tag in _only(profile).tags if tag.label_of}
+        assert labels == {f"packed.{name}": 5 for name in names}
+
+
+def test_a_label_that_is_called_a_field_is_none(in_duckdb: Made) -> None:
+    chosen = Columns(fields=("packed.pod",))
+    values = [f"'{json.dumps(_labels(i))}'" for i in range(ROWS)]
+    profile = collected(in_duckdb("JSON", values, columns={"t": chosen}))
+    assert profile.gaps == ()
+    t = _only(profile)
+    assert [tag.key for tag in t.tags] == ["host", "packed.zone"]
+    assert t.series is not None
+    assert t.series.value == 3
+
+
+@pytest.mark.parametrize("kind", ["JSON", "MAP(VARCHAR, VARCHAR)"])
+def test_labels_of_which_some_are_rare(kind: str, in_duckdb: Made) -> None:
+    sets = [_labels(i) | ({"debug": "yes"} if i % 100 == 0 else {}) for i in range(ROWS)]
+    profile = collected(in_duckdb(kind, [DUCKDB[kind](one) for one in sets]))
+    (detail,) = _hidden(profile)
+    assert "distinct sets of pod, zone in 600 rows" in detail
+    assert ("{tags: [packed]}" in detail) == (kind != "JSON")
+    assert "{fields: [packed]}" in detail
+    t = _only(profile)
+    assert t.series is not None
+    assert (t.series.value, t.series.source.how) == (3, How.ESTIMATE)
+    outcomes = {r.code: r.outcome for r in audit(profile).results}
+    assert outcomes["CAR001"] is Outcome.OPEN
+
+
+def test_too_many_labels(in_duckdb: Made) -> None:
+    sets = [{f"k{n}": f"v{i % 4}" for n in range(33)} for i in range(ROWS)]
+    assert len(_hidden(collected(in_duckdb("JSON", [f"'{json.dumps(one)}'" for one in sets])))) == 1
 
 
 PAYLOADS = {
