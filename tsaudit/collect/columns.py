@@ -156,6 +156,8 @@ def _own_window(asker: Asker, draft: Draft) -> OwnWindow | None:
     was_series = before is not None and before.kind is not None and before.kind.has_series
     if time is None or draft.excerpt or (before is not None and was_series and before.own_window is None):
         return None
+    if (most := asker.target.budget.max_scan_rows) and (draft.estimated_rows or 0) > most:
+        return None
     extent = _extents(asker, draft, [time.name], whole=True).get(time.name)
     newest = instant_of(extent.last, time.kind) if extent else None
     if extent is None or newest is None or newest >= asker.window.start:
