@@ -91,6 +91,7 @@ def test_families_are_found(names, template, measurement, tags):
         ["us-west_cpu"],
         ["disk.sda1.free"],
         ["weather", "air_quality", "cpu", "mem", "mem_2"],
+        ["leafTemp1", "leafTemp2", "leafWet1", "leafWet2", "soilMoist1", "soilMoist2", "soilTemp1", "soilTemp2"],
         [],
     ],
 )

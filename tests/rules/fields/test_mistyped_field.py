@@ -63,7 +63,9 @@ def test_warning_when_text_holds(sample: tuple[str, ...], words: str) -> None:
     assert finding.message == f"Field reading is stored as VARCHAR, and all its values are {words}."
 
 
-@pytest.mark.parametrize("sample", [("007", "012"), ("kitchen", "bath"), (), ("1", "n/a"), ("on", "off"), ("Y", "N")])
+@pytest.mark.parametrize(
+    "sample", [("007", "012"), ("kitchen", "bath"), (), ("1", "n/a"), ("on", "off"), ("Y", "N"), ("0", "1")]
+)
 def test_silence_when_text_is_text(sample: tuple[str, ...]) -> None:
     assert judge(rule, _profile(_text(*sample))).outcome is Outcome.PASS
 

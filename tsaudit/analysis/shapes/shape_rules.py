@@ -108,9 +108,13 @@ _LONG_NUMBER: Final = _pattern(r"[a-z]+(?:[-_.:#/][a-z]+)*[-_.:#/]?\d{6,}|#\d{5,
 _TRACEPARENT: Final = _pattern(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 
 
+_CAMEL_CASE: Final = re.compile(r"(?:[a-z]{3,}|[A-Z][a-z]{2,})(?:[A-Z][a-z]{2,})+\d{0,3}")
+"""Words and a number, such as `leafTemp1`: three letters or more each, as chance hardly ever has them."""
+
+
 def is_random(token: str) -> bool:
     """Whether letters and digits alternate as they would not in a name that a person chose."""
-    if len(token) < 8 or not token.isascii() or not token.isalnum():
+    if len(token) < 8 or not token.isascii() or not token.isalnum() or _CAMEL_CASE.fullmatch(token):
         return False
     kinds = ["d" if c.isdigit() else "u" if c.isupper() else "l" for c in token]
     changes = sum(a != b for a, b in itertools.pairwise(kinds))

@@ -14,6 +14,8 @@ from tsaudit.model.profile import Field, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import count, number
 
+_FLAG = frozenset({"0", "1"})
+"""A state that is never added up, so it may be text."""
 _WORDS = {"integer": "whole numbers", "float": "numbers", "boolean": "true and false", "time": "times"}
 _NEARLY = 0.95
 _FITS = {
@@ -85,6 +87,8 @@ def _text_kind(case: Case, field: Field) -> str | None:
         return None
     kind = shapes.number_kind(field.sample)
     if kind == "boolean" and not {v.strip().lower() for v in field.sample} <= _BOOLEANS:
+        return None
+    if kind == "integer" and {v.strip() for v in field.sample} <= _FLAG:
         return None
     if kind in ("integer", "float") and field.number_ratio and field.number_ratio.value < _NEARLY:
         # Among the distinct values, `on` and `off` are two of hundreds; among the rows, they are many.
