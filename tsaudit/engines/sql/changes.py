@@ -22,7 +22,20 @@ def make_fields(
 
     `names`, `table`: what columns, and the table, are called once the plan is carried out, where they are renamed.
     """
-    columns = [change.tag for change in changes]
+    of_labels = {tag.key: tag.label_of for tag in place.here.tags if tag.label_of}
+    labels = [change.tag for change in changes if change.tag in of_labels]
+    if labels:
+        short = [label.removeprefix(f"{of_labels[label]}.") for label in labels]
+        yield Step(
+            Phase.WRITE,
+            f"Leave {listed(short, 20)} out of the labels of {place.here.name} and write a plain column instead, or "
+            "declare what stays as a field in tsaudit.yaml.",
+            f"columns:\n  {_yaml(table or place.here.name)}:\n    fields: {json.dumps(labels, ensure_ascii=False)}",
+            "yaml",
+        )
+    columns = [change.tag for change in changes if change.tag not in of_labels]
+    if not columns:
+        return
     later = [names.get(column, column) for column in columns]
     it = "it" if len(columns) == 1 else "them"
     yield Step(

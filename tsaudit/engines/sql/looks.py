@@ -69,12 +69,15 @@ def _of_table(place: Place, change: Inspect, looks: Looks) -> tuple[str, str, st
     here, column, table = place.here, place.quoted([change.column]), place.table()
     time = place.quoted([here.time_column]) if here.time_column else ""
     recent = looks.recent(time) if time else ""
+    is_label = any(tag.label_of and tag.key == change.column for tag in here.tags)
+    if is_label:
+        return None
     if change.what == "new values" and time:
         newest = f"{recent}GROUP BY {column} ORDER BY 2 DESC LIMIT 20"
         query = f"SELECT {column}, min({time}), count(*) FROM {table} {newest}"  # noqa: S608 -- shown, never run
         return f"Find what writes new values of {change.column}: the latest ones come first.", query, _cost(recent)
     if change.what == "sources":
-        tags = place.quoted(tag.key for tag in here.tags)
+        tags = place.quoted(tag.key for tag in here.tags if not tag.label_of)
         by, group = (f"{tags}, ", f"GROUP BY {tags} ORDER BY filled") if tags else ("", "")
         query = f"SELECT {by}count(*) AS total, count({column}) AS filled FROM {table} {recent}{group}"  # noqa: S608
         return f"Find the sources that stopped sending {change.column}.", query.rstrip(), _cost(recent)

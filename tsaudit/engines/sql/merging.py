@@ -124,6 +124,8 @@ def _merger(change: MergeMeasurements, into: str, inside: Mapping[str, Measureme
     if unknown:
         return f"the audit did not look at {listed(unknown)}"
     members = tuple((member, inside[member.measurement]) for member in change.members)
+    if any(tag.label_of for _, measurement in members for tag in measurement.tags):
+        return "some of their tags are labels in one column"
     types: dict[str, str] = {}
     for member, measurement in members:
         for name, kind in _types(member, measurement).items():

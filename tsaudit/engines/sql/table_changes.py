@@ -60,7 +60,9 @@ def renderers(dialect: Dialect) -> Renderers:
     def render(place: Place, changes: Sequence[Change]) -> Iterator[Step]:
         moved = {c for one in changes if isinstance(one, SplitMeasurement) for c in split_off.moving(place, one)}
         later = [one for one in changes if _column_of(one) in moved]
-        yield from _Table(place, dialect, tuple(one for one in changes if one not in later)).steps()
+        told = [one for one in changes if _needs_labels(place, one)]
+        yield from _Table(place, dialect, tuple(one for one in changes if one not in (*later, *told))).steps()
+        yield from (Step(Phase.WRITE, _in_words(one)) for one in told)
         if later:
             names = listed(sorted({_column_of(one) for one in later}), 8)
             yield Step(Phase.WRITE, f"What else is to change about {names}, see once its table is audited.")
@@ -68,6 +70,20 @@ def renderers(dialect: Dialect) -> Renderers:
     renderer: Renderer = render
     merge = merging.renderer(merging.create_table(dialect.text), relations, dialect.folds_case)
     return {**dict.fromkeys(_KINDS, renderer), MergeMeasurements: merge}
+
+
+def _needs_labels(place: Place, change: Change) -> bool:
+    """Whether a statement for the change would have to name labels as if they were columns."""
+    labels = {tag.key for tag in place.here.tags if tag.label_of}
+    if isinstance(change, SplitMeasurement):
+        return bool(labels)
+    return not isinstance(change, MakeField) and _column_of(change) in labels
+
+
+def _in_words(change: Change) -> str:
+    if isinstance(change, SplitMeasurement):
+        return f"Write {listed(change.columns, 20)} to {change.name}, with the time and the labels."
+    return f"Change {_column_of(change)} in the labels that writers send: no statement does it here."
 
 
 def _column_of(change: Change) -> str:
