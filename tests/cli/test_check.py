@@ -27,6 +27,12 @@ def a_probe(*gaps: Gap, **changes: Any) -> Profile:
     return a_profile(**{"engine": "sqlite", "gaps": gaps} | changes)
 
 
+def probing_finds(monkeypatch: pytest.MonkeyPatch, profile: Profile) -> None:
+    """Instead of what is on the target; no table is shown."""
+    monkeypatch.setattr(import_module("tsaudit.collect"), "probe", lambda *_, **__: profile)
+    monkeypatch.setattr(import_module("tsaudit.collect"), "tables_as_read", lambda *_, **__: ([], 0))
+
+
 def configure(folder: Path, top: str) -> None:
     (folder / "tsaudit.yaml").write_text(top + CONFIG)
 
@@ -42,8 +48,21 @@ def test_check_when_all_is_well(tsaudit: Tsaudit, folder: Path) -> None:
     assert lines[3] == "slack ok no token and no webhook: messages are printed in the terminal"
     assert lines[4].startswith("shop ok sqlite 3.")
     assert lines[4].endswith("rules can be evaluated")
-    assert lines[5].startswith("plant ok sqlite 3.")
+    assert next(line for line in lines[5:] if line.startswith("plant")).startswith("plant ok sqlite 3.")
     assert list((folder / ".tsaudit" / "reports").iterdir()) == []
+
+
+def test_check_shows_what_tables_are_taken_for_and_the_setting_to_change_it(tsaudit: Tsaudit, folder: Path) -> None:
+    lines = [line.strip() for line in tsaudit("check", "plant").stdout.splitlines()]
+    assert "cpu: series; time time; tag host; 1 field" in lines
+    setting = next(line for line in lines if line.startswith("cpu: {"))
+    assert setting == "cpu: {kind: series, time: time, tags: [host], fields: [usage]}"
+    # As the text says: edited, and pasted below `columns:` of the target.
+    edited = setting.replace("series", "events").replace(", tags: [host], fields: [usage]", "")
+    (folder / "tsaudit.yaml").write_text(CONFIG + f"    columns:\n      {edited}\n")
+    changed = [line.strip() for line in tsaudit("check", "plant").stdout.splitlines()]
+    assert "cpu: events; time time; no tags; 2 fields" in changed
+    assert "rows: set in tsaudit.yaml" in changed
 
 
 def test_check_when_one_target_is_named(tsaudit: Tsaudit) -> None:
@@ -86,7 +105,7 @@ def test_check_when_nothing_can_be_seen_fails_with_one_line(
     tsaudit: Tsaudit, monkeypatch: pytest.MonkeyPatch, reason: Reason
 ) -> None:
     gaps = [Gap(fact, reason, "it is a proxy's page", "main") for fact in ("measurements", "columns", "row_sample")]
-    monkeypatch.setattr(import_module("tsaudit.collect"), "probe", lambda *_, **__: a_probe(*gaps, measurements=()))
+    probing_finds(monkeypatch, a_probe(*gaps, measurements=()))
     done = tsaudit("check", "plant")
     assert done.exit_code == Exit.NOT_AUDITED
     assert done.stdout.splitlines()[-1] == "plant          failed   it is a proxy's page"
@@ -94,7 +113,7 @@ def test_check_when_nothing_can_be_seen_fails_with_one_line(
 
 def test_check_when_no_rule_could_judge_fails(tsaudit: Tsaudit, monkeypatch: pytest.MonkeyPatch) -> None:
     gaps = [Gap(fact, Reason.DENIED, "no SELECT", "main") for fact in sorted(FACTS)]
-    monkeypatch.setattr(import_module("tsaudit.collect"), "probe", lambda *_, **__: a_probe(*gaps))
+    probing_finds(monkeypatch, a_probe(*gaps))
     done = tsaudit("check", "plant")
     assert done.exit_code == Exit.NOT_AUDITED
     assert "plant          failed   No rule could be evaluated on the target: no SELECT" in done.stdout
@@ -105,7 +124,7 @@ def test_check_when_one_database_is_denied_names_it_and_goes_on(
     tsaudit: Tsaudit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gaps = [Gap(fact, Reason.DENIED, "no right on b", "b") for fact in ("measurements", "columns", "row_sample")]
-    monkeypatch.setattr(import_module("tsaudit.collect"), "probe", lambda *_, **__: a_probe(*gaps))
+    probing_finds(monkeypatch, a_probe(*gaps))
     done = tsaudit("check", "plant")
     assert done.exit_code == Exit.NOT_AUDITED
     assert done.stdout.splitlines()[-1] == "plant          failed   Database b could not be audited: no right on b"
@@ -137,18 +156,18 @@ def test_check_when_the_patterns_take_nothing_fails(tsaudit: Tsaudit, folder: Pa
 
 def test_check_when_rights_are_missing_names_the_rules(tsaudit: Tsaudit, monkeypatch: pytest.MonkeyPatch) -> None:
     gap = Gap("series_listing", Reason.DENIED, "no SELECT on cpu; grant it", "main", "cpu")
-    monkeypatch.setattr(import_module("tsaudit.collect"), "probe", lambda *_, **__: a_probe(gap))
+    probing_finds(monkeypatch, a_probe(gap))
     whole, lost = tsaudit("check", "plant").stdout.splitlines()[-2:]
     assert lost.split("unknown  ")[1].startswith(
         "series_listing of main/cpu denied: no SELECT on cpu; grant it (CAR001"
     )
-    monkeypatch.setattr(import_module("tsaudit.collect"), "probe", lambda *_, **__: a_probe())
+    probing_finds(monkeypatch, a_probe())
     assert rules_in(whole) < rules_in(tsaudit("check", "plant").stdout.splitlines()[-1])
 
 
 def test_check_when_many_rights_are_missing_stays_short(tsaudit: Tsaudit, monkeypatch: pytest.MonkeyPatch) -> None:
     gaps = tuple(Gap("series_listing", Reason.DENIED, "no SELECT", "main", f"t{i}") for i in range(1500))
-    monkeypatch.setattr(import_module("tsaudit.collect"), "probe", lambda *_, **__: a_probe(*gaps))
+    probing_finds(monkeypatch, a_probe(*gaps))
     last = tsaudit("check", "plant").stdout.splitlines()[-1]
     assert "series_listing of main/t0 and 1,499 more denied: no SELECT (CAR001" in last
 
@@ -273,10 +292,10 @@ def test_check_names_the_rules_that_an_audit_leaves_open(
     profile = a_probe(Gap(fact, Reason.DENIED, "no SELECT", "main", "cpu"))
     left_open = {r.code for r in audit(profile).results if r.outcome is Outcome.OPEN}
     assert left_open, "or the test would show nothing"
-    monkeypatch.setattr(import_module("tsaudit.collect"), "probe", lambda *_, **__: profile)
+    probing_finds(monkeypatch, profile)
     whole, lost = tsaudit("check", "plant").stdout.splitlines()[-2:]
     assert set(lost.rpartition("(")[2].rstrip(")").split(", ")) == left_open
-    monkeypatch.setattr(import_module("tsaudit.collect"), "probe", lambda *_, **__: a_probe())
+    probing_finds(monkeypatch, a_probe())
     assert rules_in(tsaudit("check", "plant").stdout.splitlines()[-1]) - rules_in(whole) == len(left_open)
 
 
@@ -292,7 +311,7 @@ def test_check_counts_no_rule_as_lost_for_a_measurement_that_is_left_out(
         "denied": Gap("series_listing", Reason.DENIED, "no SELECT", "main", "cpu"),
     }.items():
         profile = a_probe(*([gap] if gap else []))
-        monkeypatch.setattr(import_module("tsaudit.collect"), "probe", lambda *_, profile=profile, **__: profile)
+        probing_finds(monkeypatch, profile)
         lines = tsaudit("check", "plant").stdout.splitlines()
         counted[name] = next(rules_in(line) for line in lines if "can be evaluated" in line)
     assert counted["too big"] == counted["nothing"]

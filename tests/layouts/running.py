@@ -77,7 +77,7 @@ def audited(
 
 def _profile(layout: Layout, made: Made, where: Any, previous: Profile | None, day: int) -> Profile:
     now = (layout.now or NOW) + timedelta(days=day)
-    target = _written(made, layout.engine, where, columns=dict(layout.columns))
+    target = written(made, layout.engine, where, columns=dict(layout.columns))
     return collected(target, day=now.date(), now=now, previous=previous)
 
 
@@ -95,7 +95,7 @@ def _line(result: RuleResult, finding: Finding) -> str:
     return f"{result.code} {_name(finding)}: {finding.message}"
 
 
-def _written(made: Made, engine: str, where: Any, **settings: Any) -> Target:
+def written(made: Made, engine: str, where: Any, **settings: Any) -> Target:
     if isinstance(made, Dataset):
         return write(made, engine, where, **settings)
     if engine == "postgresql":

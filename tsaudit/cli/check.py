@@ -14,10 +14,18 @@ from tsaudit.text import many, number
 
 if TYPE_CHECKING:
     from tsaudit.config.settings import Settings, Slack, Target
+    from tsaudit.engines.connection import Connection
     from tsaudit.model.finding import RuleResult
-    from tsaudit.model.profile import Gap, Profile
+    from tsaudit.model.profile import Gap, Measurement, Profile
+    from tsaudit.net.watchdog import Deadline
     from tsaudit.rule import RulePolicy
 
+_TABLES = (
+    "What an audit takes the tables for. Where that is wrong, edit the table's last line and paste it below `columns:` "
+    "of the target:"
+)
+_MOST_TABLES = 50
+"""Of one target, whose kind and columns are shown."""
 _CALL_S = 10.0
 """Seconds Slack may take to identify the token's owner."""
 
@@ -29,7 +37,8 @@ def check(targets: tuple[str, ...], config: str | None) -> int:
     """Test the setup, and show what is missing.
 
     Checks the configuration, the history, the report folder, Slack, and every target. For each target it lists what the
-    audit's permissions do not let it measure, and which rules will be unknown. Nothing is audited and nothing is sent.
+    audit's permissions do not let it measure, and which rules will be unknown; for SQL databases also what the audit
+    takes each table for, with the setting that changes it. Nothing is audited and nothing is sent.
     """
     from tsaudit.config import exposure
     from tsaudit.config import file as config_file
@@ -48,7 +57,10 @@ def check(targets: tuple[str, ...], config: str | None) -> int:
     surroundings = [_history(settings), _report(settings), _slack(settings.slack), _sinks(settings)]
     in_time = not surroundings[0] or _clock(settings, [target.name for target in chosen])
     seen: dict[str, Profile] = {}
-    audited = [_target(target, rule_policy(settings, target), seen) for target in chosen]
+    audited = []
+    for target in chosen:
+        before = _before(settings, target) if surroundings[0] else None
+        audited.append(_target(target, rule_policy(settings, target), before, seen))
     for unused in unused_routes(settings, seen):
         _line("routes", "warn", str(unused))
     if not all(surroundings):
@@ -162,19 +174,36 @@ def _sinks(settings: Settings) -> bool:
     return well
 
 
-def _target(target: Target, switches: RulePolicy, seen: dict[str, Profile]) -> bool:
+def _before(settings: Settings, target: Target) -> Profile | None:
+    """The newest profile of the target, whose column roles the next audit keeps."""
+    from datetime import timedelta
+
+    from tsaudit.history import clock
+
+    with options.open_store(settings) as store:
+        return store.timeline(target.name, clock.today() + timedelta(days=1), days=0).previous
+
+
+def _target(target: Target, switches: RulePolicy, before: Profile | None, seen: dict[str, Profile]) -> bool:
     """Whether the target can be audited; missing facts are reported, but do not count as failure.
 
-    What exists on the target is added to `seen`.
+    What exists on the target is added to `seen`. `before`: its newest profile.
     """
     from tsaudit import not_audited
-    from tsaudit.collect import probe
+    from tsaudit.collect import probe, tables_as_read
     from tsaudit.engines.connection import ConnectorError
     from tsaudit.engines.opening import with_connection
+    from tsaudit.engines.registry import ENGINES
     from tsaudit.model.profile import Reason
 
+    def look(connection: Connection, end: Deadline) -> tuple[Profile, list[Measurement], int]:
+        profile = probe(target, connection, deadline=end)
+        if not ENGINES[target.engine].infers_roles or not_audited.unseen(profile) is not None:
+            return profile, [], 0
+        return profile, *tables_as_read(target, connection, most=_MOST_TABLES, previous=before, deadline=end)
+
     try:
-        profile = with_connection(target, lambda connection, end: probe(target, connection, deadline=end))
+        profile, tables, others = with_connection(target, look)
     except ConnectorError as error:
         _line(target.name, "failed", str(error))
         return False
@@ -199,7 +228,26 @@ def _target(target: Target, switches: RulePolicy, seen: dict[str, Profile]) -> b
         _line("", "unknown", line)
     for unused in profile.unused_settings:
         _line("", "warn", str(unused))
+    _tables(tables, others)
     return not missed
+
+
+def _tables(tables: list[Measurement], others: int) -> None:
+    """How the audit reads each table, and the line of the configuration that would change it."""
+    from tsaudit.text.table_roles import table_roles
+
+    if not tables:
+        return
+    indent = " " * 15
+    show.paragraph(_TABLES, indent)
+    for table in map(table_roles, tables):
+        show.paragraph(f"{table.name}: {table}", indent)
+        show.paragraph(f"rows: {table.kind_reason}", indent + "  ")
+        if table.time_reason:
+            show.paragraph(f"time: {table.time_reason}", indent + "  ")
+        show.paragraph(table.override, indent + "  ")
+    if others:
+        show.paragraph(f"and {many(others, 'smaller table')}: the report shows all of them", indent)
 
 
 def _foreseen(profile: Profile, switches: RulePolicy) -> list[RuleResult]:

@@ -6,6 +6,7 @@ gap, and the audit continues.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 from tsaudit.collect import catalogue, database_figures, unused_settings
 from tsaudit.collect.agreement import reconciled
 from tsaudit.collect.asking import Asker, not_understood
+from tsaudit.collect.columns import assign_roles
 from tsaudit.collect.draft import Draft, Found
 from tsaudit.collect.ladders import Climb, Step, asked_on, rungs_of
 from tsaudit.collect.policies import with_own_series
@@ -112,6 +114,31 @@ def probe(
             for draft in [d for d in found.drafts if d.database == database.name and not d.is_empty][:1]:
                 try_facts(asker, draft, asked)
     return _profile(asker, found, found.drafts, end.date(), connection.server_version)
+
+
+def tables_as_read(
+    target: Target,
+    connection: Connection,
+    *,
+    most: int,
+    previous: Profile | None = None,
+    now: datetime | None = None,
+    deadline: Deadline | None = None,
+) -> tuple[list[Measurement], int]:
+    """The kind and the column roles that an audit would find for the `most` biggest tables, and the number of others.
+
+    Only of engines that infer roles. The other parameters are as for `collect`.
+    """
+    end = now or utc_now()
+    wanted, files = frozenset({"columns", "row_sample"}), frozenset(query_files(target.engine))
+    asked = asked_on(ENGINES[target.engine].ladder, wanted, files)
+    with closing(Asker(target, connection, Window(end - target.window, end), deadline)) as asker:
+        before = {(m.database, m.name): m for m in previous.measurements} if previous else {}
+        drafts = [draft for draft in _find(asker, asked, before).drafts if not draft.is_empty]
+        drafts.sort(key=lambda draft: (-(draft.estimated_rows or 0), draft.database, draft.name))
+        step = _contained(asker, "columns", functools.partial(assign_roles, asker, sample_wanted=True))
+        read = [draft.finished() for draft in asker.each(step, drafts[:most])]
+    return sorted(read, key=lambda m: (m.database, m.name)), len(drafts) - len(read)
 
 
 @dataclass(frozen=True, slots=True)

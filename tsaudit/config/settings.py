@@ -75,7 +75,10 @@ class Budget(Model):
 
 
 class Columns(Model):
-    """The kind of a table and the roles of its columns, if tsaudit should not infer them (SQL engines)."""
+    """The kind of a table and the roles of its columns, if tsaudit should not infer them (SQL engines).
+
+    `tsaudit check` and the report show what it inferred, as an entry to edit and paste.
+    """
 
     kind: TableKind | None = None
     """What its rows are: `series`, `events`, `reference`, `entity`, `queue`, or `attribute_value`."""

@@ -184,7 +184,10 @@ def page(story: Story) -> str:
     }
     if profile is not None:
         shares, shares_left_out = tables.name_shares(profile, story.timeline.previous)
+        roles, roles_left_out = tables.roles(profile)
         view |= {
+            "roles": roles,
+            "roles_left_out": roles_left_out,
             "overview": tables.overview(profile, story.timeline, items),
             "details": tables.details(profile, items),
             "heat": tables.heat_map(profile),

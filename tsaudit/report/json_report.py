@@ -15,6 +15,8 @@ time.
     figures         the profile's figures: name, database, measurement, column, value, how, standard_error
     gaps, costs     what was not measured, and what measuring cost
     unused_settings settings that match nothing on the server: setting, value, detail
+    tables          what the audit takes the tables for, where it infers that: name, kind, kind_reason, time,
+                    time_reason, tags, fields (their number), override (the line for tsaudit.yaml that says the same)
     listed          by database, the number of measurements and how many `include` and `exclude` skip
     incidents       fingerprint, code, state, severity, owner, first_seen, opened, resolved, decision
     changes         fingerprints of new, resolved, and no longer evaluated findings since the previous run, or null
@@ -35,6 +37,7 @@ from tsaudit.model.profile import Profile
 from tsaudit.model.timeline import Figure, figures
 from tsaudit.report import foreign
 from tsaudit.report.changes import RunChanges
+from tsaudit.report.tables import all_roles
 
 if TYPE_CHECKING:
     from tsaudit.history.incidents import Incident
@@ -78,6 +81,7 @@ def json_report(
         "gaps": _list(profile.gaps if profile else ()),
         "costs": _list(profile.costs if profile else ()),
         "unused_settings": _list(profile.unused_settings if profile else ()),
+        "tables": _list(all_roles(profile) if profile else ()),
         "listed": _list(profile.listed if profile else ()),
         "incidents": _json([_incident(i) for i in sorted(incidents, key=lambda i: i.fingerprint)]),
         "changes": _json(_changes(changes)),

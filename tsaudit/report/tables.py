@@ -26,6 +26,7 @@ from tsaudit.model.timeline import Timeline
 from tsaudit.report.findings import Item
 from tsaudit.text import retention
 from tsaudit.text.numbers import NOT_KNOWN
+from tsaudit.text.table_roles import TableRoles, table_roles
 
 MOST_ROWS: Final = 1_000
 MOST_DETAILS: Final = 20
@@ -35,6 +36,7 @@ MOST_COLUMNS: Final = 30
 HEAT_ROWS: Final = 30
 HEAT_COLUMNS: Final = 12
 MOST_NAMES: Final = 20
+MOST_ROLES: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +137,24 @@ def details(profile: Profile, items: Sequence[Item]) -> list[Detail]:
             break
         found.append(detail)
     return found
+
+
+def roles(profile: Profile) -> tuple[list[TableRoles], int]:
+    """What the audit takes the biggest tables for, and the number of others."""
+    found = all_roles(profile)
+    return found[:MOST_ROLES], max(0, len(found) - MOST_ROLES)
+
+
+def all_roles(profile: Profile) -> list[TableRoles]:
+    """What the audit takes the tables for, biggest first; empty if the engine declares it."""
+    if not ENGINES[profile.engine].infers_roles:
+        return []
+    return [table_roles(m) for m in sorted(profile.measurements, key=lambda m: (-_size(m), m.database, m.name))]
+
+
+def _size(m: Measurement) -> int:
+    rows = m.rows_total or m.rows
+    return rows.value if rows else 0
 
 
 def heat_map(profile: Profile) -> HeatMap | None:

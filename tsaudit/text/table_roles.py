@@ -1,0 +1,79 @@
+"""How an audit reads a SQL table: the kind of its rows, the roles of its columns, and the setting that changes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from tsaudit.text.names import listed
+from tsaudit.text.numbers import many
+
+if TYPE_CHECKING:
+    from tsaudit.model.profile import Measurement
+
+_MOST_FIELDS: Final = 12
+"""Fields that a setting names. Those of wider tables are nearly all numbers, whose role is not in doubt."""
+
+_NOT_CLEAR: Final = "nothing shows what its rows are, so all rules judge it; the setting `kind` would say it"
+
+
+@dataclass(frozen=True, slots=True)
+class TableRoles:
+    """What the audit takes a table and its columns for."""
+
+    name: str
+    kind: str
+    """`series`, `events`, and so on; `not clear` if nothing shows it."""
+    kind_reason: str
+    time: str
+    """The time column; empty if there is none."""
+    time_reason: str
+    tags: tuple[str, ...]
+    fields: int
+    override: str
+    """The entry below `columns:` of the target in tsaudit.yaml that says the same: one line of YAML."""
+
+    def __str__(self) -> str:
+        """`series; time ts; tags host and region; 3 fields`."""
+        time = f"time {self.time}" if self.time else "no time column"
+        tags = f"{'tag' if len(self.tags) == 1 else 'tags'} {listed(self.tags)}" if self.tags else "no tags"
+        return f"{self.kind}; {time}; {tags}; {many(self.fields, 'field')}"
+
+
+def table_roles(measurement: Measurement) -> TableRoles:
+    """What is known of the table after its columns were examined."""
+    kind = measurement.kind
+    return TableRoles(
+        name=measurement.name,
+        kind=kind.words if kind else "not clear",
+        kind_reason=measurement.kind_reason if kind else _NOT_CLEAR,
+        time=measurement.time_column or "",
+        time_reason=measurement.time_reason,
+        tags=tuple(tag.key for tag in measurement.tags),
+        fields=len(measurement.fields),
+        override=override(measurement),
+    )
+
+
+def override(measurement: Measurement) -> str:
+    """`readings: {kind: series, time: ts, tags: [host], fields: [value]}`, to edit and paste."""
+    import yaml
+
+    said: dict[str, Any] = {}
+    if measurement.kind is not None:
+        said["kind"] = str(measurement.kind)
+    if measurement.time_column:
+        said["time"] = measurement.time_column
+    # Elsewhere no column is a tag, or the tags would make it a table of series.
+    if measurement.kind is not None and measurement.kind.has_series:
+        # A label is part of a column: the setting that takes it out names it, but none is needed to keep it.
+        if tags := [tag.key for tag in measurement.tags if not tag.label_of]:
+            said["tags"] = tags
+        fields = [field.key for field in measurement.fields]
+        if 0 < len(fields) <= _MOST_FIELDS:
+            said["fields"] = fields
+    line = yaml.safe_dump(
+        {measurement.name: said}, default_flow_style=True, sort_keys=False, width=float("inf"), allow_unicode=True
+    )
+    # Without the braces around the whole: an entry of a block, which the file is made of.
+    return line.strip()[1:-1]
