@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
+import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tsaudit.engines.sql.types import is_integer, is_number, is_text
 from tsaudit.model.change import Merged, MergeMeasurements
@@ -16,6 +18,14 @@ if TYPE_CHECKING:
     from tsaudit.analysis.shapes.name_families import Told
     from tsaudit.analysis.shapes.shapes import NameFamily
     from tsaudit.analysis.tables.grids import Grid
+
+_STATISTIC: Final = re.compile(
+    r"(n|num|count|counter|sum|mean|avg|average|median|min|minimum|max|maximum|upper|lower|std|stddev|std_dev|var"
+    r"|variance|first|last|value|gauge|rate|delta|histogram|(m\d+|mean|one_minute|five_minute|fifteen_minute)_?rate"
+    r"|(upper|lower|mean|sum|count|p|pct|percentile|quantile)?_?\d+(_?\d+)?(_?(pct|percentile|th|ile))?|sum_squares)",
+    re.IGNORECASE,
+)
+"""Fields that any quantity has: their names do not say what is measured, so that of the measurement has to."""
 
 
 def merged(database: str, family: NameFamily) -> MergeMeasurements:
@@ -55,8 +65,34 @@ def grids_of(case: Case, inside: Mapping[str, Measurement]) -> list[Grid]:
     return sorted(found, key=lambda one: one.template)
 
 
+def families_of_one_schema(case: Case, database: str) -> list[tuple[NameFamily, MergeMeasurements]]:
+    """Tables of series with the same columns, whose names differ in data or in one word, with the merge of each.
+
+    Tables of periods are left to the rules about periods.
+    """
+    from tsaudit.analysis.shapes import shapes
+    from tsaudit.analysis.shapes.periods import period_families
+
+    inside = {m.name: m for m in case.measurements if m.database == database and m.kind and m.kind.has_series}
+    periods = period_families(list(inside), now=case.profile.window.end)
+    for name in {member.name for family in periods for member in family.members}:
+        del inside[name]
+    found: list[tuple[NameFamily, MergeMeasurements]] = []
+    for family in shapes.name_families(list(inside)):
+        alike: dict[frozenset[str], list[str]] = defaultdict(list)
+        for name in family.members:
+            alike[frozenset(inside[name].columns)].append(name)
+        members = max(alike.values(), key=len)
+        if len(members) > 1 and _is_wide(inside[members[0]]):
+            same = dataclasses.replace(family, members=tuple(members))
+            found.append((same, merged(database, same)))
+    rest = {name: m for name, m in inside.items() if not any(name in family.members for family, _ in found)}
+    return [*found, *((grid.family, merged_grid(database, grid)) for grid in grids_of(case, rest))]
+
+
 def _is_wide(measurement: Measurement) -> bool:
-    return sum(not all(map(is_text, field.types)) for field in measurement.fields) > 1
+    """Whether it has several fields that say what they are, and that are not text."""
+    return sum(not all(map(is_text, f.types)) and not _STATISTIC.fullmatch(f.key) for f in measurement.fields) > 1
 
 
 def _has_readings(measurement: Measurement) -> bool:
@@ -65,7 +101,7 @@ def _has_readings(measurement: Measurement) -> bool:
 
 
 def _is_measured(field: Field) -> bool:
-    return any(is_number(t) and not is_integer(t) for t in field.types)
+    return not _STATISTIC.fullmatch(field.key) and any(is_number(t) and not is_integer(t) for t in field.types)
 
 
 def _merged(database: str, family: NameFamily, told: Iterable[Told]) -> MergeMeasurements:

@@ -104,6 +104,22 @@ def test_what_a_dated_name_says_is_not_its_date():
     assert [told.tags for told in told_by(family)] == [(("region", "eu-west"),)] * 3
 
 
+def test_name_whose_id_could_be_a_number_belongs_to_those_with_ids_of_its_length():
+    sure = [
+        "probe_a1f09c77e210",
+        "probe_09bd88c7f1aa",
+        "probe_7e11c09a55d2",
+        "probe_c0ffee12ab90",
+        "probe_5d5e0a77b1c3",
+    ]
+    (family,) = name_families([*sure, "probe_402938471120", "probe_overview_1", "probe_40"])
+    assert family.members == tuple(sorted([*sure, "probe_402938471120"]))
+    assert [told.tags for told in told_by(family)] == [(("id", name[6:]),) for name in family.members]
+    # Few do not show that all of this length are IDs.
+    (fewer,) = name_families([*sure[:3], "probe_402938471120"])
+    assert fewer.members == tuple(sorted(sure[:3]))
+
+
 def test_families_of_different_words_stay_apart():
     names = ["events_2024_01", "events_2024_02", "hits_2024_01", "hits_2024_02"]
     assert [f.measurement for f in name_families(names)] == ["events", "hits"]

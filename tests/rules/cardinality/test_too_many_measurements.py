@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import itertools
+import random
+from collections.abc import Iterable
 from typing import Any
 
-from tests.builders import a_measurement, a_profile
+import pytest
+
+from tests.builders import a_field, a_measurement, a_profile
 from tests.rules.cases import Case, dataset, judge, table
 from tsaudit.model.change import MergeMeasurements
 from tsaudit.model.finding import Outcome, Severity
-from tsaudit.model.profile import Database, Profile, Selection
+from tsaudit.model.profile import Database, Profile, Selection, TableKind
 from tsaudit.model.subject import Subject
 from tsaudit.rules.cardinality.too_many_measurements import too_many_measurements as rule
 
@@ -104,3 +108,50 @@ def test_columns_proposed_when_names_hold_hosts() -> None:
     (change,) = result.findings[1].changes
     assert isinstance(change, MergeMeasurements)
     assert change.members[0].tags == (("host", "server-1"), ("region", "us-west"))
+
+
+CITIES = ("berlin", "bremen", "essen", "jena", "kiel")
+
+
+def _alike(names: Iterable[str], *fields: str, kind: TableKind = TableKind.SERIES) -> Profile:
+    """SQL tables with the same columns."""
+    columns = tuple(a_field(f, ("DOUBLE",)) for f in fields)
+    return a_profile(*(a_measurement(n, fields=columns, kind=kind) for n in names), engine="duckdb")
+
+
+def test_tables_with_the_same_columns_are_one_list() -> None:
+    (finding,) = judge(rule, _alike([f"{city}_boilers" for city in CITIES], "temperature", "pressure")).findings
+    assert finding.subject == Subject("main", "{part_1}_boilers")
+    assert finding.message == (
+        "5 tables named {part_1}_boilers have the same columns; one table with the column part_1 would do."
+    )
+    (merge,) = finding.changes
+    assert isinstance(merge, MergeMeasurements)
+    assert [member.tags for member in merge.members] == [(("part_1", city),) for city in CITIES]
+
+
+@pytest.mark.parametrize(
+    ("names", "fields", "changes"),
+    [
+        ([f"{city}_boilers" for city in CITIES[:4]], ("temperature", "pressure"), {}),
+        # Each quantity has these, so the names have to say what is measured.
+        ([f"{what}_timer" for what in CITIES], ("count", "mean", "p99", "upper_90"), {}),
+        ([f"{what}_level" for what in CITIES], ("height",), {}),
+        ([f"flow_{grain}" for grain in ("raw", "1m", "1h", "daily", "month")], ("rate_in", "rate_out"), {}),
+        ([f"{city}_orders" for city in CITIES], ("price", "weight"), {"kind": TableKind.ENTITY}),
+        ([f"flow_2026_0{month}" for month in range(1, 7)], ("rate_in", "rate_out"), {}),
+    ],
+    ids=["few", "statistics", "one field", "resolutions", "no series", "periods"],
+)
+def test_tables_with_the_same_columns_that_are_no_list(
+    names: list[str], fields: tuple[str, ...], changes: dict[str, Any]
+) -> None:
+    assert judge(rule, _alike(names, *fields, **changes)).outcome is Outcome.PASS
+
+
+def test_tables_with_the_same_columns_and_data_in_their_names_are_told_once() -> None:
+    names = [f"device_{n:012x}" for n in random.Random(3).sample(range(16**12), 60)]
+    (family,) = judge(rule, _alike(names, "temperature", "battery")).findings
+    assert family.message == "60 measurements have names that differ only in data: device_{id}."
+    (alike,) = judge(rule, _alike(names[:9], "temperature", "battery")).findings
+    assert alike.message == "9 tables named device_{id} have the same columns; one table with the column id would do."

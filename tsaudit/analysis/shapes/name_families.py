@@ -43,12 +43,41 @@ def name_families(names: Sequence[str]) -> list[NameFamily]:
     """
     groups: dict[tuple[str, ...], list[_Reading]] = defaultdict(list)
     dated = _dated(names)
+    plain: list[str] = []
     for name in sorted(set(names)):
         reading = _read(name, dated.get(name))
         if reading.data:
             groups[reading.key].append(reading)
+        else:
+            plain.append(name)
+    for group in groups.values():
+        more = list(_of_the_same_ids(group, plain))
+        plain = [name for name in plain if all(name != reading.name for reading in more)]
+        group[:] = sorted([*group, *more], key=lambda reading: reading.name)
     families = [_family(group) for group in groups.values() if _is_meant(group)]
     return sorted(families, key=lambda f: f.template)
+
+
+def _of_the_same_ids(group: Sequence[_Reading], names: Sequence[str]) -> Iterator[_Reading]:
+    """Names with an ID where the group has one of the same length, which alone could be a number or a word."""
+    lengths = {len(text) for reading in group for _, text in reading.data}
+    if {kind for reading in group for kind, _ in reading.data} != {"id"} or len(lengths) > 1 or group[0].field:
+        return
+    if len(group) < _ENOUGH_IDS:
+        return
+    for name in names:
+        found = _with_id(name, group[0].template)
+        if found is not None and len(found.data[0][1]) in lengths and re.search(r"\d", found.data[0][1]):
+            yield found
+
+
+def _with_id(name: str, template: str) -> _Reading | None:
+    """The name read by a template with nothing but one ID; None if it has other data, or the name is another one."""
+    before, mark, after = template.partition("{id}")
+    if not mark or "{" in before + after:
+        return None
+    found = re.fullmatch(rf"{re.escape(before)}([0-9a-zA-Z]+){re.escape(after)}", name)
+    return _Reading(name, template, (("id", found[1]),), None, sure=False) if found else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +138,9 @@ _NOT_COUNTED: Final = re.compile(
 
 _FEWEST: Final = {"n": 3}
 """Number of names that make a family, by kind of data; two for all others."""
+
+_ENOUGH_IDS: Final = 5
+"""Names that contain an ID beyond doubt: from so many on, one more of the same length is believed to."""
 
 
 def _dated(names: Sequence[str]) -> dict[str, PeriodFamily]:
@@ -244,5 +276,6 @@ def told_by(family: NameFamily) -> Iterator[Told]:
     dated = _dated(family.members)
     for name in family.members:
         reading = _read(name, dated.get(name))
+        reading = reading if reading.data else _with_id(name, family.template) or reading
         tags = tuple((part.name, part.example) for part in _proposed_tags(reading.data))
         yield Told(name, tags, (reading.field or "") if family.field else "")

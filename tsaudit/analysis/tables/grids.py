@@ -24,8 +24,14 @@ _LEAST_FILLED: Final = 0.6
 """Share of all combinations: words that merely follow each other fill a small part."""
 _LONGEST: Final = 4
 """Fewest words in one of the places: shorter lists are often the parts of one thing."""
-_FEWEST_ALIKE: Final = 5
+FEWEST_ALIKE: Final = 5
 """Names that differ in one word only, of tables with the same columns."""
+_RESOLUTION: Final = re.compile(
+    r"\d+(ms|s|sec|m|mi|min|h|hr|d|w|mo|y)|raw|(per)?(second|minute|hour|day|week|month|quarter|year)s?"
+    r"|(minute|hour|week|month|quarter|year)ly|daily|agg|total|all",
+    re.IGNORECASE,
+)
+"""Words of the same readings at several resolutions, which are tables of their own on purpose."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,15 +79,24 @@ def lists(names: Collection[str]) -> list[Grid]:
     """Names that are the same but for one word, by template; for tables known to have the same columns."""
     found: list[Grid] = []
     for group in _alike(names).values():
-        grid = _grid(group) if len(group) >= _FEWEST_ALIKE else None
-        if grid is not None and len(grid.parts) == 1 and grid.measurement:
+        grid = _grid(group) if len(group) >= FEWEST_ALIKE else None
+        if grid is not None and len(grid.parts) == 1 and grid.measurement and not _are_resolutions(grid.words[0]):
             found.append(grid)
     return sorted(found, key=lambda g: g.template)
 
 
+def _name_resolutions(names: Collection[str]) -> bool:
+    """Whether most names contain one, as in `flow_1h` and `flow_raw`."""
+    return 2 * sum(any(map(_RESOLUTION.fullmatch, _split(name)[0])) for name in names) > len(names)
+
+
+def _are_resolutions(words: Sequence[str]) -> bool:
+    return 2 * sum(bool(_RESOLUTION.fullmatch(word)) for word in words) > len(words)
+
+
 def whole(names: Collection[str]) -> list[Grid]:
     """All names as one list, if there are enough; for tables of readings known to have the same columns."""
-    if len(names) < _FEWEST_ALIKE:
+    if len(names) < FEWEST_ALIKE or _name_resolutions(names):
         return []
     ordered = tuple(sorted(names))
     return [Grid("{part_1}", ordered, "", (Part("part_1", ordered[0]),), (ordered,), is_whole=True)]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tsaudit.model.change import Change
+from tsaudit.model.change import Change, MergeMeasurements
 from tsaudit.model.finding import Evidence, Finding, Limit, Severity
 from tsaudit.model.profile import Selection
 from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, Reach, Threshold, rule
-from tsaudit.rules.merged_families import merged
+from tsaudit.rules.merged_families import families_of_one_schema, merged
 from tsaudit.text import listed, many, number, percent
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ _INFLUXDB3 = "https://docs.influxdata.com/influxdb3"
         ),
         Threshold("critical_ratio", 0.9, "share of the engine's limit", "our default: the next release may fail"),
         Threshold("max_family", 50, "names", "our default: a list of things you run, not of things you measure"),
+        Threshold("max_alike", 4, "tables", "our default: what is the same five times is a list"),
     ),
 )
 def too_many_measurements(case: Case) -> Iterator[Finding]:
@@ -74,6 +75,9 @@ def too_many_measurements(case: Case) -> Iterator[Finding]:
     (`server_databases`), that is information.
 
     A family is a set of names that differ only in data, such as `cpu_server_1` and `cpu_server_2`, or `events_2024_01`.
+    In SQL databases, more than `max_alike` tables of series are reported as well if they have the same columns, several
+    measured values, and names that differ only in data or in one word, such as a table per site. Tables of the same
+    readings at several resolutions are not.
 
     ## Why it matters
 
@@ -105,9 +109,15 @@ def too_many_measurements(case: Case) -> Iterator[Finding]:
     for database, inside in names.items():
         if limit := _exceeded(case, len(inside)):
             yield _whole(database, len(inside), families[database], limit)
+        told: set[str] = set()
         for family in families[database]:
             if len(family.members) > case.limit("max_family").value:
+                told |= set(family.members)
                 yield _family(case, database, family, len(inside))
+        if case.engine.infers_roles:
+            for family, merge in families_of_one_schema(case, database):
+                if len(family.members) > case.limit("max_alike").value and told.isdisjoint(family.members):
+                    yield _alike(case, database, family, merge, len(inside))
 
 
 def _server(case: Case, counts: dict[str, int], families: dict[str, list[NameFamily]]) -> Iterator[Finding]:
@@ -203,6 +213,28 @@ def _family(case: Case, database: str, family: NameFamily, names: int) -> Findin
             Evidence("names", listed(family.members, 6)),
             Evidence("share of all measurements", percent(size / names)),
             *(Evidence(f"column or tag {part.name}", f"e.g. {part.example}") for part in family.tags),
+        ),
+        facts=("measurements",),
+    )
+
+
+def _alike(case: Case, database: str, family: NameFamily, merge: MergeMeasurements, names: int) -> Finding:
+    size, columns = len(family.members), listed([part.name for part in family.tags])
+    return Finding(
+        subject=Subject(database, family.template),
+        severity=Severity.WARN,
+        message=f"{number(size)} tables named {family.template} have the same columns; one table with the column "
+        f"{columns} would do.",
+        changes=(merge,),
+        observed=size,
+        limit=case.limit("max_alike"),
+        unit="tables",
+        share=size / names,
+        samples=family.members[:3],
+        evidence=(
+            Evidence("tables", listed(family.members, 6)),
+            Evidence("share of all tables", percent(size / names)),
+            *(Evidence(f"column {part.name}", f"e.g. {part.example}") for part in family.tags),
         ),
         facts=("measurements",),
     )
